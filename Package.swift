@@ -1,0 +1,27 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Every target is compiled in Swift 6 mode with these; a warning is an error.
+let common: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+// Pure modules read bytes that strangers wrote: no unsafe construct passes unmarked.
+let pure = common + [.strictMemorySafety()]
+
+
+// A target may depend on targets of a lower ring only; `.ci/check-layout.py` holds the rings.
+let package = Package(
+    name: "ringwake",
+    targets: [
+        // Ring 1: pure, or the kernel alone.
+        .target(name: "RingwakeCore", swiftSettings: pure),
+
+        .testTarget(name: "RingwakeCoreTests", dependencies: ["RingwakeCore"], swiftSettings: common),
+    ],
+    cxxLanguageStandard: .cxx17
+)

@@ -1,0 +1,62 @@
+/// What a sender addresses a push to: 32 random bytes, one for each app and environment, written as 64 hex digits.
+///
+/// Random for each app, so that two vendors cannot tell that they reach one device.
+package struct DeviceToken: Hashable, Sendable, CustomStringConvertible {
+    package let bytes: [UInt8]
+
+    /// How many bytes a token of ours has. APNs does not promise a length; ours is this one.
+    package static let byteCount = 32
+
+    /// Wraps random bytes; nil unless there are 32 of them.
+    package init?(bytes: [UInt8]) {
+        guard bytes.count == DeviceToken.byteCount else { return nil }
+        self.bytes = bytes
+    }
+
+    /// Reads 64 hex digits of either case; nil for anything else.
+    package init?(hex: some StringProtocol) {
+        guard let bytes = decodeHex(hex.utf8), let token = DeviceToken(bytes: bytes) else { return nil }
+        self = token
+    }
+
+    /// The token as a sender puts it into the path: 64 lower-case hex digits.
+    package var hex: String { encodeHex(bytes) }
+
+    /// Tokens are capabilities and stay out of logs: only the first four digits are shown.
+    package var description: String { "\(hex.prefix(4))…" }
+}
+
+/// The bytes that pairs of hex digits of either case stand for; nil for an odd count or any other character.
+package func decodeHex(_ digits: some Collection<UInt8>) -> [UInt8]? {
+    guard digits.count.isMultiple(of: 2) else { return nil }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(digits.count / 2)
+    var high: UInt8?
+    for digit in digits {
+        guard let value = hexValue(digit) else { return nil }
+        if let upper = high {
+            bytes.append(upper << 4 | value)
+            high = nil
+        } else {
+            high = value
+        }
+    }
+    return bytes
+}
+
+/// `bytes` as lower-case hex digits.
+package func encodeHex(_ bytes: some Sequence<UInt8>) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    return String(
+        decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] },
+        as: UTF8.self)
+}
+
+private func hexValue(_ digit: UInt8) -> UInt8? {
+    switch digit {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+    default: nil
+    }
+}

@@ -1,0 +1,119 @@
+/// The bundle id of an app, `com.example.phone`: names its configuration, its topic and its files.
+package struct AppID: Hashable, Sendable, Codable, CustomStringConvertible {
+    package let rawValue: String
+
+    /// The most bytes that an app id may have: it becomes a file name with an ending, and those have 255 bytes.
+    package static let maximumBytes = 200
+
+    /// Accepts what Apple accepts as a bundle id: letters, digits, hyphens and dots, not starting or ending in a
+    /// dot and with no two dots in a row. So it can never leave the folder that it names a file in.
+    ///
+    /// See "CFBundleIdentifier", Apple's Bundle Resources reference.
+    package init?(_ text: String) {
+        let bytes = Array(text.utf8)
+        guard !bytes.isEmpty, bytes.count <= AppID.maximumBytes else { return nil }
+        var previous = UInt8(ascii: ".")
+        for byte in bytes {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                break
+            case UInt8(ascii: "."):
+                guard previous != UInt8(ascii: ".") else { return nil }
+            default:
+                return nil
+            }
+            previous = byte
+        }
+        guard previous != UInt8(ascii: ".") else { return nil }
+        rawValue = text
+    }
+
+    package var description: String { rawValue }
+
+    package init(from decoder: any Decoder) throws {
+        let text = try decoder.singleValueContainer().decode(String.self)
+        guard let id = AppID(text) else {
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: decoder.codingPath, debugDescription: "'\(text)' is not a bundle id"))
+        }
+        self = id
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(rawValue)
+    }
+}
+
+/// What a push is addressed to beside its token: the bundle id and a suffix that says the kind, as APNs' `apns-topic`.
+package struct Topic: Hashable, Sendable, Codable, CustomStringConvertible {
+    package let rawValue: String
+
+    /// The suffix that marks the topic of an app's VoIP pushes.
+    package static let voipSuffix = ".voip"
+
+    package init(_ rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    /// The topic of `app`'s VoIP pushes: its bundle id and `.voip`.
+    package static func voip(of app: AppID) -> Topic {
+        Topic(app.rawValue + voipSuffix)
+    }
+
+    /// Whether pushes to this topic are VoIP pushes (and may have 5120 bytes).
+    package var isVoIP: Bool { rawValue.hasSuffix(Topic.voipSuffix) }
+
+    package var description: String { rawValue }
+
+    package init(from decoder: any Decoder) throws {
+        rawValue = try decoder.singleValueContainer().decode(String.self)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(rawValue)
+    }
+}
+
+/// Which of APNs' two environments a listener serves and a token belongs to.
+package enum PushEnvironment: String, Sendable, Codable, CaseIterable {
+    /// As api.sandbox.push.apple.com: answers carry `apns-unique-id`.
+    case development
+    /// As api.push.apple.com.
+    case production
+}
+
+/// The name of a call within its app: from the payload where the app maps one, else the push's `apns-id`.
+package struct CallID: Hashable, Sendable, Codable, CustomStringConvertible {
+    package let rawValue: String
+
+    package init(_ rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    package var description: String { rawValue }
+
+    package init(from decoder: any Decoder) throws {
+        rawValue = try decoder.singleValueContainer().decode(String.self)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(rawValue)
+    }
+}
+
+/// One call on this device. Two apps may use the same call id, so that no vendor can suppress another's call.
+package struct CallKey: Hashable, Sendable, Codable, CustomStringConvertible {
+    package let app: AppID
+    package let id: CallID
+
+    package init(app: AppID, id: CallID) {
+        self.app = app
+        self.id = id
+    }
+
+    package var description: String { "\(app)/\(id)" }
+}

@@ -1,0 +1,70 @@
+/// What every module of Ringwake throws at its front door.
+///
+/// The code is stable and has one HTTP status, one CLI exit status and one line in `Documentation/errors.md`;
+/// the message says what happened, why, and what to do.
+package struct RingwakeError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// What kind of failure this is.
+    package let code: Code
+    /// What happened, why, and what to do about it, as one line for a person.
+    package let message: String
+
+    package init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    package var description: String { "\(code.slug): \(message)" }
+}
+
+extension RingwakeError {
+    /// A stable name for a kind of failure. A struct, so that a new code breaks nobody's `switch`.
+    package struct Code: Hashable, Sendable {
+        /// The name in JSON (`"error"`), in logs and in `Documentation/errors.md`.
+        package let slug: String
+        /// The status that the control API answers with.
+        package let httpStatus: Int
+        /// The exit status of `ringwake` and `ringwaked`.
+        package let exitStatus: Int32
+
+        private init(_ slug: String, http: Int, exit: Int32) {
+            self.slug = slug
+            self.httpStatus = http
+            self.exitStatus = exit
+        }
+
+        /// The operation was tried and failed.
+        package static let failed = Code("failed", http: 500, exit: 1)
+        /// The request or the command line makes no sense.
+        package static let invalidRequest = Code("invalid-request", http: 400, exit: 2)
+        /// No daemon answers on the control socket.
+        package static let daemonNotRunning = Code("daemon-not-running", http: 503, exit: 3)
+        /// The caller may not do this.
+        package static let notPermitted = Code("not-permitted", http: 403, exit: 4)
+        /// No such app, call, file or token.
+        package static let notFound = Code("not-found", http: 404, exit: 5)
+        /// A deadline passed.
+        package static let timedOut = Code("timed-out", http: 504, exit: 6)
+        /// The push service refused the push; the message holds its reason.
+        package static let rejectedByPeer = Code("rejected-by-peer", http: 502, exit: 7)
+        /// The peer could not be reached, or broke the connection off.
+        package static let unreachable = Code("unreachable", http: 502, exit: 8)
+        /// A configuration file is wrong; the message names file, line and key.
+        package static let badConfiguration = Code("bad-configuration", http: 500, exit: 9)
+        /// What was asked does not fit the state that the thing is in.
+        package static let conflict = Code("conflict", http: 409, exit: 1)
+        /// A bound was reached: too many calls, connections or bytes.
+        package static let limitReached = Code("limit-reached", http: 429, exit: 1)
+        /// A certificate, a key or a signature is not what it should be.
+        package static let badCredential = Code("bad-credential", http: 400, exit: 1)
+        /// An address, a path or a lock is held by another process.
+        package static let inUse = Code("in-use", http: 409, exit: 1)
+        /// A file or a socket of the system could not be used.
+        package static let system = Code("system", http: 500, exit: 1)
+
+        /// Every code, for the test that holds `Documentation/errors.md` to them.
+        package static let all: [Code] = [
+            failed, invalidRequest, daemonNotRunning, notPermitted, notFound, timedOut, rejectedByPeer, unreachable,
+            badConfiguration, conflict, limitReached, badCredential, inUse, system,
+        ]
+    }
+}
