@@ -18,10 +18,17 @@ let pure = common + [.strictMemorySafety()]
 let package = Package(
     name: "ringwake",
     targets: [
+        // Ring 0: C libraries and the kernel, as module maps and shims.
+        .systemLibrary(name: "CRingwakeLinux", path: "Sources/C/CRingwakeLinux"),
+
         // Ring 1: pure, or the kernel alone.
         .target(name: "RingwakeCore", swiftSettings: pure),
+        .target(name: "RunLoop", dependencies: ["CRingwakeLinux"], swiftSettings: common),
+        .target(name: "FileSystem", dependencies: ["CRingwakeLinux"], swiftSettings: common),
 
         .testTarget(name: "RingwakeCoreTests", dependencies: ["RingwakeCore"], swiftSettings: common),
+        .testTarget(name: "RunLoopTests", dependencies: ["CRingwakeLinux", "RunLoop"], swiftSettings: common),
+        .testTarget(name: "FileSystemTests", dependencies: ["FileSystem"], swiftSettings: common),
     ],
     cxxLanguageStandard: .cxx17
 )

@@ -1,0 +1,331 @@
+// What the Linux kernel and glibc offer and Swift does not import from Glibc. Each function is one call, or one
+// call and what C needs around it; results and errno are those of the call, unless said.
+#ifndef RINGWAKE_LINUX_SHIM_H
+#define RINGWAKE_LINUX_SHIM_H
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <linux/memfd.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+// Swift builds its own module of the C library without _GNU_SOURCE, and a header that defines it here would disagree
+// with that module about the same structs. So what hides behind _GNU_SOURCE is declared again, word for word.
+extern int accept4(int socket, struct sockaddr *address, socklen_t *length, int flags);
+extern int pipe2(int descriptors[2], int flags);
+extern int fallocate(int descriptor, int mode, off_t offset, off_t length);
+extern int memfd_create(const char *name, unsigned int flags);
+extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int from);
+extern long syscall(long number, ...);
+
+// MARK: - epoll, timerfd, signalfd
+
+// EPOLL_CLOEXEC is an enumerator of an anonymous C enum: Swift imports it without the type that epoll_create1 takes.
+static inline int ringwake_epoll_create(void) { return epoll_create1(EPOLL_CLOEXEC); }
+
+// epoll_event is packed and holds a union: Swift would have to write each of its fields through a copy.
+static inline int ringwake_epoll_control(int epoll, int operation, int descriptor, uint32_t events, uint64_t token) {
+    struct epoll_event event;
+    memset(&event, 0, sizeof event);
+    event.events = events;
+    event.data.u64 = token;
+    return epoll_ctl(epoll, operation, descriptor, &event);
+}
+
+// The same union, read.
+static inline uint64_t ringwake_epoll_token(const struct epoll_event *event) { return event->data.u64; }
+
+// The constants are enumerators of `enum EPOLL_EVENTS`, which Swift imports as a type that has no operators.
+static const uint32_t RINGWAKE_EPOLL_IN = EPOLLIN;
+static const uint32_t RINGWAKE_EPOLL_OUT = EPOLLOUT;
+static const uint32_t RINGWAKE_EPOLL_HUP = EPOLLHUP;
+static const uint32_t RINGWAKE_EPOLL_ERR = EPOLLERR;
+
+// In a module that also imports FoundationEssentials, the members of `struct timespec` belong to an overlay of the
+// static standard library that cannot be imported by name (MemberImportVisibility).
+static inline int64_t ringwake_realtime_milliseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+// TFD_NONBLOCK and TFD_CLOEXEC are enumerators of an anonymous enum.
+static inline int ringwake_timerfd_create(int clock) { return timerfd_create(clock, TFD_NONBLOCK | TFD_CLOEXEC); }
+
+// Arms at an absolute time of the timer's clock, in nanoseconds; 0 disarms. A second expiry never follows.
+static inline int ringwake_timerfd_arm(int descriptor, int64_t nanoseconds) {
+    struct itimerspec value;
+    memset(&value, 0, sizeof value);
+    value.it_value.tv_sec = nanoseconds / 1000000000;
+    value.it_value.tv_nsec = nanoseconds % 1000000000;
+    return timerfd_settime(descriptor, TFD_TIMER_ABSTIME, &value, NULL);
+}
+
+// SFD_NONBLOCK and SFD_CLOEXEC are enumerators of an anonymous enum. `descriptor` -1 makes a new one.
+static inline int ringwake_signalfd(int descriptor, const sigset_t *mask) {
+    return signalfd(descriptor, mask, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+// MARK: - Descriptors and files
+
+// open is variadic, and Swift's overlay does not retry on EINTR (network file systems, FUSE).
+static inline int ringwake_open(const char *path, int flags, mode_t mode) {
+    int descriptor;
+    do {
+        descriptor = open(path, flags | O_CLOEXEC, mode);
+    } while (descriptor < 0 && errno == EINTR);
+    return descriptor;
+}
+
+// O_TMPFILE hides behind _GNU_SOURCE; it is these two bits. O_EXCL: the file can never get a name.
+static inline int ringwake_open_unnamed(const char *directory, mode_t mode) {
+    return open(directory, __O_TMPFILE | O_DIRECTORY | O_RDWR | O_APPEND | O_EXCL | O_CLOEXEC, mode);
+}
+
+// pipe2 is not imported from Glibc (_GNU_SOURCE).
+static inline int ringwake_pipe(int descriptors[2], int flags) { return pipe2(descriptors, flags | O_CLOEXEC); }
+
+// fcntl is variadic.
+static inline int ringwake_set_nonblocking(int descriptor) {
+    int flags = fcntl(descriptor, F_GETFL);
+    return flags < 0 ? -1 : fcntl(descriptor, F_SETFL, flags | O_NONBLOCK);
+}
+
+// memfd_create is not imported from Glibc (_GNU_SOURCE).
+static inline int ringwake_memfd(const char *name) { return memfd_create(name, MFD_CLOEXEC); }
+
+// A second description of an open file, also one without a name, at its own offset 0. Here, because the path
+// needs no allocation in C, and a wake waits for it.
+static inline int ringwake_reopen(int descriptor, int flags) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+    return open(path, flags | O_CLOEXEC);
+}
+
+// fallocate and its mode bits are not imported from Glibc (_GNU_SOURCE). Frees the pages, keeps the size.
+static inline int ringwake_punch_hole(int descriptor, off_t offset, off_t length) {
+    return fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length);
+}
+
+// `struct flock` hides the function flock in Swift. Exclusive, and does not wait: EWOULDBLOCK when it is held.
+static inline int ringwake_lock_exclusively(int descriptor) { return flock(descriptor, LOCK_EX | LOCK_NB); }
+
+// IN_NONBLOCK and IN_CLOEXEC are enumerators of an anonymous enum.
+static inline int ringwake_inotify(void) { return inotify_init1(IN_NONBLOCK | IN_CLOEXEC); }
+
+// Watches an open file, also one without a name: inotify takes paths only, /proc/self/fd gives it one.
+static inline int ringwake_inotify_watch(int inotify, int descriptor, uint32_t mask) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+    return inotify_add_watch(inotify, path, mask);
+}
+
+// MARK: - Processes
+
+// Not in glibc before 2.36, and then in a header (sys/pidfd.h) that clashes with linux/fcntl.h. Always close-on-exec.
+static inline int ringwake_pidfd_open(pid_t process) { return (int)syscall(SYS_pidfd_open, process, 0U); }
+
+// siginfo_t's si_code, si_pid and si_status are macros into a union. Reaps the child that has exited.
+// Returns 1 with code (CLD_*) and status when it was reaped, 0 while it runs, -1 with errno.
+static inline int ringwake_wait_pidfd(int pidfd, int *code, int *status) {
+    siginfo_t info;
+    int result;
+    memset(&info, 0, sizeof info);
+    do {
+        result = waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED | WNOHANG);
+    } while (result < 0 && errno == EINTR);
+    if (result < 0) return -1;
+    if (info.si_pid == 0) return 0;
+    *code = info.si_code;
+    *status = info.si_status;
+    return 1;
+}
+
+// posix_spawn_file_actions_addclosefrom_np is not imported from Glibc (_GNU_SOURCE), and the flags of the attributes
+// have types that differ between C libraries. Runs `arguments[0]` with the three descriptors as 0, 1 and 2 and no
+// other, in a process group of its own, with every signal at its default and none blocked.
+// Returns 0 with the process, or an errno. Blocks until the child has executed the program or failed to.
+static inline int ringwake_spawn(
+    pid_t *process, char *const *arguments, char *const *environment, int input, int output, int error
+) {
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t all, none;
+    int result = posix_spawn_file_actions_init(&actions);
+    if (result != 0) return result;
+    result = posix_spawnattr_init(&attributes);
+    if (result != 0) {
+        posix_spawn_file_actions_destroy(&actions);
+        return result;
+    }
+    sigfillset(&all);
+    sigemptyset(&none);
+    if ((result = posix_spawn_file_actions_adddup2(&actions, input, 0)) == 0
+        && (result = posix_spawn_file_actions_adddup2(&actions, output, 1)) == 0
+        && (result = posix_spawn_file_actions_adddup2(&actions, error, 2)) == 0
+        && (result = posix_spawn_file_actions_addclosefrom_np(&actions, 3)) == 0
+        && (result = posix_spawnattr_setpgroup(&attributes, 0)) == 0
+        && (result = posix_spawnattr_setsigdefault(&attributes, &all)) == 0
+        && (result = posix_spawnattr_setsigmask(&attributes, &none)) == 0
+        && (result = posix_spawnattr_setflags(
+                &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK)) == 0) {
+        result = posix_spawn(process, arguments[0], &actions, &attributes, arguments, environment);
+    }
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    return result;
+}
+
+// MARK: - Sockets
+
+// SOCK_STREAM and its flags are enumerators of `enum __socket_type`, which has no operators in Swift.
+// Non-blocking, close-on-exec. `family` is AF_INET, AF_INET6 or AF_UNIX.
+static inline int ringwake_stream_socket(int family) {
+    return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+}
+
+// The same types; blocking, for a client that has nothing else to do.
+static inline int ringwake_blocking_stream_socket(int family) { return socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0); }
+
+// As socketpair, for tests; non-blocking both.
+static inline int ringwake_stream_socket_pair(int descriptors[2]) {
+    return socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, descriptors);
+}
+
+// accept4 is not imported from Glibc (_GNU_SOURCE). The peer's address goes to `storage`; both may be NULL.
+static inline int ringwake_accept(int listener, struct sockaddr_storage *storage, socklen_t *length) {
+    if (storage != NULL && length != NULL) {
+        memset(storage, 0, sizeof *storage);
+        *length = sizeof *storage;
+    }
+    return accept4(listener, (struct sockaddr *)storage, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+// setsockopt takes an untyped pointer; the options are enumerators or macros that Swift imports unevenly.
+static inline int ringwake_set_option(int descriptor, int level, int option, int value) {
+    return setsockopt(descriptor, level, option, &value, sizeof value);
+}
+static inline int ringwake_set_reuse_address(int descriptor) {
+    return ringwake_set_option(descriptor, SOL_SOCKET, SO_REUSEADDR, 1);
+}
+static inline int ringwake_set_no_delay(int descriptor) {
+    return ringwake_set_option(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
+}
+static inline int ringwake_set_ipv6_only(int descriptor, int on) {
+    return ringwake_set_option(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, on);
+}
+
+// struct ucred hides behind _GNU_SOURCE; it is these three fields.
+static inline int ringwake_peer_credentials(int descriptor, pid_t *process, uid_t *user, gid_t *group) {
+    struct {
+        pid_t pid;
+        uid_t uid;
+        gid_t gid;
+    } credentials;
+    socklen_t length = sizeof credentials;
+    memset(&credentials, 0, sizeof credentials);
+    if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) < 0) return -1;
+    *process = credentials.pid;
+    *user = credentials.uid;
+    *group = credentials.gid;
+    return 0;
+}
+
+// A socket address is a C union by cast, which Swift can only write through rebound pointers.
+// `text` is a numeric address without brackets or port. Returns its length, or 0 when it is none.
+static inline socklen_t ringwake_ip_address(const char *text, uint16_t port, struct sockaddr_storage *storage) {
+    struct sockaddr_in *v4 = (struct sockaddr_in *)storage;
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)storage;
+    memset(storage, 0, sizeof *storage);
+    if (inet_pton(AF_INET, text, &v4->sin_addr) == 1) {
+        v4->sin_family = AF_INET;
+        v4->sin_port = htons(port);
+        return sizeof *v4;
+    }
+    if (inet_pton(AF_INET6, text, &v6->sin6_addr) == 1) {
+        v6->sin6_family = AF_INET6;
+        v6->sin6_port = htons(port);
+        return sizeof *v6;
+    }
+    return 0;
+}
+
+// The other way: "192.0.2.1:443" or "[2001:db8::1]:443". Returns 0, or -1 for another family.
+static inline int ringwake_describe_ip_address(const struct sockaddr_storage *storage, char *text, size_t capacity) {
+    char address[INET6_ADDRSTRLEN];
+    if (storage->ss_family == AF_INET) {
+        const struct sockaddr_in *v4 = (const struct sockaddr_in *)storage;
+        if (inet_ntop(AF_INET, &v4->sin_addr, address, sizeof address) == NULL) return -1;
+        snprintf(text, capacity, "%s:%u", address, (unsigned)ntohs(v4->sin_port));
+        return 0;
+    }
+    if (storage->ss_family == AF_INET6) {
+        const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)storage;
+        if (inet_ntop(AF_INET6, &v6->sin6_addr, address, sizeof address) == NULL) return -1;
+        snprintf(text, capacity, "[%s]:%u", address, (unsigned)ntohs(v6->sin6_port));
+        return 0;
+    }
+    return -1;
+}
+
+// A path as a socket address. Returns its length, or 0 when the path is empty or longer than sun_path (107 bytes).
+static inline socklen_t ringwake_unix_address(const char *path, struct sockaddr_storage *storage) {
+    struct sockaddr_un *address = (struct sockaddr_un *)storage;
+    size_t length = strlen(path);
+    memset(storage, 0, sizeof *storage);
+    if (length == 0 || length >= sizeof address->sun_path) return 0;
+    address->sun_family = AF_UNIX;
+    memcpy(address->sun_path, path, length);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length + 1);
+}
+
+// bind, connect and getsockname on the storage that the functions above fill, without rebinding in Swift.
+static inline int ringwake_bind(int descriptor, const struct sockaddr_storage *storage, socklen_t length) {
+    return bind(descriptor, (const struct sockaddr *)storage, length);
+}
+static inline int ringwake_connect(int descriptor, const struct sockaddr_storage *storage, socklen_t length) {
+    return connect(descriptor, (const struct sockaddr *)storage, length);
+}
+static inline int ringwake_local_address(int descriptor, struct sockaddr_storage *storage) {
+    socklen_t length = sizeof *storage;
+    memset(storage, 0, sizeof *storage);
+    return getsockname(descriptor, (struct sockaddr *)storage, &length);
+}
+
+// The environment of the process; Swift refuses the global variable, which another thread could change.
+extern char **environ;
+static inline char **ringwake_environment(void) { return environ; }
+
+// SIG_IGN is a cast in a macro, which is not imported.
+static inline void ringwake_ignore_signal(int number) { signal(number, SIG_IGN); }
+
+// prlimit hides behind _GNU_SOURCE and its type of resource differs with it: the system call, which takes two
+// 64-bit numbers on every architecture. Sets how many descriptors another process may have.
+static inline int ringwake_limit_descriptors(pid_t process, uint64_t soft, uint64_t hard) {
+    uint64_t limits[2] = {soft, hard};
+    return (int)syscall(SYS_prlimit64, process, RLIMIT_NOFILE, limits, NULL);
+}
+
+#endif

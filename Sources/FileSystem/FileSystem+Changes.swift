@@ -1,0 +1,98 @@
+internal import CRingwakeLinux
+internal import Glibc
+
+extension FileSystem {
+    /// Replaces a file as a whole, or makes it: after a crash or a power cut there is the old one or the new one.
+    ///
+    /// The new contents are written beside it under a name that begins with a dot, forced to the disk and renamed.
+    /// A symbolic link is replaced, not followed.
+    /// - Parameter mode: Permissions of the new file, whatever the umask.
+    package static func replace(
+        _ path: String, with bytes: [UInt8], mode: UInt32
+    ) throws(FileSystemError) {
+        try check(path)
+        let (directory, name) = split(path)
+        let (file, temporary) = try makeTemporaryFile(for: name, in: directory, mode: mode)
+        do throws(FileSystemError) {
+            guard fchmod(file.number, mode) == 0 else { throw failure("chmod", path) }
+            try write(bytes, to: file, path: path)
+            guard fsync(file.number) == 0 else { throw failure("sync", path) }
+            guard rename(temporary, path) == 0 else { throw failure("replace", path) }
+        } catch {
+            unlink(temporary)
+            throw error
+        }
+        try synchronize(directory)
+    }
+
+    /// Makes a directory and its parents, all with `mode` (less the umask). It is no error that it is there.
+    package static func createDirectory(_ path: String, mode: UInt32) throws(FileSystemError) {
+        try check(path)
+        guard !path.isEmpty else { throw FileSystemError(operation: "create directory", path: path, errno: ENOENT) }
+        // Downwards: a parent may be there and not be writable or searchable for us.
+        var prefix = path.hasPrefix("/") ? "/" : ""
+        for component in path.split(separator: "/") {
+            prefix += component
+            if mkdir(prefix, mode) != 0, errno != EEXIST, !exists(prefix) {
+                throw failure("create directory", path)
+            }
+            prefix += "/"
+        }
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw failure("create directory", path) }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            throw FileSystemError(operation: "create directory", path: path, errno: ENOTDIR)
+        }
+    }
+
+    /// Removes a file, a socket or a symbolic link. ENOENT when there is none.
+    package static func remove(_ path: String) throws(FileSystemError) {
+        try check(path)
+        guard unlink(path) == 0 else { throw failure("remove", path) }
+    }
+
+    private static func split(_ path: String) -> (directory: String, name: Substring) {
+        guard let slash = path.lastIndex(of: "/") else { return (".", path[...]) }
+        let directory = path[..<slash]
+        return (directory.isEmpty ? "/" : String(directory), path[path.index(after: slash)...])
+    }
+
+    private static func makeTemporaryFile(
+        for name: Substring, in directory: String, mode: UInt32
+    ) throws(FileSystemError) -> (file: Descriptor, path: String) {
+        // A name that a crashed process of the same id left behind is possible; several in a row are not.
+        let attempts = 16
+        for attempt in 1...attempts {
+            var time = timespec()
+            clock_gettime(CLOCK_MONOTONIC, &time)
+            let path = "\(directory)/.\(name).\(getpid()).\(time.tv_nsec).tmp"
+            do throws(FileSystemError) {
+                let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
+                return (try Descriptor(opening: path, flags: flags, mode: mode & 0o600), path)
+            } catch {
+                guard error.errno == EEXIST, attempt < attempts else {
+                    throw FileSystemError(operation: "write", path: "\(directory)/\(name)", errno: error.errno)
+                }
+            }
+        }
+        throw FileSystemError(operation: "write", path: "\(directory)/\(name)", errno: EEXIST)
+    }
+
+    private static func write(_ bytes: [UInt8], to file: Descriptor, path: String) throws(FileSystemError) {
+        var written = 0
+        while written < bytes.count {
+            let result = bytes.withUnsafeBytes { buffer in
+                let rest = UnsafeRawBufferPointer(rebasing: buffer[written...])
+                return retryingWhenInterrupted { Glibc.write(file.number, rest.baseAddress, rest.count) }
+            }
+            guard result > 0 else { throw failure("write", path) }
+            written += result
+        }
+    }
+
+    /// Forces a rename in `directory` to the disk. File systems that cannot (EINVAL) do not need it.
+    private static func synchronize(_ directory: String) throws(FileSystemError) {
+        let descriptor = try Descriptor(opening: directory, flags: O_RDONLY | O_DIRECTORY)
+        guard fsync(descriptor.number) == 0 || errno == EINVAL else { throw failure("sync", directory) }
+    }
+}

@@ -1,0 +1,111 @@
+internal import CRingwakeLinux
+internal import Glibc
+
+/// Whole files, read and replaced at once. Every descriptor is close-on-exec; a path that holds a NUL is EINVAL.
+package enum FileSystem {
+    /// Names in one directory; more is an error.
+    package static let maximumDirectoryEntries = 100_000
+
+    /// The contents of a file.
+    /// - Parameters:
+    ///   - maximumSize: Bytes; a longer file is EFBIG, found without reading more than that.
+    ///   - acceptingPipes: Also read a pipe or a device until it ends, which may take for ever. Without it they are
+    ///     EINVAL, so that no path in a configuration can stop a daemon.
+    package static func read(
+        _ path: String, maximumSize: Int, acceptingPipes: Bool = false
+    ) throws(FileSystemError) -> [UInt8] {
+        let flags = O_RDONLY | O_NOCTTY | (acceptingPipes ? 0 : O_NONBLOCK)
+        let file = try Descriptor(opening: path, flags: flags)
+        var status = stat()
+        guard fstat(file.number, &status) == 0 else { throw failure("stat", path) }
+        let kind = status.st_mode & S_IFMT
+        guard kind != S_IFDIR else { throw FileSystemError(operation: "read", path: path, errno: EISDIR) }
+        guard kind == S_IFREG || acceptingPipes else {
+            throw FileSystemError(operation: "read", path: path, errno: EINVAL)
+        }
+        guard status.st_size <= maximumSize else {
+            throw FileSystemError(operation: "read", path: path, errno: EFBIG)
+        }
+        // Files of /proc say 0 and hold more; a file may grow while it is read.
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(max(0, Int(status.st_size)))
+        while true {
+            let count = buffer.withUnsafeMutableBytes { buffer in
+                retryingWhenInterrupted { Glibc.read(file.number, buffer.baseAddress, buffer.count) }
+            }
+            guard count >= 0 else { throw failure("read", path) }
+            if count == 0 { return bytes }
+            guard count <= maximumSize - bytes.count else {
+                throw FileSystemError(operation: "read", path: path, errno: EFBIG)
+            }
+            bytes += buffer[..<count]
+        }
+    }
+
+    /// The names in a directory, sorted, without `.` and `..`. Names that are not UTF-8 are repaired, and then name
+    /// nothing.
+    package static func entries(of directory: String) throws(FileSystemError) -> [String] {
+        try check(directory)
+        guard let stream = opendir(directory) else { throw failure("open", directory) }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while true {
+            errno = 0
+            guard let entry = readdir(stream) else {
+                guard errno == 0 else { throw failure("read", directory) }
+                return names.sorted()
+            }
+            let name = withUnsafeBytes(of: entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name == "." || name == ".." { continue }
+            guard names.count < maximumDirectoryEntries else {
+                throw FileSystemError(operation: "read", path: directory, errno: EFBIG)
+            }
+            names.append(name)
+        }
+    }
+
+    /// True when the path leads to anything, through symbolic links.
+    package static func exists(_ path: String) -> Bool {
+        access(path, F_OK) == 0
+    }
+
+    /// True when the path leads to a regular file that this process may execute.
+    package static func isExecutableFile(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+            && faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0
+    }
+
+    static func check(_ path: String) throws(FileSystemError) {
+        guard !path.utf8.contains(0) else { throw FileSystemError(operation: "use", path: path, errno: EINVAL) }
+    }
+
+    static func failure(_ operation: String, _ path: String) -> FileSystemError {
+        FileSystemError(operation: operation, path: path, errno: errno)
+    }
+
+    static func retryingWhenInterrupted(_ call: () -> Int) -> Int {
+        while true {
+            let result = call()
+            if result >= 0 || errno != EINTR { return result }
+        }
+    }
+}
+
+/// An open file, closed with this object.
+final class Descriptor {
+    let number: Int32
+
+    init(opening path: String, flags: Int32, mode: mode_t = 0) throws(FileSystemError) {
+        try FileSystem.check(path)
+        number = ringwake_open(path, flags, mode)
+        guard number >= 0 else { throw FileSystem.failure("open", path) }
+    }
+
+    deinit {
+        if number >= 0 { close(number) }
+    }
+}

@@ -1,0 +1,235 @@
+internal import CRingwakeLinux
+internal import Glibc
+
+/// A single-threaded event loop on epoll: readiness of descriptors, timers with tolerance, signals and children.
+///
+///     let loop = try RunLoop()
+///     let source = try loop.watch(socket, for: .read, cause: .init("control")) { _ in readFrom(socket) }
+///     loop.schedule(at: loop.now.advanced(by: .seconds(5)), tolerance: .seconds(1)) { loop.stop() }
+///     loop.run()
+///
+/// One turn: take what the kernel has ready (and only if there is nothing to do, sleep), run the callbacks of ready
+/// descriptors, then every timer whose deadline has come, then what was enqueued. Any callback may add, change and
+/// cancel any source. All calls are made on the thread that runs the loop.
+package final class RunLoop {
+    /// Events taken from the kernel at once; the rest is taken in the next turn.
+    static let maximumEventsPerTurn = 128
+    /// Enqueued bodies run in one turn; the rest runs in the next, after the ready descriptors.
+    static let maximumBodiesPerTurn = 1_024
+
+    /// The time when this turn began.
+    package private(set) var now: BootClock.Instant
+    /// How often the loop slept and was woken, by cause.
+    package private(set) var statistics = WakeupStatistics()
+
+    let signals = SignalTable()
+    private let epoll: Int32
+    private let timerDescriptor: TimerDescriptor
+    private let events: UnsafeMutablePointer<epoll_event>
+    private var sources = SourceTable()
+    private var timers = TimerQueue()
+    private var enqueued: [() -> Void] = []
+    private var isInTurn = false
+    private var isStopRequested = false
+
+    /// True when timers wake a suspended machine.
+    package var wakesFromSuspend: Bool { timerDescriptor.wakesFromSuspend }
+
+    /// - Parameter wakingFromSuspend: Timers wake a suspended machine where the process has CAP_WAKE_ALARM; without
+    ///   it they fire when it resumes. The capability must not be dropped later.
+    /// - Throws: A descriptor could not be had: EMFILE, ENFILE or ENOMEM.
+    package init(wakingFromSuspend: Bool = true) throws(RunLoopError) {
+        timerDescriptor = try TimerDescriptor(wakingFromSuspend: wakingFromSuspend)
+        epoll = ringwake_epoll_create()
+        events = .allocate(capacity: Self.maximumEventsPerTurn)
+        now = BootClock.now()
+        guard epoll >= 0 else { throw RunLoopError(operation: "epoll_create1", errno: errno) }
+        let timer = timerDescriptor
+        _ = try add(timer.descriptor, interest: .read, cause: .timer, isOwned: false) { _ in timer.acknowledge() }
+    }
+
+    deinit {
+        for source in sources.all where source.isOwned { close(source.descriptor) }
+        if epoll >= 0 { close(epoll) }
+        events.deallocate()
+    }
+
+    /// Reads the clock again in the middle of a turn, after work that took long.
+    @discardableResult
+    package func refreshNow() -> BootClock.Instant {
+        now = BootClock.now()
+        return now
+    }
+
+    // MARK: - Descriptors
+
+    /// Calls `body` in each turn in which `descriptor` is ready (level-triggered), until the source is cancelled.
+    ///
+    /// The descriptor stays the caller's, who cancels the source before closing it.
+    /// - Parameter cause: What a wakeup by this descriptor is counted as.
+    /// - Throws: The kernel refuses to watch it: EBADF, EPERM (a regular file), EEXIST (watched already), ENOSPC.
+    package func watch(
+        _ descriptor: Int32, for interest: Interest, cause: WakeupCause, _ body: @escaping (Readiness) -> Void
+    ) throws(RunLoopError) -> ReadinessSource {
+        let token = try add(descriptor, interest: interest, cause: cause, isOwned: false, body)
+        return ReadinessSource(loop: self, token: token)
+    }
+
+    func add(
+        _ descriptor: Int32, interest: Interest, cause: WakeupCause, isOwned: Bool,
+        _ body: @escaping (Readiness) -> Void
+    ) throws(RunLoopError) -> SourceToken {
+        let token = sources.insert(
+            Source(descriptor: descriptor, isOwned: isOwned, cause: cause, interest: interest, body: body))
+        if !interest.isEmpty {
+            do throws(RunLoopError) {
+                try control(EPOLL_CTL_ADD, descriptor, interest, token)
+            } catch {
+                sources.remove(token)
+                throw error
+            }
+        }
+        return token
+    }
+
+    func update(_ token: SourceToken, to interest: Interest) throws(RunLoopError) {
+        guard let source = sources[token], source.interest != interest else { return }
+        // A parked source leaves the set: the kernel reports hang-ups and errors of everything that is in it.
+        let operation =
+            source.interest.isEmpty ? EPOLL_CTL_ADD : interest.isEmpty ? EPOLL_CTL_DEL : EPOLL_CTL_MOD
+        try control(operation, source.descriptor, interest, token)
+        sources.setInterest(interest, of: token)
+    }
+
+    func cancel(_ token: SourceToken) {
+        guard let source = sources.remove(token) else { return }
+        if !source.interest.isEmpty {
+            let result = ringwake_epoll_control(epoll, EPOLL_CTL_DEL, source.descriptor, 0, 0)
+            assert(result == 0, "a source must be cancelled before its descriptor is closed")
+        }
+        if source.isOwned { close(source.descriptor) }
+    }
+
+    private func control(
+        _ operation: Int32, _ descriptor: Int32, _ interest: Interest, _ token: SourceToken
+    ) throws(RunLoopError) {
+        var mask: UInt32 = 0
+        if interest.contains(.read) { mask |= RINGWAKE_EPOLL_IN }
+        if interest.contains(.write) { mask |= RINGWAKE_EPOLL_OUT }
+        guard ringwake_epoll_control(epoll, operation, descriptor, mask, token.rawValue) == 0 else {
+            throw RunLoopError(operation: "epoll_ctl", errno: errno)
+        }
+    }
+
+    // MARK: - Timers and work
+
+    /// Runs `body` once, between `deadline` and `deadline + tolerance`.
+    ///
+    /// The more tolerance, the more timers share one wakeup; whenever the loop is awake anyway, it fires every timer
+    /// whose deadline has come. Those that fire together do so in the order of their deadlines.
+    /// - Parameter tolerance: How late is early enough. Negative counts as zero.
+    @discardableResult
+    package func schedule(
+        at deadline: BootClock.Instant, tolerance: Duration, _ body: @escaping () -> Void
+    ) -> Timer {
+        let latest = deadline.advanced(by: max(.zero, tolerance))
+        return timers.insert(deadline: deadline.nanoseconds, latest: latest.nanoseconds, body)
+    }
+
+    /// Takes the timer back. It costs no wakeup, and does not fire, not even in this turn. Idempotent.
+    package func cancel(_ timer: Timer) {
+        _ = timers.take(timer)
+    }
+
+    /// Runs `body` later in this turn, before the loop sleeps.
+    package func enqueue(_ body: @escaping () -> Void) {
+        enqueued.append(body)
+    }
+
+    // MARK: - Running
+
+    /// Takes turns until `stop`.
+    package func run() {
+        while !isStopRequested { turn(timeoutMilliseconds: -1) }
+        isStopRequested = false
+    }
+
+    /// Ends `run` after this turn, or the next one at once.
+    package func stop() {
+        isStopRequested = true
+    }
+
+    /// Takes one turn. For tests, and for drivers that have a loop of their own.
+    /// - Parameter timeout: How long to sleep at most; nil for no limit. Rounded up to milliseconds.
+    package func runOnce(timeout: Duration?) {
+        guard let timeout else { return turn(timeoutMilliseconds: -1) }
+        let nanoseconds = max(0, timeout.saturatingNanoseconds)
+        let milliseconds = nanoseconds / 1_000_000 + (nanoseconds % 1_000_000 == 0 ? 0 : 1)
+        turn(timeoutMilliseconds: Int32(clamping: milliseconds))
+    }
+
+    private func turn(timeoutMilliseconds: Int32) {
+        precondition(!isInTurn, "a callback of the run loop must not run the loop")
+        isInTurn = true
+        defer { isInTurn = false }
+        let count = takeEvents(timeoutMilliseconds: timeoutMilliseconds)
+        for index in 0..<count { dispatch(events[index]) }
+        for timer in timers.due(at: now.nanoseconds) {
+            let body = timers.take(timer)
+            body?()
+        }
+        drainEnqueued()
+    }
+
+    /// Fills `events`: with what is ready, or, when there is nothing at all to do, by sleeping.
+    private func takeEvents(timeoutMilliseconds: Int32) -> Int {
+        let capacity = Int32(Self.maximumEventsPerTurn)
+        // Asking first makes the statistics exact: what is counted below is a thread that slept.
+        var count = epoll_wait(epoll, events, capacity, 0)
+        if count <= 0, timeoutMilliseconds != 0, !hasWork {
+            timerDescriptor.arm(at: timers.nextWakeup())
+            count = epoll_wait(epoll, events, capacity, timeoutMilliseconds)
+            statistics.count(cause(ofFirstOf: count))
+        }
+        now = BootClock.now()
+        // EINTR is the only error of valid arguments: a turn without events.
+        return max(0, Int(count))
+    }
+
+    private var hasWork: Bool {
+        if !enqueued.isEmpty || isStopRequested { return true }
+        guard let deadline = timers.nextDeadline() else { return false }
+        return deadline <= now.nanoseconds
+    }
+
+    private func cause(ofFirstOf count: Int32) -> WakeupCause {
+        guard count > 0 else { return count == 0 ? .timeout : .interruption }
+        return sources[SourceToken(rawValue: ringwake_epoll_token(events))]?.cause ?? .interruption
+    }
+
+    private func dispatch(_ event: epoll_event) {
+        let raised = event.events
+        let token = withUnsafePointer(to: event) { SourceToken(rawValue: ringwake_epoll_token($0)) }
+        // Both may have changed since the kernel reported the event, by a callback of this turn.
+        guard let source = sources[token], !source.interest.isEmpty else { return }
+        let asked = Readiness(rawValue: source.interest.rawValue)
+        var readiness: Readiness = []
+        if raised & RINGWAKE_EPOLL_IN != 0 { readiness.insert(.read) }
+        if raised & RINGWAKE_EPOLL_OUT != 0 { readiness.insert(.write) }
+        readiness.formIntersection(asked)
+        if raised & RINGWAKE_EPOLL_HUP != 0 { readiness.formUnion(asked.union(.hangup)) }
+        if raised & RINGWAKE_EPOLL_ERR != 0 { readiness.formUnion(asked.union(.error)) }
+        if !readiness.isEmpty { source.body(readiness) }
+    }
+
+    /// What a body enqueues runs after what was enqueued before it, within the same budget.
+    private func drainEnqueued() {
+        var budget = Self.maximumBodiesPerTurn
+        while !enqueued.isEmpty, budget > 0 {
+            let batch = enqueued
+            enqueued = Array(batch.dropFirst(budget))
+            for body in batch.prefix(budget) { body() }
+            budget -= min(budget, batch.count)
+        }
+    }
+}

@@ -1,0 +1,164 @@
+import FileSystem
+import Glibc
+import Testing
+
+@Suite struct FileSystemTests {
+    let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    @Test("A file that was replaced is read back byte for byte", arguments: [0, 1, 65_535, 65_536, 200_000])
+    func roundTrip(size: Int) throws {
+        let path = directory.path("file")
+        let bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        try FileSystem.replace(path, with: bytes, mode: 0o640)
+        #expect(try FileSystem.read(path, maximumSize: size) == bytes)
+    }
+
+    @Test("A file is replaced as a whole: a reader that has the old one open keeps it, and nothing is left beside it")
+    func replaceIsAtomic() throws {
+        let path = directory.path("file")
+        try FileSystem.replace(path, with: Array("old".utf8), mode: 0o600)
+        let old = open(path, O_RDONLY)
+        defer { close(old) }
+        try FileSystem.replace(path, with: Array("new, and longer".utf8), mode: 0o644)
+        var buffer = [UInt8](repeating: 0, count: 16)
+        #expect(read(old, &buffer, 16) == 3)
+        #expect(try FileSystem.read(path, maximumSize: 100) == Array("new, and longer".utf8))
+        #expect(try FileSystem.entries(of: directory.root) == ["file"])
+    }
+
+    @Test("The mode is the one asked for, whatever the umask and the old file say", arguments: [0o600, 0o644, 0o400])
+    func mode(mode: mode_t) throws {
+        let path = directory.path("file")
+        for _ in 0..<2 {
+            try FileSystem.replace(path, with: [1], mode: mode)
+            var status = stat()
+            #expect(stat(path, &status) == 0)
+            #expect(status.st_mode & 0o777 == mode)
+        }
+    }
+
+    @Test("A replacement that fails leaves the old file and no temporary one")
+    func failedReplacement() throws {
+        let path = directory.path("taken")
+        try FileSystem.createDirectory(path + "/inside", mode: 0o700)
+        let error = #expect(throws: FileSystemError.self) { try FileSystem.replace(path, with: [1], mode: 0o600) }
+        #expect(error?.operation == "replace")
+        #expect(error?.path == path)
+        #expect(try FileSystem.entries(of: directory.root) == ["taken"])
+        let missing = #expect(throws: FileSystemError.self) {
+            try FileSystem.replace(directory.path("no/such/file"), with: [1], mode: 0o600)
+        }
+        #expect(missing?.errno == ENOENT)
+    }
+
+    @Test("A file over the limit is EFBIG, also when it does not say how long it is")
+    func tooLong() throws {
+        let path = directory.path("file")
+        try FileSystem.replace(path, with: [1, 2, 3], mode: 0o600)
+        let error = #expect(throws: FileSystemError.self) { try FileSystem.read(path, maximumSize: 2) }
+        #expect(error?.errno == EFBIG)
+        let endless = #expect(throws: FileSystemError.self) {
+            try FileSystem.read("/dev/zero", maximumSize: 100_000, acceptingPipes: true)
+        }
+        #expect(endless?.errno == EFBIG)
+        #expect(try FileSystem.read("/proc/self/status", maximumSize: 65_536).count > 100)
+    }
+
+    @Test("What is not a regular file is refused at once, also a pipe that nobody writes")
+    func notAFile() throws {
+        let pipe = directory.path("pipe")
+        #expect(mkfifo(pipe, 0o600) == 0)
+        #expect(throws: FileSystemError(operation: "read", path: pipe, errno: EINVAL)) {
+            try FileSystem.read(pipe, maximumSize: 10)
+        }
+        #expect(throws: FileSystemError(operation: "read", path: directory.root, errno: EISDIR)) {
+            try FileSystem.read(directory.root, maximumSize: 1_000_000)
+        }
+    }
+
+    @Test("An error says what could not be done, to which path, and why")
+    func description() {
+        let error = #expect(throws: FileSystemError.self) { try FileSystem.read("/no/such", maximumSize: 1) }
+        #expect(error?.description == "cannot open /no/such: No such file or directory")
+        let nul = #expect(throws: FileSystemError.self) { try FileSystem.read("/etc/passwd\u{0}x", maximumSize: 9) }
+        #expect(nul?.errno == EINVAL)
+    }
+
+    @Test("A directory is made with its parents; one that is there is fine, a file in its place is not")
+    func createDirectory() throws {
+        let path = directory.path("a/b//c/")
+        try FileSystem.createDirectory(path, mode: 0o700)
+        try FileSystem.createDirectory(path, mode: 0o700)
+        #expect(FileSystem.exists(directory.path("a/b/c")))
+        try FileSystem.replace(directory.path("file"), with: [], mode: 0o600)
+        let over = #expect(throws: FileSystemError.self) {
+            try FileSystem.createDirectory(directory.path("file"), mode: 0o700)
+        }
+        #expect(over?.errno == ENOTDIR)
+        let below = #expect(throws: FileSystemError.self) {
+            try FileSystem.createDirectory(directory.path("file/below"), mode: 0o700)
+        }
+        #expect(below?.errno == ENOTDIR)
+        try FileSystem.createDirectory("/", mode: 0o700)
+    }
+
+    @Test("Names come sorted; what is gone, is gone")
+    func entries() throws {
+        for name in ["b.toml", "a.toml", "C"] {
+            try FileSystem.replace(directory.path(name), with: [], mode: 0o600)
+        }
+        #expect(try FileSystem.entries(of: directory.root) == ["C", "a.toml", "b.toml"])
+        try FileSystem.remove(directory.path("C"))
+        #expect(!FileSystem.exists(directory.path("C")))
+        let error = #expect(throws: FileSystemError.self) { try FileSystem.remove(directory.path("C")) }
+        #expect(error?.errno == ENOENT)
+        #expect(throws: FileSystemError.self) { try FileSystem.entries(of: directory.path("C")) }
+    }
+
+    @Test("Only a regular file with the right to execute it is an executable")
+    func executable() throws {
+        #expect(FileSystem.isExecutableFile("/bin/sh"))
+        #expect(!FileSystem.isExecutableFile("/bin"))
+        #expect(!FileSystem.isExecutableFile("/etc/passwd"))
+        #expect(!FileSystem.isExecutableFile("/no/such"))
+    }
+
+    @Test("A lock is held by one at a time, and is free again when its holder goes")
+    func lock() throws {
+        let path = directory.path("lock")
+        var first: FileLock? = try FileLock(path: path)
+        let error = #expect(throws: FileSystemError.self) { _ = try FileLock(path: path) }
+        #expect(error?.errno == EWOULDBLOCK)
+        withExtendedLifetime(first) {}
+        first = nil
+        _ = try FileLock(path: path)
+    }
+}
+
+/// A directory that goes with its contents at the end of the test.
+final class TemporaryDirectory {
+    let root: String
+
+    init() throws {
+        var template = Array("/tmp/ringwake-test.XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else {
+            throw FileSystemError(operation: "mkdtemp", path: "/tmp", errno: errno)
+        }
+        root = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
+    deinit {
+        Self.removeAll(root)
+    }
+
+    func path(_ name: String) -> String { "\(root)/\(name)" }
+
+    private static func removeAll(_ path: String) {
+        for name in (try? FileSystem.entries(of: path)) ?? [] { removeAll("\(path)/\(name)") }
+        Glibc.remove(path)
+    }
+}
