@@ -23,10 +23,12 @@ let package = Package(
 
         // Ring 1: pure, or the kernel alone.
         .target(name: "RingwakeCore", swiftSettings: pure),
+        .target(name: "HTTP1", swiftSettings: pure),
         .target(name: "RunLoop", dependencies: ["CRingwakeLinux"], swiftSettings: common),
         .target(name: "FileSystem", dependencies: ["CRingwakeLinux"], swiftSettings: common),
 
         .testTarget(name: "RingwakeCoreTests", dependencies: ["RingwakeCore"], swiftSettings: common),
+        .testTarget(name: "HTTP1Tests", dependencies: ["HTTP1"], swiftSettings: common),
         .testTarget(name: "RunLoopTests", dependencies: ["CRingwakeLinux", "RunLoop"], swiftSettings: common),
         .testTarget(name: "FileSystemTests", dependencies: ["FileSystem"], swiftSettings: common),
     ],

@@ -1,0 +1,20 @@
+/// The head of an answer.
+package struct HTTP1ResponseHead: Hashable, Sendable {
+    /// The status, 200 to 999.
+    package var status: Int
+    /// The fields in their order; names in lower case.
+    package var fields: [HTTP1Field]
+
+    package init(status: Int, fields: [HTTP1Field]) {
+        self.status = status
+        self.fields = fields
+    }
+}
+
+/// What a client learns from an answer, in this order: one head, any number of pieces of the body, one end.
+package enum HTTP1ResponseEvent: Hashable, Sendable {
+    case head(HTTP1ResponseHead)
+    /// The next bytes of the body, at least one, as they came.
+    case body([UInt8])
+    case end
+}
