@@ -20,6 +20,8 @@ let package = Package(
     targets: [
         // Ring 0: C libraries and the kernel, as module maps and shims.
         .systemLibrary(name: "CRingwakeLinux", path: "Sources/C/CRingwakeLinux"),
+        .systemLibrary(
+            name: "CRingwakeOpenSSL", path: "Sources/C/CRingwakeOpenSSL", providers: [.apt(["libssl-dev"])]),
 
         // Ring 1: pure, or the kernel alone.
         .target(name: "RingwakeCore", swiftSettings: pure),
@@ -27,10 +29,17 @@ let package = Package(
         .target(name: "RunLoop", dependencies: ["CRingwakeLinux"], swiftSettings: common),
         .target(name: "FileSystem", dependencies: ["CRingwakeLinux"], swiftSettings: common),
 
+        // Ring 2: one library each, behind one door.
+        .target(
+            name: "Cryptography", dependencies: ["CRingwakeOpenSSL", "RingwakeCore"], swiftSettings: common),
+
         .testTarget(name: "RingwakeCoreTests", dependencies: ["RingwakeCore"], swiftSettings: common),
         .testTarget(name: "HTTP1Tests", dependencies: ["HTTP1"], swiftSettings: common),
         .testTarget(name: "RunLoopTests", dependencies: ["CRingwakeLinux", "RunLoop"], swiftSettings: common),
         .testTarget(name: "FileSystemTests", dependencies: ["FileSystem"], swiftSettings: common),
+        .testTarget(
+            name: "CryptographyTests", dependencies: ["CRingwakeOpenSSL", "Cryptography", "RingwakeCore"],
+            swiftSettings: common),
     ],
     cxxLanguageStandard: .cxx17
 )

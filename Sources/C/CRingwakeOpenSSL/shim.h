@@ -1,0 +1,95 @@
+#ifndef RINGWAKE_OPENSSL_SHIM_H
+#define RINGWAKE_OPENSSL_SHIM_H
+
+// OpenSSL 3.0 as Swift sees it. Swift does not import function-like macros; each one that Ringwake needs
+// is a static inline function here, named like the macro with the prefix `ringwake_`.
+
+#include <openssl/asn1.h>
+#include <openssl/bio.h>
+#include <openssl/bn.h>
+#include <openssl/core_names.h>
+#include <openssl/ec.h>
+#include <openssl/ecdsa.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/objects.h>
+#include <openssl/pem.h>
+#include <openssl/pkcs12.h>
+#include <openssl/provider.h>
+#include <openssl/rand.h>
+#include <openssl/rsa.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <openssl/x509_vfy.h>
+#include <openssl/x509v3.h>
+
+// SSL_CTX_set_min_proto_version is a macro over SSL_CTX_ctrl.
+static inline long ringwake_SSL_CTX_set_min_proto_version(SSL_CTX *context, int version) {
+    return SSL_CTX_set_min_proto_version(context, version);
+}
+
+// SSL_CTX_set_max_proto_version is a macro over SSL_CTX_ctrl (the tests pin a version with it).
+static inline long ringwake_SSL_CTX_set_max_proto_version(SSL_CTX *context, int version) {
+    return SSL_CTX_set_max_proto_version(context, version);
+}
+
+// SSL_CTX_set_mode is a macro over SSL_CTX_ctrl.
+static inline long ringwake_SSL_CTX_set_mode(SSL_CTX *context, long mode) {
+    return SSL_CTX_set_mode(context, mode);
+}
+
+// SSL_CTX_set_session_cache_mode is a macro over SSL_CTX_ctrl.
+static inline long ringwake_SSL_CTX_set_session_cache_mode(SSL_CTX *context, long mode) {
+    return SSL_CTX_set_session_cache_mode(context, mode);
+}
+
+// SSL_CTX_add1_chain_cert is a macro over SSL_CTX_ctrl.
+static inline long ringwake_SSL_CTX_add1_chain_cert(SSL_CTX *context, X509 *certificate) {
+    return SSL_CTX_add1_chain_cert(context, certificate);
+}
+
+// SSL_CTX_set1_groups_list is a macro over SSL_CTX_ctrl.
+static inline long ringwake_SSL_CTX_set1_groups_list(SSL_CTX *context, const char *groups) {
+    return SSL_CTX_set1_groups_list(context, (char *)groups);
+}
+
+// SSL_CTX_set_max_cert_list is a macro over SSL_CTX_ctrl.
+static inline long ringwake_SSL_CTX_set_max_cert_list(SSL_CTX *context, long bytes) {
+    return SSL_CTX_set_max_cert_list(context, bytes);
+}
+
+// The SSL_OP_ constants are written with the function-like macro SSL_OP_BIT, which Swift does not import:
+// here they are as values.
+static const uint64_t ringwake_SSL_OP_NO_RENEGOTIATION = SSL_OP_NO_RENEGOTIATION;
+static const uint64_t ringwake_SSL_OP_NO_COMPRESSION = SSL_OP_NO_COMPRESSION;
+static const uint64_t ringwake_SSL_OP_IGNORE_UNEXPECTED_EOF = SSL_OP_IGNORE_UNEXPECTED_EOF;
+
+// BIO_get_mem_data is a macro over BIO_ctrl.
+static inline long ringwake_BIO_get_mem_data(BIO *bio, char **data) {
+    return BIO_get_mem_data(bio, data);
+}
+
+// OPENSSL_free is a macro that adds file and line.
+static inline void ringwake_OPENSSL_free(void *memory) {
+    OPENSSL_free(memory);
+}
+
+// The sk_X509_ functions are macros over OPENSSL_sk_ with casts that check the type of the stack.
+static inline STACK_OF(X509) *ringwake_sk_X509_new_null(void) {
+    return sk_X509_new_null();
+}
+static inline int ringwake_sk_X509_num(const STACK_OF(X509) *stack) {
+    return sk_X509_num(stack);
+}
+static inline X509 *ringwake_sk_X509_value(const STACK_OF(X509) *stack, int index) {
+    return sk_X509_value(stack, index);
+}
+static inline int ringwake_sk_X509_push(STACK_OF(X509) *stack, X509 *certificate) {
+    return sk_X509_push(stack, certificate);
+}
+// Frees the stack and drops its reference on every certificate in it.
+static inline void ringwake_sk_X509_pop_free(STACK_OF(X509) *stack) {
+    sk_X509_pop_free(stack, X509_free);
+}
+
+#endif

@@ -1,0 +1,27 @@
+import CRingwakeOpenSSL
+
+/// SHA-256 (FIPS 180-4).
+package enum SHA256 {
+    /// The size of a digest, in bytes.
+    package static let digestBytes = 32
+
+    /// The digest of `bytes`, 32 bytes.
+    package static func digest(_ bytes: [UInt8]) -> [UInt8] {
+        var digest = [UInt8](repeating: 0, count: digestBytes)
+        let outcome = EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha256(), nil)
+        // SHA-256 of memory fails only when libcrypto has no SHA-256: then nothing here can be trusted to run.
+        precondition(outcome == 1, "libcrypto has no SHA-256")
+        return digest
+    }
+}
+
+/// `bytes` as lower-case hex digits.
+package func hexString(_ bytes: some Sequence<UInt8>) -> String {
+    let digits: StaticString = "0123456789abcdef"
+    var text: [UInt8] = []
+    for byte in bytes {
+        text.append(digits.utf8Start[Int(byte >> 4)])
+        text.append(digits.utf8Start[Int(byte & 0x0F)])
+    }
+    return String(decoding: text, as: UTF8.self)
+}

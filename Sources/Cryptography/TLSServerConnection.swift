@@ -1,0 +1,171 @@
+import CRingwakeOpenSSL
+import Glibc
+package import RingwakeCore
+
+/// How far a handshake came.
+package enum TLSProgress: Equatable, Sendable {
+    /// The handshake is complete; application data may follow at once.
+    case done
+    /// Call again when the descriptor is readable.
+    case wantsRead
+    /// Call again when the descriptor is writable.
+    case wantsWrite
+    /// The peer closed or reset the connection before the handshake was complete.
+    case closed
+    /// The handshake failed, with the reason for the log. OpenSSL has sent the alert, if there is one.
+    case failed(String)
+}
+
+/// What a read or a write came to.
+package enum TLSResult: Equatable, Sendable {
+    /// This many bytes of application data were read or written. A write may be partial.
+    case bytes(Int)
+    /// Call again, with the same bytes at any address, when the descriptor is readable.
+    case wantsRead
+    /// Call again, with the same bytes at any address, when the descriptor is writable.
+    case wantsWrite
+    /// The peer has closed, with or without a close alert, or reset the connection.
+    case closed
+    /// The connection is broken, with the reason for the log.
+    case failed(String)
+}
+
+/// The server's end of one TLS connection over a non-blocking socket.
+///
+/// The connection does not own the descriptor: it must be non-blocking and stay open until the connection is
+/// gone. OpenSSL writes with write(2), which has no MSG_NOSIGNAL: **the process must ignore SIGPIPE**, or a peer
+/// that goes away ends it.
+///
+/// OpenSSL may hold decrypted bytes that epoll knows nothing of: read until `.wantsRead`.
+package final class TLSServerConnection {
+    private let context: TLSServerContext
+    private let ssl: OwnedPointer
+    /// After a fatal error OpenSSL forbids a close alert.
+    private var isBroken = false
+    private var peer = Peer.notRead
+
+    private enum Peer {
+        case notRead
+        case read(PeerCertificate?)
+    }
+
+    /// - Throws: `failed` when OpenSSL cannot make a connection (no memory).
+    package init(context: TLSServerContext, descriptor: Int32) throws(RingwakeError) {
+        OpenSSLErrors.clear()
+        self.context = context
+        ssl = try OwnedPointer(context.makeConnection(), freedBy: SSL_free, operation: "make a TLS connection")
+        guard SSL_set_fd(ssl.pointer, descriptor) == 1 else { throw .openSSL("attach TLS to a socket") }
+        SSL_set_accept_state(ssl.pointer)
+    }
+
+    /// Goes on with the handshake as far as the socket allows.
+    ///
+    /// A client certificate never fails it: see ``peerCertificate``.
+    package func handshake() -> TLSProgress {
+        OpenSSLErrors.clear()
+        let outcome = SSL_do_handshake(ssl.pointer)
+        if outcome == 1 { return .done }
+        return switch failure(of: outcome) {
+        case .bytes: .failed("OpenSSL reports no error")
+        case .wantsRead: .wantsRead
+        case .wantsWrite: .wantsWrite
+        case .closed: .closed
+        case .failed(let reason): .failed(reason)
+        }
+    }
+
+    /// Reads application data into `buffer`; `.bytes` is never 0 for a buffer that is not empty.
+    package func read(into buffer: UnsafeMutableRawBufferPointer) -> TLSResult {
+        guard let base = buffer.baseAddress, !buffer.isEmpty else { return .bytes(0) }
+        OpenSSLErrors.clear()
+        var count = 0
+        let outcome = SSL_read_ex(ssl.pointer, base, buffer.count, &count)
+        return outcome == 1 ? .bytes(count) : failure(of: outcome)
+    }
+
+    /// Writes application data, one TLS record (16 KiB) at most; call again with the rest.
+    package func write(_ bytes: UnsafeRawBufferPointer) -> TLSResult {
+        guard let base = bytes.baseAddress, !bytes.isEmpty else { return .bytes(0) }
+        OpenSSLErrors.clear()
+        var count = 0
+        let outcome = SSL_write_ex(ssl.pointer, base, bytes.count, &count)
+        return outcome == 1 ? .bytes(count) : failure(of: outcome)
+    }
+
+    /// Sends the close alert if that is possible without waiting; the caller closes the descriptor next.
+    package func shutdown() {
+        guard !isBroken, SSL_is_init_finished(ssl.pointer) == 1 else { return }
+        OpenSSLErrors.clear()
+        _ = SSL_shutdown(ssl.pointer)
+        OpenSSLErrors.clear()
+    }
+
+    /// The protocol agreed by ALPN; `nil` when the client offered none.
+    package var negotiatedProtocol: String? {
+        var name: UnsafePointer<UInt8>?
+        var length: UInt32 = 0
+        SSL_get0_alpn_selected(ssl.pointer, &name, &length)
+        guard let name, let count = Int(exactly: length), count > 0 else { return nil }
+        return String(decoding: UnsafeBufferPointer(start: name, count: count), as: UTF8.self)
+    }
+
+    /// The version of TLS, such as `TLSv1.3`.
+    package var protocolVersion: String {
+        String(cString: SSL_get_version(ssl.pointer))
+    }
+
+    /// Whether the client resumed an earlier session; its certificate and verdict came along with the ticket.
+    package var isResumed: Bool {
+        SSL_session_reused(ssl.pointer) == 1
+    }
+
+    /// The client's certificate and what came of its verification; `nil` when it sent none (or was not asked).
+    ///
+    /// Meaningful after ``handshake()`` is done. A trusted certificate that has expired since is untrusted.
+    package var peerCertificate: PeerCertificate? {
+        peerCertificate(at: Int64(time(nil)))
+    }
+
+    /// ``peerCertificate`` as of `now`, in seconds since 1970.
+    package func peerCertificate(at now: Int64) -> PeerCertificate? {
+        let known: PeerCertificate?
+        switch peer {
+        case .read(let certificate):
+            known = certificate
+        case .notRead:
+            known = readPeerCertificate()
+            if SSL_is_init_finished(ssl.pointer) == 1 { peer = .read(known) }
+        }
+        return known?.asOf(now)
+    }
+
+    private func readPeerCertificate() -> PeerCertificate? {
+        guard let x509 = SSL_get0_peer_certificate(ssl.pointer), let certificate = Certificate(x509: x509) else {
+            return nil
+        }
+        let result = SSL_get_verify_result(ssl.pointer)
+        return PeerCertificate(
+            certificate: certificate, verification: context.asksForClientCertificate ? .init(result) : .notAsked)
+    }
+
+    private func failure(of outcome: Int32) -> TLSResult {
+        let number = errno
+        switch SSL_get_error(ssl.pointer, outcome) {
+        case SSL_ERROR_WANT_READ:
+            return .wantsRead
+        case SSL_ERROR_WANT_WRITE:
+            return .wantsWrite
+        case SSL_ERROR_ZERO_RETURN:
+            return .closed
+        case SSL_ERROR_SYSCALL:
+            isBroken = true
+            OpenSSLErrors.clear()
+            // A reset says no more than a missing goodbye.
+            let isGone = number == 0 || number == ECONNRESET || number == EPIPE
+            return isGone ? .closed : .failed(String(cString: strerror(number)))
+        default:
+            isBroken = true
+            return .failed(OpenSSLErrors.drainText())
+        }
+    }
+}
