@@ -10,18 +10,27 @@ let common: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+// Modules that run on the daemon's run loop: the main thread, checked by the compiler.
+let onTheRunLoop = common + [.defaultIsolation(MainActor.self)]
+
 // Pure modules read bytes that strangers wrote: no unsafe construct passes unmarked.
 let pure = common + [.strictMemorySafety()]
 
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
 // A target may depend on targets of a lower ring only; `.ci/check-layout.py` holds the rings.
 let package = Package(
     name: "ringwake",
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    ],
     targets: [
         // Ring 0: C libraries and the kernel, as module maps and shims.
         .systemLibrary(name: "CRingwakeLinux", path: "Sources/C/CRingwakeLinux"),
         .systemLibrary(
             name: "CRingwakeOpenSSL", path: "Sources/C/CRingwakeOpenSSL", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(
+            name: "CRingwakeNGHTTP2", path: "Sources/C/CRingwakeNGHTTP2", providers: [.apt(["libnghttp2-dev"])]),
 
         // Ring 1: pure, or the kernel alone.
         .target(name: "RingwakeCore", swiftSettings: pure),
@@ -32,6 +41,12 @@ let package = Package(
         // Ring 2: one library each, behind one door.
         .target(
             name: "Cryptography", dependencies: ["CRingwakeOpenSSL", "RingwakeCore"], swiftSettings: common),
+        .target(
+            name: "HTTPServer",
+            dependencies: [
+                "CRingwakeLinux", "CRingwakeNGHTTP2", "Cryptography", "HTTP1", "RingwakeCore", "RunLoop", logging,
+            ],
+            swiftSettings: onTheRunLoop),
 
         .testTarget(name: "RingwakeCoreTests", dependencies: ["RingwakeCore"], swiftSettings: common),
         .testTarget(name: "HTTP1Tests", dependencies: ["HTTP1"], swiftSettings: common),
@@ -40,6 +55,12 @@ let package = Package(
         .testTarget(
             name: "CryptographyTests", dependencies: ["CRingwakeOpenSSL", "Cryptography", "RingwakeCore"],
             swiftSettings: common),
+        .testTarget(
+            name: "HTTPServerTests",
+            dependencies: [
+                "CRingwakeLinux", "CRingwakeOpenSSL", "Cryptography", "HTTPServer", "RingwakeCore", "RunLoop", logging,
+            ],
+            swiftSettings: onTheRunLoop),
     ],
     cxxLanguageStandard: .cxx17
 )

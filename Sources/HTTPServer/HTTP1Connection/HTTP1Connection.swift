@@ -1,0 +1,379 @@
+import CRingwakeLinux
+import Glibc
+import HTTP1
+import Logging
+import RunLoop
+
+/// One accepted connection of a Unix socket: requests one after the other, answers in their order.
+///
+/// ```
+/// open --last answer sent, or malformed request answered--> lingering --peer closed, or deadline--> closed
+///   \__ broken, peer gone, deadline _____________________________________________________________/
+/// ```
+/// Within `open`, `exchange` is the request that is being answered; the next one waits in the parser, and above a
+/// bound in the kernel. Lingering drops what the peer still sends, so that it can read its answer.
+final class HTTP1Connection {
+    private enum Stage {
+        case open
+        case lingering(deadline: BootClock.Instant)
+        case closed
+    }
+
+    /// Bytes of further requests that are buffered while one is answered.
+    private static let maximumPipelinedBytes = 64 * 1024
+    /// Bytes of answers that wait for the client; above, its further requests wait too.
+    private static let maximumUnreadAnswerBytes = 64 * 1024
+    /// Bytes read in one turn of the loop.
+    private static let maximumReadBytesPerTurn = 256 * 1024
+
+    private let shared: HTTP1ListenerContext
+    private let descriptor: Int32
+    private let handler: any HTTPConnectionHandler
+    private var ended: ((HTTP1Connection) -> Void)?
+    private var stage = Stage.open
+    private var source: ReadinessSource?
+    private var timer = DeadlineTimer()
+    private var parser: HTTP1RequestParser
+    private var exchange: HTTP1Exchange?
+    private var isProcessing = false
+    private var requestStart: BootClock.Instant?
+    private var output: [UInt8] = []
+    private var isOutputBlocked = false
+    private var outputDeadline: BootClock.Instant?
+    private var isFlushScheduled = false
+    /// Requests wait until the client has read its answers.
+    private var isHeldBack = false
+    /// No further request is taken; close when the output is sent.
+    private var isLastAnswer = false
+    private var isPeerDone = false
+    private(set) var isDraining = false
+    private var drainDeadline: BootClock.Instant?
+
+    /// Takes ownership of the descriptor.
+    ///
+    /// - Parameter ended: called once, when the descriptor has been closed.
+    init(descriptor: Int32, shared: HTTP1ListenerContext, ended: @escaping (HTTP1Connection) -> Void) {
+        self.descriptor = descriptor
+        self.shared = shared
+        self.ended = ended
+        parser = HTTP1RequestParser(limits: HTTP1Limits(shared.limits))
+        handler = shared.makeHandler(
+            PeerInfo(address: "unix", credentials: HTTP1Connection.credentials(of: descriptor)))
+    }
+
+    /// Begins; the connection must be in its listener's table.
+    func start() {
+        do {
+            source = try shared.runLoop.watch(descriptor, for: .read, cause: .control) { readiness in
+                self.advance(readiness)
+            }
+        } catch {
+            log("a control connection cannot be watched", "\(error)")
+            close()
+        }
+    }
+
+    private static func credentials(of descriptor: Int32) -> PeerCredentials? {
+        var process: pid_t = 0
+        var user: uid_t = 0
+        var group: gid_t = 0
+        guard ringwake_peer_credentials(descriptor, &process, &user, &group) == 0 else { return nil }
+        return PeerCredentials(processID: process, userID: user, groupID: group)
+    }
+
+    // MARK: - Reading
+
+    private func advance(_ readiness: Readiness) {
+        switch stage {
+        case .open:
+            if readiness.contains(.read) && !isPeerDone {
+                read()
+            }
+            process()
+            flush()
+        case .lingering:
+            discard()
+        case .closed:
+            break
+        }
+    }
+
+    private func read() {
+        var budget = HTTP1Connection.maximumReadBytesPerTurn
+        while budget > 0, parser.bufferedByteCount < pipelineLimit {
+            let buffer = shared.input.bytes
+            let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+            if count > 0 {
+                budget -= count
+                parser.consume(Array(buffer[..<count]))
+            } else if count == 0 {
+                isPeerDone = true
+                if exchange?.isStreaming ?? false {
+                    close()
+                }
+                return
+            } else if errno == EINTR {
+                continue
+            } else {
+                if errno != EAGAIN {
+                    log("a control connection broke", SystemCallError.last.reason)
+                    close()
+                }
+                return
+            }
+        }
+    }
+
+    /// While no request is being answered, the parser takes what it is given, and bounds it itself.
+    private var pipelineLimit: Int {
+        exchange == nil
+            ? shared.limits.maximumBodyBytes + 2 * HTTP1Connection.maximumPipelinedBytes
+            : HTTP1Connection.maximumPipelinedBytes
+    }
+
+    /// Takes requests while none is being answered. An answer that is given at once leads to the next request
+    /// here, in the loop, and not by recursion.
+    private func process() {
+        guard !isProcessing else { return }
+        isProcessing = true
+        defer { isProcessing = false }
+        while case .open = stage, exchange == nil, !isLastAnswer {
+            isHeldBack = output.count > HTTP1Connection.maximumUnreadAnswerBytes
+            if isHeldBack { return }
+            do {
+                guard let request = try parser.next() else { return needMore() }
+                deliver(request)
+            } catch {
+                requestStart = nil
+                isLastAnswer = true
+                output.append(contentsOf: error.lastResponse)
+            }
+        }
+    }
+
+    private func needMore() {
+        if isPeerDone {
+            isLastAnswer = true
+            return
+        }
+        if parser.takeContinueExpectation() {
+            output.append(contentsOf: HTTP1Writer.continueResponse)
+        }
+        guard parser.isWithinRequest else {
+            requestStart = nil
+            return
+        }
+        if requestStart == nil {
+            requestStart = shared.runLoop.now
+            require(shared.runLoop.now.advanced(by: shared.limits.requestDeadline))
+        }
+    }
+
+    private func deliver(_ request: HTTP1Request) {
+        let exchange = HTTP1Exchange(request, connection: self)
+        self.exchange = exchange
+        let receivedAt = requestStart ?? shared.runLoop.now
+        requestStart = nil
+        handler.received(
+            HTTPRequest(
+                method: request.method, path: request.target,
+                fields: request.fields.map { HTTPField(name: $0.name, value: $0.value) }, body: request.body,
+                receivedAt: receivedAt),
+            on: exchange)
+    }
+
+    // MARK: - Writing
+
+    /// Adds a piece of a streamed answer; false, and the connection is closed, when too much waits.
+    func append(_ bytes: [UInt8]) -> Bool {
+        guard case .open = stage else { return false }
+        guard bytes.count <= shared.limits.maximumBufferedStreamBytes - output.count else {
+            log("a control connection was closed", "the client reads its stream too slowly")
+            close()
+            return false
+        }
+        output.append(contentsOf: bytes)
+        scheduleFlush()
+        return true
+    }
+
+    /// A streamed answer has begun. A client that has closed its end already cannot be seen leaving later.
+    func streamBegan() {
+        if isPeerDone {
+            close()
+        }
+    }
+
+    /// An exchange has its whole answer; these are its last bytes.
+    func exchangeEnded(_ exchange: HTTP1Exchange, with bytes: [UInt8]) {
+        guard case .open = stage, self.exchange === exchange else { return }
+        self.exchange = nil
+        output.append(contentsOf: bytes)
+        if !exchange.keepAlive || isDraining {
+            isLastAnswer = true
+        }
+        scheduleFlush()
+    }
+
+    /// What a turn of the loop produces leaves together, and requests that waited are taken.
+    private func scheduleFlush() {
+        guard !isFlushScheduled else { return }
+        isFlushScheduled = true
+        shared.runLoop.enqueue {
+            self.isFlushScheduled = false
+            self.process()
+            self.flush()
+        }
+    }
+
+    private func flush() {
+        guard case .open = stage else { return }
+        writeOutput()
+        guard case .open = stage else { return }
+        if output.isEmpty {
+            outputDeadline = nil
+            if isLastAnswer { return linger() }
+            if isHeldBack { scheduleFlush() }
+        } else if outputDeadline == nil && !(exchange?.isStreaming ?? false) {
+            let deadline = shared.runLoop.now.advanced(by: shared.limits.writeDeadline)
+            outputDeadline = deadline
+            require(deadline)
+        }
+        var interest: Interest = []
+        if !isPeerDone && !isLastAnswer && !isHeldBack && parser.bufferedByteCount < pipelineLimit {
+            interest.insert(.read)
+        }
+        if !output.isEmpty {
+            interest.insert(.write)
+        }
+        watch(interest)
+    }
+
+    private func writeOutput() {
+        var written = 0
+        while written < output.count {
+            let count = output.withUnsafeBytes { bytes in
+                // MSG_NOSIGNAL: a peer that has gone is an error, not a signal.
+                Glibc.send(
+                    descriptor, bytes.baseAddress?.advanced(by: written), bytes.count - written,
+                    Int32(MSG_NOSIGNAL))
+            }
+            if count > 0 {
+                written += count
+            } else if errno == EINTR {
+                continue
+            } else if errno == EAGAIN {
+                break
+            } else {
+                return close()
+            }
+        }
+        output.removeFirst(written)
+        if output.isEmpty {
+            output = []
+        }
+    }
+
+    // MARK: - Ending
+
+    /// Answers what is under way, then closes; a streamed answer is ended here.
+    func drain() {
+        guard case .open = stage, !isDraining else { return }
+        isDraining = true
+        let deadline = shared.runLoop.now.advanced(by: shared.limits.drainDeadline)
+        drainDeadline = deadline
+        require(deadline)
+        if let exchange, exchange.isStreaming {
+            exchange.onClose?()
+            exchange.finish()
+        } else if exchange == nil {
+            isLastAnswer = true
+            scheduleFlush()
+        }
+    }
+
+    private func linger() {
+        let deadline = shared.runLoop.now.advanced(by: shared.limits.lingerDeadline)
+        stage = .lingering(deadline: deadline)
+        endExchange()
+        if isPeerDone { return close() }
+        require(deadline)
+        _ = shutdown(descriptor, Int32(SHUT_WR))
+        watch(.read)
+    }
+
+    /// Ends the connection at once. Idempotent.
+    func close() {
+        if case .closed = stage { return }
+        let wasOpen = if case .open = stage { true } else { false }
+        stage = .closed
+        timer.cancel(on: shared.runLoop)
+        source?.cancel()
+        source = nil
+        if wasOpen {
+            endExchange()
+        }
+        _ = Glibc.close(descriptor)
+        let ended = ended
+        self.ended = nil
+        ended?(self)
+    }
+
+    private func endExchange() {
+        output = []
+        let exchange = exchange
+        self.exchange = nil
+        exchange?.wasClosed()
+        handler.connectionClosed()
+    }
+
+    private func discard() {
+        let buffer = shared.input.bytes
+        let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+        if count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR)) { return }
+        close()
+    }
+
+    private func watch(_ interest: Interest) {
+        do {
+            try source?.update(interest)
+        } catch {
+            log("a control connection cannot be watched", "\(error)")
+            close()
+        }
+    }
+
+    // MARK: - Deadlines
+
+    private func require(_ deadline: BootClock.Instant) {
+        if case .closed = stage { return }
+        timer.require(deadline, on: shared.runLoop, tolerance: shared.limits.deadlineTolerance) {
+            self.timer.fired()
+            self.checkDeadlines()
+        }
+    }
+
+    private func checkDeadlines() {
+        let now = shared.runLoop.now
+        if case .lingering(let deadline) = stage {
+            return deadline <= now ? close() : require(deadline)
+        }
+        if let requestStart, requestStart.advanced(by: shared.limits.requestDeadline) <= now {
+            self.requestStart = nil
+            isLastAnswer = true
+            let error = HTTP1Error(status: 408, message: "the request did not arrive in time; send it at once")
+            output.append(contentsOf: error.lastResponse)
+            flush()
+        }
+        if let outputDeadline, outputDeadline <= now { return close() }
+        if let drainDeadline, drainDeadline <= now { return close() }
+        let requestDeadline = requestStart?.advanced(by: shared.limits.requestDeadline)
+        for deadline in [requestDeadline, outputDeadline, drainDeadline] {
+            if let deadline { require(deadline) }
+        }
+    }
+
+    private func log(_ message: Logger.Message, _ reason: String) {
+        shared.logger.debug(message, metadata: ["reason": "\(reason)"])
+    }
+}

@@ -1,0 +1,103 @@
+import CRingwakeLinux
+package import Logging
+package import RingwakeCore
+package import RunLoop
+
+extension WakeupCause {
+    /// Something happened on the control socket.
+    package static let control = WakeupCause("control")
+}
+
+/// Serves HTTP/1.1 on a Unix socket.
+///
+/// The run loop keeps the listener until ``close()``, and its connections until they are closed.
+package final class UnixHTTPListener {
+    /// The path of the socket.
+    package let path: String
+
+    private let shared: HTTP1ListenerContext
+    private let socket: UnixListeningSocket
+    private var acceptor: Acceptor?
+    private var connections: [ObjectIdentifier: HTTP1Connection] = [:]
+    private var whenDrained: (() -> Void)?
+
+    /// Listens at once. The socket of a dead process at the path is replaced.
+    ///
+    /// - Parameters:
+    ///   - mode: the permissions of the socket's file: who may connect.
+    ///   - makeHandler: makes the handler of each connection.
+    /// - Throws: `inUse` when a living process answers at the path, or the path is not a socket;
+    ///   `badConfiguration` for a path that is too long; `notPermitted`, `system`.
+    package init(
+        runLoop: RunLoop, path: String, mode: UInt32, limits: ConnectionLimits = .control, logger: Logger,
+        makeHandler: @escaping (PeerInfo) -> any HTTPConnectionHandler
+    ) throws(RingwakeError) {
+        self.path = path
+        shared = HTTP1ListenerContext(runLoop: runLoop, limits: limits, logger: logger, makeHandler: makeHandler)
+        socket = try UnixListeningSocket.open(path, mode: mode)
+        do {
+            acceptor = try Acceptor(
+                runLoop: runLoop, descriptor: socket.descriptor, cause: .control,
+                maximumConnections: limits.maximumConnections, logger: logger
+            ) { descriptor, _ in
+                // Strong: the loop keeps the listener until it is closed.
+                self.accepted(descriptor)
+            }
+        } catch {
+            socket.removeFile()
+            throw error
+        }
+    }
+
+    /// Connections that are open.
+    package var connectionCount: Int { connections.count }
+
+    /// Stops accepting and removes the socket's file, if it is still ours; open connections go on. Idempotent.
+    package func close() {
+        guard let acceptor else { return }
+        self.acceptor = nil
+        socket.removeFile()
+        acceptor.close()
+    }
+
+    /// Stops accepting, ends streamed answers, and closes each connection once its request is answered, or after
+    /// ``ConnectionLimits/drainDeadline``.
+    ///
+    /// - Parameter whenDrained: called once when the last connection is closed; at once when there is none.
+    package func drain(whenDrained: (() -> Void)? = nil) {
+        close()
+        self.whenDrained = whenDrained
+        for connection in connections.values {
+            connection.drain()
+        }
+        reportIfDrained()
+    }
+
+    /// Stops accepting and closes every connection at once.
+    package func closeNow() {
+        close()
+        for connection in connections.values {
+            connection.close()
+        }
+    }
+
+    private func accepted(_ descriptor: Int32) {
+        let connection = HTTP1Connection(descriptor: descriptor, shared: shared) { [weak self] connection in
+            self?.ended(connection)
+        }
+        connections[ObjectIdentifier(connection)] = connection
+        connection.start()
+    }
+
+    private func ended(_ connection: HTTP1Connection) {
+        connections[ObjectIdentifier(connection)] = nil
+        acceptor?.connectionEnded()
+        reportIfDrained()
+    }
+
+    private func reportIfDrained() {
+        guard connections.isEmpty, let whenDrained else { return }
+        self.whenDrained = nil
+        whenDrained()
+    }
+}

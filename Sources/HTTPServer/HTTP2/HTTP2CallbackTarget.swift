@@ -1,0 +1,48 @@
+import CRingwakeNGHTTP2
+import RunLoop
+
+/// What nghttp2's callbacks get: the header block that is arriving, and the session for all else.
+///
+/// A push has about a dozen fields, and entering main-actor code for each costs more than keeping it; so this
+/// object, which nobody but the session and its callbacks know, gathers them without.
+nonisolated final class HTTP2CallbackTarget {
+    unowned let session: HTTP2Session
+    private let runLoop: RunLoop
+    private let limits: ConnectionLimits
+    /// The block that is arriving; blocks are never interleaved (RFC 9113 section 4.3).
+    private var head: HTTP2RequestHead
+    /// False for trailers, which are of no use here.
+    private var isGathering = false
+
+    init(session: HTTP2Session, runLoop: RunLoop, limits: ConnectionLimits) {
+        self.session = session
+        self.runLoop = runLoop
+        self.limits = limits
+        head = HTTP2RequestHead(begunAt: runLoop.now)
+    }
+
+    /// A header block begins.
+    func beginHead(isRequest: Bool) {
+        isGathering = isRequest
+        if isRequest {
+            head = HTTP2RequestHead(begunAt: runLoop.now)
+        }
+    }
+
+    /// Takes one field.
+    func add(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
+        guard isGathering else { return }
+        head.add(
+            name: name, value: value, maximumBytes: limits.maximumHeaderListBytes,
+            maximumFields: limits.maximumHeaderFields)
+    }
+
+    /// The head of the block that has ended; nil for trailers.
+    func takeHead() -> HTTP2RequestHead? {
+        guard isGathering else { return nil }
+        isGathering = false
+        let taken = head
+        head.fields = []
+        return taken
+    }
+}

@@ -1,0 +1,147 @@
+import Cryptography
+import Logging
+import RunLoop
+
+extension HTTP2Connection {
+    /// Reads what there is, up to the limit of a turn, and hands it to the session.
+    func read() {
+        var budget = HTTP2Connection.maximumReadBytesPerTurn
+        while let tls, let session {
+            guard budget > 0 else { return readMoreNextTurn() }
+            switch tls.read(into: shared.input.bytes) {
+            case .bytes(let count):
+                budget -= count
+                receive(UnsafeRawBufferPointer(rebasing: shared.input.bytes[..<count]), session)
+            case .wantsRead:
+                inputWaitsFor = .read
+                return
+            case .wantsWrite:
+                inputWaitsFor = .write
+                return
+            case .closed:
+                return close()
+            case .failed(let reason):
+                log("a connection broke", reason)
+                return close()
+            }
+        }
+    }
+
+    private func receive(_ bytes: UnsafeRawBufferPointer, _ session: HTTP2Session) {
+        if let reason = session.receive(bytes) {
+            log("a connection does not speak HTTP/2 as it should", reason)
+            send()
+            return linger()
+        }
+        if let refusal {
+            self.refusal = nil
+            refuse(reason: refusal)
+        }
+    }
+
+    /// OpenSSL may hold decrypted bytes that epoll knows nothing of. A timer comes after the other connections'
+    /// turn, whereas enqueued work would come before.
+    private func readMoreNextTurn() {
+        inputWaitsFor = .read
+        guard !isReadScheduled else { return }
+        isReadScheduled = true
+        shared.runLoop.schedule(at: shared.runLoop.now, tolerance: .zero) {
+            self.isReadScheduled = false
+            guard self.outputWaitsFor.isEmpty, self.session != nil else { return }
+            self.read()
+            self.flush()
+        }
+    }
+
+    /// Has what the session holds sent later in this turn, so that the answers of one turn leave together.
+    func scheduleFlush() {
+        guard !isFlushScheduled else { return }
+        isFlushScheduled = true
+        shared.runLoop.enqueue {
+            self.isFlushScheduled = false
+            // A blocked socket says when it is not: no need to try.
+            if self.outputWaitsFor.isEmpty {
+                self.flush()
+            }
+        }
+    }
+
+    /// Sends what there is and waits for what is due next.
+    func flush() {
+        send()
+        guard let session else { return }
+        if let refusal {
+            self.refusal = nil
+            return refuse(reason: refusal)
+        }
+        if outputWaitsFor.isEmpty {
+            if session.isFinished { return linger() }
+            if case .draining = stage, session.streams.isEmpty { return linger() }
+        }
+        watch(outputWaitsFor.isEmpty ? inputWaitsFor : outputWaitsFor)
+    }
+
+    /// Sends until nothing is left or the socket takes no more.
+    func send() {
+        outputWaitsFor = []
+        while let tls, let session {
+            if !unsent.isEmpty {
+                // A copy by reference: closing the connection empties `unsent` while it is being written.
+                let bytes = unsent
+                let written = bytes.withUnsafeBytes { write($0, tls) }
+                guard written == bytes.count else { return keepUnsent(Array(bytes[written...])) }
+                unsent = []
+            }
+            let count = session.produce(into: shared.output.bytes)
+            guard count > 0 else {
+                outputDeadline = nil
+                return
+            }
+            let chunk = UnsafeRawBufferPointer(rebasing: shared.output.bytes[..<count])
+            let written = write(chunk, tls)
+            guard written == count else { return keepUnsent(Array(chunk[written...])) }
+        }
+    }
+
+    private func keepUnsent(_ bytes: [UInt8]) {
+        if session != nil {
+            unsent = bytes
+        }
+    }
+
+    /// Writes until TLS takes no more; the connection is closed when it is broken.
+    ///
+    /// - Returns: how many bytes TLS took.
+    private func write(_ bytes: UnsafeRawBufferPointer, _ tls: TLSServerConnection) -> Int {
+        var written = 0
+        while written < bytes.count {
+            switch tls.write(UnsafeRawBufferPointer(rebasing: bytes[written...])) {
+            case .bytes(let count):
+                written += count
+            case .wantsRead:
+                outputIsBlocked(until: .read)
+                return written
+            case .wantsWrite:
+                outputIsBlocked(until: .write)
+                return written
+            case .closed:
+                close()
+                return written
+            case .failed(let reason):
+                log("a connection broke", reason)
+                close()
+                return written
+            }
+        }
+        return written
+    }
+
+    private func outputIsBlocked(until interest: Interest) {
+        outputWaitsFor = interest
+        if outputDeadline == nil {
+            let deadline = shared.runLoop.now.advanced(by: shared.limits.writeDeadline)
+            outputDeadline = deadline
+            require(deadline)
+        }
+    }
+}

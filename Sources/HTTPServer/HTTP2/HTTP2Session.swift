@@ -1,0 +1,302 @@
+import CRingwakeNGHTTP2
+import RingwakeCore
+import RunLoop
+
+/// One HTTP/2 session over libnghttp2's memory interface: bytes in, requests and bytes out. It knows no socket.
+///
+/// nghttp2 must not be entered from its own callbacks, and a session must not be freed inside one. Callbacks call
+/// the connection's handler, which may do anything; so every entry into nghttp2 that makes callbacks is counted in
+/// `depth`, answers are only submitted there (sending waits for ``produce(into:)``), and ``end()`` frees the
+/// session when the last of these calls has returned.
+final class HTTP2Session {
+    /// What the session's owner is told; each may come from within a callback.
+    enum Event {
+        /// There is something to send.
+        case hasOutput
+        /// A stream has this deadline; see ``nearestStreamDeadline``.
+        case hasDeadline(BootClock.Instant)
+        /// The client's preface and SETTINGS have arrived.
+        case isEstablished
+        /// The connection is to be closed once every stream is answered.
+        case wantsDrain(reason: String)
+        /// The client misbehaves beyond what is tolerated.
+        case isAbused
+    }
+
+    private let shared: HTTP2ListenerContext
+    private let handler: any HTTPConnectionHandler
+    /// Nil once the session has ended.
+    private var tell: ((Event) -> Void)?
+    private var pointer: OpaquePointer?
+    private var depth = 0
+    private(set) var streams: [Int32: HTTP2Stream] = [:]
+    private var callbackTarget: HTTP2CallbackTarget?
+    private var glitches = GlitchCounter()
+    private var frameTracker = FrameTracker()
+    /// When the frame or header block that has begun is late. Nothing else can arrive before its end, so then the
+    /// connection must be closed.
+    private(set) var inputDeadline: BootClock.Instant?
+    private var areSettingsSent = false
+
+    /// Above this capacity the table of an idle connection's streams is given back.
+    private static let keptStreamCapacity = 16
+
+    var limits: ConnectionLimits { shared.limits }
+    var budget: BufferBudget { shared.budget }
+
+    /// - Throws: `system` when there is no memory.
+    init(
+        shared: HTTP2ListenerContext, handler: any HTTPConnectionHandler, tell: @escaping (Event) -> Void
+    ) throws(RingwakeError) {
+        self.shared = shared
+        self.handler = handler
+        self.tell = tell
+        var pointer: OpaquePointer?
+        let target = HTTP2CallbackTarget(session: self, runLoop: shared.runLoop, limits: shared.limits)
+        callbackTarget = target
+        // Unretained: this object keeps it, and its owner calls `end()` before it lets go of this object.
+        let userData = Unmanaged.passUnretained(target).toOpaque()
+        let template = shared.template
+        guard nghttp2_session_server_new2(&pointer, template.callbacks, userData, template.options) == 0, let pointer,
+            HTTP2Settings.submit(to: pointer)
+        else {
+            nghttp2_session_del(pointer)
+            throw RingwakeError(.system, "no memory for another HTTP/2 connection")
+        }
+        self.pointer = pointer
+    }
+
+    // MARK: - Bytes
+
+    /// Takes received bytes and delivers the requests that they complete.
+    ///
+    /// - Returns: nil when the connection goes on, else why it cannot; nghttp2's GOAWAY may wait to be sent.
+    func receive(_ bytes: UnsafeRawBufferPointer) -> String? {
+        guard let pointer, depth == 0 else { return nil }
+        trackFrames(bytes)
+        depth += 1
+        let result = nghttp2_session_mem_recv(
+            pointer, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
+        leave()
+        guard result < 0 else { return nil }
+        return String(cString: nghttp2_strerror(Int32(truncatingIfNeeded: result)))
+    }
+
+    private func trackFrames(_ bytes: UnsafeRawBufferPointer) {
+        let hasPassedBoundary = frameTracker.consume(bytes)
+        guard !frameTracker.isAtBoundary else {
+            inputDeadline = nil
+            return
+        }
+        if hasPassedBoundary || inputDeadline == nil {
+            let deadline = shared.runLoop.now.advanced(by: limits.requestDeadline)
+            inputDeadline = deadline
+            tell?(.hasDeadline(deadline))
+        }
+    }
+
+    /// Copies frames that wait to be sent, whole ones, until fewer than ``maximumChunkBytes`` are free.
+    func produce(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        guard depth == 0 else { return 0 }
+        var count = 0
+        depth += 1
+        // A callback may end the session: `pointer` stays valid until `leave`, but no more is sent.
+        while let pointer, tell != nil, buffer.count - count >= HTTP2Session.maximumChunkBytes {
+            var chunk: UnsafePointer<UInt8>?
+            let length = nghttp2_session_mem_send(pointer, &chunk)
+            guard length > 0, let chunk else { break }
+            // nghttp2's buffers hold one frame of the default maximum; a larger chunk would be a change in nghttp2.
+            precondition(length <= buffer.count - count)
+            let frame = UnsafeMutableRawBufferPointer(rebasing: buffer[count..<(count + length)])
+            frame.copyMemory(from: UnsafeRawBufferPointer(start: chunk, count: length))
+            if !areSettingsSent {
+                areSettingsSent = HTTP2Settings.announce(limits.maximumConcurrentStreams, in: frame)
+            }
+            count += length
+        }
+        leave()
+        return count
+    }
+
+    /// What nghttp2 gives at once at most: a frame of 16,384 bytes with its header, and its padding length.
+    static let maximumChunkBytes = 16_384 + 9 + 1
+
+    /// Whether nghttp2 neither expects nor has anything more: the connection can be closed.
+    var isFinished: Bool {
+        guard let pointer else { return true }
+        return nghttp2_session_want_read(pointer) == 0 && nghttp2_session_want_write(pointer) == 0
+    }
+
+    // MARK: - Ending
+
+    /// Tells the client that no stream above the last one that arrived will be served (RFC 9113 section 6.8).
+    func goAway(_ code: nghttp2_error_code, reason: String) {
+        guard let pointer else { return }
+        let letters = reason.utf8.filter { byte in
+            let lower = byte | 0x20
+            return (lower >= UInt8(ascii: "a") && lower <= UInt8(ascii: "z"))
+                || (byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9"))
+        }
+        let debug = Array("{\"reason\":\"".utf8) + letters + Array("\"}".utf8)
+        // Fails only without memory; the connection is closed all the same.
+        _ = nghttp2_submit_goaway(
+            pointer, UInt8(truncatingIfNeeded: NGHTTP2_FLAG_NONE.rawValue),
+            nghttp2_session_get_last_proc_stream_id(pointer), code.rawValue, debug, debug.count)
+        tell?(.hasOutput)
+    }
+
+    /// Closes every stream and frees the session, now or when the call that is under way returns. Idempotent.
+    func end() {
+        guard tell != nil else { return }
+        tell = nil
+        let open = streams
+        streams = [:]
+        for stream in open.values {
+            stream.wasClosed()
+        }
+        if depth == 0 {
+            free()
+        }
+    }
+
+    /// Whether the session has ended; it may not have been freed yet.
+    var hasEnded: Bool { tell == nil }
+
+    private func leave() {
+        depth -= 1
+        if depth == 0 {
+            if tell == nil {
+                free()
+            } else if streams.isEmpty && streams.capacity > HTTP2Session.keptStreamCapacity {
+                streams = [:]
+            }
+        }
+    }
+
+    private func free() {
+        nghttp2_session_del(pointer)
+        pointer = nil
+    }
+
+    // MARK: - Streams
+
+    /// Submits the answer of a stream; `false` when it cannot be sent any more.
+    func submit(_ response: HTTPResponse, on stream: HTTP2Stream) -> Bool {
+        guard let pointer, tell != nil, submitAnswer(response, streamID: stream.id, session: pointer) else {
+            return false
+        }
+        setDeadline(shared.runLoop.now.advanced(by: limits.writeDeadline), of: stream)
+        tell?(.hasOutput)
+        return true
+    }
+
+    /// Resets a stream.
+    func reset(_ streamID: Int32, _ code: nghttp2_error_code) {
+        guard let pointer, tell != nil else { return }
+        _ = nghttp2_submit_rst_stream(
+            pointer, UInt8(truncatingIfNeeded: NGHTTP2_FLAG_NONE.rawValue), streamID, code.rawValue)
+        tell?(.hasOutput)
+    }
+
+    /// Resets a stream whose answer is given up.
+    func cancel(_ stream: HTTP2Stream) {
+        reset(stream.id, NGHTTP2_CANCEL)
+    }
+
+    func drain(reason: String) {
+        tell?(.wantsDrain(reason: reason))
+    }
+
+    /// The earliest deadline of all streams.
+    var nearestStreamDeadline: BootClock.Instant? {
+        streams.values.lazy.compactMap(\.deadline).min()
+    }
+
+    /// Resets the streams whose deadline has passed.
+    func expireStreams(at now: BootClock.Instant) {
+        for stream in streams.values where stream.deadline.map({ $0 <= now }) ?? false {
+            stream.deadline = nil
+            cancel(stream)
+        }
+    }
+
+    private func setDeadline(_ deadline: BootClock.Instant, of stream: HTTP2Stream) {
+        stream.deadline = deadline
+        tell?(.hasDeadline(deadline))
+    }
+
+    // MARK: - Callbacks
+
+    func headReceived(streamID: Int32, isEndOfStream: Bool) {
+        guard tell != nil else { return }
+        if let head = callbackTarget?.takeHead() {
+            beginStream(streamID, head)
+        }
+        if isEndOfStream {
+            requestEnded(streamID: streamID)
+        }
+    }
+
+    private func beginStream(_ streamID: Int32, _ head: HTTP2RequestHead) {
+        let stream = HTTP2Stream(id: streamID, session: self, head: head)
+        streams[streamID] = stream
+        setDeadline(head.begunAt.advanced(by: limits.requestDeadline), of: stream)
+        if streams.count > Int(limits.maximumConcurrentStreams)
+            || !stream.reserve(HTTP2Stream.overheadBytes + head.size)
+        {
+            refuse(stream)
+        } else if head.isTooLarge {
+            stream.answerHeadTooLarge()
+        }
+    }
+
+    func requestEnded(streamID: Int32) {
+        guard let stream = streams[streamID] else { return }
+        stream.requestIsComplete()
+        deliver(stream)
+    }
+
+    func dataReceived(_ data: UnsafeBufferPointer<UInt8>, streamID: Int32) {
+        guard let stream = streams[streamID] else { return }
+        switch stream.add(data) {
+        case .taken: break
+        case .overBudget: refuse(stream)
+        case .isTooLong: deliver(stream)
+        }
+    }
+
+    func settingsReceived() {
+        tell?(.isEstablished)
+    }
+
+    /// An answer that did not wait for the request's end: the client may stop sending (RFC 9113 section 8.1).
+    func answeredEarly(streamID: Int32) {
+        reset(streamID, NGHTTP2_NO_ERROR)
+    }
+
+    /// Counts a reset by the client, one that its error made us send, or a frame that is not valid.
+    func countGlitch() {
+        if glitches.add(at: shared.runLoop.now, limits: limits) {
+            tell?(.isAbused)
+        }
+    }
+
+    func streamClosed(_ streamID: Int32) {
+        guard let stream = streams.removeValue(forKey: streamID) else { return }
+        stream.wasClosed()
+    }
+
+    func readBody(of streamID: Int32, into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, isEnd: Bool)? {
+        streams[streamID]?.readBody(into: buffer)
+    }
+
+    private func refuse(_ stream: HTTP2Stream) {
+        stream.ignoreRest()
+        reset(stream.id, NGHTTP2_REFUSED_STREAM)
+    }
+
+    private func deliver(_ stream: HTTP2Stream) {
+        guard let request = stream.takeRequest() else { return }
+        handler.received(request, on: stream)
+    }
+}

@@ -1,0 +1,56 @@
+import CRingwakeNGHTTP2
+
+/// What we tell a client about this end: the settings that Apple's servers send.
+enum HTTP2Settings {
+    /// The connection's receive window: every allowed stream may send a whole VoIP payload before we have read
+    /// a byte. Windows are not buffers: what is kept is bounded by ``BufferBudget``.
+    private static let connectionWindowBytes: Int32 = 8 * 1024 * 1024
+    /// The number of streams that nghttp2 is told to allow; see ``announce(_:in:)``.
+    private static let streamsAllowedByLibrary: UInt32 = 1 << 20
+    private static let frameHeaderBytes = 9
+    private static let entryBytes = 6
+
+    /// Submits SETTINGS and the connection's window. MAX_HEADER_LIST_SIZE is advice; what is enforced is wider.
+    ///
+    /// - Returns: false when there is no memory.
+    static func submit(to session: OpaquePointer) -> Bool {
+        let settings = [
+            nghttp2_settings_entry(settings_id: identifier(NGHTTP2_SETTINGS_HEADER_TABLE_SIZE), value: 4096),
+            nghttp2_settings_entry(
+                settings_id: identifier(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS), value: streamsAllowedByLibrary),
+            nghttp2_settings_entry(settings_id: identifier(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE), value: 65535),
+            nghttp2_settings_entry(settings_id: identifier(NGHTTP2_SETTINGS_MAX_FRAME_SIZE), value: 16384),
+            nghttp2_settings_entry(settings_id: identifier(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE), value: 8000),
+        ]
+        let flags = UInt8(truncatingIfNeeded: NGHTTP2_FLAG_NONE.rawValue)
+        return nghttp2_submit_settings(session, flags, settings, settings.count) == 0
+            && nghttp2_session_set_local_window_size(session, flags, 0, connectionWindowBytes) == 0
+    }
+
+    /// Writes the true MAX_CONCURRENT_STREAMS into the SETTINGS frame that is about to be sent.
+    ///
+    /// A client that exceeds the limit is to lose that stream (RFC 9113 section 5.1.2). nghttp2 ends the whole
+    /// connection instead, with every push that is in flight on it; so it is told a limit that nobody reaches,
+    /// and the session refuses the streams above the true one.
+    ///
+    /// - Returns: whether the frame was SETTINGS, which it is for the first frame of a session.
+    static func announce(_ maximumConcurrentStreams: UInt32, in frame: UnsafeMutableRawBufferPointer) -> Bool {
+        guard frame.count >= frameHeaderBytes, frame[3] == NGHTTP2_SETTINGS.rawValue else { return false }
+        var offset = frameHeaderBytes
+        while offset + entryBytes <= frame.count {
+            let entry = UInt32(frame[offset]) << 8 | UInt32(frame[offset + 1])
+            if entry == NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue {
+                for byte in 0..<4 {
+                    frame[offset + 2 + byte] = UInt8(
+                        truncatingIfNeeded: maximumConcurrentStreams >> (24 - 8 * UInt32(byte)))
+                }
+            }
+            offset += entryBytes
+        }
+        return true
+    }
+
+    private static func identifier(_ setting: nghttp2_settings_id) -> Int32 {
+        Int32(truncatingIfNeeded: setting.rawValue)
+    }
+}

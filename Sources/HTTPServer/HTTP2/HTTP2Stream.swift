@@ -1,0 +1,173 @@
+import RunLoop
+
+/// One request, whose head is complete, with its answer on an HTTP/2 connection.
+///
+/// ```
+/// body --requestIsComplete, or too long--> delivered --respond--> answered
+///   any --wasClosed--> closed (session == nil)          refused: ignoring, until closed
+/// ```
+final class HTTP2Stream: HTTPExchange {
+    private enum State {
+        case body
+        /// The handler has the request.
+        case delivered
+        /// The handler sends pieces, which are gathered here.
+        case gathering(HTTPResponse)
+        case answered
+        /// Refused: what still arrives is dropped.
+        case ignoring
+    }
+
+    /// What became of received body bytes.
+    enum BodyResult {
+        case taken
+        /// More is buffered in the whole server than allowed.
+        case overBudget
+        /// So much was discarded that the request is to be answered without waiting for its end.
+        case isTooLong
+    }
+
+    let id: Int32
+    /// When the request, or its answer, is late; nil while it waits to be answered.
+    var deadline: BootClock.Instant?
+    var onClose: (() -> Void)?
+
+    private var session: HTTP2Session?
+    private var state = State.body
+    private var request: HTTPRequest
+    private var discardedBytes = 0
+    private var reservedBytes = 0
+    private var answerBody: [UInt8] = []
+    private var answerOffset = 0
+
+    /// What a stream costs besides what it receives, in bytes, nghttp2's share included.
+    static let overheadBytes = 1024
+    init(id: Int32, session: HTTP2Session, head: HTTP2RequestHead) {
+        self.id = id
+        self.session = session
+        request = HTTPRequest(
+            method: head.method, path: head.path, fields: head.fields, receivedAt: head.begunAt)
+    }
+
+    // MARK: - The request
+
+    /// Reserves bytes of the server's budget until the stream is closed.
+    func reserve(_ count: Int) -> Bool {
+        guard let session, session.budget.reserve(count) else { return false }
+        reservedBytes += count
+        return true
+    }
+
+    /// Answers for the handler, which does not see the request.
+    func answerHeadTooLarge() {
+        state = .delivered
+        respond(HTTPResponse(status: 431))
+    }
+
+    func add(_ data: UnsafeBufferPointer<UInt8>) -> BodyResult {
+        guard case .body = state, let session else { return .taken }
+        let room = session.limits.maximumBodyBytes - request.body.count
+        let kept = min(room, data.count)
+        if kept > 0 {
+            guard reserve(kept) else { return .overBudget }
+            request.body.append(contentsOf: data[..<kept])
+        }
+        guard kept < data.count else { return .taken }
+        request.isBodyTruncated = true
+        discardedBytes += data.count - kept
+        return discardedBytes > session.limits.maximumDiscardedBodyBytes ? .isTooLong : .taken
+    }
+
+    /// The client has sent the end of the request.
+    func requestIsComplete() {
+        switch state {
+        case .body, .delivered, .gathering: deadline = nil
+        case .answered, .ignoring: break
+        }
+    }
+
+    /// The request for the handler; nil when it has it, or is not to have it.
+    func takeRequest() -> HTTPRequest? {
+        guard case .body = state, session != nil else { return nil }
+        state = .delivered
+        let taken = request
+        request.fields = []
+        request.body = []
+        return taken
+    }
+
+    /// Drops what still arrives; a reset is under way.
+    func ignoreRest() {
+        state = .ignoring
+        request.fields = []
+        request.body = []
+    }
+
+    // MARK: - The answer
+
+    var isOpen: Bool {
+        switch state {
+        case .delivered, .gathering: session != nil
+        case .body, .answered, .ignoring: false
+        }
+    }
+
+    func respond(_ response: HTTPResponse) {
+        guard isOpen, let session else { return }
+        state = .answered
+        answerBody = response.body
+        answerOffset = 0
+        if session.submit(response, on: self) {
+            onClose = nil
+        }
+    }
+
+    func beginStream(status: Int, fields: [HTTPField]) {
+        guard isOpen, case .delivered = state else { return }
+        state = .gathering(HTTPResponse(status: status, fields: fields))
+    }
+
+    func send(_ bytes: [UInt8]) -> Bool {
+        guard isOpen, case .gathering(var response) = state, let session else { return false }
+        guard bytes.count <= session.limits.maximumBufferedStreamBytes - response.body.count else {
+            ignoreRest()
+            session.cancel(self)
+            return false
+        }
+        state = .delivered
+        response.body.append(contentsOf: bytes)
+        state = .gathering(response)
+        return true
+    }
+
+    func finish() {
+        guard case .gathering(let response) = state else { return }
+        respond(response)
+    }
+
+    func closeConnection(reason: String) {
+        session?.drain(reason: reason)
+    }
+
+    /// Copies the next piece of the answer's body.
+    func readBody(into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, isEnd: Bool) {
+        let rest = answerBody[answerOffset...].prefix(buffer.count)
+        buffer.copyBytes(from: rest)
+        answerOffset += rest.count
+        return (rest.count, answerOffset == answerBody.count)
+    }
+
+    /// The stream is gone.
+    func wasClosed() {
+        guard let session else { return }
+        self.session = nil
+        session.budget.release(reservedBytes)
+        reservedBytes = 0
+        answerBody = []
+        request.fields = []
+        request.body = []
+        let onClose = onClose
+        self.onClose = nil
+        onClose?()
+    }
+}

@@ -1,0 +1,40 @@
+package import RunLoop
+
+/// One complete request, as HTTP/2 or HTTP/1.1 delivered it.
+package nonisolated struct HTTPRequest: Sendable {
+    /// The method, as sent: `POST`, `GET`.
+    package var method: String
+    /// The request target, as sent: `/3/device/00ab?x=1`.
+    package var path: String
+    /// The fields in their order; names in lower case. HTTP/2's pseudo fields are not among them.
+    package var fields: [HTTPField]
+    /// The body, at most ``ConnectionLimits/maximumBodyBytes`` long.
+    package var body: [UInt8]
+    /// Whether the body was longer than the limit; the rest was discarded.
+    package var isBodyTruncated: Bool
+    /// When the request's head began to arrive.
+    package var receivedAt: BootClock.Instant
+
+    package init(
+        method: String, path: String, fields: [HTTPField] = [], body: [UInt8] = [], isBodyTruncated: Bool = false,
+        receivedAt: BootClock.Instant
+    ) {
+        self.method = method
+        self.path = path
+        self.fields = fields
+        self.body = body
+        self.isBodyTruncated = isBodyTruncated
+        self.receivedAt = receivedAt
+    }
+
+    /// Every value of the fields with this name, in their order.
+    ///
+    /// - Parameter name: the name in lower case.
+    package func values(of name: String) -> [String] {
+        var found: [String] = []
+        for field in fields where field.name == name {
+            found.append(field.value)
+        }
+        return found
+    }
+}

@@ -1,0 +1,76 @@
+import CRingwakeLinux
+package import RingwakeCore
+
+/// A numeric IP address with a port: `127.0.0.1:8443`, `[::1]:8443`. Port 0 lets the kernel choose one.
+package nonisolated struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
+    /// Whether it is an address of IPv6.
+    package let isIPv6: Bool
+    /// The address without brackets.
+    package let host: String
+    /// The TCP port.
+    package let port: UInt16
+
+    /// Parses `address:port`, an IPv6 address in brackets.
+    ///
+    /// - Throws: `badConfiguration` when it is neither; names are not resolved.
+    package init(parsing text: String) throws(RingwakeError) {
+        guard let colon = text.lastIndex(of: ":"), let port = SocketAddress.port(text[text.index(after: colon)...])
+        else {
+            throw SocketAddress.malformed(text)
+        }
+        var host = text[..<colon]
+        let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+        if isBracketed {
+            host = host.dropFirst().dropLast()
+        }
+        guard host.contains(":") == isBracketed else { throw SocketAddress.malformed(text) }
+        var storage = sockaddr_storage()
+        guard ringwake_ip_address(String(host), port, &storage) > 0 else { throw SocketAddress.malformed(text) }
+        self.isIPv6 = isBracketed
+        self.host = String(host)
+        self.port = port
+    }
+
+    /// What the kernel says of a socket; nil for another family than IP.
+    init?(_ storage: sockaddr_storage) {
+        guard let text = SocketAddress.describe(storage), let address = try? SocketAddress(parsing: text) else {
+            return nil
+        }
+        self = address
+    }
+
+    package var description: String {
+        isIPv6 ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+
+    /// The address as the kernel takes it, with its length.
+    var kernelAddress: (storage: sockaddr_storage, length: socklen_t) {
+        var storage = sockaddr_storage()
+        let length = ringwake_ip_address(host, port, &storage)
+        return (storage, length)
+    }
+
+    /// `127.0.0.1:4711`; nil for another family than IP.
+    static func describe(_ storage: sockaddr_storage) -> String? {
+        var storage = storage
+        // "[", 45 of the longest address, "]:65535", NUL.
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { text in
+            guard let base = text.baseAddress,
+                ringwake_describe_ip_address(&storage, base, text.count) == 0
+            else { return nil }
+            return String(cString: base)
+        }
+    }
+
+    private static func port(_ text: Substring) -> UInt16? {
+        guard text.utf8.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }) else { return nil }
+        return UInt16(text)
+    }
+
+    private static func malformed(_ text: String) -> RingwakeError {
+        RingwakeError(
+            .badConfiguration,
+            "'\(text)' is not an address to listen on; write a numeric address and a port, as 127.0.0.1:8443, "
+                + "[::1]:8443 or 0.0.0.0:443")
+    }
+}

@@ -1,0 +1,58 @@
+import CRingwakeLinux
+import Glibc
+import RingwakeCore
+
+/// Makes listening sockets of TCP.
+enum TCPListeningSocket {
+    /// Ports below this one need a right (ip(7), `ip_unprivileged_port_start`).
+    private static let firstUnprivilegedPort: UInt16 = 1024
+
+    /// A listening, non-blocking socket. On IPv6 it takes IPv6 only, so that `0.0.0.0` and `[::]` do not collide.
+    ///
+    /// - Throws: `inUse` when the port is taken; `notPermitted` when the right to the port is missing; `system`.
+    static func open(_ address: SocketAddress) throws(RingwakeError) -> Int32 {
+        let descriptor = ringwake_stream_socket(address.isIPv6 ? AF_INET6 : AF_INET)
+        guard descriptor >= 0 else { throw failure(.last, address) }
+        var (storage, length) = address.kernelAddress
+        guard ringwake_set_reuse_address(descriptor) == 0,
+            !address.isIPv6 || ringwake_set_ipv6_only(descriptor, 1) == 0,
+            ringwake_bind(descriptor, &storage, length) == 0,
+            listen(descriptor, Acceptor.backlog) == 0
+        else {
+            let error = SystemCallError.last
+            close(descriptor)
+            throw failure(error, address)
+        }
+        return descriptor
+    }
+
+    /// The address that a socket is bound to, with the port that the kernel chose.
+    static func localAddress(of descriptor: Int32) -> SocketAddress? {
+        var storage = sockaddr_storage()
+        guard ringwake_local_address(descriptor, &storage) == 0 else { return nil }
+        return SocketAddress(storage)
+    }
+
+    private static func failure(_ error: SystemCallError, _ address: SocketAddress) -> RingwakeError {
+        switch error.number {
+        case EADDRINUSE:
+            return RingwakeError(
+                .inUse,
+                "cannot listen on \(address): another process holds this address; stop it (`ss -ltnp` names it) "
+                    + "or configure another port")
+        case EADDRNOTAVAIL:
+            return RingwakeError(
+                .badConfiguration,
+                "cannot listen on \(address): no interface of this machine has the address; "
+                    + "configure one that `ip address` shows, or 0.0.0.0 for all")
+        case EACCES where address.port < firstUnprivilegedPort:
+            return RingwakeError(
+                .notPermitted,
+                "cannot listen on \(address): ports below \(firstUnprivilegedPort) need a right; give the daemon "
+                    + "CAP_NET_BIND_SERVICE or configure a higher port")
+        default:
+            return RingwakeError(
+                .system, "cannot listen on \(address): \(error.reason); check the address and the system's limits")
+        }
+    }
+}

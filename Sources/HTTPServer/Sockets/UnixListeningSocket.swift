@@ -1,0 +1,139 @@
+import CRingwakeLinux
+import Glibc
+import RingwakeCore
+
+/// A listening Unix socket that appears under its path complete: listening, and with its mode.
+///
+/// It is bound beside the path and then linked to it, which fails when the path exists (link(2)); so two daemons
+/// that start at the same time cannot both have it, and nobody finds a socket that does not listen yet.
+struct UnixListeningSocket {
+    let descriptor: Int32
+    private let path: String
+    private let identity: FileIdentity
+
+    /// The file that a path names.
+    private struct FileIdentity: Equatable {
+        let device: dev_t
+        let inode: ino_t
+    }
+
+    /// Bytes of a path that `sockaddr_un` holds, without the NUL (unix(7)).
+    private static let maximumPathBytes = 107
+    /// How often to begin again when another process changes the path at the same time.
+    private static let maximumAttempts = 3
+
+    /// - Parameters:
+    ///   - mode: the permissions of the socket's file.
+    /// - Throws: `inUse` when a living process answers at the path, or the path is something else than a socket;
+    ///   `badConfiguration` for a path that is too long; `notPermitted`, `system`.
+    static func open(_ path: String, mode: mode_t) throws(RingwakeError) -> UnixListeningSocket {
+        let temporaryPath = "\(path).\(getpid())"
+        var address = sockaddr_storage()
+        let length = ringwake_unix_address(temporaryPath, &address)
+        guard length > 0, !path.isEmpty else {
+            let maximum = maximumPathBytes - (temporaryPath.utf8.count - path.utf8.count)
+            throw RingwakeError(
+                .badConfiguration,
+                "the socket path '\(path)' has \(path.utf8.count) bytes and the kernel takes 1 to \(maximum) here; "
+                    + "configure a shorter one, for example in $XDG_RUNTIME_DIR")
+        }
+        // Left by a dead process that had our process id.
+        unlink(temporaryPath)
+        let descriptor = ringwake_stream_socket(AF_UNIX)
+        guard descriptor >= 0 else { throw failure(.last, path) }
+        defer { unlink(temporaryPath) }
+        guard ringwake_bind(descriptor, &address, length) == 0, chmod(temporaryPath, mode) == 0,
+            listen(descriptor, Acceptor.backlog) == 0, let identity = identity(of: temporaryPath)
+        else {
+            let error = SystemCallError.last
+            close(descriptor)
+            throw failure(error, path)
+        }
+        do {
+            try place(temporaryPath, at: path)
+        } catch {
+            close(descriptor)
+            throw error
+        }
+        return UnixListeningSocket(descriptor: descriptor, path: path, identity: identity)
+    }
+
+    /// Removes the file, if the path still names this socket and not that of a daemon that came after.
+    func removeFile() {
+        if UnixListeningSocket.identity(of: path) == identity {
+            unlink(path)
+        }
+    }
+
+    private static func place(_ temporaryPath: String, at path: String) throws(RingwakeError) {
+        for _ in 0..<maximumAttempts {
+            if link(temporaryPath, path) == 0 { return }
+            let error = SystemCallError.last
+            guard error.number == EEXIST else { throw failure(error, path) }
+            try removeStaleSocket(path)
+        }
+        throw RingwakeError(
+            .inUse, "the control socket '\(path)' is being replaced by other processes; stop them and start again")
+    }
+
+    private static func removeStaleSocket(_ path: String) throws(RingwakeError) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        guard status.st_mode & S_IFMT == S_IFSOCK else {
+            throw RingwakeError(
+                .inUse, "'\(path)' exists and is not a socket, so it is not deleted; move it or configure another path")
+        }
+        let probed = FileIdentity(device: status.st_dev, inode: status.st_ino)
+        guard try isStale(path) else {
+            throw RingwakeError(
+                .inUse,
+                "another ringwaked answers at '\(path)'; stop it first, or configure another control socket for this one"
+            )
+        }
+        if identity(of: path) == probed {
+            unlink(path)
+        }
+    }
+
+    /// Whether nobody listens at a socket's path any more.
+    private static func isStale(_ path: String) throws(RingwakeError) -> Bool {
+        var address = sockaddr_storage()
+        let length = ringwake_unix_address(path, &address)
+        let descriptor = ringwake_stream_socket(AF_UNIX)
+        guard descriptor >= 0 else { throw failure(.last, path) }
+        defer { close(descriptor) }
+        if ringwake_connect(descriptor, &address, length) == 0 { return false }
+        let error = SystemCallError.last
+        switch error.number {
+        case ECONNREFUSED: return true
+        case ENOENT: return true
+        // Its backlog is full (unix(7)): somebody listens.
+        case EAGAIN: return false
+        default: throw failure(error, path)
+        }
+    }
+
+    private static func identity(of path: String) -> FileIdentity? {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return nil }
+        return FileIdentity(device: status.st_dev, inode: status.st_ino)
+    }
+
+    private static func failure(_ error: SystemCallError, _ path: String) -> RingwakeError {
+        switch error.number {
+        case EACCES, EPERM, EROFS:
+            return RingwakeError(
+                .notPermitted,
+                "the control socket '\(path)' cannot be made: \(error.reason); make its directory writable for this "
+                    + "user or configure another path")
+        case ENOENT, ENOTDIR:
+            return RingwakeError(
+                .system,
+                "the control socket '\(path)' cannot be made: its directory does not exist; create it or configure "
+                    + "another path")
+        default:
+            return RingwakeError(
+                .system, "the control socket '\(path)' cannot be made: \(error.reason); configure another path")
+        }
+    }
+}

@@ -1,0 +1,158 @@
+import HTTPServer
+import Testing
+
+/// How connections, listeners and exchanges end.
+@MainActor @Suite(.serialized) struct HTTP2EndingTests {
+    @Test("Closing the listener inside received ends the session without freeing it under nghttp2")
+    func closeInsideCallback() throws {
+        let loop = try TestLoop()
+        let server = try H2TestServer(loop)
+        var closed = 0
+        server.onRequest = { [unowned server] _, exchange in
+            exchange.onClose = { closed += 1 }
+            server.stop()
+            // On a closed stream: ignored.
+            exchange.respond(.accepted)
+            #expect(!exchange.isOpen)
+        }
+        let client = TLSClient.http2(server)
+        // Many in one read: after the first, nghttp2 goes on with the rest inside the same call.
+        client.send((0..<50).flatMap { Frame.push(stream: UInt32(2 * $0 + 1), isEnd: true).bytes })
+        #expect(loop.drive { client.isClosed })
+        #expect(server.requests.count == 1)
+        #expect(closed == 1)
+        #expect(server.handlers.first?.isClosed == true)
+        #expect(server.budget.used == 0)
+    }
+
+    @Test("closeConnection inside received answers this request, takes no other, and closes")
+    func closeConnection() throws {
+        let loop = try TestLoop()
+        let server = try H2TestServer(loop)
+        defer { server.stop() }
+        server.onRequest = { _, exchange in
+            exchange.closeConnection(reason: "BadCertificate\"\r\n")
+            exchange.respond(.refused)
+        }
+        let client = TLSClient.http2(server)
+        client.send(.push(stream: 1, isEnd: true))
+        #expect(loop.drive { client.isClosed })
+        #expect(client.frames(on: 1).map(\.kind) == [1, 0])
+        #expect(client.goAway?.lastStream == 1)
+        #expect(client.goAway?.code == 0)
+        #expect(client.goAway?.debug == "{\"reason\":\"BadCertificate\"}")
+    }
+
+    @Test("A reset by the client closes the exchange, and a late answer is ignored")
+    func resetByClient() throws {
+        let loop = try TestLoop()
+        let server = try H2TestServer(loop)
+        defer { server.stop() }
+        var closed = 0
+        server.onRequest = { _, exchange in exchange.onClose = { closed += 1 } }
+        let client = TLSClient.http2(server)
+        client.send(.push(stream: 1, isEnd: true))
+        #expect(loop.drive { server.requests.count == 1 })
+        client.send(.reset(1))
+        #expect(loop.drive { closed == 1 })
+        #expect(server.exchanges.first?.isOpen == false)
+        server.exchanges.first?.respond(.accepted)
+        client.send(Frame(.ping, [UInt8](repeating: 0, count: 8)))
+        #expect(loop.drive { client.frames.contains { $0.kind == Frame.Kind.ping.rawValue } })
+        #expect(client.frames(on: 1).isEmpty)
+    }
+
+    @Test("A client that vanishes closes its exchanges, then its handler")
+    func vanishedClient() throws {
+        let loop = try TestLoop()
+        let server = try H2TestServer(loop)
+        defer { server.stop() }
+        var order: [String] = []
+        server.onRequest = { [unowned server] _, exchange in
+            exchange.onClose = { order.append(server.handlers[0].isClosed ? "late" : "exchange") }
+        }
+        let client = TLSClient.http2(server)
+        client.send(.push(stream: 1, isEnd: true), .push(stream: 3, isEnd: true))
+        #expect(loop.drive { server.requests.count == 2 })
+        client.close()
+        #expect(loop.drive { server.listener.connectionCount == 0 })
+        #expect(order == ["exchange", "exchange"])
+        #expect(server.handlers.first?.isClosed == true)
+    }
+
+    @Test("Draining names the last stream, answers what is under way, and then closes")
+    func drain() throws {
+        let loop = try TestLoop()
+        let server = try H2TestServer(loop)
+        defer { server.stop() }
+        server.onRequest = { _, _ in }
+        let client = TLSClient.http2(server)
+        client.send(.push(stream: 1, isEnd: true), .push(stream: 3, isEnd: true))
+        #expect(loop.drive { server.requests.count == 2 })
+        var isDrained = false
+        server.listener.drain { isDrained = true }
+        #expect(loop.drive { client.goAway != nil })
+        #expect(client.goAway?.lastStream == 3)
+        #expect(client.goAway?.code == 0)
+        #expect(client.goAway?.debug == "{\"reason\":\"Shutdown\"}")
+        // Too late: above the last stream.
+        client.send(.push(stream: 5, isEnd: true))
+        loop.drive(for: .milliseconds(30))
+        #expect(!isDrained && !client.isClosed)
+        #expect(server.requests.count == 2)
+        for exchange in server.exchanges { exchange.respond(.accepted) }
+        #expect(loop.drive { client.isClosed && isDrained })
+        #expect(!client.hasFailed)
+        for stream in [1, 3] as [UInt32] {
+            #expect(client.frames(on: stream).contains { $0.isEndOfStream })
+        }
+        let late = SocketClient.tcp(port: server.port, loop)
+        #expect(loop.drive { late.isClosed })
+    }
+
+    @Test("Draining waits for answers only until its deadline")
+    func drainDeadline() throws {
+        let loop = try TestLoop()
+        let server = try H2TestServer(loop) {
+            $0.drainDeadline = .milliseconds(50)
+            $0.lingerDeadline = .milliseconds(50)
+        }
+        defer { server.stop() }
+        var closed = 0
+        server.onRequest = { _, exchange in exchange.onClose = { closed += 1 } }
+        let client = TLSClient.http2(server)
+        let stuck = TLSClient.http2(server)
+        let silent = SocketClient.tcp(port: server.port, loop)
+        client.send(.push(stream: 1, isEnd: true))
+        #expect(loop.drive { server.requests.count == 1 && stuck.frames.count >= 3 })
+        // Does not even notice the end.
+        stuck.isReading = false
+        var isDrained = false
+        server.listener.drain { isDrained = true }
+        #expect(loop.drive { isDrained && client.isClosed && silent.isClosed })
+        #expect(closed == 1)
+        stuck.close()
+    }
+
+    @Test("Draining a listener without connections is done at once")
+    func drainIdle() throws {
+        let loop = try TestLoop()
+        let server = try H2TestServer(loop)
+        var isDrained = false
+        server.listener.drain { isDrained = true }
+        #expect(isDrained)
+    }
+
+    @Test("A new TLS context serves new connections; open ones go on")
+    func replaceTLS() throws {
+        let loop = try TestLoop()
+        let server = try H2TestServer(loop)
+        defer { server.stop() }
+        let old = TLSClient.http2(server)
+        #expect(loop.drive { old.frames.count >= 3 })
+        server.listener.replaceTLS(try TLSFixture.context())
+        let new = TLSClient.http2(server)
+        for client in [old, new] { client.send(.push(stream: 1, isEnd: true)) }
+        #expect(loop.drive { [old, new].allSatisfy { $0.frames(on: 1).contains { $0.isEndOfStream } } })
+    }
+}
