@@ -48,6 +48,12 @@ let package = Package(
             ],
             swiftSettings: onTheRunLoop),
 
+        // Ring 3: one stage each; they do not know each other.
+        .target(
+            name: "PushGateway",
+            dependencies: ["Cryptography", "FileSystem", "HTTPServer", "RingwakeCore", "RunLoop", logging],
+            swiftSettings: onTheRunLoop),
+
         .testTarget(name: "RingwakeCoreTests", dependencies: ["RingwakeCore"], swiftSettings: common),
         .testTarget(name: "HTTP1Tests", dependencies: ["HTTP1"], swiftSettings: common),
         .testTarget(name: "RunLoopTests", dependencies: ["CRingwakeLinux", "RunLoop"], swiftSettings: common),
@@ -60,6 +66,10 @@ let package = Package(
             dependencies: [
                 "CRingwakeLinux", "CRingwakeOpenSSL", "Cryptography", "HTTPServer", "RingwakeCore", "RunLoop", logging,
             ],
+            swiftSettings: onTheRunLoop),
+        .testTarget(
+            name: "PushGatewayTests",
+            dependencies: ["Cryptography", "FileSystem", "HTTPServer", "PushGateway", "RingwakeCore", "RunLoop", logging],
             swiftSettings: onTheRunLoop),
     ],
     cxxLanguageStandard: .cxx17

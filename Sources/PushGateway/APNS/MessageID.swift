@@ -1,0 +1,64 @@
+import Cryptography
+
+/// The UUIDs of the provider API: `apns-id` and `apns-unique-id`.
+nonisolated enum MessageID {
+    /// The longest `apns-id` that is echoed, in bytes; a UUID has 36.
+    static let maximumEchoedBytes = 128
+
+    private static let byteCount = 16
+    private static let textLength = 36
+
+    /// Whether `text` is a UUID, 8-4-4-4-12 hex digits of either case, of any version.
+    static func isWellFormed(_ text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        guard bytes.count == textLength else { return false }
+        return bytes.indices.allSatisfy { index in
+            switch index {
+            case 8, 13, 18, 23: bytes[index] == UInt8(ascii: "-")
+            default: isHexDigit(bytes[index])
+            }
+        }
+    }
+
+    /// Whether `text` may stand in an answer: printable ASCII of a bounded length. A sender finds its push again
+    /// by the very text that it sent, so even a malformed id is echoed if it can be.
+    static func canBeEchoed(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.count <= maximumEchoedBytes
+            && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+    }
+
+    /// A random UUID, version 4, in canonical lower case (RFC 9562 section 5.4).
+    static func make() -> String {
+        var bytes = randomBytes()
+        bytes[6] = bytes[6] & 0x0F | 0x40
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        var text = ""
+        text.reserveCapacity(textLength)
+        for group in [0..<4, 4..<6, 6..<8, 8..<10, 10..<16] {
+            if !text.isEmpty {
+                text += "-"
+            }
+            text += hexString(bytes[group])
+        }
+        return text
+    }
+
+    /// An id need not be secret, only different: without OpenSSL's generator the kernel's own will do.
+    private static func randomBytes() -> [UInt8] {
+        if let bytes = try? SecureRandom.bytes(byteCount), bytes.count == byteCount {
+            return bytes
+        }
+        var generator = SystemRandomNumberGenerator()
+        return (0..<byteCount).map { _ in UInt8.random(in: 0...255, using: &generator) }
+    }
+
+    private static func isHexDigit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+            UInt8(ascii: "A")...UInt8(ascii: "F"):
+            true
+        default:
+            false
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import HTTPServer
+import RingwakeCore
+import RunLoop
+
+extension ProviderConnection {
+    /// The most bytes of a VoIP push's payload.
+    static let maximumVoIPPayloadBytes = PushGateway.maximumPayloadBytes
+    /// The most bytes of any other push's payload.
+    static let maximumPayloadBytes = 4096
+
+    /// Checks a request in this order; the first check that fails is the answer.
+    ///
+    /// 1. the gateway is running: Shutdown
+    /// 2. method and path: MethodNotAllowed, BadPath, MissingDeviceToken
+    /// 3. no `authorization` or `apns-` field twice: DuplicateHeaders
+    /// 4. the clock shows a possible time: ServiceUnavailable
+    /// 5. the sender's certificate or token: BadCertificate, BadCertificateEnvironment, MissingProviderToken,
+    ///    InvalidProviderToken, ExpiredProviderToken, UnrelatedKeyIdInToken
+    /// 6. the header fields: BadMessageId, BadExpirationDate, BadPriority, BadCollapseId, BadTopic
+    /// 7. the topic against the sender's rights: MissingTopic, TopicDisallowed, Forbidden
+    /// 8. the push type against the topic: InvalidPushType
+    /// 9. the payload: PayloadTooLarge, PayloadEmpty
+    /// 10. the device token: BadDeviceToken, Unregistered, DeviceTokenNotForTopic
+    /// 11. the app is configured: ServiceUnavailable
+    ///
+    /// The sender comes before everything that a stranger could learn from, above all the device token. Reasons that
+    /// make senders forget a token (400 and 410 of step 10, 400 of step 7) rest only on what the sender sent
+    /// and on the token's own record, never on what our configuration lacks.
+    ///
+    /// - Parameter apnsID: the push's name in the answer, the log and the coordinator.
+    func verify(
+        _ request: HTTPRequest, headers: ProviderHeaders, apnsID: String
+    ) throws(Refusal) -> VerifiedPush {
+        guard !gateway.isShuttingDown else { throw Refusal(.shutdown, "the daemon is stopping") }
+        let tokenText = try deviceTokenText(of: request)
+        try headers.requireNoDuplicates()
+        let wallClock = gateway.wallClock()
+        let bootClock = gateway.bootClock()
+        guard wallClock >= gateway.clockFloor else {
+            throw Refusal(
+                .serviceUnavailable, "the machine's clock shows \(wallClock) ms since 1970, which is long past; set it")
+        }
+        let sender = try senderVerification.sender(
+            authorization: headers.authorization, gateway: gateway, now: wallClock / 1000)
+
+        try headers.requireMessageIDIsWellFormed()
+        let expiration = try headers.expiration(wallClock: wallClock, bootClock: bootClock)
+        let priority = try headers.priority()
+        let collapseID = try headers.collapseID()
+        let topic = try sender.topic(sent: headers.topic(), team: gateway.configuration.teams[sender.team])
+        let type = try headers.pushType(for: topic)
+        try requirePayload(of: request, isAcceptableFor: type)
+
+        let app = try app(tokenText: tokenText, topic: topic)
+        return VerifiedPush(
+            apnsID: apnsID, app: app, topic: topic, environment: environment, sender: sender.name,
+            priority: priority, expiration: expiration, collapseID: collapseID, payload: request.body,
+            receivedAt: BootInstant(nanoseconds: request.receivedAt.nanoseconds),
+            verifiedAt: BootInstant(nanoseconds: gateway.bootClock().nanoseconds))
+    }
+
+    /// What stands for the token in `/3/device/TOKEN`.
+    private func deviceTokenText(of request: HTTPRequest) throws(Refusal) -> Substring {
+        guard request.method == "POST" else {
+            throw Refusal(.methodNotAllowed, "the method is \(quoted(request.method))")
+        }
+        let collection = "/3/device"
+        guard request.path != collection, request.path != collection + "/" else {
+            throw Refusal(.missingDeviceToken, "the path ends before the token")
+        }
+        guard request.path.hasPrefix(collection + "/") else {
+            throw Refusal(.badPath, "the path is not \(collection)/TOKEN")
+        }
+        let text = request.path.dropFirst(collection.count + 1)
+        guard !text.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }) else {
+            throw Refusal(.badPath, "the path goes on after the token")
+        }
+        return text
+    }
+
+    private func requirePayload(of request: HTTPRequest, isAcceptableFor type: PushType) throws(Refusal) {
+        let limit = type == .voip ? Self.maximumVoIPPayloadBytes : Self.maximumPayloadBytes
+        guard !request.isBodyTruncated, request.body.count <= limit else {
+            let size = request.isBodyTruncated ? "more than the server reads" : "\(request.body.count) bytes"
+            throw Refusal(.payloadTooLarge, "the payload is \(size); \(limit) bytes are allowed")
+        }
+        do {
+            try JSONSyntax.requireObject(request.body)
+        } catch {
+            // Apple names no reason for malformed JSON; senders know this one.
+            throw Refusal(.payloadEmpty, "the payload is not a JSON object: \(error)")
+        }
+    }
+
+    /// The app that the device token belongs to.
+    private func app(tokenText: Substring, topic: Topic) throws(Refusal) -> AppID {
+        guard let token = DeviceToken(hex: tokenText) else {
+            throw Refusal(.badDeviceToken, "the token is not \(DeviceToken.byteCount * 2) hex digits")
+        }
+        guard let record = gateway.tokens.record(for: token) else {
+            throw Refusal(.badDeviceToken, "the token \(token) was never one of this device's")
+        }
+        guard record.environment == environment else {
+            throw Refusal(
+                .badDeviceToken, "the token \(token) of \(record.app) is for \(record.environment.rawValue)")
+        }
+        if case .unregistered(let time) = record.state {
+            throw Refusal(
+                .unregistered, "the token \(token) of \(record.app) was removed at \(time)", timestamp: time)
+        }
+        guard record.topic == topic else {
+            throw Refusal(
+                .deviceTokenNotForTopic,
+                "the token \(token) is for the topic \(record.topic), not \(quoted(topic.rawValue))")
+        }
+        guard gateway.isConfigured(record.app) else {
+            throw Refusal(.serviceUnavailable, "\(record.app) has a token but no configuration now")
+        }
+        return record.app
+    }
+}

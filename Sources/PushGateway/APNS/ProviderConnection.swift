@@ -1,0 +1,81 @@
+import HTTPServer
+import Logging
+import RingwakeCore
+
+/// One sender's connection: judges its pushes, hands on the good ones, and answers each.
+///
+/// ``verify(_:headers:apnsID:)`` has the checks and their order.
+final class ProviderConnection: HTTPConnectionHandler {
+    let gateway: PushGateway
+    let peer: PeerInfo
+    let environment: PushEnvironment
+    /// Who the sender is, as far as it is known.
+    var senderVerification: SenderVerification
+
+    init(gateway: PushGateway, peer: PeerInfo, environment: PushEnvironment) {
+        self.gateway = gateway
+        self.peer = peer
+        self.environment = environment
+        senderVerification = SenderVerification(certificate: peer.certificate, environment: environment)
+    }
+
+    func received(_ request: HTTPRequest, on exchange: any HTTPExchange) {
+        let headers = ProviderHeaders(request.fields)
+        let answer = ProviderAnswer(sentID: headers.messageID, environment: environment)
+        let push: VerifiedPush
+        do {
+            push = try verify(request, headers: headers, apnsID: answer.apnsID)
+        } catch {
+            refuse(error, answer, on: exchange)
+            return
+        }
+        var isAnswered = false
+        gateway.deliver(push) { outcome in
+            // A second outcome would be our own slip; it must not be counted as a second push.
+            guard !isAnswered else { return }
+            isAnswered = true
+            self.settle(push, outcome, answer, on: exchange)
+        }
+    }
+
+    func connectionClosed() {
+        // Pushes that were handed on stay handed on; their answers find the exchange closed.
+    }
+
+    private func settle(
+        _ push: VerifiedPush, _ outcome: DeliveryOutcome, _ answer: ProviderAnswer, on exchange: any HTTPExchange
+    ) {
+        switch outcome {
+        case .accepted:
+            gateway.counters.countAccepted()
+            gateway.logger.debug(
+                "push accepted",
+                metadata: metadata(answer).merging([
+                    "app": "\(push.app)", "answered": exchange.isOpen ? "yes" : "no, the sender has left",
+                ]) { $1 })
+            exchange.respond(answer.success())
+        case .refused(let reason):
+            refuse(Refusal(reason, "the push passed every check, but \(push.app) cannot take it"), answer, on: exchange)
+        }
+    }
+
+    private func refuse(_ refusal: Refusal, _ answer: ProviderAnswer, on exchange: any HTTPExchange) {
+        gateway.counters.countRefused(refusal.reason)
+        gateway.logger.notice(
+            "push refused",
+            metadata: metadata(answer).merging([
+                "reason": "\(refusal.reason.rawValue)", "cause": "\(refusal.cause)",
+            ]) { $1 })
+        exchange.respond(answer.refusal(refusal.reason, timestamp: refusal.timestamp ?? gateway.wallClock()))
+    }
+
+    private func metadata(_ answer: ProviderAnswer) -> Logger.Metadata {
+        var metadata: Logger.Metadata = [
+            "apns-id": "\(answer.apnsID)", "peer": "\(peer.address)", "environment": "\(environment.rawValue)",
+        ]
+        if let team = senderVerification.team {
+            metadata["team"] = "\(quoted(team))"
+        }
+        return metadata
+    }
+}

@@ -1,0 +1,149 @@
+import HTTPServer
+import RingwakeCore
+import RunLoop
+
+/// The header fields of a push, found in one pass; each accessor reads one and says what is wrong with it.
+///
+/// Fields that APNs does not know are ignored, as Apple does.
+nonisolated struct ProviderHeaders {
+    /// `authorization`.
+    private(set) var authorization: String?
+    /// `apns-id`, unchecked.
+    private(set) var messageID: String?
+    private var expirationText: String?
+    private var priorityText: String?
+    private var collapseIDText: String?
+    private var topicText: String?
+    private var pushTypeText: String?
+    /// The first name that came twice.
+    private var duplicate: String?
+    /// Other `apns-` names that came.
+    private var others: [String] = []
+
+    init(_ fields: [HTTPField]) {
+        for field in fields {
+            let isFirst =
+                switch field.name {
+                case "authorization": Self.keep(field.value, in: &authorization)
+                case "apns-id": Self.keep(field.value, in: &messageID)
+                case "apns-expiration": Self.keep(field.value, in: &expirationText)
+                case "apns-priority": Self.keep(field.value, in: &priorityText)
+                case "apns-collapse-id": Self.keep(field.value, in: &collapseIDText)
+                case "apns-topic": Self.keep(field.value, in: &topicText)
+                case "apns-push-type": Self.keep(field.value, in: &pushTypeText)
+                default: !field.name.hasPrefix("apns-") || keepOther(field.name)
+                }
+            if !isFirst, duplicate == nil {
+                duplicate = field.name
+            }
+        }
+    }
+
+    /// Keeps the first value, which counts: `apns-id` is echoed even when it came twice. False for a further one.
+    private static func keep(_ value: String, in place: inout String?) -> Bool {
+        guard place == nil else { return false }
+        place = value
+        return true
+    }
+
+    private mutating func keepOther(_ name: String) -> Bool {
+        guard !others.contains(name) else { return false }
+        others.append(name)
+        return true
+    }
+
+    func requireNoDuplicates() throws(Refusal) {
+        if let duplicate {
+            throw Refusal(.duplicateHeaders, "the field \(quoted(duplicate)) is there more than once")
+        }
+    }
+
+    func requireMessageIDIsWellFormed() throws(Refusal) {
+        if let messageID, !MessageID.isWellFormed(messageID) {
+            throw Refusal(.badMessageID, "apns-id \(quoted(messageID)) is not a UUID")
+        }
+    }
+
+    /// `apns-expiration` on the boot clock; nil when absent.
+    ///
+    /// - Parameters:
+    ///   - wallClock: the time in ms since 1970.
+    ///   - bootClock: the same instant on the boot clock.
+    func expiration(
+        wallClock: Int64, bootClock: BootClock.Instant
+    ) throws(Refusal) -> VerifiedPush.Expiration? {
+        guard let text = expirationText else { return nil }
+        // Int64 itself would take a sign, which no sender of a date has reason to write.
+        guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            let seconds = Int64(text)
+        else {
+            throw Refusal(.badExpirationDate, "apns-expiration \(quoted(text)) is not a number of seconds since 1970")
+        }
+        guard seconds > 0 else { return .oneAttempt }
+        let (milliseconds, isFarAway) = seconds.multipliedReportingOverflow(by: 1000)
+        let (remaining, overflow) = (isFarAway ? Int64.max : milliseconds).subtractingReportingOverflow(wallClock)
+        let now = BootInstant(nanoseconds: bootClock.nanoseconds)
+        return .at(now.advanced(by: .milliseconds(overflow ? Int64.max : remaining)))
+    }
+
+    /// `apns-priority`; 10 when absent.
+    func priority() throws(Refusal) -> PushPriority {
+        switch priorityText {
+        case nil, "10": return .immediate
+        case "5": return .conserving
+        case "1": return .low
+        case .some(let text): throw Refusal(.badPriority, "apns-priority is \(quoted(text)), not 10, 5 or 1")
+        }
+    }
+
+    /// The most bytes of `apns-collapse-id`.
+    static let maximumCollapseIDBytes = 64
+
+    /// `apns-collapse-id`; nil when absent or empty.
+    func collapseID() throws(Refusal) -> String? {
+        guard let text = collapseIDText, !text.isEmpty else { return nil }
+        guard text.utf8.count <= ProviderHeaders.maximumCollapseIDBytes else {
+            throw Refusal(
+                .badCollapseID,
+                "apns-collapse-id has \(text.utf8.count) bytes; \(ProviderHeaders.maximumCollapseIDBytes) are allowed")
+        }
+        return text
+    }
+
+    /// The most bytes of `apns-topic`: a bundle id's, and room for the longest suffix.
+    static let maximumTopicBytes = 255
+
+    /// `apns-topic`; nil when absent.
+    func topic() throws(Refusal) -> Topic? {
+        guard let text = topicText else { return nil }
+        guard !text.isEmpty, text.utf8.count <= ProviderHeaders.maximumTopicBytes,
+            text.utf8.allSatisfy(isTopicCharacter)
+        else {
+            throw Refusal(.badTopic, "apns-topic \(quoted(text)) is not a bundle id with a suffix")
+        }
+        return Topic(text)
+    }
+
+    private func isTopicCharacter(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+            true
+        default:
+            false
+        }
+    }
+
+    /// `apns-push-type`; when absent `voip` for a VoIP topic, else `alert`. A VoIP push and a VoIP topic go together.
+    func pushType(for topic: Topic) throws(Refusal) -> PushType {
+        guard let text = pushTypeText else { return topic.isVoIP ? .voip : .alert }
+        guard let type = PushType(rawValue: text) else {
+            throw Refusal(.invalidPushType, "apns-push-type \(quoted(text)) is unknown")
+        }
+        guard (type == .voip) == topic.isVoIP else {
+            throw Refusal(
+                .invalidPushType, "apns-push-type \(quoted(text)) does not go with the topic \(quoted(topic.rawValue))")
+        }
+        return type
+    }
+}

@@ -1,0 +1,256 @@
+import Cryptography
+import FileSystem
+package import RingwakeCore
+
+/// The device tokens: which there are, whose they are, and which no longer work.
+///
+/// Two kinds of file in the state directory, each replaced as a whole: `tokens.json` with every token's hash and
+/// record, and `apps/ID.json` with the plain tokens of a registered app. Neither is ever written over when it cannot
+/// be understood.
+///
+/// Two files cannot change at once, so each change has an order that opening the store can complete:
+///
+/// | change | first | then | after a crash in between, opening |
+/// |---|---|---|---|
+/// | register | the app's file | `tokens.json` | takes the tokens that `tokens.json` does not know as registered |
+/// | unregister | `tokens.json` | the app's file is removed | removes the file, for its tokens are unregistered |
+///
+/// Renewing is the one after the other. An app that is only missing from the configuration is still registered.
+package final class TokenStore {
+    /// Unregistered tokens that are remembered; the oldest are forgotten first, and answered BadDeviceToken then.
+    package nonisolated static let maximumUnregistered = 10_000
+    /// Registered tokens, over all apps.
+    package nonisolated static let maximumRegistered = 4096
+    /// The most bytes of a topic.
+    nonisolated static let maximumTopicBytes = 255
+
+    private static let directoryMode: UInt32 = 0o700
+    private static let fileMode: UInt32 = 0o600
+
+    private let directory: String
+    private var records: [TokenHash: TokenRecord]
+    private var apps: [AppID: AppTokens]
+
+    /// Opens the store, or begins one, and completes what a crash left half done.
+    ///
+    /// The caller sees to it that no other process uses the directory.
+    ///
+    /// - Parameter directory: the state directory; made when it is missing.
+    /// - Throws: `system` when it cannot be used or a file in it is damaged; `conflict` when a newer version wrote it.
+    package init(directory: String) throws(RingwakeError) {
+        self.directory = directory
+        do {
+            try FileSystem.createDirectory(TokenStore.appsDirectory(in: directory), mode: TokenStore.directoryMode)
+        } catch {
+            throw RingwakeError(
+                .system,
+                "The state directory '\(directory)' cannot be made: \(error.reason); "
+                    + "name one that this user may write to.")
+        }
+        let path = TokenStore.tokensPath(in: directory)
+        let file = try StateFile.read(
+            path, as: TokenFile.self, maximumSize: TokenFile.maximumBytes, remedy: TokenFile.remedy)
+        records = try file?.records(path: path) ?? [:]
+        apps = try TokenStore.readApps(in: directory)
+        try completeWhatACrashLeft()
+    }
+
+    /// What is known of a token; nil when it was never one of ours, or is long forgotten.
+    package func record(for token: DeviceToken) -> TokenRecord? {
+        records[TokenHash(token)]
+    }
+
+    /// The tokens of a registered app; empty when it is not registered.
+    package func tokens(of app: AppID) -> [PushEnvironment: DeviceToken] {
+        apps[app]?.tokens ?? [:]
+    }
+
+    /// Gives an app a token for each of these environments, or the same ones again while it is registered.
+    ///
+    /// A token whose plain text was lost with the app's file is replaced and counts as unregistered from then on.
+    ///
+    /// - Parameter time: now, in ms since 1970.
+    /// - Returns: the tokens for `environments`.
+    /// - Throws: `system` when a file cannot be written, `limitReached` at ``maximumRegistered``, `invalidRequest` for
+    ///   a topic that is too long. Nothing has changed then.
+    package func register(
+        app: AppID, topic: Topic, environments: [PushEnvironment], at time: Int64
+    ) throws(RingwakeError) -> [PushEnvironment: DeviceToken] {
+        guard topic.rawValue.utf8.count <= TokenStore.maximumTopicBytes else {
+            throw RingwakeError(
+                .invalidRequest,
+                "The topic of '\(app)' has more than \(TokenStore.maximumTopicBytes) bytes; shorten it.")
+        }
+        var content = apps[app] ?? AppTokens(topic: topic, tokens: [:])
+        content.topic = topic
+        for environment in environments where content.tokens[environment] == nil {
+            content.tokens[environment] = try TokenStore.makeToken()
+        }
+        let changed = try records(after: content, of: app, at: time)
+        if apps[app] != content {
+            try write(content, of: app)
+        }
+        try replaceRecords(by: changed)
+        apps[app] = content
+        return content.tokens.filter { environments.contains($0.key) }
+    }
+
+    /// Makes an app's tokens invalid, as its owner asked.
+    ///
+    /// - Parameter time: since when, in ms since 1970; senders are told this time.
+    /// - Throws: `notFound` when the app is not registered; `system` when a file cannot be written.
+    package func unregister(app: AppID, at time: Int64) throws(RingwakeError) {
+        guard records.values.contains(where: { $0.app == app && $0.state == .registered }) else {
+            throw RingwakeError(
+                .notFound, "The app '\(app)' has no device token; 'ringwake app list' shows those that have.")
+        }
+        try replaceRecords(
+            by: records.mapValues { record in
+                record.app == app && record.state == .registered ? record.with(.unregistered(at: time)) : record
+            })
+        apps[app] = nil
+        try removeFile(of: app)
+    }
+
+    /// Gives a registered app new tokens for the environments that it has one for; the old ones are unregistered.
+    ///
+    /// - Parameter time: now, in ms since 1970.
+    /// - Throws: as ``unregister(app:at:)`` and ``register(app:topic:environments:at:)``. When it fails between the
+    ///   two the app is unregistered, and registering it is what is left to do.
+    package func renew(app: AppID, at time: Int64) throws(RingwakeError) -> [PushEnvironment: DeviceToken] {
+        let old = apps[app]
+        try unregister(app: app, at: time)
+        return try register(
+            app: app, topic: old?.topic ?? .voip(of: app), environments: old.map { Array($0.tokens.keys) } ?? [],
+            at: time)
+    }
+}
+
+extension TokenStore {
+    /// The records once an app has these tokens and no others.
+    private func records(
+        after content: AppTokens, of app: AppID, at time: Int64
+    ) throws(RingwakeError) -> [TokenHash: TokenRecord] {
+        var changed = records
+        let current = Dictionary(
+            content.tokens.map { (TokenHash($0.value), $0.key) }, uniquingKeysWith: { first, _ in first })
+        for (hash, record) in records
+        where record.app == app && record.state == .registered && current[hash] == nil
+            && content.tokens[record.environment] != nil
+        {
+            changed[hash] = record.with(.unregistered(at: time))
+        }
+        for (hash, environment) in current {
+            changed[hash] = TokenRecord(
+                app: app, topic: content.topic, environment: environment, state: .registered)
+        }
+        let registered = changed.values.count { $0.state == .registered }
+        guard registered <= TokenStore.maximumRegistered else {
+            throw RingwakeError(
+                .limitReached,
+                "There are \(TokenStore.maximumRegistered) device tokens already; "
+                    + "remove an app with 'ringwake app remove'.")
+        }
+        return changed
+    }
+
+    /// Puts other records in force, on disk and then in memory; without a difference nothing is written.
+    private func replaceRecords(by changed: [TokenHash: TokenRecord]) throws(RingwakeError) {
+        let kept = TokenStore.withoutTheOldest(changed)
+        guard kept != records else { return }
+        try StateFile.write(
+            TokenFile(kept), to: TokenStore.tokensPath(in: directory), mode: TokenStore.fileMode)
+        records = kept
+    }
+
+    /// The records without the oldest unregistered ones beyond ``maximumUnregistered``.
+    private static func withoutTheOldest(_ records: [TokenHash: TokenRecord]) -> [TokenHash: TokenRecord] {
+        var gone = records.compactMap { hash, record in record.unregisteredAt.map { (hash: hash, time: $0) } }
+        guard gone.count > maximumUnregistered else { return records }
+        gone.sort { $0.time < $1.time }
+        var kept = records
+        for entry in gone.prefix(gone.count - maximumUnregistered) {
+            kept[entry.hash] = nil
+        }
+        return kept
+    }
+
+    private func completeWhatACrashLeft() throws(RingwakeError) {
+        var changed = records
+        for (app, content) in apps {
+            var living = content
+            for (environment, token) in content.tokens {
+                let hash = TokenHash(token)
+                if let known = records[hash], known.state != .registered {
+                    living.tokens[environment] = nil
+                } else {
+                    changed[hash] = TokenRecord(
+                        app: app, topic: content.topic, environment: environment, state: .registered)
+                }
+            }
+            if living.tokens.isEmpty {
+                apps[app] = nil
+                try removeFile(of: app)
+            } else if living != content {
+                apps[app] = living
+                try write(living, of: app)
+            }
+        }
+        try replaceRecords(by: changed)
+    }
+
+    private static func makeToken() throws(RingwakeError) -> DeviceToken {
+        guard let token = DeviceToken(bytes: try SecureRandom.bytes(DeviceToken.byteCount)) else {
+            throw RingwakeError(.failed, "A device token could not be made; report this as a bug.")
+        }
+        return token
+    }
+}
+
+extension TokenStore {
+    private static func tokensPath(in directory: String) -> String { directory + "/tokens.json" }
+    private static func appsDirectory(in directory: String) -> String { directory + "/apps" }
+    private static func appPath(of app: AppID, in directory: String) -> String {
+        "\(appsDirectory(in: directory))/\(app)\(appFileEnding)"
+    }
+    private static let appFileEnding = ".json"
+
+    private func write(_ content: AppTokens, of app: AppID) throws(RingwakeError) {
+        try StateFile.write(
+            AppTokenFile(app: app, content), to: TokenStore.appPath(of: app, in: directory),
+            mode: TokenStore.fileMode)
+    }
+
+    private func removeFile(of app: AppID) throws(RingwakeError) {
+        let path = TokenStore.appPath(of: app, in: directory)
+        guard FileSystem.exists(path) else { return }
+        do {
+            try FileSystem.remove(path)
+        } catch {
+            throw RingwakeError(
+                .system,
+                "The tokens of '\(app)' are unregistered, but '\(path)' cannot be removed: \(error.reason); remove it.")
+        }
+    }
+
+    /// The tokens of every app's file. Files that are not named after an app are none of ours.
+    private static func readApps(in directory: String) throws(RingwakeError) -> [AppID: AppTokens] {
+        let folder = appsDirectory(in: directory)
+        let names: [String]
+        do {
+            names = try FileSystem.entries(of: folder)
+        } catch {
+            throw RingwakeError(
+                .system, "'\(folder)' cannot be read: \(error.reason); check its owner and permissions.")
+        }
+        var apps: [AppID: AppTokens] = [:]
+        for name in names where name.hasSuffix(appFileEnding) {
+            guard let app = AppID(String(name.dropLast(appFileEnding.count))) else { continue }
+            let path = appPath(of: app, in: directory)
+            let file = try StateFile.read(
+                path, as: AppTokenFile.self, maximumSize: AppTokenFile.maximumBytes, remedy: AppTokenFile.remedy)
+            apps[app] = try file?.content(of: app, path: path)
+        }
+        return apps
+    }
+}

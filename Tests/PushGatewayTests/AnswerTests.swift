@@ -1,0 +1,133 @@
+import HTTPServer
+import PushGateway
+import RingwakeCore
+import Testing
+
+@MainActor @Suite struct AnswerTests {
+    let fixture: GatewayFixture
+
+    init() throws {
+        fixture = try GatewayFixture()
+    }
+
+    @Test(
+        "The sender's apns-id comes back exactly as sent, on success, refusal and even when it is malformed",
+        arguments: ["0B3C7E5A-0D1E-4F2A-8B3C-4D5E6F708192", "0b3c7e5a-0D1E-4f2a-8b3c-4d5e6f708192", "call 7"])
+    func idIsEchoed(_ id: String) throws {
+        #expect(try fixture.push { $0.set("apns-id", id) }.field("apns-id") == id)
+        let refused = try fixture.push {
+            $0.set("apns-id", id)
+            $0.body = []
+        }
+        #expect(refused.field("apns-id") == id)
+    }
+
+    @Test(
+        "An apns-id that is absent or cannot stand in an answer is replaced by a canonical UUID",
+        arguments: [nil, "", "a\u{1}b", "é", String(repeating: "a", count: 129)])
+    func idIsMade(_ id: String?) throws {
+        let made = try #require(try fixture.push { $0.set("apns-id", id) }.field("apns-id"))
+        #expect(isCanonicalUUID(made))
+    }
+
+    @Test("A push without apns-id is known by the made one everywhere")
+    func madeIDIsShared() throws {
+        let exchange = try fixture.push()
+        #expect(fixture.world.delivered.first?.apnsID == exchange.field("apns-id"))
+    }
+
+    @Test("apns-unique-id comes in the development environment only, and is new each time")
+    func uniqueID() throws {
+        let connection = fixture.connect(.development)
+        let token = "bearer " + (try fixture.providerToken())
+        let ids = try (0..<2).map { _ in
+            let request = fixture.request(authorization: token, environment: .development)
+            return try #require(fixture.send(request, over: connection).field("apns-unique-id"))
+        }
+        #expect(ids.allSatisfy(isCanonicalUUID))
+        #expect(ids[0] != ids[1])
+        #expect(try fixture.push().field("apns-unique-id") == nil)
+        #expect(try fixture.push { $0.body = [] }.field("apns-unique-id") == nil)
+    }
+
+    @Test("A refusal is one JSON object with the reason and nothing else")
+    func refusalShape() throws {
+        let exchange = try fixture.push {
+            $0.set("apns-id", "0b3c7e5a-0d1e-4f2a-8b3c-4d5e6f708192")
+            $0.set("apns-priority", "3")
+        }
+        #expect(
+            exchange.response
+                == HTTPResponse(
+                    status: 400,
+                    fields: [
+                        HTTPField(name: "apns-id", value: "0b3c7e5a-0d1e-4f2a-8b3c-4d5e6f708192"),
+                        HTTPField(name: "content-type", value: "application/json"),
+                    ],
+                    body: Array(#"{"reason":"BadPriority"}"#.utf8)))
+    }
+
+    @Test("Whatever the next stage refuses with, 410 alone has a timestamp", arguments: RejectionReason.allCases)
+    func deliveryRefusals(_ reason: RejectionReason) throws {
+        fixture.world.outcome = .refused(reason)
+        let exchange = try fixture.push()
+        #expect(exchange.reason == reason.rawValue)
+        #expect(exchange.status == reason.status)
+        #expect((exchange.timestamp != nil) == (reason.status == 410))
+    }
+
+    @Test("An answer that comes after the sender left does no harm and still counts")
+    func lateAnswer() throws {
+        fixture.world.outcome = nil
+        let connection = fixture.connect()
+        let exchange = fixture.push(token: try fixture.providerToken(), over: connection)
+        #expect(exchange.response == nil)
+        exchange.disconnect()
+        connection.connectionClosed()
+        fixture.world.waiting.first?(.accepted)
+        #expect(exchange.response == nil)
+        #expect(fixture.gateway.counters.accepted == 1)
+    }
+
+    @Test("A push that is answered twice counts once")
+    func answeredTwice() throws {
+        fixture.world.outcome = nil
+        let exchange = try fixture.push()
+        fixture.world.waiting.first?(.accepted)
+        fixture.world.waiting.first?(.refused(.internalServerError))
+        #expect(exchange.status == 200)
+        #expect(fixture.gateway.counters.accepted == 1)
+        #expect(fixture.gateway.counters.refused.isEmpty)
+    }
+
+    @Test("A refusal is logged under its apns-id with the cause, and without token, payload or line breaks")
+    func refusalIsLogged() throws {
+        let hex = try #require(fixture.tokens[.production]?.hex)
+        let exchange = try fixture.push {
+            $0.set("apns-topic", "com.example.other.voip")
+            $0.set("apns-id", "0b3c7e5a-0d1e-4f2a-8b3c-4d5e6f708192")
+        }
+        #expect(exchange.reason == "DeviceTokenNotForTopic")
+        let line = try #require(fixture.log.lines.last)
+        for part in [
+            "notice push refused", "apns-id=0b3c7e5a-0d1e-4f2a-8b3c-4d5e6f708192", "reason=DeviceTokenNotForTopic",
+            "is for the topic com.example.phone.voip, not 'com.example.other.voip'", "team='TEAM123456'",
+            "peer=192.0.2.1:4711",
+        ] {
+            #expect(line.contains(part))
+        }
+        #expect(!line.contains(hex))
+        #expect(!line.contains("call"))
+
+        let forged = try fixture.signed(
+            header: #"{"alg":"ES256","kid":"a\nforged line"}"#, claims: #"{"iss":"x","iat":1}"#)
+        #expect(fixture.push(token: forged, over: fixture.connect()).reason == "InvalidProviderToken")
+        #expect(try #require(fixture.log.lines.last).contains("\n") == false)
+    }
+
+    private func isCanonicalUUID(_ text: String) -> Bool {
+        let groups = text.split(separator: "-", omittingEmptySubsequences: false)
+        return groups.map(\.count) == [8, 4, 4, 4, 12] && text.allSatisfy { "0123456789abcdef-".contains($0) }
+            && groups[2].first == "4" && "89ab".contains(groups[3].prefix(1))
+    }
+}
