@@ -53,6 +53,10 @@ let package = Package(
             name: "PushGateway",
             dependencies: ["Cryptography", "FileSystem", "HTTPServer", "RingwakeCore", "RunLoop", logging],
             swiftSettings: onTheRunLoop),
+        .target(
+            name: "HandlerActivation",
+            dependencies: ["CRingwakeLinux", "RingwakeCore", "RunLoop", logging],
+            swiftSettings: onTheRunLoop),
 
         .testTarget(name: "RingwakeCoreTests", dependencies: ["RingwakeCore"], swiftSettings: common),
         .testTarget(name: "HTTP1Tests", dependencies: ["HTTP1"], swiftSettings: common),
@@ -70,6 +74,10 @@ let package = Package(
         .testTarget(
             name: "PushGatewayTests",
             dependencies: ["Cryptography", "FileSystem", "HTTPServer", "PushGateway", "RingwakeCore", "RunLoop", logging],
+            swiftSettings: onTheRunLoop),
+        .testTarget(
+            name: "HandlerActivationTests",
+            dependencies: ["CRingwakeLinux", "HandlerActivation", "RingwakeCore", "RunLoop", logging],
             swiftSettings: onTheRunLoop),
     ],
     cxxLanguageStandard: .cxx17

@@ -1,0 +1,157 @@
+internal import CRingwakeLinux
+internal import Glibc
+package import Logging
+package import RingwakeCore
+package import RunLoop
+
+/// Wakes an app by starting a program: the `exec` way.
+///
+///     let activator = ExecHandlerActivator(
+///         runLoop: loop, logger: logger, runtimeDirectory: "/run/ringwake",
+///         baseEnvironment: environment, socketPath: "/run/ringwake/control.sock")
+///     let handler = try activator.wake(request, command: ["/usr/bin/phone-handler"], secret: secret) { exit in ended(exit) }
+///
+/// The handler is started by `execve`, without a shell, as the leader of a process group of its own, with every signal
+/// at its default and none blocked, and with three descriptors: the request on standard input (one JSON object and the
+/// end), and the daemon's log behind the two others. Neither is a pipe, so it never notices the daemon's death.
+///
+/// The daemon's own descriptors must lie above 2, for 0 to 2 are where a handler's are put.
+package final class ExecHandlerActivator {
+    private let runLoop: RunLoop
+    private let logger: Logger
+    private let environment: HandlerEnvironment
+    private let descriptorLimit: (soft: UInt64, hard: UInt64)?
+    private let output: OutputCollector
+
+    /// - Parameters:
+    ///   - runtimeDirectory: Where the files for the handlers' output are made; a tmpfs, and there already.
+    ///   - baseEnvironment: What handlers inherit, less what belongs to the daemon (`LISTEN_*`, `NOTIFY_SOCKET`,
+    ///     `WATCHDOG_*`, `MAINPID`, `INVOCATION_ID`, `JOURNAL_STREAM`).
+    ///   - socketPath: The control socket, `RINGWAKE_SOCKET` to the handler.
+    ///   - descriptorLimit: How many descriptors a handler may have, where the daemon raised its own limit: programs
+    ///     that use select(2) rely on a low one. Nil: as many as the daemon.
+    package init(
+        runLoop: RunLoop, logger: Logger, runtimeDirectory: String, baseEnvironment: [String: String],
+        socketPath: String, descriptorLimit: (soft: UInt64, hard: UInt64)? = nil
+    ) {
+        self.runLoop = runLoop
+        self.logger = logger
+        self.descriptorLimit = descriptorLimit
+        environment = HandlerEnvironment(base: baseEnvironment, socketPath: socketPath)
+        output = OutputCollector(runLoop: runLoop, directory: runtimeDirectory, logger: logger)
+    }
+
+    /// Starts the handler for a call, and returns when its program runs.
+    ///
+    /// - Parameters:
+    ///   - command: An absolute path and the arguments.
+    ///   - secret: The secret of this wake, `RINGWAKE_WAKE_SECRET` to the handler.
+    ///   - onExit: Called once by the run loop when the process has ended and its output is logged.
+    /// - Throws: ``RingwakeError/Code/badConfiguration`` when the command cannot be executed,
+    ///   ``RingwakeError/Code/limitReached`` when no process can be had, ``RingwakeError/Code/invalidRequest`` when the
+    ///   call's id does not fit into an environment, ``RingwakeError/Code/system`` else. No process is left then.
+    package func wake(
+        _ request: WakeRequest, command: [String], secret: String, onExit: @escaping (ChildExit) -> Void
+    ) throws(RingwakeError) -> RunningHandler {
+        let path = try HandlerCommand.checkForm(command, of: request.app)
+        guard !request.call.rawValue.utf8.contains(0) else {
+            throw RingwakeError(
+                .invalidRequest,
+                "the handler of \(request.app) was not started: the call's id holds a NUL character, which no"
+                    + " environment can; let the sender use another id")
+        }
+        let input = try openInput(request)
+        defer { close(input) }
+        let file = output.makeFile()
+        let sink = file?.descriptor ?? ringwake_open("/dev/null", O_WRONLY, 0)
+        defer { if sink >= 0 { close(sink) } }
+
+        var pid: pid_t = 0
+        let variables = [
+            "\(HandlerEnvironment.app)=\(request.app.rawValue)", "\(HandlerEnvironment.call)=\(request.call.rawValue)",
+            "\(HandlerEnvironment.secret)=\(secret)",
+        ]
+        let failure = spawn(&pid, command, variables, input: input, output: sink)
+        guard failure == 0 else {
+            if let file { output.abandon(file.watch) }
+            throw HandlerCommand.spawnFailure(failure, path: path, of: request.app)
+        }
+        return try follow(pid, request, watch: file?.watch, onExit)
+    }
+
+    /// Watches the process that has just been started.
+    private func follow(
+        _ pid: pid_t, _ request: WakeRequest, watch: Int32?, _ onExit: @escaping (ChildExit) -> Void
+    ) throws(RingwakeError) -> RunningHandler {
+        let handler = RunningHandler(pid: pid, call: request.key, runLoop: runLoop)
+        if let descriptorLimit {
+            // It fails when the handler has ended already, and is no reason to end it.
+            _ = ringwake_limit_descriptors(pid, descriptorLimit.soft, descriptorLimit.hard)
+        }
+        if let watch {
+            output.begin(watch, app: request.app.rawValue, call: request.call.rawValue, pid: pid)
+        }
+        let pidfd = ringwake_pidfd_open(pid)
+        var reason = pidfd < 0 ? "pidfd_open failed: \(String(cString: strerror(errno)))" : ""
+        if pidfd >= 0 {
+            do throws(RunLoopError) {
+                try runLoop.watchChild(pidfd: pidfd, beforeReaping: { handler.leaderEnded() }) { [output] exit in
+                    if let watch { output.handlerEnded(watch) }
+                    onExit(exit)
+                }
+                return handler
+            } catch {
+                reason = error.description
+                close(pidfd)
+            }
+        }
+        // A handler whose end nobody would see must not run: its call would have no deadline for the process.
+        kill(-pid, SIGKILL)
+        while waitpid(pid, nil, 0) < 0, errno == EINTR {}
+        if let watch { output.abandon(watch) }
+        throw RingwakeError(
+            .system,
+            "the handler of \(request.app) was started but cannot be watched, and was killed: \(reason); raise"
+                + " LimitNOFILE= of the service")
+    }
+
+    /// The request as a file in memory: whole before the handler starts, so the handler never waits for the daemon,
+    /// and no capacity of a pipe limits it.
+    private func openInput(_ request: WakeRequest) throws(RingwakeError) -> Int32 {
+        let now = BootInstant(nanoseconds: BootClock.now().nanoseconds)
+        let bytes = HandlerInput.bytes(of: request, at: now)
+        let memory = ringwake_memfd("ringwake-request")
+        if memory >= 0 {
+            defer { close(memory) }
+            let written = bytes.withUnsafeBytes { write(memory, $0.baseAddress, $0.count) }
+            if written == bytes.count {
+                let input = ringwake_reopen(memory, O_RDONLY)
+                if input >= 0 { return input }
+            }
+        }
+        let reason = String(cString: strerror(errno))
+        throw RingwakeError(
+            .system,
+            "the handler of \(request.app) was not started: its request cannot be written to memory: \(reason);"
+                + " raise LimitNOFILE= of the service, or see that /proc is mounted and memory is free")
+    }
+
+    private func spawn(
+        _ pid: inout pid_t, _ command: [String], _ variables: [String], input: Int32, output: Int32
+    ) -> Int32 {
+        // One buffer for all strings of this call; the pointers into it live as long as the call.
+        var bytes: [UInt8] = []
+        var starts: [Int] = []
+        for string in command + variables {
+            starts.append(bytes.count)
+            bytes += string.utf8
+            bytes.append(0)
+        }
+        return bytes.withUnsafeMutableBytes { buffer in
+            let strings = starts.map { buffer.baseAddress?.advanced(by: $0).assumingMemoryBound(to: CChar.self) }
+            let arguments = strings.prefix(command.count) + [nil]
+            let environment = environment.pointers + strings.dropFirst(command.count) + [nil]
+            return ringwake_spawn(&pid, Array(arguments), environment, input, output, output)
+        }
+    }
+}

@@ -1,0 +1,47 @@
+internal import RingwakeCore
+
+/// What a handler reads on its standard input: one JSON object, and then the end.
+enum HandlerInput {
+    /// The version of the object. A handler that finds a higher one may ignore what it does not know.
+    static let schema = 1
+
+    /// The object, with the payload as the very bytes of the push.
+    /// - Parameter now: The present. The push's age and the time left are told as numbers, so that a handler needs
+    ///   no clock that agrees with the daemon's.
+    static func bytes(of request: WakeRequest, at now: BootInstant) -> [UInt8] {
+        let age = max(0, request.receivedAt.duration(to: now).milliseconds)
+        let left = max(0, now.duration(to: request.reportBy).milliseconds)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(request.payload.count + 512)
+        bytes += #"{"schema":\#(schema),"app":"#.utf8
+        appendString(request.app.rawValue, to: &bytes)
+        bytes += #","topic":"#.utf8
+        appendString(request.topic.rawValue, to: &bytes)
+        bytes += #","call":"#.utf8
+        appendString(request.call.rawValue, to: &bytes)
+        bytes += #","attempt":\#(request.attempt),"age_ms":\#(age),"deadline_ms":\#(left),"payload":"#.utf8
+        bytes += request.payload
+        bytes.append(UInt8(ascii: "}"))
+        return bytes
+    }
+
+    /// A JSON string: quotation mark, reverse solidus and the control characters U+0000 to U+001F are escaped, all
+    /// else stands for itself ([RFC 8259 § 7]).
+    static func appendString(_ string: String, to bytes: inout [UInt8]) {
+        bytes.append(UInt8(ascii: "\""))
+        for byte in string.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+                bytes.append(UInt8(ascii: "\\"))
+                bytes.append(byte)
+            case 0..<0x20:
+                let digits = String(byte, radix: 16)
+                bytes += (digits.utf8.count == 1 ? "\\u000" : "\\u00").utf8
+                bytes += digits.utf8
+            default:
+                bytes.append(byte)
+            }
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+}

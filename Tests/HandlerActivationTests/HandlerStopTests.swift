@@ -1,0 +1,79 @@
+import Glibc
+import HandlerActivation
+import RunLoop
+import Testing
+
+@Suite struct HandlerStopTests {
+    @Test("stop ends a handler that heeds SIGTERM")
+    func heedsTerm() throws {
+        let harness = try Harness()
+        var exit: ChildExit?
+        let handler = try harness.wake(["/bin/sleep", "1000"]) { exit = $0 }
+        handler.stop(grace: .milliseconds(500))
+        handler.stop(grace: .zero)
+        harness.runUntil { exit != nil }
+        #expect(exit == .signalled(SIGTERM), "the second stop has no effect")
+        handler.stop(grace: .zero)
+        harness.loop.runOnce(timeout: .zero)
+        harness.loop.runOnce(timeout: .milliseconds(800))
+        #expect(harness.loop.statistics.byCause[.timer] == nil, "the timer went with the handler")
+    }
+
+    @Test("stop kills a handler that ignores SIGTERM when its grace is over")
+    func ignoresTerm() throws {
+        let harness = try Harness()
+        var exit: ChildExit?
+        let handler = try harness.wake(["/bin/sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.05; done"]) {
+            exit = $0
+        }
+        harness.runUntil { harness.log.messages == ["ready"] }
+        handler.stop(grace: .milliseconds(100))
+        harness.runUntil { exit != nil }
+        #expect(exit == .signalled(SIGKILL))
+    }
+
+    @Test("stop reaches a handler that is suspended")
+    func suspended() throws {
+        let harness = try Harness()
+        var exit: ChildExit?
+        let handler = try harness.wake(["/bin/sh", "-c", "echo ready; kill -STOP $$; exit 9"]) { exit = $0 }
+        harness.runUntil {
+            contents(of: "/proc/\(handler.pid)/stat").map { String(decoding: $0, as: UTF8.self) }?.contains(") T ")
+                == true
+        }
+        handler.stop(grace: .seconds(1_000))
+        harness.runUntil { exit != nil }
+        #expect(exit == .signalled(SIGTERM))
+    }
+
+    @Test("stop ends the handler's children too, also one that ignores SIGTERM and outlives its parent")
+    func grandchildren() throws {
+        let harness = try Harness()
+        var exit: ChildExit?
+        let script = """
+            sh -c 'trap "" TERM; echo "stubborn $$"; while :; do sleep 0.05; done' &
+            sh -c 'echo "meek $$"; while :; do sleep 0.05; done' &
+            wait
+            """
+        let handler = try harness.wake(["/bin/sh", "-c", script]) { exit = $0 }
+        harness.runUntil { harness.log.messages.count == 2 }
+        let children = harness.log.messages.compactMap { Int32($0.split(separator: " ").last ?? "") }
+        #expect(children.count == 2)
+        #expect(!children.contains { hasEnded($0) })
+        handler.stop(grace: .seconds(1_000))
+        harness.runUntil { exit != nil }
+        #expect(exit == .signalled(SIGTERM))
+        harness.runUntil { children.allSatisfy { hasEnded($0) } }
+    }
+
+    @Test("A handler that ends by itself may leave children behind: nobody kills them")
+    func leftBehind() throws {
+        let harness = try Harness()
+        #expect(try harness.runShell("sleep 1000 & echo $!") == .exited(0))
+        let child = try #require(Int32(harness.log.messages[0]))
+        for _ in 0..<3 { harness.loop.runOnce(timeout: .milliseconds(1)) }
+        #expect(!hasEnded(child))
+        kill(child, SIGKILL)
+        harness.runUntil { harness.openOutputFiles == 0 }
+    }
+}
