@@ -31,6 +31,8 @@ let package = Package(
             name: "CRingwakeOpenSSL", path: "Sources/C/CRingwakeOpenSSL", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(
             name: "CRingwakeNGHTTP2", path: "Sources/C/CRingwakeNGHTTP2", providers: [.apt(["libnghttp2-dev"])]),
+        .systemLibrary(
+            name: "CRingwakeCurl", path: "Sources/C/CRingwakeCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
 
         // Ring 1: pure, or the kernel alone.
         .target(name: "RingwakeCore", swiftSettings: pure),
@@ -57,6 +59,12 @@ let package = Package(
             name: "HandlerActivation",
             dependencies: ["CRingwakeLinux", "RingwakeCore", "RunLoop", logging],
             swiftSettings: onTheRunLoop),
+        .target(
+            name: "PushClient", dependencies: ["CRingwakeCurl", "Cryptography", "RingwakeCore"],
+            swiftSettings: common),
+        .target(
+            name: "VoIPCertificates", dependencies: ["Cryptography", "FileSystem", "RingwakeCore"],
+            swiftSettings: common),
 
         .testTarget(name: "RingwakeCoreTests", dependencies: ["RingwakeCore"], swiftSettings: common),
         .testTarget(name: "HTTP1Tests", dependencies: ["HTTP1"], swiftSettings: common),
@@ -79,6 +87,10 @@ let package = Package(
             name: "HandlerActivationTests",
             dependencies: ["CRingwakeLinux", "HandlerActivation", "RingwakeCore", "RunLoop", logging],
             swiftSettings: onTheRunLoop),
+        .testTarget(
+            name: "VoIPCertificatesTests",
+            dependencies: ["Cryptography", "FileSystem", "RingwakeCore", "VoIPCertificates"],
+            swiftSettings: common),
     ],
     cxxLanguageStandard: .cxx17
 )

@@ -1,0 +1,81 @@
+import CRingwakeCurl
+import FoundationEssentials
+
+/// Collects what libcurl hands over of one answer, bounded.
+final class AnswerReceiver {
+    /// The most bytes of a body that are kept: APNs' answers have under 100. A longer one ends the transfer.
+    static let maximumBodyBytes = 16 * 1024
+    /// The most bytes of a header value that are kept; a longer value is left out.
+    static let maximumValueBytes = 256
+
+    private(set) var body: [UInt8] = []
+    /// Whether the transfer was ended here because the body was too long.
+    private(set) var isTooLong = false
+    private(set) var apnsID: String?
+    private(set) var uniqueID: String?
+
+    func reset() {
+        body.removeAll(keepingCapacity: true)
+        isTooLong = false
+        apnsID = nil
+        uniqueID = nil
+    }
+
+    /// Takes a piece of the body; false when it would be too long.
+    func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard bytes.count <= AnswerReceiver.maximumBodyBytes - body.count else {
+            isTooLong = true
+            return false
+        }
+        body.append(contentsOf: bytes)
+        return true
+    }
+
+    /// Takes one header line, `name: value` and CRLF.
+    func takeHeader(_ bytes: UnsafeRawBufferPointer) {
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return }
+        let isSpace = { (byte: UInt8) in byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0A }
+        let raw = bytes[(colon + 1)...].drop(while: isSpace)
+        let end = raw.lastIndex { !isSpace($0) }.map { $0 + 1 } ?? raw.startIndex
+        guard raw.startIndex <= end, end - raw.startIndex <= AnswerReceiver.maximumValueBytes else { return }
+        let value = String(decoding: raw[raw.startIndex..<end], as: UTF8.self)
+        switch String(decoding: bytes[..<colon], as: UTF8.self).lowercased() {
+        case "apns-id": apnsID = value
+        case "apns-unique-id": uniqueID = value
+        default: break
+        }
+    }
+
+    /// The `reason` and the `timestamp` of the body; nil where it is not the JSON of APNs.
+    func refusal() -> (reason: String?, timestamp: Int64?) {
+        let decoder = JSONDecoder()
+        let data = Data(body)
+        // Two readings: a timestamp that is no integer must not hide the reason.
+        let reason = try? decoder.decode(ReasonBody.self, from: data)
+        let timestamp = try? decoder.decode(TimestampBody.self, from: data)
+        return (reason?.reason, timestamp?.timestamp)
+    }
+
+    private struct ReasonBody: Decodable { let reason: String }
+    private struct TimestampBody: Decodable { let timestamp: Int64 }
+}
+
+/// CURLOPT_WRITEFUNCTION: returning less than it was given makes libcurl end the transfer.
+func receiveBody(
+    _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
+    // libcurl's `size` is always 1 (CURLOPT_WRITEFUNCTION(3)).
+    guard let bytes, let context else { return 0 }
+    let receiver = Unmanaged<AnswerReceiver>.fromOpaque(context).takeUnretainedValue()
+    return receiver.takeBody(UnsafeRawBufferPointer(start: bytes, count: count)) ? count : 0
+}
+
+/// CURLOPT_HEADERFUNCTION.
+func receiveHeader(
+    _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
+    guard let bytes, let context else { return 0 }
+    Unmanaged<AnswerReceiver>.fromOpaque(context).takeUnretainedValue()
+        .takeHeader(UnsafeRawBufferPointer(start: bytes, count: count))
+    return count
+}

@@ -1,0 +1,116 @@
+import CRingwakeCurl
+import Glibc
+import RingwakeCore
+
+/// One libcurl easy handle: owns it, its error buffer, its lists and the receiver of its answers.
+///
+/// The connection stays open between transfers; libcurl finds it again.
+final class EasyHandle {
+    /// What answers are collected in.
+    let receiver = AnswerReceiver()
+    private let handle: UnsafeMutableRawPointer
+    private let errorText: UnsafeMutablePointer<CChar>
+    private var lists: [CURLoption.RawValue: UnsafeMutablePointer<curl_slist>] = [:]
+
+    /// libcurl's own start, once in the process.
+    private static let start: CURLcode = ringwake_curl_start()
+
+    init() throws(RingwakeError) {
+        guard EasyHandle.start == CURLE_OK, let handle = curl_easy_init() else {
+            throw RingwakeError(.failed, "libcurl could not be started; is libcurl 4 with OpenSSL installed?")
+        }
+        self.handle = handle
+        errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        try check(ringwake_curl_set_pointer(handle, CURLOPT_ERRORBUFFER, errorText), CURLOPT_ERRORBUFFER)
+        let context = Unmanaged.passUnretained(receiver).toOpaque()
+        try check(ringwake_curl_set_receiver(handle, CURLOPT_WRITEFUNCTION, receiveBody), CURLOPT_WRITEFUNCTION)
+        try check(ringwake_curl_set_pointer(handle, CURLOPT_WRITEDATA, context), CURLOPT_WRITEDATA)
+        try check(ringwake_curl_set_receiver(handle, CURLOPT_HEADERFUNCTION, receiveHeader), CURLOPT_HEADERFUNCTION)
+        try check(ringwake_curl_set_pointer(handle, CURLOPT_HEADERDATA, context), CURLOPT_HEADERDATA)
+    }
+
+    deinit {
+        // First the handle: it refers to the others until it is gone.
+        curl_easy_cleanup(handle)
+        for list in lists.values {
+            curl_slist_free_all(list)
+        }
+        errorText.deallocate()
+    }
+
+    func set(_ option: CURLoption, _ value: Int) throws(RingwakeError) {
+        try check(ringwake_curl_set_long(handle, option, value), option)
+    }
+
+    func set(_ option: CURLoption, _ value: String?) throws(RingwakeError) {
+        try check(ringwake_curl_set_text(handle, option, value), option)
+    }
+
+    /// Sets the list of an option; libcurl keeps its address, so the one before is freed only now.
+    func set(_ option: CURLoption, _ values: [String]) throws(RingwakeError) {
+        var list: UnsafeMutablePointer<curl_slist>?
+        for value in values {
+            guard let longer = curl_slist_append(list, value) else {
+                curl_slist_free_all(list)
+                throw RingwakeError(.failed, "out of memory while the request was written")
+            }
+            list = longer
+        }
+        try check(ringwake_curl_set_list(handle, option, list), option)
+        curl_slist_free_all(lists.removeValue(forKey: option.rawValue))
+        lists[option.rawValue] = list
+    }
+
+    /// Sets what libcurl would else read from a file; it copies the bytes.
+    func setBlob(_ option: CURLoption, _ bytes: [UInt8]) throws(RingwakeError) {
+        var bytes = bytes
+        let result = bytes.withUnsafeMutableBytes {
+            ringwake_curl_set_blob(handle, option, $0.baseAddress, $0.count)
+        }
+        try check(result, option)
+    }
+
+    /// Sets the body of the next POST; libcurl copies it.
+    func setBody(_ bytes: [UInt8]) throws(RingwakeError) {
+        // The size first: else libcurl would copy up to a zero byte.
+        try check(
+            ringwake_curl_set_offset(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(bytes.count)),
+            CURLOPT_POSTFIELDSIZE_LARGE)
+        let result = bytes.withUnsafeBytes { body in
+            body.withMemoryRebound(to: CChar.self) { text in
+                // An empty array has no address, and NULL would make libcurl read a body from standard input.
+                withUnsafePointer(to: CChar(0)) { nothing in
+                    ringwake_curl_set_text(handle, CURLOPT_COPYPOSTFIELDS, text.baseAddress ?? nothing)
+                }
+            }
+        }
+        try check(result, CURLOPT_COPYPOSTFIELDS)
+    }
+
+    /// Runs the transfer. Throws nothing: `failure` tells what went wrong, nil when an answer came.
+    func perform() -> TransferFailure? {
+        receiver.reset()
+        errorText[0] = 0
+        let result = curl_easy_perform(handle)
+        guard result != CURLE_OK else { return nil }
+        let text = String(cString: errorText)
+        return TransferFailure(
+            code: result, text: text.isEmpty ? String(cString: curl_easy_strerror(result)) : text,
+            systemError: Int32(truncatingIfNeeded: number(CURLINFO_OS_ERRNO)),
+            verification: number(CURLINFO_SSL_VERIFYRESULT), isAnswerTooLong: receiver.isTooLong)
+    }
+
+    func number(_ info: CURLINFO) -> Int { ringwake_curl_long(handle, info) }
+
+    func microseconds(_ info: CURLINFO) -> Int64 { Int64(ringwake_curl_offset(handle, info)) }
+
+    private func check(_ result: CURLcode, _ option: CURLoption) throws(RingwakeError) {
+        guard result == CURLE_OK else {
+            throw RingwakeError(
+                .failed,
+                "libcurl does not take option \(option.rawValue): \(String(cString: curl_easy_strerror(result))); "
+                    + "7.85 or later with OpenSSL and HTTP/2 is needed")
+        }
+    }
+}

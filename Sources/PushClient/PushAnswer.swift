@@ -1,0 +1,43 @@
+package import RingwakeCore
+
+/// What the push service answered to one push.
+package struct PushAnswer: Equatable, Sendable {
+    /// The HTTP status: 200 when the push was taken.
+    package var status: Int
+    /// `apns-id`, by which the push service knows the push.
+    package var apnsID: String?
+    /// `apns-unique-id`, which the development environment alone sends.
+    package var uniqueID: String?
+    /// The reason of a refusal, in the push service's own word.
+    package var reason: String?
+    /// With 410: since when the token is gone, in milliseconds since 1970.
+    package var timestamp: Int64?
+    /// `2`: anything else is an error before it becomes an answer.
+    package var httpVersion: String
+    /// How long each stage took.
+    package var timings: PushTimings
+
+    /// Whether the push was taken.
+    package var isAccepted: Bool { status == 200 }
+
+    /// The reason where it is one that APNs documents.
+    package var knownReason: RejectionReason? { reason.flatMap(RejectionReason.init(rawValue:)) }
+}
+
+/// When each stage of a push was done, in microseconds since its start; each includes those before it.
+package struct PushTimings: Equatable, Sendable {
+    /// The name was resolved. 0 on a connection that was open already, as the next two.
+    package var dns: Int64
+    /// TCP was connected.
+    package var connect: Int64
+    /// TLS was agreed.
+    package var tls: Int64
+    /// The request was about to leave.
+    package var sent: Int64
+    /// The first byte of the answer was there.
+    package var answer: Int64
+    /// The whole answer was there.
+    package var total: Int64
+    /// Whether the push went over a connection that was open already.
+    package var isReusedConnection: Bool
+}

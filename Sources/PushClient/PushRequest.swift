@@ -1,0 +1,78 @@
+import RingwakeCore
+
+/// One push as a sender writes it. The receiver checks it, not this type: senders of wrong pushes are tested too.
+package struct PushRequest: Equatable, Sendable {
+    /// The device token in hex.
+    package var token: String
+    /// `apns-topic`.
+    package var topic: String?
+    /// `apns-push-type`.
+    package var pushType: String?
+    /// `apns-priority`.
+    package var priority: String?
+    /// `apns-expiration`, in seconds since 1970.
+    package var expiration: Int64?
+    /// `apns-collapse-id`.
+    package var collapseID: String?
+    /// `apns-id`; the push service makes one when there is none.
+    package var id: String?
+    /// The payload, sent byte for byte.
+    package var payload: [UInt8]
+
+    package init(
+        token: String, topic: String? = nil, pushType: String? = nil, priority: String? = nil,
+        expiration: Int64? = nil, collapseID: String? = nil, id: String? = nil, payload: [UInt8]
+    ) {
+        self.token = token
+        self.topic = topic
+        self.pushType = pushType
+        self.priority = priority
+        self.expiration = expiration
+        self.collapseID = collapseID
+        self.id = id
+        self.payload = payload
+    }
+
+    /// The path of the request. What could end the path or stand for another one is percent-encoded (RFC 3986 § 2).
+    var path: String {
+        var path = "/3/device/"
+        for byte in token.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+                path.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                path += "%" + encodeHex([byte])
+            }
+        }
+        return path
+    }
+
+    /// The header lines of the request.
+    ///
+    /// - Throws: `invalidRequest` for a value with a control character, which would end the line.
+    func headerLines(authorization: String?) throws(RingwakeError) -> [String] {
+        let fields: [(name: String, value: String?)] = [
+            // Else libcurl names the body a form.
+            ("content-type", "application/json"),
+            ("authorization", authorization),
+            ("apns-topic", topic),
+            ("apns-push-type", pushType),
+            ("apns-priority", priority),
+            ("apns-expiration", expiration.map(String.init)),
+            ("apns-collapse-id", collapseID),
+            ("apns-id", id),
+        ]
+        var lines: [String] = []
+        for (name, value) in fields {
+            guard let value else { continue }
+            guard !value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+                throw RingwakeError(
+                    .invalidRequest, "\(name) holds a control character, which no HTTP header may; remove it")
+            }
+            // libcurl's way to write a header without a value; "name:" would leave it out.
+            lines.append(value.isEmpty ? "\(name);" : "\(name): \(value)")
+        }
+        return lines
+    }
+}

@@ -1,0 +1,90 @@
+import FileSystem
+import RingwakeCore
+
+/// The directory of a development CA: which files are there, and writing new ones.
+struct CredentialDirectory {
+    /// The largest file that is read from it, in bytes.
+    private static let maximumFileBytes = 1024 * 1024
+    private static let directoryMode: UInt32 = 0o700
+    private static let secretMode: UInt32 = 0o600
+    private static let publicMode: UInt32 = 0o644
+
+    /// One file that belongs there.
+    struct Entry {
+        let kind: DevelopmentCredentials.Kind
+        let name: String
+    }
+
+    /// Whether the files of one thing are there.
+    enum Presence: Equatable {
+        case none
+        case all
+    }
+
+    let path: String
+
+    /// Makes the directory, with mode 0700, where it is missing.
+    init(path: String) throws(RingwakeError) {
+        self.path = path
+        do {
+            try FileSystem.createDirectory(path, mode: Self.directoryMode)
+        } catch {
+            throw RingwakeError(
+                .system,
+                "The directory \(path) cannot be made: \(error.reason); choose one that you may write in.")
+        }
+    }
+
+    func path(of entry: Entry) -> String {
+        path.hasSuffix("/") ? path + entry.name : "\(path)/\(entry.name)"
+    }
+
+    /// Whether `entries`, which belong together, are there.
+    ///
+    /// - Throws: `conflict` when some are and some are not: what is there might be all that is left of something.
+    func presence(of entries: [Entry]) throws(RingwakeError) -> Presence {
+        let present = entries.filter { FileSystem.exists(path(of: $0)) }
+        if present.isEmpty { return .none }
+        if present.count == entries.count { return .all }
+        let missing = entries.filter { entry in !present.contains { $0.name == entry.name } }
+        throw RingwakeError(
+            .conflict,
+            "\(path) has \(Self.list(present)) but not \(Self.list(missing)), and they belong together; "
+                + "put back what is missing, or remove the rest so that all are made anew.")
+    }
+
+    func read(_ entry: Entry) throws(RingwakeError) -> [UInt8] {
+        do {
+            return try FileSystem.read(path(of: entry), maximumSize: Self.maximumFileBytes)
+        } catch {
+            throw RingwakeError(
+                .system,
+                "\(path(of: entry)) cannot be read: \(error.reason); check who owns it, or choose another directory.")
+        }
+    }
+
+    func write(_ bytes: [UInt8], to entry: Entry) throws(RingwakeError) {
+        do {
+            try FileSystem.replace(
+                path(of: entry), with: bytes, mode: entry.kind.isSecret ? Self.secretMode : Self.publicMode)
+        } catch {
+            throw RingwakeError(
+                .system,
+                "\(path(of: entry)) cannot be written: \(error.reason); choose a directory that you may write in.")
+        }
+    }
+
+    /// The names of all files in the directory.
+    func names() throws(RingwakeError) -> [String] {
+        do {
+            return try FileSystem.entries(of: path)
+        } catch {
+            throw RingwakeError(
+                .system, "The directory \(path) cannot be read: \(error.reason); choose one that you may read.")
+        }
+    }
+
+    private static func list(_ entries: [Entry]) -> String {
+        entries.map(\.name).joined(separator: " and ")
+    }
+}
