@@ -21,6 +21,9 @@ let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 // A target may depend on targets of a lower ring only; `.ci/check-layout.py` holds the rings.
 let package = Package(
     name: "ringwake",
+    products: [
+        .executable(name: "ringwaked", targets: ["ringwaked"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     ],
@@ -33,6 +36,7 @@ let package = Package(
             name: "CRingwakeNGHTTP2", path: "Sources/C/CRingwakeNGHTTP2", providers: [.apt(["libnghttp2-dev"])]),
         .systemLibrary(
             name: "CRingwakeCurl", path: "Sources/C/CRingwakeCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .target(name: "CRingwakeTOML", path: "Sources/C/CRingwakeTOML"),
 
         // Ring 1: pure, or the kernel alone.
         .target(name: "RingwakeCore", swiftSettings: pure),
@@ -65,6 +69,19 @@ let package = Package(
         .target(
             name: "VoIPCertificates", dependencies: ["Cryptography", "FileSystem", "RingwakeCore"],
             swiftSettings: common),
+        .target(name: "ControlProtocol", dependencies: ["RingwakeCore"], swiftSettings: common),
+
+        // Ring 5: composition roots.
+        .target(
+            name: "RingwakeDaemon",
+            dependencies: [
+                "CRingwakeLinux", "CRingwakeTOML", "ControlProtocol", "Cryptography", "FileSystem",
+                "HandlerActivation", "HTTPServer", "PushGateway", "RingwakeCore", "RunLoop", logging,
+            ],
+            swiftSettings: onTheRunLoop),
+
+        // Ring 6: main.swift, nothing else.
+        .executableTarget(name: "ringwaked", dependencies: ["RingwakeDaemon"], swiftSettings: onTheRunLoop),
 
         .testTarget(name: "RingwakeCoreTests", dependencies: ["RingwakeCore"], swiftSettings: common),
         .testTarget(name: "HTTP1Tests", dependencies: ["HTTP1"], swiftSettings: common),
@@ -91,6 +108,9 @@ let package = Package(
             name: "VoIPCertificatesTests",
             dependencies: ["Cryptography", "FileSystem", "RingwakeCore", "VoIPCertificates"],
             swiftSettings: common),
+        .testTarget(
+            name: "RingwakeDaemonTests", dependencies: ["HTTPServer", "RingwakeCore", "RingwakeDaemon", logging],
+            swiftSettings: onTheRunLoop),
     ],
     cxxLanguageStandard: .cxx17
 )

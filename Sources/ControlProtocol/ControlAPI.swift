@@ -1,0 +1,104 @@
+/// The control API: HTTP/1.1 and JSON on a unix socket. This module holds its messages, shared by both ends.
+///
+///     curl --unix-socket /run/ringwake/control.sock http://localhost/v1/status
+///
+/// | request | who | answer |
+/// |---|---|---|
+/// | `GET /v1/status` | any local user | ``StatusMessage`` |
+/// | `GET /v1/apps`, `GET /v1/apps/{app}` | owner | ``AppListMessage``, ``AppMessage`` |
+/// | `DELETE /v1/apps/{app}` | owner | ``AppMessage``, its tokens unregistered |
+/// | `POST /v1/reload` | owner | ``ReloadMessage`` |
+/// | `GET /v1/calls`, `GET /v1/calls/{call}` | owner; handler | ``CallListMessage``, ``CallMessage`` |
+/// | `POST /v1/calls/{call}/{verb}` | see ``CallVerb`` | ``CallMessage`` |
+/// | `GET /v1/events` | owner; handler | ``EventMessage``, one a line, until the client closes |
+///
+/// `?app=` narrows calls and events to one app, `?call=` to one call. The owner is root or the daemon's user, by
+/// SO_PEERCRED. A handler sends its wake secret as `Authorization: Bearer SECRET` and acts on its own app only.
+/// Every refusal is an ``ErrorMessage``.
+package enum ControlAPI {
+    /// The `"schema"` of every message. A change that would break a reader raises it.
+    package static let schema = 1
+
+    /// The socket's file name in the runtime directory.
+    package static let socketName = "control.sock"
+}
+
+/// What can be done to a call: the last part of `POST /v1/calls/{call}/{verb}`.
+package enum CallVerb: String, Sendable, CaseIterable {
+    /// Handler: the call is real; body ``CallReport``. With `"ring": true` it rings at once.
+    case report
+    /// Handler: the reported call is confirmed and rings.
+    case ring
+    /// Handler: the action in ``ActionResult`` is done.
+    case fulfill
+    /// Handler: the action in ``ActionResult`` cannot be done.
+    case fail
+    /// Handler: the other side ended the call; body ``CallEnding``.
+    case ended
+    /// User: take the ringing call.
+    case answer
+    /// User: refuse the ringing call.
+    case decline
+    /// User: hang up, in any state.
+    case end
+
+    /// Whether this is the handler's to say; the rest is the user's. The owner may say both.
+    package var isHandlers: Bool {
+        switch self {
+        case .report, .ring, .fulfill, .fail, .ended: true
+        case .answer, .decline, .end: false
+        }
+    }
+}
+
+/// Body of `report`: what the handler knows of the call. Every member may be left out.
+package struct CallReport: Codable, Equatable, Sendable {
+    /// Who calls: a SIP URI, a number, any handle of the app's.
+    package var caller: String?
+    /// The name to show.
+    package var callerName: String?
+    /// Whether the call has video.
+    package var video: Bool?
+    /// Whether the call is confirmed and rings at once; else `ring` confirms it.
+    package var ring: Bool?
+
+    package init(caller: String? = nil, callerName: String? = nil, video: Bool? = nil, ring: Bool? = nil) {
+        self.caller = caller
+        self.callerName = callerName
+        self.video = video
+        self.ring = ring
+    }
+}
+
+/// Body of `fulfill` and `fail`: which action it speaks of, `answer` or `end`.
+package struct ActionResult: Codable, Equatable, Sendable {
+    package var action: String
+
+    package init(action: String) {
+        self.action = action
+    }
+}
+
+/// Body of `ended`: the reason, one of `failed`, `remoteEnded`, `unanswered`, `answeredElsewhere`,
+/// `declinedElsewhere`. Absent: `remoteEnded`.
+package struct CallEnding: Codable, Equatable, Sendable {
+    package var reason: String?
+
+    package init(reason: String? = nil) {
+        self.reason = reason
+    }
+}
+
+/// The answer to a request that was refused or failed.
+package struct ErrorMessage: Codable, Equatable, Sendable {
+    package var schema = ControlAPI.schema
+    /// The slug of the error's code; `Documentation/errors.md` lists them.
+    package var error: String
+    /// What happened, why, and what to do.
+    package var message: String
+
+    package init(error: String, message: String) {
+        self.error = error
+        self.message = message
+    }
+}

@@ -1,0 +1,113 @@
+/// What the daemon is doing, without callers and payloads: any local user may read it.
+package struct StatusMessage: Codable, Equatable, Sendable {
+    package var schema = ControlAPI.schema
+    /// The version of the daemon.
+    package var version: String
+    /// Its process id.
+    package var pid: Int32
+    /// Milliseconds since it started, on the boot clock.
+    package var uptimeMs: Int64
+    /// The configuration file that it read.
+    package var configuration: String
+    /// The folder that holds a file for each app.
+    package var appsDirectory: String
+    /// The folder that holds its state.
+    package var stateDirectory: String
+    /// The control socket's path.
+    package var controlSocket: String
+    /// Where it takes pushes.
+    package var listeners: [Listener]
+    /// The certificate that it shows to senders; nil without a listener.
+    package var serverCertificate: ServerCertificate?
+    /// How many apps are configured.
+    package var apps: Int
+    /// Calls that have not ended.
+    package var activeCalls: Int
+    /// What became of the pushes since the start.
+    package var pushes: Pushes
+    /// Times that the daemon woke up since its start.
+    package var wakeups: Wakeups
+
+    package init(
+        version: String, pid: Int32, uptimeMs: Int64, configuration: String, appsDirectory: String,
+        stateDirectory: String, controlSocket: String, listeners: [Listener], serverCertificate: ServerCertificate?,
+        apps: Int, activeCalls: Int, pushes: Pushes, wakeups: Wakeups
+    ) {
+        self.version = version
+        self.pid = pid
+        self.uptimeMs = uptimeMs
+        self.configuration = configuration
+        self.appsDirectory = appsDirectory
+        self.stateDirectory = stateDirectory
+        self.controlSocket = controlSocket
+        self.listeners = listeners
+        self.serverCertificate = serverCertificate
+        self.apps = apps
+        self.activeCalls = activeCalls
+        self.pushes = pushes
+        self.wakeups = wakeups
+    }
+}
+
+extension StatusMessage {
+    /// One address that takes pushes.
+    package struct Listener: Codable, Equatable, Sendable {
+        /// `address:port`, the port being the real one where the configuration said 0.
+        package var address: String
+        /// `development` or `production`.
+        package var environment: String
+        /// Connections that are open.
+        package var connections: Int
+
+        package init(address: String, environment: String, connections: Int) {
+            self.address = address
+            self.environment = environment
+            self.connections = connections
+        }
+    }
+
+    /// The certificate that senders see.
+    package struct ServerCertificate: Codable, Equatable, Sendable {
+        /// Its file.
+        package var file: String
+        /// Its subject's common name.
+        package var subject: String
+        /// When it ends, in seconds since 1970.
+        package var notAfter: Int64
+        /// Whole days until then; negative when it has ended.
+        package var daysLeft: Int64
+
+        package init(file: String, subject: String, notAfter: Int64, daysLeft: Int64) {
+            self.file = file
+            self.subject = subject
+            self.notAfter = notAfter
+            self.daysLeft = daysLeft
+        }
+    }
+
+    /// Counts of pushes since the start.
+    package struct Pushes: Codable, Equatable, Sendable {
+        /// Answered 200.
+        package var accepted: UInt64
+        /// Refused, by reason.
+        package var refused: [String: UInt64]
+
+        package init(accepted: UInt64, refused: [String: UInt64]) {
+            self.accepted = accepted
+            self.refused = refused
+        }
+    }
+
+    /// Counts of wakeups since the start.
+    package struct Wakeups: Codable, Equatable, Sendable {
+        /// All of them.
+        package var total: UInt64
+        /// By what caused them: `provider`, `control`, `timer`, `signal`, `child`, `handler-output`.
+        package var byCause: [String: UInt64]
+
+        package init(total: UInt64, byCause: [String: UInt64]) {
+            self.total = total
+            self.byCause = byCause
+        }
+    }
+}

@@ -1,0 +1,175 @@
+internal import FileSystem
+internal import HTTPServer
+internal import Logging
+internal import RingwakeCore
+
+extension Configuration {
+    /// The most bytes that a configuration file may have.
+    private nonisolated static let maximumFileSize = 1 << 20
+    /// The most apps that `apps.d` may hold.
+    private nonisolated static let maximumApps = 10_000
+
+    /// Reads and checks `ringwaked.toml` and the apps beside it; does not open the certificates and keys they name.
+    ///
+    /// Throws `badConfiguration` with file, line and key for what is wrong in them, `notFound` when the file is not
+    /// there, `system` when it cannot be read.
+    nonisolated static func load(file: String, defaults: StandardPaths) throws(RingwakeError) -> Configuration {
+        let document = try TOMLDocument(parsing: read(file), file: file)
+        var reader = try TOMLReader(document)
+        let base = directory(of: file)
+        var configuration = Configuration(
+            file: file,
+            stateDirectory: absolute(try reader.string("state_directory"), base) ?? defaults.stateDirectory,
+            runtimeDirectory: absolute(try reader.string("runtime_directory"), base) ?? defaults.runtimeDirectory,
+            server: try server(&reader, base: base), listeners: try listeners(&reader),
+            teams: try teams(&reader, base: base), deadlines: try deadlines(&reader), logLevel: try logLevel(&reader),
+            apps: [:])
+        try reader.refuseUnknownKeys()
+        if configuration.server == nil, !configuration.listeners.isEmpty {
+            throw RingwakeError(
+                .badConfiguration,
+                "\(file): there is a [[listener]], but no [server] with its certificate and key; "
+                    + "'ringwake certs dev-ca' makes one for development")
+        }
+        configuration.apps = try apps(in: configuration.appsDirectory)
+        return configuration
+    }
+
+    private nonisolated static func read(_ file: String) throws(RingwakeError) -> [UInt8] {
+        do {
+            return try FileSystem.read(file, maximumSize: maximumFileSize)
+        } catch {
+            let code: RingwakeError.Code = FileSystem.exists(file) ? .system : .notFound
+            throw RingwakeError(
+                code,
+                "the configuration file \(file) cannot be read: \(error.reason); "
+                    + "give another with --config, or start from the example that comes with ringwaked")
+        }
+    }
+
+    private nonisolated static func absolute(_ path: String?, _ base: String) -> String? {
+        guard let path else { return nil }
+        return path.hasPrefix("/") ? path : base + "/" + path
+    }
+
+    private nonisolated static func server(
+        _ root: inout TOMLReader, base: String
+    ) throws(RingwakeError) -> Server? {
+        guard var reader = try root.table("server") else { return nil }
+        let certificate = absolute(try reader.string("certificate"), base)
+        let key = absolute(try reader.string("key"), base)
+        let authorities = try reader.strings("provider_cas") ?? []
+        try reader.refuseUnknownKeys()
+        guard let certificate else { throw reader.missing("certificate") }
+        guard let key else { throw reader.missing("key") }
+        return Server(
+            certificateFile: certificate, keyFile: key,
+            providerCAFiles: authorities.compactMap { absolute($0, base) })
+    }
+
+    private nonisolated static func listeners(_ root: inout TOMLReader) throws(RingwakeError) -> [Listener] {
+        var listeners: [Listener] = []
+        for var reader in try root.tables("listener") {
+            guard let text = try reader.string("address") else { throw reader.missing("address") }
+            let name = try reader.string("environment") ?? PushEnvironment.production.rawValue
+            try reader.refuseUnknownKeys()
+            guard let environment = PushEnvironment(rawValue: name) else {
+                throw reader.invalid("environment", "is 'development' or 'production', not '\(name)'")
+            }
+            let address: SocketAddress
+            do {
+                address = try SocketAddress(parsing: text)
+            } catch {
+                throw reader.invalid("address", "is not one: \(error.message)")
+            }
+            if listeners.contains(where: { $0.text == text && !text.hasSuffix(":0") }) {
+                throw reader.invalid("address", "'\(text)' is there twice")
+            }
+            listeners.append(Listener(text: text, address: address, environment: environment))
+        }
+        return listeners
+    }
+
+    private nonisolated static func teams(_ root: inout TOMLReader, base: String) throws(RingwakeError) -> [Team] {
+        var teams: [Team] = []
+        for var reader in try root.tables("team") {
+            guard let id = try reader.string("id") else { throw reader.missing("id") }
+            guard !id.isEmpty, !teams.contains(where: { $0.id == id }) else {
+                throw reader.invalid("id", "is empty or there twice: '\(id)'")
+            }
+            var team = Team(id: id, topics: try reader.strings("topics"), keyFiles: [:])
+            for var key in try reader.tables("key") {
+                guard let keyID = try key.string("id") else { throw key.missing("id") }
+                guard let file = absolute(try key.string("file"), base) else { throw key.missing("file") }
+                try key.refuseUnknownKeys()
+                guard team.keyFiles.updateValue(file, forKey: keyID) == nil else {
+                    throw key.invalid("id", "'\(keyID)' is there twice")
+                }
+            }
+            try reader.refuseUnknownKeys()
+            teams.append(team)
+        }
+        return teams
+    }
+
+    private nonisolated static func deadlines(_ root: inout TOMLReader) throws(RingwakeError) -> CallDeadlines {
+        var deadlines = CallDeadlines()
+        guard var reader = try root.table("calls") else { return deadlines }
+        deadlines.report = try reader.duration("report") ?? deadlines.report
+        deadlines.ring = try reader.duration("ring") ?? deadlines.ring
+        deadlines.action = try reader.duration("action") ?? deadlines.action
+        deadlines.connected = try reader.duration("connected") ?? deadlines.connected
+        try reader.refuseUnknownKeys()
+        return deadlines
+    }
+
+    private nonisolated static func logLevel(_ root: inout TOMLReader) throws(RingwakeError) -> Logger.Level {
+        guard var reader = try root.table("log") else { return .info }
+        let name = try reader.string("level") ?? Logger.Level.info.rawValue
+        try reader.refuseUnknownKeys()
+        guard let level = Logger.Level(rawValue: name) else {
+            let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+            throw reader.invalid("level", "is one of \(levels), not '\(name)'")
+        }
+        return level
+    }
+
+    private nonisolated static func apps(
+        in directory: String
+    ) throws(RingwakeError) -> [AppID: AppConfiguration] {
+        guard FileSystem.exists(directory) else { return [:] }
+        let names: [String]
+        do {
+            names = try FileSystem.entries(of: directory)
+        } catch {
+            throw RingwakeError(.system, "the folder \(directory) cannot be listed: \(error.reason)")
+        }
+        var apps: [AppID: AppConfiguration] = [:]
+        for name in names where name.hasSuffix(".toml") && !name.hasPrefix(".") {
+            guard apps.count < maximumApps else {
+                throw RingwakeError(.badConfiguration, "\(directory) holds more than \(maximumApps) apps")
+            }
+            let app = try app(file: directory + "/" + name, name: String(name.dropLast(".toml".count)))
+            apps[app.id] = app
+        }
+        return apps
+    }
+
+    private nonisolated static func app(file: String, name: String) throws(RingwakeError) -> AppConfiguration {
+        guard let id = AppID(name) else {
+            throw RingwakeError(
+                .badConfiguration,
+                "\(file): the file is named after the app, com.example.phone.toml, and '\(name)' is not a bundle id")
+        }
+        let document = try TOMLDocument(parsing: read(file), file: file)
+        var reader = try TOMLReader(document)
+        guard var wake = try reader.table("wake") else { throw reader.missing("wake") }
+        guard let exec = try wake.strings("exec") else { throw wake.missing("exec") }
+        try wake.refuseUnknownKeys()
+        try reader.refuseUnknownKeys()
+        guard let path = exec.first, path.hasPrefix("/") else {
+            throw wake.invalid("exec", "begins with the handler's absolute path; no shell looks it up")
+        }
+        return AppConfiguration(id: id, file: file, exec: exec)
+    }
+}

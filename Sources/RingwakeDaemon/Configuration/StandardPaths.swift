@@ -1,0 +1,46 @@
+internal import CRingwakeLinux
+internal import Glibc
+
+/// Where things are when the configuration does not say: the system's folders for root, the XDG ones for a user.
+///
+/// See the XDG Base Directory Specification, and `RuntimeDirectory=` in systemd.exec(5).
+nonisolated struct StandardPaths {
+    let configurationFile: String
+    let stateDirectory: String
+    let runtimeDirectory: String
+
+    init(isRoot: Bool, environment: [String: String]) {
+        func absolute(_ name: String) -> String? {
+            // The specification: a relative path is invalid and to be ignored.
+            environment[name].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        }
+        if isRoot {
+            configurationFile = "/etc/ringwake/ringwaked.toml"
+            stateDirectory = absolute("STATE_DIRECTORY") ?? "/var/lib/ringwake"
+            runtimeDirectory = absolute("RUNTIME_DIRECTORY") ?? "/run/ringwake"
+        } else {
+            let home = absolute("HOME") ?? "/"
+            let configurationHome =
+                absolute("CONFIGURATION_DIRECTORY") ?? (absolute("XDG_CONFIG_HOME") ?? home + "/.config") + "/ringwake"
+            configurationFile = configurationHome + "/ringwaked.toml"
+            stateDirectory =
+                absolute("STATE_DIRECTORY") ?? (absolute("XDG_STATE_HOME") ?? home + "/.local/state") + "/ringwake"
+            runtimeDirectory =
+                absolute("RUNTIME_DIRECTORY") ?? (absolute("XDG_RUNTIME_DIR") ?? "/run/user/\(getuid())") + "/ringwake"
+        }
+    }
+}
+
+/// The process's environment, as far as it is UTF-8.
+nonisolated func processEnvironment() -> [String: String] {
+    var variables: [String: String] = [:]
+    guard var next = ringwake_environment() else { return variables }
+    while let entry = next.pointee {
+        let text = String(cString: entry)
+        if let equals = text.firstIndex(of: "=") {
+            variables[String(text[..<equals])] = String(text[text.index(after: equals)...])
+        }
+        next += 1
+    }
+    return variables
+}

@@ -1,0 +1,59 @@
+internal import Glibc
+internal import HTTPServer
+internal import RingwakeCore
+
+/// Who sent a control request, and so what it may do.
+nonisolated enum ControlCaller: Equatable {
+    /// Root or the daemon's own user: may do everything.
+    case owner
+    /// The holder of a wake secret: may act on the calls of its app.
+    case handler(AppID)
+    /// Any other local user: may read the status.
+    case user
+
+    /// - Parameter secrets: the app that each wake secret in force belongs to.
+    /// - Throws: `notPermitted` for a secret that is not in force. It is not passed over even where the user id alone
+    ///   would do: a handler with a stale secret would else act with the owner's rights.
+    init(
+        request: HTTPRequest, credentials: PeerCredentials?, secrets: (String) -> AppID?
+    ) throws(RingwakeError) {
+        if let authorization = request.values(of: "authorization").first {
+            let words = authorization.split(separator: " ", maxSplits: 1)
+            guard words.count == 2, words[0].lowercased() == "bearer", let app = secrets(String(words[1])) else {
+                throw RingwakeError(
+                    .notPermitted, "the wake secret is not in force: it ends with the handler that it was given to")
+            }
+            self = .handler(app)
+        } else if let credentials, credentials.userID == 0 || credentials.userID == geteuid() {
+            self = .owner
+        } else {
+            self = .user
+        }
+    }
+
+    /// Throws `notPermitted` unless the caller is the owner.
+    func requireOwner() throws(RingwakeError) {
+        guard self == .owner else {
+            throw RingwakeError(.notPermitted, "only root and the user that ringwaked runs as may do this")
+        }
+    }
+
+    /// The app that the caller is confined to (nil for the owner), or throws `notPermitted`.
+    ///
+    /// - Parameter asked: the app that the request names, if it names one.
+    func confinedApp(asked: AppID?) throws(RingwakeError) -> AppID? {
+        switch self {
+        case .owner:
+            return asked
+        case .handler(let app):
+            guard asked == nil || asked == app else {
+                throw RingwakeError(.notPermitted, "this wake secret is for \(app), not for \(asked ?? app)")
+            }
+            return app
+        case .user:
+            throw RingwakeError(
+                .notPermitted,
+                "calls are for root, the user that ringwaked runs as, and handlers with their wake secret")
+        }
+    }
+}

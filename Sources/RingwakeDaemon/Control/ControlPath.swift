@@ -1,0 +1,48 @@
+internal import RingwakeCore
+
+/// The target of a control request, taken apart: `/v1/calls/a%20b/answer?app=com.example.phone`.
+nonisolated struct ControlPath {
+    /// The parts between the slashes, percent-decoded: `["v1", "calls", "a b", "answer"]`.
+    let parts: [String]
+    /// The query's names and values, percent-decoded; of a repeated name the first.
+    let query: [String: String]
+
+    /// nil when the target does not begin with a slash, has an escape that is none, or is not UTF-8 once decoded.
+    ///
+    /// See RFC 3986 § 2.1 and § 3.3.
+    init?(_ target: String) {
+        let halves = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let path = halves.first, path.hasPrefix("/") else { return nil }
+        var parts: [String] = []
+        for part in path.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
+            guard let decoded = ControlPath.decode(part) else { return nil }
+            parts.append(decoded)
+        }
+        var query: [String: String] = [:]
+        for pair in (halves.count > 1 ? halves[1] : "").split(separator: "&") {
+            let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = ControlPath.decode(sides[0]),
+                let value = ControlPath.decode(sides.count > 1 ? sides[1] : "")
+            else { return nil }
+            query[name] = query[name] ?? value
+        }
+        self.parts = parts
+        self.query = query
+    }
+
+    private static func decode(_ text: Substring) -> String? {
+        guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
+        var bytes: [UInt8] = []
+        var rest = text.utf8
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let decoded = decodeHex(rest.prefix(2)), let byte = decoded.first else { return nil }
+            bytes.append(byte)
+            rest = rest.dropFirst(2)
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,70 @@
+internal import ControlProtocol
+internal import FoundationEssentials
+internal import HTTPServer
+internal import RingwakeCore
+
+/// The clients that read `/v1/events`, each with what it wants to hear of.
+final class EventStreams {
+    private struct Subscriber {
+        let exchange: any HTTPExchange
+        let app: AppID?
+        let call: CallID?
+    }
+
+    private var subscribers: [ObjectIdentifier: Subscriber] = [:]
+
+    /// Begins a stream with `first`, and goes on with every event that is published until the client leaves.
+    func subscribe(_ exchange: any HTTPExchange, app: AppID?, call: CallID?, first: [EventMessage]) {
+        exchange.beginStream(
+            status: 200,
+            fields: [
+                HTTPField(name: "content-type", value: "application/x-ndjson"),
+                HTTPField(name: "cache-control", value: "no-store"),
+            ])
+        let id = ObjectIdentifier(exchange)
+        subscribers[id] = Subscriber(exchange: exchange, app: app, call: call)
+        exchange.onClose = { [weak self] in self?.subscribers[id] = nil }
+        for event in first where !exchange.send(EventStreams.line(event)) {
+            return
+        }
+    }
+
+    /// Sends `event` to each client that asked for its app and call. Encodes it only when there is one.
+    func publish(_ event: @autoclosure () -> EventMessage, of key: CallKey?) {
+        var line: [UInt8]?
+        for (id, subscriber) in subscribers {
+            guard subscriber.app == nil || subscriber.app == key?.app,
+                subscriber.call == nil || subscriber.call == key?.id
+            else { continue }
+            let bytes = line ?? EventStreams.line(event())
+            line = bytes
+            if !subscriber.exchange.send(bytes) {
+                subscribers[id] = nil
+            }
+        }
+    }
+
+    /// Ends every stream in good order: the daemon is stopping.
+    func finish() {
+        for subscriber in subscribers.values {
+            subscriber.exchange.finish()
+        }
+        subscribers = [:]
+    }
+
+    private static func line(_ event: EventMessage) -> [UInt8] {
+        controlJSON(event) + [UInt8(ascii: "\n")]
+    }
+}
+
+/// `message` as JSON on one line, its members sorted, so that equal messages are equal bytes.
+func controlJSON(_ message: some Encodable) -> [UInt8] {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    do {
+        return Array(try encoder.encode(message))
+    } catch {
+        // The messages hold texts, whole numbers and Booleans only, which always encode.
+        preconditionFailure("a control message that does not encode: \(error)")
+    }
+}

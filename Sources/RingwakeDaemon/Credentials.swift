@@ -1,0 +1,64 @@
+internal import Cryptography
+internal import FileSystem
+internal import PushGateway
+internal import RingwakeCore
+
+/// The certificates and keys that the configuration names, read and checked; replaced as a whole by a reload.
+struct Credentials {
+    /// How listeners show themselves; nil without a `[server]`.
+    let tls: TLSServerContext?
+    /// Who may send.
+    let gateway: GatewayConfiguration
+
+    /// The most bytes of a PEM file: a bundle of every CA there is stays below.
+    private static let maximumFileSize = 4 << 20
+
+    /// Reads every file that `configuration` names.
+    ///
+    /// Throws `badConfiguration` that names the file, and what is wrong with it.
+    init(_ configuration: Configuration) throws(RingwakeError) {
+        tls = try configuration.server.map { server throws(RingwakeError) in try Credentials.context(server) }
+        var teams: [GatewayConfiguration.Team] = []
+        for team in configuration.teams {
+            var keys: [String: P256PublicKey] = [:]
+            for (id, file) in team.keyFiles {
+                let pem = try Credentials.read(file, "the key \(id) of team \(team.id)")
+                do {
+                    keys[id] = try P256PublicKey(pem: pem)
+                } catch {
+                    throw RingwakeError(
+                        .badConfiguration, "\(file), the key \(id) of team \(team.id): \(error.message)")
+                }
+            }
+            teams.append(GatewayConfiguration.Team(id: team.id, topics: team.topics, keys: keys))
+        }
+        gateway = GatewayConfiguration(teams: teams)
+    }
+
+    private static func context(_ server: Configuration.Server) throws(RingwakeError) -> TLSServerContext {
+        let certificate = try read(server.certificateFile, "the server certificate")
+        let key = try read(server.keyFile, "the server key")
+        var authorities: [UInt8] = []
+        for file in server.providerCAFiles {
+            authorities += try read(file, "a provider CA") + [UInt8(ascii: "\n")]
+        }
+        do {
+            return try TLSServerContext(
+                certificateChainPEM: certificate, privateKeyPEM: key,
+                providerCAsPEM: server.providerCAFiles.isEmpty ? nil : authorities, alpn: ["h2"])
+        } catch {
+            throw RingwakeError(
+                .badConfiguration, "[server] with \(server.certificateFile) and \(server.keyFile): \(error.message)")
+        }
+    }
+
+    private static func read(_ file: String, _ what: String) throws(RingwakeError) -> [UInt8] {
+        do {
+            return try FileSystem.read(file, maximumSize: maximumFileSize)
+        } catch {
+            throw RingwakeError(
+                .badConfiguration,
+                "\(what) cannot be read from \(file): \(error.reason); 'ringwake certs dev-ca' makes development ones")
+        }
+    }
+}

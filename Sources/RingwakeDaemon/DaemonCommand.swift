@@ -1,0 +1,140 @@
+internal import CRingwakeLinux
+internal import ControlProtocol
+internal import Glibc
+internal import HandlerActivation
+internal import Logging
+internal import RingwakeCore
+
+/// The command line of `ringwaked`.
+struct DaemonCommand: Equatable {
+    /// The configuration file; nil for the standard one.
+    var configurationFile: String?
+    /// Whether the configuration is only checked.
+    var isCheck = false
+
+    static let help = """
+        ringwaked takes VoIP pushes, wakes call handlers and keeps the state of their calls.
+
+        EXAMPLES
+          ringwaked --check-config
+          ringwaked --config ./ringwaked.toml
+
+        OPTIONS
+          --config FILE    the configuration; default /etc/ringwake/ringwaked.toml for root,
+                           $XDG_CONFIG_HOME/ringwake/ringwaked.toml for a user
+          --check-config   check the configuration and every file that it names, and exit
+          --version        show the version
+          --help           show this
+
+        It runs in the foreground and logs to standard error. SIGHUP reloads the configuration, SIGTERM stops it.
+        Exit status: 0 stopped as asked, 1 failed, 2 wrong usage, 5 no configuration file, 9 bad configuration.
+
+        """
+
+    /// What the arguments after the program's name ask for.
+    enum Parsed: Equatable {
+        case run(DaemonCommand)
+        /// Print this text and exit 0.
+        case show(String)
+        /// Print this text to standard error and exit 2.
+        case wrongUsage(String)
+    }
+
+    /// Four options need no library; the one that `ringwake` uses cannot live on the main actor.
+    static func parse(_ arguments: [String]) -> Parsed {
+        var command = DaemonCommand()
+        var rest = arguments[...]
+        while let argument = rest.popFirst() {
+            switch argument {
+            case "--help", "-h": return .show(help)
+            case "--version": return .show(ProductVersion.current + "\n")
+            case "--check-config": command.isCheck = true
+            case "--config":
+                guard let file = rest.popFirst(), !file.isEmpty else {
+                    return .wrongUsage("--config needs a file")
+                }
+                command.configurationFile = file
+            case _ where argument.hasPrefix("--config="):
+                command.configurationFile = String(argument.dropFirst("--config=".count))
+            default:
+                return .wrongUsage("'\(argument)' is not an option; 'ringwaked --help' lists them")
+            }
+        }
+        return .run(command)
+    }
+}
+
+/// Runs `ringwaked` with the process's arguments and returns its exit status.
+package func runDaemon() -> Int32 {
+    occupyStandardDescriptors()
+    switch DaemonCommand.parse(Array(CommandLine.arguments.dropFirst())) {
+    case .show(let text):
+        write(text, to: STDOUT_FILENO)
+        return 0
+    case .wrongUsage(let problem):
+        write("ringwaked: \(problem)\n", to: STDERR_FILENO)
+        return RingwakeError.Code.invalidRequest.exitStatus
+    case .run(let command):
+        do throws(RingwakeError) {
+            try run(command)
+            return 0
+        } catch {
+            write("ringwaked: \(error.message)\n", to: STDERR_FILENO)
+            return error.code.exitStatus
+        }
+    }
+}
+
+private func run(_ command: DaemonCommand) throws(RingwakeError) {
+    let defaults = StandardPaths(isRoot: geteuid() == 0, environment: processEnvironment())
+    let file = absolute(command.configurationFile ?? defaults.configurationFile)
+    let configuration = try Configuration.load(file: file, defaults: defaults)
+    if command.isCheck {
+        _ = try Credentials(configuration)
+        for app in configuration.apps.values {
+            do throws(RingwakeError) {
+                try HandlerCommand.check(app.exec, of: app.id)
+            } catch {
+                throw RingwakeError(.badConfiguration, "\(app.file): \(error.message)")
+            }
+        }
+        let counts = "\(configuration.listeners.count) listeners, \(configuration.apps.count) apps"
+        write("\(file) is good: \(counts)\n", to: STDOUT_FILENO)
+        return
+    }
+    let log = StandardErrorLog(level: configuration.logLevel, isJournal: standardErrorIsJournal())
+    try Daemon(configuration, defaults: defaults, logger: Logger(label: "ringwaked") { _ in log }).run()
+}
+
+/// A daemon that was started without standard streams gets empty ones, so that no socket or file of its own becomes
+/// descriptor 0, 1 or 2: log lines would go there, and a handler's streams are put there.
+private func occupyStandardDescriptors() {
+    while true {
+        let descriptor = open("/dev/null", O_RDWR | O_CLOEXEC)
+        if descriptor < 0 { return }
+        if descriptor > STDERR_FILENO {
+            close(descriptor)
+            return
+        }
+    }
+}
+
+private func absolute(_ path: String) -> String {
+    guard !path.hasPrefix("/"), let directory = getcwd(nil, 0) else { return path }
+    defer { free(directory) }
+    return String(cString: directory) + "/" + path
+}
+
+/// Whether standard error leads to journald: JOURNAL_STREAM names its device and inode (systemd.exec(5)).
+private func standardErrorIsJournal() -> Bool {
+    var information = stat()
+    guard let stream = processEnvironment()["JOURNAL_STREAM"], fstat(STDERR_FILENO, &information) == 0 else {
+        return false
+    }
+    return stream == "\(information.st_dev):\(information.st_ino)"
+}
+
+/// Writes what there is to say; a descriptor that takes nothing has nobody behind it.
+private func write(_ text: String, to descriptor: Int32) {
+    _ = Array(text.utf8).withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+}

@@ -1,0 +1,4 @@
+import Glibc
+import RingwakeDaemon
+
+exit(runDaemon())

@@ -1,0 +1,25 @@
+import Testing
+
+@testable import RingwakeDaemon
+
+@Suite("The target of a control request")
+struct ControlPathTests {
+    @Test("Parts and query are percent-decoded; an escaped slash stays within its part")
+    func decoding() throws {
+        let path = try #require(ControlPath("/v1/calls/a%2Fb%20c/answer?app=com.example.phone&call=%C3%A9&x"))
+        #expect(path.parts == ["v1", "calls", "a/b c", "answer"])
+        #expect(path.query == ["app": "com.example.phone", "call": "é", "x": ""])
+    }
+
+    @Test("Of a repeated name the first counts")
+    func repeatedName() {
+        #expect(ControlPath("/v1/events?app=a&app=b")?.query == ["app": "a"])
+    }
+
+    @Test(
+        "What is no path is nil",
+        arguments: ["", "v1", "http://localhost/v1", "/%", "/%1", "/%zz", "/%ff", "/a?%=1", "/a?b=%c3", "*"])
+    func refused(target: String) {
+        #expect(ControlPath(target) == nil)
+    }
+}
