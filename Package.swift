@@ -16,6 +16,7 @@ let onTheRunLoop = common + [.defaultIsolation(MainActor.self)]
 // Pure modules read bytes that strangers wrote: no unsafe construct passes unmarked.
 let pure = common + [.strictMemorySafety()]
 
+let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
 // A target may depend on targets of a lower ring only; `.ci/check-layout.py` holds the rings.
@@ -23,8 +24,10 @@ let package = Package(
     name: "ringwake",
     products: [
         .executable(name: "ringwaked", targets: ["ringwaked"]),
+        .executable(name: "ringwake", targets: ["ringwake"]),
     ],
     dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     ],
     targets: [
@@ -79,9 +82,17 @@ let package = Package(
                 "HandlerActivation", "HTTPServer", "PushGateway", "RingwakeCore", "RunLoop", logging,
             ],
             swiftSettings: onTheRunLoop),
+        .target(
+            name: "RingwakeCommands",
+            dependencies: [
+                "CRingwakeLinux", "ControlProtocol", "Cryptography", "FileSystem", "HTTP1", "PushClient",
+                "RingwakeCore", "VoIPCertificates", argumentParser,
+            ],
+            swiftSettings: common),
 
         // Ring 6: main.swift, nothing else.
         .executableTarget(name: "ringwaked", dependencies: ["RingwakeDaemon"], swiftSettings: onTheRunLoop),
+        .executableTarget(name: "ringwake", dependencies: ["RingwakeCommands"], swiftSettings: common),
 
         .testTarget(name: "RingwakeCoreTests", dependencies: ["RingwakeCore"], swiftSettings: common),
         .testTarget(name: "HTTP1Tests", dependencies: ["HTTP1"], swiftSettings: common),
@@ -111,6 +122,13 @@ let package = Package(
         .testTarget(
             name: "RingwakeDaemonTests", dependencies: ["HTTPServer", "RingwakeCore", "RingwakeDaemon", logging],
             swiftSettings: onTheRunLoop),
+        .testTarget(
+            name: "RingwakeCommandsTests",
+            dependencies: [
+                "CRingwakeLinux", "ControlProtocol", "Cryptography", "PushClient", "RingwakeCommands", "RingwakeCore",
+                "VoIPCertificates", argumentParser,
+            ],
+            swiftSettings: common),
     ],
     cxxLanguageStandard: .cxx17
 )

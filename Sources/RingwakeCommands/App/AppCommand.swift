@@ -1,0 +1,27 @@
+import ArgumentParser
+import RingwakeCore
+
+/// `ringwake app`
+struct AppCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "app",
+        abstract: "Add, show and remove the apps that pushes can wake.",
+        discussion: """
+            EXAMPLES:
+              ringwake app add com.example.phone --exec /usr/bin/phone-handler
+              ringwake app list
+              ringwake app show com.example.phone --json
+              ringwake app remove com.example.phone
+            """,
+        subcommands: [AppAddCommand.self, AppListCommand.self, AppShowCommand.self, AppRemoveCommand.self])
+}
+
+/// A bundle id on the command line.
+struct AppIDArgument: ExpressibleByArgument, Equatable {
+    let app: AppID
+
+    init?(argument: String) {
+        guard let app = AppID(argument) else { return nil }
+        self.app = app
+    }
+}

@@ -1,0 +1,120 @@
+import ArgumentParser
+import ControlProtocol
+import RingwakeCore
+import VoIPCertificates
+
+/// `ringwake certs dev-ca`
+struct CertsDevCACommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "dev-ca",
+        abstract: "Make a CA for development, and everything that daemon and sender need of it.",
+        discussion: """
+            EXAMPLES:
+              ringwake certs dev-ca
+              ringwake certs dev-ca --app com.example.phone --directory ~/certs
+              ringwake certs dev-ca --app com.example.phone --app com.example.door \\
+                --host phone.example.net --apple-names
+
+            Makes a CA, the daemon's server certificate, for each app a provider
+            certificate as Apple's VoIP Services certificates are, and a key that
+            signs provider tokens; then prints the lines for ringwaked.toml. What is
+            there already stays, so that it can be run again for another app; --force
+            issues server and provider certificates anew, for other names or a new year.
+            """)
+
+    /// The app of the examples in this documentation.
+    static let exampleApp = "com.example.phone"
+    /// The team of the examples.
+    static let exampleTeam = "DEVTEAM001"
+
+    @Option(help: ArgumentHelp("Where to put the files; made if it is missing.", valueName: "path"))
+    var directory = "ringwake-certs"
+
+    @Option(help: ArgumentHelp("A bundle id (default: \(exampleApp)); may be repeated.", valueName: "id"))
+    var app: [AppIDArgument] = []
+
+    @Option(help: ArgumentHelp("The team of the provider certificates.", valueName: "id"))
+    var team = exampleTeam
+
+    @Option(
+        help: ArgumentHelp(
+            "A name or address of the server, beside localhost; may be repeated.", valueName: "name"))
+    var host: [String] = []
+
+    @Flag(help: "The server certificate is for Apple's host names too, to test senders that know no others.")
+    var appleNames = false
+
+    @Option(name: .customLong("p12-password"), help: ArgumentHelp("The password of the P12 files.", valueName: "text"))
+    var pkcs12Password = ""
+
+    @Flag(name: .customLong("legacy-p12"), help: "Encrypt P12 files for old readers: 3DES and SHA-1.")
+    var isPKCS12Legacy = false
+
+    @Flag(help: "Issue server and provider certificates anew.")
+    var force = false
+
+    @OptionGroup var output: OutputOptions
+
+    var wantsJSON: Bool { output.json }
+
+    /// What `--json` prints.
+    struct Message: Encodable {
+        var schema = ControlAPI.schema
+        var directory: String
+        var teamID: String
+        var keyID: String
+        var topics: [String]
+        var files: [DevelopmentCredentials.File]
+        /// The lines for ringwaked.toml.
+        var configuration: String
+    }
+
+    func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        let authority = try DevelopmentAuthority(directory: directory, now: WallClock.seconds())
+        let apps = app.isEmpty ? AppID(CertsDevCACommand.exampleApp).map { [$0] } ?? [] : app.map(\.app)
+        var made: [DevelopmentCredentials] = []
+        for app in apps {
+            var setup = DevelopmentSetup(app: app, teamID: team)
+            setup.serverNames = host
+            setup.includesAppleNames = appleNames
+            setup.pkcs12Password = pkcs12Password
+            setup.isPKCS12Legacy = isPKCS12Legacy
+            setup.force = force
+            made.append(try authority.setUp(setup))
+        }
+        guard let last = made.last else { return .success }
+        let message = Message(
+            directory: last.directory, teamID: last.teamID, keyID: last.keyID, topics: made.map(\.topic),
+            files: CertsDevCACommand.merged(made.flatMap(\.files)),
+            configuration: DevelopmentConfiguration.text(for: last))
+        context.output.write(wantsJSON ? try JSONText.document(message) : text(of: message, style: context.style))
+        return .success
+    }
+
+    /// Each file once, as new if it was made in any of the rounds.
+    static func merged(_ files: [DevelopmentCredentials.File]) -> [DevelopmentCredentials.File] {
+        var merged: [DevelopmentCredentials.File] = []
+        for file in files {
+            if let index = merged.firstIndex(where: { $0.path == file.path }) {
+                if file.isNew { merged[index] = file }
+            } else {
+                merged.append(file)
+            }
+        }
+        return merged
+    }
+
+    private func text(of message: Message, style: TextStyle) -> String {
+        var table = TextTable([.left, .left, .left])
+        for file in message.files {
+            table.add([file.isNew ? "made" : "kept", TerminalText.printable(file.path), file.kind.explanation])
+        }
+        var lines = table.lines() + ["", style.bold("For ringwaked.toml:"), "", message.configuration]
+        lines.append(style.bold("Then:"))
+        for topic in message.topics {
+            let app = topic.hasSuffix(Topic.voipSuffix) ? topic.dropLast(Topic.voipSuffix.count) : topic[...]
+            lines.append("  ringwake app add \(app) --exec /path/to/handler && ringwake push --app \(app) --trace")
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+}

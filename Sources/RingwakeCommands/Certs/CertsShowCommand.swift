@@ -1,0 +1,70 @@
+import ArgumentParser
+import ControlProtocol
+import RingwakeCore
+import VoIPCertificates
+
+/// `ringwake certs show`
+struct CertsShowCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Explain certificates and keys: PEM, DER, P12 or P8.",
+        discussion: """
+            EXAMPLES:
+              ringwake certs show voip-services.pem
+              ringwake certs show voip-services.p12 --password-file p12-password
+              ringwake certs show AuthKey_ABC123DEFG.p8 server.pem --json
+
+            Says whose it is, until when it is valid, for which topics and
+            environments, and what is wrong with it. The exit status is 1 when one of
+            them cannot be used as it is, such as an expired certificate.
+            """)
+
+    @Argument(help: ArgumentHelp("The files; - is standard input.", valueName: "file"))
+    var files: [String]
+
+    @Option(
+        help: ArgumentHelp("The password of a P12; other users can see it in the list of processes.", valueName: "text")
+    )
+    var password: String?
+
+    @Option(help: ArgumentHelp("A file whose first line is the password; - is standard input.", valueName: "file"))
+    var passwordFile: String?
+
+    @OptionGroup var output: OutputOptions
+
+    var wantsJSON: Bool { output.json }
+
+    /// What `--json` prints.
+    private struct Message: Encodable {
+        var schema = ControlAPI.schema
+        let files: [CredentialReport]
+    }
+
+    func validate() throws {
+        guard password == nil || passwordFile == nil else {
+            throw ValidationError("Give --password or --password-file, not both.")
+        }
+    }
+
+    func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        let password = try PasswordSource.password(password, file: passwordFile)
+        var reports: [CredentialReport] = []
+        for file in files {
+            let bytes = try InputFile.read(file, allowsStandardInput: true)
+            reports.append(
+                try CredentialReport.inspect(bytes, fileName: file, password: password, now: WallClock.seconds()))
+        }
+        if wantsJSON {
+            context.output.write(try JSONText.document(Message(files: reports)))
+        } else {
+            let texts = reports.map { $0.lines.map(TerminalText.printable).joined(separator: "\n") + "\n" }
+            context.output.write(texts.joined(separator: "\n"))
+        }
+        return reports.allSatisfy(\.isUsable) ? .success : .unusable
+    }
+}
+
+extension ExitStatus {
+    /// A file was explained, and cannot be used.
+    static let unusable = ExitStatus(code: RingwakeError.Code.badCredential.exitStatus)
+}

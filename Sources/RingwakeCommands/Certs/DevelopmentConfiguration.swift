@@ -1,0 +1,39 @@
+import Glibc
+import VoIPCertificates
+
+/// The part of ringwaked.toml that uses the files of a development CA.
+enum DevelopmentConfiguration {
+    /// The address of the example: APNs' alternative port, which needs no rights to listen on.
+    static let address = "127.0.0.1:2197"
+
+    static func text(for credentials: DevelopmentCredentials) -> String {
+        let path = { (kind: DevelopmentCredentials.Kind) in
+            AppFile.tomlString(absolute(credentials.path(of: kind) ?? ""))
+        }
+        return """
+            [server]
+            certificate = \(path(.serverCertificate))
+            key = \(path(.serverKey))
+            provider_cas = [\(path(.authorityCertificate))]
+
+            [[listener]]
+            address = "\(address)"
+            environment = "development"
+
+            [[team]]
+            id = \(AppFile.tomlString(credentials.teamID))
+
+            [[team.key]]
+            id = \(AppFile.tomlString(credentials.keyID))
+            file = \(path(.tokenPublicKey))
+
+            """
+    }
+
+    /// The path from the root, since the configuration may lie in another folder; as it is where that fails.
+    private static func absolute(_ path: String) -> String {
+        guard let resolved = realpath(path, nil) else { return path }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+}

@@ -1,0 +1,98 @@
+import ArgumentParser
+import Glibc
+import RingwakeCore
+
+/// The program `ringwake`: reads the command line, runs one command, and answers with an exit status.
+///
+///     exit(CommandLineTool.run(Array(CommandLine.arguments.dropFirst())))
+///
+/// Results go to standard output, errors to standard error: `ringwake: MESSAGE`, or with `--json` one line
+/// ``ErrorMessage``, so that a pipe never takes an error for a result. A push that was refused is a result; its
+/// exit status says so.
+package enum CommandLineTool {
+    /// Exit status of a command line that makes no sense; argument-parser's own is 64.
+    static let usageStatus = RingwakeError.Code.invalidRequest.exitStatus
+
+    /// Runs the command that `arguments` name (without the program's own name).
+    ///
+    /// - Returns: the exit status, by `RingwakeError.Code.exitStatus`; 0 when all went well.
+    package static func run(_ arguments: [String]) -> Int32 {
+        // A reader that went away (`ringwake watch | head -1`) or a closed connection shows as EPIPE instead.
+        signal(SIGPIPE, SIG_IGN)
+        return run(arguments, in: CommandContext(environment: ProcessEnvironment.variable, userID: geteuid()))
+    }
+
+    /// The same in a context of the caller's, for tests.
+    static func run(_ arguments: [String], in context: CommandContext) -> Int32 {
+        let command: any ParsableCommand
+        do {
+            command = try RingwakeCommand.parseAsRoot(arguments)
+        } catch {
+            return report(parsing: error, wantsJSON: wantsJSON(arguments), in: context)
+        }
+        guard let runnable = command as? any RunnableCommand else {
+            return runGroup(command, in: context)
+        }
+        do throws(RingwakeError) {
+            let status = try runnable.run(in: context)
+            try context.output.finish()
+            return status.code
+        } catch {
+            return report(error, wantsJSON: runnable.wantsJSON, in: context)
+        }
+    }
+
+    /// A command that only groups others prints its help.
+    private static func runGroup(_ command: any ParsableCommand, in context: CommandContext) -> Int32 {
+        var command = command
+        do {
+            try command.run()
+            return 0
+        } catch {
+            return report(parsing: error, wantsJSON: false, in: context)
+        }
+    }
+
+    private static func report(_ error: RingwakeError, wantsJSON: Bool, in context: CommandContext) -> Int32 {
+        if wantsJSON {
+            context.errors.write(JSONText.errorLine(error))
+        } else {
+            context.errors.write("ringwake: \(TerminalText.printable(error.message))\n")
+        }
+        return error.code.exitStatus
+    }
+
+    /// Help, version and completion scripts arrive as errors too; their exit status is 0.
+    private static func report(parsing error: any Error, wantsJSON: Bool, in context: CommandContext) -> Int32 {
+        guard !RingwakeCommand.exitCode(for: error).isSuccess else {
+            context.output.write(RingwakeCommand.fullMessage(for: error) + "\n")
+            return 0
+        }
+        let message = RingwakeCommand.message(for: error)
+        guard !wantsJSON else {
+            return report(RingwakeError(.invalidRequest, message), wantsJSON: true, in: context)
+        }
+        var text = RingwakeCommand.fullMessage(for: error)
+        if text.hasPrefix("Error: ") {
+            text.removeFirst("Error: ".count)
+        }
+        context.errors.write("ringwake: \(text)\n")
+        return usageStatus
+    }
+
+    /// Whether `--json` was asked for, where the command line could not be parsed.
+    private static func wantsJSON(_ arguments: [String]) -> Bool {
+        arguments.prefix { $0 != "--" }.contains("--json")
+    }
+}
+
+/// The exit status of a command that did what it was asked.
+struct ExitStatus: Equatable, Sendable {
+    let code: Int32
+
+    /// All went well.
+    static let success = ExitStatus(code: 0)
+
+    /// A refusal that was reported as a result.
+    static let rejected = ExitStatus(code: RingwakeError.Code.rejectedByPeer.exitStatus)
+}

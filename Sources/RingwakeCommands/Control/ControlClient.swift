@@ -1,0 +1,160 @@
+import ControlProtocol
+import FoundationEssentials
+import HTTP1
+import RingwakeCore
+
+/// The command line's end of the control API: one connection for each request.
+struct ControlClient {
+    /// The longest answer that is read, in bytes.
+    static let maximumAnswerBytes = 8 * 1024 * 1024
+
+    /// The socket's path.
+    let path: String
+    /// The secret of the wake that this runs in, for a handler's requests.
+    let secret: String?
+    /// How long connecting and one answer may take in all.
+    var timeout: Duration = .seconds(10)
+
+    /// `GET /v1/...`.
+    func get<Message: Decodable>(_ target: ControlTarget) throws(RingwakeError) -> Message {
+        try decode(answer(to: "GET", target, body: nil), from: target)
+    }
+
+    /// `POST /v1/...`, with `body` as JSON when there is one.
+    func post<Message: Decodable>(_ target: ControlTarget, _ body: (some Encodable)?) throws(RingwakeError) -> Message {
+        var bytes: [UInt8] = []
+        if let body {
+            bytes = Array(try JSONText.line(body).utf8)
+        }
+        return try decode(answer(to: "POST", target, body: bytes), from: target)
+    }
+
+    /// `POST /v1/...` without a body.
+    func post<Message: Decodable>(_ target: ControlTarget) throws(RingwakeError) -> Message {
+        try post(target, nil as ActionResult?)
+    }
+
+    /// `DELETE /v1/...`.
+    func delete<Message: Decodable>(_ target: ControlTarget) throws(RingwakeError) -> Message {
+        try decode(answer(to: "DELETE", target, body: nil), from: target)
+    }
+
+    /// Opens `GET /v1/events`; the answer's head has arrived, and is no refusal.
+    func events(_ target: ControlTarget) throws(RingwakeError) -> EventStream {
+        let deadline = Deadline(after: timeout)
+        let socket = try ControlSocket(path: path, timeout: timeout)
+        try socket.send(request("GET", target, body: nil), until: deadline)
+        var parser = HTTP1ResponseParser(requestMethod: "GET", limits: HTTP1Limits(maximumBodyBytes: .max))
+        guard let head = try head(&parser, socket, until: deadline) else {
+            throw invalidAnswer("it ended before its head")
+        }
+        guard head.status == 200 else {
+            let body = try body(&parser, socket, until: deadline, limit: ControlClient.maximumAnswerBytes)
+            throw refusal(head.status, body)
+        }
+        return EventStream(socket: socket, parser: parser, path: path)
+    }
+
+    // MARK: - One request
+
+    private func request(_ method: String, _ target: ControlTarget, body: [UInt8]?) -> [UInt8] {
+        var fields = [HTTP1Field(name: "connection", value: "close")]
+        if let secret {
+            fields.append(HTTP1Field(name: "authorization", value: "Bearer \(secret)"))
+        }
+        if body?.isEmpty == false {
+            fields.append(HTTP1Field(name: "content-type", value: "application/json"))
+        }
+        return HTTP1Writer.request(method: method, target: target.text, fields: fields, body: body)
+    }
+
+    private func answer(to method: String, _ target: ControlTarget, body: [UInt8]?) throws(RingwakeError) -> [UInt8] {
+        let deadline = Deadline(after: timeout)
+        let socket = try ControlSocket(path: path, timeout: timeout)
+        try socket.send(request(method, target, body: body), until: deadline)
+        let limit = ControlClient.maximumAnswerBytes
+        var parser = HTTP1ResponseParser(requestMethod: method, limits: HTTP1Limits(maximumBodyBytes: limit))
+        guard let head = try head(&parser, socket, until: deadline) else {
+            throw invalidAnswer("it ended before its head")
+        }
+        let answer = try self.body(&parser, socket, until: deadline, limit: limit)
+        guard head.status == 200 else { throw refusal(head.status, answer) }
+        return answer
+    }
+
+    private func head(
+        _ parser: inout HTTP1ResponseParser, _ socket: borrowing ControlSocket, until deadline: Deadline
+    ) throws(RingwakeError) -> HTTP1ResponseHead? {
+        guard case .head(let head) = try event(&parser, socket, until: deadline) else { return nil }
+        return head
+    }
+
+    private func body(
+        _ parser: inout HTTP1ResponseParser, _ socket: borrowing ControlSocket, until deadline: Deadline, limit: Int
+    ) throws(RingwakeError) -> [UInt8] {
+        var body: [UInt8] = []
+        while case .body(let bytes) = try event(&parser, socket, until: deadline) {
+            guard bytes.count <= limit - body.count else { throw invalidAnswer("it is longer than \(limit) bytes") }
+            body.append(contentsOf: bytes)
+        }
+        return body
+    }
+
+    private func event(
+        _ parser: inout HTTP1ResponseParser, _ socket: borrowing ControlSocket, until deadline: Deadline
+    ) throws(RingwakeError) -> HTTP1ResponseEvent? {
+        while true {
+            do throws(HTTP1Error) {
+                if let event = try parser.next() { return event }
+            } catch {
+                throw invalidAnswer(error.message)
+            }
+            switch try socket.receive(until: deadline, output: nil) {
+            case .bytes(let bytes):
+                parser.consume(bytes)
+            case .closed, .outputClosed:
+                do throws(HTTP1Error) {
+                    return try parser.connectionClosed()
+                } catch {
+                    throw invalidAnswer(error.message)
+                }
+            }
+        }
+    }
+
+    // MARK: - Messages
+
+    private struct SchemaOnly: Decodable { let schema: Int }
+
+    private func decode<Message: Decodable>(_ body: [UInt8], from target: ControlTarget) throws(RingwakeError)
+        -> Message
+    {
+        let data = Data(body)
+        if let schema = try? JSONDecoder().decode(SchemaOnly.self, from: data).schema, schema != ControlAPI.schema {
+            throw RingwakeError(
+                .failed,
+                "the daemon at '\(path)' speaks schema \(schema) of the control API, and this ringwake "
+                    + "\(ProductVersion.current) speaks \(ControlAPI.schema); install the same version of both")
+        }
+        do {
+            return try JSONDecoder().decode(Message.self, from: data)
+        } catch {
+            throw invalidAnswer("\(target.text) did not give the JSON that this version expects")
+        }
+    }
+
+    private func refusal(_ status: Int, _ body: [UInt8]) -> RingwakeError {
+        guard let message = try? JSONDecoder().decode(ErrorMessage.self, from: Data(body)) else {
+            return invalidAnswer("status \(status) without a message")
+        }
+        let code = RingwakeError.Code.all.first { $0.slug == message.error }
+        return RingwakeError(code ?? .failed, message.message)
+    }
+
+    private func invalidAnswer(_ detail: String) -> RingwakeError {
+        RingwakeError(
+            .unreachable,
+            "'\(path)' gave no answer of ringwaked's: \(detail); is it the socket of a ringwaked "
+                + "\(ProductVersion.current)? See its log")
+    }
+}

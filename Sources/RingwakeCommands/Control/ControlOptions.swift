@@ -1,0 +1,20 @@
+import ArgumentParser
+import RingwakeCore
+
+/// What every command takes that talks to the daemon.
+struct ControlOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The daemon's control socket (default: $RINGWAKE_SOCKET, else the system's or this user's).",
+            valueName: "path"))
+    var socket: String?
+
+    init() {}
+
+    /// A client of the daemon that the options and the environment name.
+    func client(in context: CommandContext) -> ControlClient {
+        let path = ControlSocketPath.find(
+            option: socket, environment: context.environment, userID: context.userID, exists: ControlSocketPath.exists)
+        return ControlClient(path: path, secret: context.environment("RINGWAKE_WAKE_SECRET"))
+    }
+}

@@ -1,0 +1,147 @@
+import CRingwakeLinux
+import Glibc
+import RingwakeCore
+
+/// A blocking connection to the control socket, with a deadline on each wait.
+struct ControlSocket: ~Copyable {
+    /// Bytes that one read takes at most.
+    private static let readBytes = 64 * 1024
+
+    private let descriptor: Int32
+    private let path: String
+
+    /// Connects.
+    ///
+    /// - Throws: `daemonNotRunning` when nothing listens at `path`, `notPermitted` when this user may not connect.
+    init(path: String, timeout: Duration) throws(RingwakeError) {
+        var address = sockaddr_storage()
+        let length = ringwake_unix_address(path, &address)
+        guard length > 0 else {
+            throw RingwakeError(
+                .invalidRequest, "the socket path '\(path)' is empty or longer than 107 bytes; give a shorter one")
+        }
+        let descriptor = ringwake_blocking_stream_socket(AF_UNIX)
+        guard descriptor >= 0 else {
+            throw RingwakeError(.system, "no socket could be made: \(String(cString: strerror(errno)))")
+        }
+        // A connect waits when the daemon's queue is full; this bounds it.
+        let (seconds, attoseconds) = timeout.components
+        var limit = timeval(tv_sec: Int(clamping: seconds), tv_usec: Int(attoseconds / 1_000_000_000_000))
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        guard ringwake_connect(descriptor, &address, length) == 0 else {
+            let error = ControlSocket.connectError(errno, path)
+            close(descriptor)
+            throw error
+        }
+        self.descriptor = descriptor
+        self.path = path
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Sends all of `bytes`. A daemon that closed early may have answered first: that is no error here.
+    func send(_ bytes: [UInt8], until deadline: Deadline) throws(RingwakeError) {
+        var offset = 0
+        while offset < bytes.count {
+            let sent = bytes[offset...].withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+            }
+            if sent > 0 {
+                offset += sent
+                continue
+            }
+            switch errno {
+            case EINTR: continue
+            case EAGAIN: _ = try wait(for: POLLOUT, until: deadline, output: nil)
+            case EPIPE, ECONNRESET: return
+            default: throw broken(errno)
+            }
+        }
+    }
+
+    /// What a wait for bytes ended with.
+    enum Received {
+        case bytes([UInt8])
+        /// The daemon closed the connection.
+        case closed
+        /// The reader of our own output went away.
+        case outputClosed
+    }
+
+    /// Waits for the next bytes.
+    ///
+    /// - Parameter output: a descriptor whose reader may leave meanwhile; nil where that does not matter.
+    /// - Throws: `timedOut` at the deadline.
+    func receive(until deadline: Deadline?, output: Int32?) throws(RingwakeError) -> Received {
+        while true {
+            guard try wait(for: POLLIN, until: deadline, output: output) else { return .outputClosed }
+            var buffer = [UInt8](repeating: 0, count: ControlSocket.readBytes)
+            let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+            if count > 0 {
+                buffer.removeLast(buffer.count - count)
+                return .bytes(buffer)
+            }
+            if count == 0 { return .closed }
+            switch errno {
+            case EINTR, EAGAIN: continue
+            case ECONNRESET: return .closed
+            default: throw broken(errno)
+            }
+        }
+    }
+
+    /// False when the reader of `output` went away first.
+    private func wait(
+        for events: Int32, until deadline: Deadline?, output: Int32?
+    ) throws(RingwakeError) -> Bool {
+        while true {
+            var entries = [pollfd(fd: descriptor, events: Int16(events), revents: 0)]
+            if let output {
+                // No event asked for: POLLERR comes by itself when the reading end of a pipe is closed.
+                entries.append(pollfd(fd: output, events: 0, revents: 0))
+            }
+            let ready = poll(&entries, nfds_t(entries.count), deadline?.pollTimeout ?? -1)
+            if ready > 0 {
+                if entries[0].revents != 0 { return true }
+                return false
+            }
+            if ready < 0, errno != EINTR { throw broken(errno) }
+            if let deadline, deadline.hasPassed {
+                throw RingwakeError(
+                    .timedOut, "the daemon at '\(path)' did not answer in time; its log says what it is busy with")
+            }
+        }
+    }
+
+    private func broken(_ error: Int32) -> RingwakeError {
+        RingwakeError(
+            .unreachable,
+            "the connection to '\(path)' broke: \(String(cString: strerror(error))); "
+                + "see the daemon's log")
+    }
+
+    private static func connectError(_ error: Int32, _ path: String) -> RingwakeError {
+        switch error {
+        case ENOENT:
+            RingwakeError(
+                .daemonNotRunning,
+                "no daemon: there is no socket '\(path)'; start 'ringwaked' (or 'systemctl start ringwaked'), "
+                    + "or name its socket with --socket")
+        case ECONNREFUSED:
+            RingwakeError(
+                .daemonNotRunning,
+                "no daemon listens on '\(path)', it was left by one that has gone; start 'ringwaked' "
+                    + "(or 'systemctl start ringwaked')")
+        case EACCES, EPERM:
+            RingwakeError(
+                .notPermitted,
+                "this user may not use the socket '\(path)'; run as root or as the daemon's user")
+        case EAGAIN, ETIMEDOUT:
+            RingwakeError(.timedOut, "the daemon at '\(path)' takes no connection; its log says what it is busy with")
+        default:
+            RingwakeError(.unreachable, "the socket '\(path)' cannot be used: \(String(cString: strerror(error)))")
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import HTTP1
+import RingwakeCore
+
+/// The lines of `GET /v1/events`, one after another.
+struct EventStream: ~Copyable {
+    /// The longest line that is read, in bytes.
+    static let maximumLineBytes = 64 * 1024
+
+    /// What came next.
+    enum Next: Equatable {
+        /// One event as JSON, without its newline.
+        case line([UInt8])
+        /// The daemon ended the stream.
+        case ended
+        /// The deadline passed.
+        case timedOut
+        /// The reader of our own output went away.
+        case outputClosed
+    }
+
+    private let socket: ControlSocket
+    private var parser: HTTP1ResponseParser
+    private let path: String
+    private var pending: [UInt8] = []
+    private var searched = 0
+    private var isAtEnd = false
+
+    init(socket: consuming ControlSocket, parser: HTTP1ResponseParser, path: String) {
+        self.socket = socket
+        self.parser = parser
+        self.path = path
+    }
+
+    /// Waits for the next event, until `deadline` (nil: without end) or until the reader of `output` leaves.
+    mutating func next(until deadline: Deadline?, output: Int32?) throws(RingwakeError) -> Next {
+        while true {
+            if let line = try takeLine() {
+                if line.isEmpty { continue }
+                return .line(line)
+            }
+            if isAtEnd { return .ended }
+            if try readBody() { continue }
+            if let deadline, deadline.hasPassed { return .timedOut }
+            do throws(RingwakeError) {
+                switch try socket.receive(until: deadline, output: output) {
+                case .bytes(let bytes): parser.consume(bytes)
+                // A daemon that stops or is killed breaks the stream off; there is nothing more either way.
+                case .closed: isAtEnd = true
+                case .outputClosed: return .outputClosed
+                }
+            } catch {
+                guard error.code == .timedOut else { throw error }
+                return .timedOut
+            }
+        }
+    }
+
+    /// Moves what the parser has to `pending`; false when it needs more bytes.
+    private mutating func readBody() throws(RingwakeError) -> Bool {
+        do throws(HTTP1Error) {
+            switch try parser.next() {
+            case .body(let bytes):
+                pending.append(contentsOf: bytes)
+                return true
+            case .end:
+                isAtEnd = true
+                return true
+            case .head: return true
+            case nil: return false
+            }
+        } catch {
+            throw RingwakeError(
+                .unreachable, "'\(path)' broke the event stream: \(error.message); see the daemon's log")
+        }
+    }
+
+    private mutating func takeLine() throws(RingwakeError) -> [UInt8]? {
+        guard let end = pending[searched...].firstIndex(of: UInt8(ascii: "\n")) else {
+            searched = pending.count
+            guard pending.count <= EventStream.maximumLineBytes else {
+                throw RingwakeError(
+                    .unreachable,
+                    "'\(path)' sent an event longer than \(EventStream.maximumLineBytes) bytes; is it ringwaked?")
+            }
+            return nil
+        }
+        let line = Array(pending[..<end])
+        pending.removeFirst(end + 1)
+        searched = 0
+        return line
+    }
+}

@@ -1,0 +1,31 @@
+import ArgumentParser
+import ControlProtocol
+import RingwakeCore
+
+/// `ringwake status`
+struct StatusCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Show what the daemon is doing.",
+        discussion: """
+            EXAMPLES:
+              ringwake status
+              ringwake status --json | jq .pushes.refused
+
+            Shows listeners, apps, calls, what became of the pushes, the days that the
+            server's certificate has left, and what woke the daemon up how often. Any
+            local user may ask.
+            """)
+
+    @OptionGroup var control: ControlOptions
+    @OptionGroup var output: OutputOptions
+
+    var wantsJSON: Bool { output.json }
+
+    func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        let status: StatusMessage = try control.client(in: context).get(ControlTarget(["status"]))
+        let text = wantsJSON ? try JSONText.document(status) : StatusText.text(of: status, style: context.style)
+        context.output.write(text)
+        return .success
+    }
+}

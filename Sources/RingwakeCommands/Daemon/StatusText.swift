@@ -1,0 +1,60 @@
+import ControlProtocol
+
+/// The daemon's status for people.
+enum StatusText {
+    /// A certificate with fewer days than this is shown as a problem: renewals are due then.
+    static let certificateWarningDays: Int64 = 30
+
+    static func text(of status: StatusMessage, style: TextStyle) -> String {
+        var lines = [
+            style.bold("ringwaked \(status.version)")
+                + "  pid \(status.pid), up \(DurationText.long(milliseconds: status.uptimeMs))"
+        ]
+        var paths = TextTable([.left, .left])
+        paths.add(["configuration", TerminalText.printable(status.configuration)])
+        paths.add(["apps", TerminalText.printable(status.appsDirectory)])
+        paths.add(["state", TerminalText.printable(status.stateDirectory)])
+        paths.add(["socket", TerminalText.printable(status.controlSocket)])
+        lines += paths.lines(indent: 2)
+
+        lines += ["", style.bold("listeners") + (status.listeners.isEmpty ? "    none" : "")]
+        var listeners = TextTable([.left, .left, .left])
+        for listener in status.listeners {
+            listeners.add([listener.address, listener.environment, count(listener.connections, "connection")])
+        }
+        lines += listeners.lines(indent: 2)
+        lines.append(style.bold("certificate") + "  " + certificate(status.serverCertificate, style: style))
+        lines += ["", style.bold("apps") + "  \(status.apps) configured"]
+        lines.append(style.bold("calls") + " \(status.activeCalls) active")
+
+        let refused = status.pushes.refused.values.reduce(UInt64(0)) { $0.addingReportingOverflow($1).partialValue }
+        lines.append(style.bold("pushes") + "  \(status.pushes.accepted) accepted, \(refused) refused")
+        lines += table(status.pushes.refused)
+        lines.append(style.bold("wakeups") + "  \(status.wakeups.total)")
+        lines += table(status.wakeups.byCause)
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func certificate(_ certificate: StatusMessage.ServerCertificate?, style: TextStyle) -> String {
+        guard let certificate else { return "none" }
+        let left =
+            certificate.daysLeft < 0
+            ? style.bad("ended \(certificate.daysLeft.magnitude) days ago")
+            : certificate.daysLeft < certificateWarningDays
+                ? style.bad("\(certificate.daysLeft) days left") : "\(certificate.daysLeft) days left"
+        return TerminalText.printable(certificate.subject) + ", \(left) (\(TerminalText.printable(certificate.file)))"
+    }
+
+    /// The most frequent first.
+    private static func table(_ counts: [String: UInt64]) -> [String] {
+        var table = TextTable([.left, .right])
+        for (name, count) in counts.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
+            table.add([name, "\(count)"])
+        }
+        return table.lines(indent: 2)
+    }
+
+    private static func count(_ number: Int, _ noun: String) -> String {
+        number == 1 ? "1 \(noun)" : "\(number) \(noun)s"
+    }
+}

@@ -1,0 +1,36 @@
+import ControlProtocol
+import Glibc
+import RingwakeCore
+
+/// Follows the call that a push started, at the local daemon, until it ended.
+struct CallTrace {
+    /// The first wait between two looks, in milliseconds, and the longest.
+    private static let firstWait: Int32 = 10
+    private static let longestWait: Int32 = 250
+
+    let client: ControlClient
+    let app: String
+
+    /// The call that the push `apnsID` started as it stands when it has ended, or at the latest after `timeout`.
+    /// Nil when no such call came about.
+    func follow(_ apnsID: String, timeout: Duration) throws(RingwakeError) -> CallMessage? {
+        let deadline = Deadline(after: timeout)
+        let target = ControlTarget(["calls", apnsID], query: [("app", app)])
+        var wait = CallTrace.firstWait
+        var latest: CallMessage?
+        while true {
+            do throws(RingwakeError) {
+                let call: CallMessage = try client.get(target)
+                latest = call
+                if call.reason != nil || call.state == "ended" { return call }
+            } catch {
+                // The coordinator may not have come to it yet; or a payload names another call.
+                guard error.code == .notFound else { throw error }
+            }
+            let left = deadline.pollTimeout
+            if left == 0 { return latest }
+            poll(nil, 0, min(wait, left))
+            wait = min(wait * 3 / 2, CallTrace.longestWait)
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import ArgumentParser
+import Cryptography
+import PushClient
+import RingwakeCore
+
+/// What a sender is let in by.
+struct PushCredentialOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The provider certificate: PEM or P12.", valueName: "file"))
+    var cert: String?
+
+    @Option(help: ArgumentHelp("Its key in PEM, where --cert does not hold it.", valueName: "file"))
+    var certKey: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The password of P12 or key; other users can see it in the list of processes.", valueName: "text"))
+    var password: String?
+
+    @Option(help: ArgumentHelp("A file whose first line is the password; - is standard input.", valueName: "file"))
+    var passwordFile: String?
+
+    @Option(help: ArgumentHelp("The key that signs provider tokens: a P8 file.", valueName: "file"))
+    var key: String?
+
+    @Option(help: ArgumentHelp("The key's id (default: from a file name like AuthKey_ID.p8).", valueName: "id"))
+    var keyID: String?
+
+    @Option(help: ArgumentHelp("The team that the key belongs to.", valueName: "id"))
+    var team: String?
+
+    func validate() throws {
+        guard cert == nil || key == nil else {
+            throw ValidationError("Give --cert or --key, not both: a connection uses one of them.")
+        }
+        guard password == nil || passwordFile == nil else {
+            throw ValidationError("Give --password or --password-file, not both.")
+        }
+        guard cert != nil || (certKey == nil && password == nil && passwordFile == nil) else {
+            throw ValidationError("--cert-key, --password and --password-file go with --cert.")
+        }
+        if key == nil {
+            guard keyID == nil, team == nil else { throw ValidationError("--key-id and --team go with --key.") }
+            return
+        }
+        guard team != nil else { throw ValidationError("--key needs --team, the 10 characters of your team.") }
+        guard resolvedKeyID != nil else { throw ValidationError("--key needs --key-id, the 10 characters of its id.") }
+    }
+
+    var isGiven: Bool { cert != nil || key != nil }
+
+    /// Reads the files that are named; `certificateFile` stands in when none is.
+    func credential(orElse certificateFile: String?) throws(RingwakeError) -> ProviderCredential {
+        if let key, let keyID = resolvedKeyID, let team {
+            let key = try P256PrivateKey(pem: InputFile.read(key))
+            return .token(key: key, keyID: keyID, teamID: team)
+        }
+        guard let file = cert ?? certificateFile else { return .none }
+        let keyBytes: [UInt8]?
+        if let certKey { keyBytes = try InputFile.read(certKey) } else { keyBytes = nil }
+        return try ProviderCredential.certificate(
+            file: InputFile.read(file), keyFile: keyBytes,
+            password: PasswordSource.password(password, file: passwordFile))
+    }
+
+    /// `--key-id`, else the ID of `AuthKey_ID.p8`, the name that Apple gives its files.
+    var resolvedKeyID: String? {
+        if let keyID { return keyID }
+        guard let name = key?.split(separator: "/").last, name.hasPrefix("AuthKey_"), name.hasSuffix(".p8") else {
+            return nil
+        }
+        let id = name.dropFirst("AuthKey_".count).dropLast(".p8".count)
+        return id.isEmpty ? nil : String(id)
+    }
+}

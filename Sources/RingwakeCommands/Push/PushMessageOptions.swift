@@ -1,0 +1,63 @@
+import ArgumentParser
+import PushClient
+import RingwakeCore
+
+/// What a push says. Nothing here is checked but its form: the push service is to judge, and may be under test.
+struct PushMessageOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("A file with the payload, sent byte for byte; - is standard input.", valueName: "file"))
+    var payload: String?
+
+    @Option(help: ArgumentHelp("The payload itself (default: {}, for alerts {\"aps\":{}}).", valueName: "json"))
+    var data: String?
+
+    @Option(help: ArgumentHelp("apns-topic (default with --app: its VoIP topic).", valueName: "topic"))
+    var topic: String?
+
+    @Option(help: ArgumentHelp("apns-push-type (default: what the topic's ending says).", valueName: "type"))
+    var pushType: String?
+
+    @Option(help: ArgumentHelp("apns-priority: 10, 5 or 1.", valueName: "number"))
+    var priority: String?
+
+    @Option(help: ArgumentHelp("The push is worthless after this long; 0: one attempt only.", valueName: "duration"))
+    var expires: DurationArgument?
+
+    @Option(help: ArgumentHelp("apns-collapse-id.", valueName: "text"))
+    var collapseID: String?
+
+    @Option(help: ArgumentHelp("apns-id (default: the push service makes one).", valueName: "uuid"))
+    var id: String?
+
+    func validate() throws {
+        guard payload == nil || data == nil else {
+            throw ValidationError("Give --payload or --data, not both.")
+        }
+    }
+
+    /// The push for `token`, where `topic` is known from elsewhere.
+    func request(token: String, topic known: String?, at now: Int64) throws(RingwakeError) -> PushRequest {
+        let topic = self.topic ?? known
+        let type = pushType ?? topic.map(PushMessageOptions.pushType)
+        return PushRequest(
+            token: token, topic: topic, pushType: type, priority: priority, expiration: expiration(at: now),
+            collapseID: collapseID, id: id, payload: try payloadBytes(type: type))
+    }
+
+    private func payloadBytes(type: String?) throws(RingwakeError) -> [UInt8] {
+        if let payload { return try InputFile.read(payload, allowsStandardInput: true) }
+        let isVoIP = type == nil || type == PushType.voip.rawValue
+        return Array((data ?? (isVoIP ? "{}" : #"{"aps":{}}"#)).utf8)
+    }
+
+    /// `apns-expiration` at `now`, in seconds since 1970.
+    private func expiration(at now: Int64) -> Int64? {
+        guard let seconds = expires?.duration.components.seconds else { return nil }
+        return expires?.duration == .zero ? 0 : now.addingReportingOverflow(max(1, seconds)).partialValue
+    }
+
+    /// The type whose suffix `topic` has; a topic without one is the bundle id, as alerts have.
+    static func pushType(of topic: String) -> String {
+        let type = PushType.allCases.first { type in type.topicSuffix.map(topic.hasSuffix) ?? false }
+        return (type ?? .alert).rawValue
+    }
+}

@@ -1,0 +1,100 @@
+import ControlProtocol
+import FileSystem
+import PushClient
+import RingwakeCore
+
+/// Everything that a push needs, after options and the local daemon were asked.
+struct PushPlan {
+    let server: PushServer
+    let credential: ProviderCredential
+    let token: String
+    let topic: String?
+
+    /// From options alone: the push service is Apple's where none is named.
+    init(_ target: PushTargetOptions, _ credentials: PushCredentialOptions, token: String) throws(RingwakeError) {
+        server = PushPlan.server(
+            target, host: target.host ?? PushServer.appleHost(for: target.environment),
+            port: target.port ?? PushServer.defaultPort, ca: target.ca)
+        credential = try credentials.credential(orElse: nil)
+        self.token = token
+        topic = nil
+    }
+
+    /// For an app of the local daemon, which knows its token, its topic and where it listens.
+    init(
+        _ target: PushTargetOptions, _ credentials: PushCredentialOptions, app: AppMessage, status: StatusMessage
+    ) throws(RingwakeError) {
+        guard let token = app.tokens[target.environment.rawValue] else {
+            throw RingwakeError(
+                .notFound,
+                "the app '\(app.app)' has no token for \(target.environment.rawValue) (it is \(app.state)); "
+                    + "'ringwake app show \(app.app)' shows what it has, --environment chooses")
+        }
+        let address = try PushPlan.address(target, status)
+        let development = DevelopmentFiles(beside: status.serverCertificate?.file, app: app.app)
+        server = PushPlan.server(target, host: address.host, port: address.port, ca: target.ca ?? development?.ca)
+        if !credentials.isGiven, development?.certificate == nil {
+            throw RingwakeError(
+                .notFound,
+                "there is no development certificate 'voip-services-\(app.app).pem' beside the daemon's own; "
+                    + "make one with 'ringwake certs dev-ca --app \(app.app)', or give --cert or --key")
+        }
+        credential = try credentials.credential(orElse: development?.certificate)
+        self.token = token
+        topic = app.topic
+    }
+
+    private static func server(_ target: PushTargetOptions, host: String, port: UInt16, ca: String?) -> PushServer {
+        PushServer(
+            host: host, port: port, caFile: ca, connectTo: target.connectTo?.connectTo,
+            connectTimeout: min(.seconds(10), target.timeout.duration), timeout: target.timeout.duration)
+    }
+
+    /// `--host` and `--port`; what is missing comes from the daemon's first listener of the environment.
+    private static func address(
+        _ target: PushTargetOptions, _ status: StatusMessage
+    ) throws(RingwakeError) -> (host: String, port: UInt16) {
+        if let host = target.host, let port = target.port { return (host, port) }
+        if let host = target.host { return (host, PushServer.defaultPort) }
+        guard let listener = status.listeners.first(where: { $0.environment == target.environment.rawValue }),
+            let address = reachable(listener.address)
+        else {
+            throw RingwakeError(
+                .notFound,
+                "the daemon takes no pushes for \(target.environment.rawValue); add a listener to "
+                    + "'\(status.configuration)', or give --host and --port")
+        }
+        return (address.host, target.port ?? address.port)
+    }
+
+    /// Splits `address:port`; an address that means "all of them" becomes the loopback address. Nil if it is neither.
+    static func reachable(_ address: String) -> (host: String, port: UInt16)? {
+        guard let colon = address.lastIndex(of: ":"), let port = UInt16(address[address.index(after: colon)...]),
+            port > 0
+        else { return nil }
+        switch address[..<colon] {
+        case "": return nil
+        case "0.0.0.0": return ("127.0.0.1", port)
+        case "[::]": return ("[::1]", port)
+        case let host: return (String(host), port)
+        }
+    }
+}
+
+/// What `ringwake certs dev-ca` left beside the daemon's certificate.
+private struct DevelopmentFiles {
+    /// The CA that issued it; nil where it is not there.
+    let ca: String?
+    /// The app's provider certificate with its key; nil where it is not there.
+    let certificate: String?
+
+    init?(beside serverCertificate: String?, app: String) {
+        guard let serverCertificate, let slash = serverCertificate.lastIndex(of: "/") else { return nil }
+        let directory = String(serverCertificate[...slash])
+        let existing = { (name: String) in
+            FileSystem.exists(directory + name) ? directory + name : nil
+        }
+        ca = existing("ca.pem")
+        certificate = existing("voip-services-\(app).pem")
+    }
+}

@@ -1,0 +1,103 @@
+import ControlProtocol
+import PushClient
+import RingwakeCore
+
+/// One push and its answer, as `ringwake push --json` prints it.
+struct PushResult: Encodable, Equatable {
+    var schema = ControlAPI.schema
+    /// `host:port` of the push service, as it was named.
+    var server: String
+    /// The detour of `--connect-to`, where there is one: then nothing says that the named host was reached.
+    var connectTo: String?
+    var accepted: Bool
+    var status: Int
+    var apnsId: String?
+    var apnsUniqueId: String?
+    var reason: String?
+    var hint: String?
+    /// With 410: since when the token is gone, in milliseconds since 1970.
+    var timestamp: Int64?
+    var httpVersion: String
+    var timings: Timings
+    /// With `--trace`: the call as it stood last.
+    var call: CallMessage?
+
+    /// When each stage was done, in microseconds since the start.
+    struct Timings: Encodable, Equatable {
+        var dnsUs: Int64
+        var connectUs: Int64
+        var tlsUs: Int64
+        var sentUs: Int64
+        var answerUs: Int64
+        var totalUs: Int64
+        var reusedConnection: Bool
+    }
+
+    init(_ answer: PushAnswer, from server: PushServer) {
+        self.server = server.authority
+        connectTo = server.connectTo?.text
+        accepted = answer.isAccepted
+        status = answer.status
+        apnsId = answer.apnsID
+        apnsUniqueId = answer.uniqueID
+        reason = answer.reason
+        hint = PushResult.hint(for: answer)
+        timestamp = answer.timestamp
+        httpVersion = answer.httpVersion
+        timings = Timings(
+            dnsUs: answer.timings.dns, connectUs: answer.timings.connect, tlsUs: answer.timings.tls,
+            sentUs: answer.timings.sent, answerUs: answer.timings.answer, totalUs: answer.timings.total,
+            reusedConnection: answer.timings.isReusedConnection)
+    }
+
+    private static func hint(for answer: PushAnswer) -> String? {
+        if answer.isAccepted { return nil }
+        if let reason = answer.knownReason { return reason.hint }
+        return answer.reason == nil
+            ? "the answer gives no reason; is it a push service?"
+            : "not a reason that APNs documents; ask whoever runs the push service"
+    }
+}
+
+/// A push and its answer for people.
+enum PushText {
+    static func text(of result: PushResult, style: TextStyle) -> String {
+        let place = result.server + (result.connectTo.map { " (connecting by \($0))" } ?? "")
+        let verdict =
+            result.accepted
+            ? style.good("\(result.status) accepted") + " by"
+            : style.bad("\(result.status) \(TerminalText.printable(result.reason ?? "refused"))") + " from"
+        var table = TextTable([.left, .left])
+        if let id = result.apnsId { table.add(["apns-id", id]) }
+        if let id = result.apnsUniqueId { table.add(["apns-unique-id", id]) }
+        if let timestamp = result.timestamp { table.add(["gone since", "\(timestamp) ms since 1970"]) }
+        if let hint = result.hint { table.add(["hint", hint]) }
+        let head = "\(verdict) \(place) in \(DurationText.short(microseconds: result.timings.totalUs))"
+        let lines = [head] + table.lines(indent: 2).map(TerminalText.printable)
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// The sender's stages, as the call's timeline shows the receiver's.
+    static func stages(of timings: PushResult.Timings, style: TextStyle) -> String {
+        var table = TextTable([.left, .right, .right])
+        table.add(["sender", "since start", "step"])
+        let connection = [
+            ("name resolved", timings.dnsUs), ("connected", timings.connectUs), ("TLS agreed", timings.tlsUs),
+        ]
+        let stages =
+            (timings.reusedConnection ? [] : connection) + [
+                ("request sent", timings.sentUs), ("answer began", timings.answerUs), ("answered", timings.totalUs),
+            ]
+        var previous: Int64 = 0
+        for (name, at) in stages {
+            let step = at.subtractingReportingOverflow(previous).partialValue
+            table.add([
+                name, DurationText.short(microseconds: at), "+" + DurationText.short(microseconds: step),
+            ])
+            previous = at
+        }
+        var lines = table.lines(indent: 2)
+        lines[0] = style.dim(lines[0])
+        return lines.joined(separator: "\n") + "\n"
+    }
+}

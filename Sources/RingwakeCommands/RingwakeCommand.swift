@@ -1,0 +1,34 @@
+import ArgumentParser
+import ControlProtocol
+
+/// The root of the command line.
+struct RingwakeCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ringwake",
+        abstract: "Wake call handlers on Linux by APNs VoIP pushes: the command line of ringwaked.",
+        discussion: """
+            EXAMPLES:
+              ringwake status
+              ringwake app add com.example.phone --exec /usr/bin/phone-handler
+              ringwake certs dev-ca --app com.example.phone --directory ~/ringwake-certs
+              ringwake push --app com.example.phone --trace
+              ringwake watch --json
+
+            EXIT STATUS:
+              0 done, 1 failed, 2 wrong usage, 3 daemon not running,
+              4 not permitted, 5 not found, 6 timed out, 7 push refused,
+              8 unreachable, 9 wrong configuration
+
+            ENVIRONMENT:
+              RINGWAKE_SOCKET, RINGWAKE_APP, RINGWAKE_CALL and
+              RINGWAKE_WAKE_SECRET are set for a handler that was woken, and
+              are defaults here. NO_COLOR turns colours off.
+            """,
+        version: "ringwake \(ProductVersion.current)",
+        subcommands: [
+            StatusCommand.self, WatchCommand.self, ReloadCommand.self, AppCommand.self, CallCommand.self,
+            PushCommand.self, CertsCommand.self,
+        ])
+
+    init() {}
+}

@@ -1,0 +1,47 @@
+import FileSystem
+import Glibc
+import RingwakeCore
+
+extension RingwakeError {
+    /// A failed file operation, with what to do about it.
+    init(_ error: FileSystemError) {
+        switch error.errno {
+        case ENOENT, ENOTDIR:
+            self.init(.notFound, "\(error); check the path")
+        case EACCES, EPERM, EROFS:
+            self.init(.notPermitted, "\(error); run as the file's owner or as root, or choose another place")
+        case EFBIG:
+            self.init(.limitReached, "\(error); is it the right file?")
+        default:
+            self.init(.system, "\(error)")
+        }
+    }
+}
+
+/// Reading files that the command line names.
+enum InputFile {
+    /// The largest file that is read, in bytes: far above any certificate, key or payload.
+    static let maximumBytes = 1024 * 1024
+
+    /// What `path` holds; `-` is standard input where `allowsStandardInput`.
+    static func read(_ path: String, allowsStandardInput: Bool = false) throws(RingwakeError) -> [UInt8] {
+        let isStandardInput = allowsStandardInput && path == "-"
+        do throws(FileSystemError) {
+            return try FileSystem.read(
+                isStandardInput ? "/dev/stdin" : path, maximumSize: maximumBytes, acceptingPipes: true)
+        } catch {
+            throw RingwakeError(error)
+        }
+    }
+}
+
+/// Where a password comes from: the command line, or a file that others cannot see in a process list.
+enum PasswordSource {
+    /// The password, nil when none is named. Of a file, the first line.
+    static func password(_ password: String?, file: String?) throws(RingwakeError) -> String? {
+        guard let file else { return password }
+        let bytes = try InputFile.read(file, allowsStandardInput: true)
+        let line = bytes.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
+        return String(decoding: line, as: UTF8.self)
+    }
+}

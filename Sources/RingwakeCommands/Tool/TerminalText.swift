@@ -1,0 +1,77 @@
+/// Colours for people, where the output is a terminal.
+struct TextStyle: Equatable, Sendable {
+    let isEnabled: Bool
+
+    init(isEnabled: Bool) {
+        self.isEnabled = isEnabled
+    }
+
+    func bold(_ text: String) -> String { dress(text, "1") }
+    func dim(_ text: String) -> String { dress(text, "2") }
+    func good(_ text: String) -> String { dress(text, "32") }
+    func bad(_ text: String) -> String { dress(text, "31") }
+
+    private func dress(_ text: String, _ code: String) -> String {
+        isEnabled ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
+    }
+}
+
+/// Text of strangers, made safe to show.
+enum TerminalText {
+    /// `text` with each control and direction character as `?`: a caller's name must not steer the terminal that
+    /// shows it.
+    static func printable(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
+        var result = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            result.append(isUnsafe(scalar) ? "?" : scalar)
+        }
+        return String(result)
+    }
+
+    private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        // C0, DEL, C1; line and paragraph separators; what turns the direction of writing (UAX #9).
+        case 0...0x1F, 0x7F...0x9F, 0x2028...0x202E, 0x2066...0x2069, 0x200E, 0x200F: true
+        default: false
+        }
+    }
+}
+
+/// Rows with aligned columns.
+struct TextTable {
+    /// Where the text of a column stands.
+    enum Alignment: Sendable {
+        case left
+        case right
+    }
+
+    private let alignments: [Alignment]
+    private var rows: [[String]] = []
+
+    init(_ alignments: [Alignment]) {
+        self.alignments = alignments
+    }
+
+    package mutating func add(_ cells: [String]) {
+        rows.append(cells)
+    }
+
+    /// The rows, each with `indent` spaces before and two between the columns, and no space at its end.
+    func lines(indent: Int = 0) -> [String] {
+        var widths = [Int](repeating: 0, count: alignments.count)
+        for row in rows {
+            for (column, cell) in row.enumerated() where column < widths.count {
+                widths[column] = max(widths[column], cell.count)
+            }
+        }
+        return rows.map { row in
+            let cells = zip(zip(row, widths), alignments).map { pair, alignment in
+                let padding = String(repeating: " ", count: max(0, pair.1 - pair.0.count))
+                return alignment == .left ? pair.0 + padding : padding + pair.0
+            }
+            let line = String(repeating: " ", count: indent) + cells.joined(separator: "  ")
+            return String(line.reversed().drop { $0 == " " }.reversed())
+        }
+    }
+}

@@ -1,0 +1,4 @@
+import Glibc
+import RingwakeCommands
+
+exit(CommandLineTool.run(Array(CommandLine.arguments.dropFirst())))

@@ -1,0 +1,124 @@
+import ArgumentParser
+import RingwakeCore
+import Testing
+
+@testable import RingwakeCommands
+
+@Suite("Command line")
+struct CommandLineTests {
+    @Test("help, version and completion scripts go to standard output with status 0")
+    func helpSucceeds() {
+        for arguments in [
+            ["--help"], ["push", "--help"], ["--version"], ["app"], ["--generate-completion-script", "zsh"],
+        ] {
+            let ran = ringwake(arguments)
+            #expect(ran.status == 0 && !ran.output.isEmpty && ran.errors.isEmpty, "\(arguments)")
+        }
+    }
+
+    @Test(
+        "a command line that makes no sense exits with 2 and says why on standard error",
+        arguments: [
+            ["bogus"], ["status", "--bogus"], ["push"], ["push", "--token", "a", "--app", "com.example"],
+            ["push", "--token", "a", "--key", "k.p8"], ["push", "--token", "a", "--key", "k.p8", "--team", "T"],
+            ["push", "--token", "a", "--cert", "c", "--key", "k"], ["push", "--token", "a", "--password", "p"],
+            ["push", "--token", "a", "--payload", "-", "--data", "{}"], ["push", "--token", "a", "--count", "0"],
+            ["push", "--token", "a", "--port", "0"], ["push", "--token", "a", "--port", "70000"],
+            ["push", "--token", "a", "--connect-to", "x:443:y"], ["push", "--token", "a", "--expires", "soon"],
+            ["push", "--token", "a", "--count", "2", "--trace"], ["watch", "--count", "0"],
+            ["watch", "--timeout", "-1s"], ["app", "add", "../etc", "--exec", "/bin/true"],
+            ["call", "fulfill"], ["call", "fulfill", "hold"], ["call", "ended", "--reason", "bored"],
+            ["call", "fulfill", "a", "b", "end"],
+        ])
+    func usageErrors(arguments: [String]) {
+        let ran = ringwake(arguments)
+        #expect(ran.status == 2)
+        #expect(ran.output.isEmpty)
+        #expect(ran.errors.hasPrefix("ringwake: "))
+        #expect(!ran.errors.contains("Error:"))
+    }
+
+    @Test("with --json a usage error is one line of JSON on standard error")
+    func usageErrorAsJSON() {
+        let ran = ringwake(["push", "--json"])
+        #expect(ran.status == 2)
+        #expect(ran.errors.hasPrefix(#"{"error":"invalid-request","message":""#))
+        #expect(ran.errors.hasSuffix("\n") && ran.errors.count { $0 == "\n" } == 1)
+    }
+
+    @Test("without a daemon the status is 3, and the message names the socket and how to start one")
+    func daemonNotRunning() {
+        let ran = ringwake(["status", "--socket", "/nowhere/control.sock"])
+        #expect(ran.status == 3)
+        #expect(ran.errors.contains("'/nowhere/control.sock'") && ran.errors.contains("start 'ringwaked'"))
+        let json = ringwake(["status", "--socket", "/nowhere/control.sock", "--json"])
+        #expect(json.status == 3 && json.output.isEmpty)
+        #expect(json.errors.hasPrefix(#"{"error":"daemon-not-running""#))
+    }
+
+    @Test("a socket path that no address can hold is refused")
+    func longSocketPath() {
+        #expect(ringwake(["status", "--socket", "/" + String(repeating: "x", count: 200)]).status == 2)
+    }
+
+    @Test("every refusal of the daemon becomes the exit status of its code")
+    func exitStatusOfEachCode() {
+        for code in RingwakeError.Code.all {
+            let daemon = FakeDaemon { _ in
+                .json(status: code.httpStatus, #"{"schema":1,"error":"\#(code.slug)","message":"it is so; do this"}"#)
+            }
+            let ran = ringwake(["status"], at: daemon)
+            #expect(ran.status == code.exitStatus, "\(code.slug)")
+            #expect(ran.errors == "ringwake: it is so; do this\n")
+        }
+    }
+
+    @Test("arguments after -- and by --arg reach the program in order")
+    func programArguments() throws {
+        let command = try #require(
+            try RingwakeCommand.parseAsRoot([
+                "app", "add", "com.example.phone", "--exec", "/bin/true", "--arg", "--first", "--", "--json", "x y",
+            ]) as? AppAddCommand)
+        #expect(command.arguments == ["--first"])
+        #expect(command.remaining == ["--json", "x y"])
+        #expect(!command.wantsJSON)
+    }
+
+    @Test("durations are read with their units and bounded")
+    func durations() {
+        #expect(DurationArgument(argument: "30s")?.duration == .seconds(30))
+        #expect(DurationArgument(argument: "500ms")?.duration == .milliseconds(500))
+        #expect(DurationArgument(argument: "2m")?.duration == .seconds(120))
+        #expect(DurationArgument(argument: "0")?.duration == .zero)
+        for bad in ["", "s", "-1s", "1.5s", "1w", "99999999999999999999", "9223372036854775807h", "400d", "٣s"] {
+            #expect(DurationArgument(argument: bad) == nil, "\(bad)")
+        }
+    }
+
+    @Test("the socket is the option's, then the environment's, then whichever is there")
+    func socketPath() {
+        let find = { (option: String?, variables: [String: String], user: UInt32, present: [String]) in
+            ControlSocketPath.find(
+                option: option, environment: { variables[$0] }, userID: user, exists: present.contains)
+        }
+        let own = "/run/user/7/ringwake/control.sock"
+        let system = "/run/ringwake/control.sock"
+        let session = ["XDG_RUNTIME_DIR": "/run/user/7"]
+        #expect(find("/a", ["RINGWAKE_SOCKET": "/b"], 0, []) == "/a")
+        #expect(find(nil, ["RINGWAKE_SOCKET": "/b"], 0, [system]) == "/b")
+        #expect(find(nil, session, 0, [system, own]) == system)
+        #expect(find(nil, session, 0, [own]) == own)
+        #expect(find(nil, session, 0, []) == system)
+        #expect(find(nil, session, 7, [system, own]) == own)
+        #expect(find(nil, session, 7, [system]) == system)
+        #expect(find(nil, [:], 7, []) == own)
+    }
+
+    @Test("ids are percent-encoded, so that none leads to another path")
+    func targets() {
+        #expect(ControlTarget(["calls", "a/b?c%d e", "end"]).text == "/v1/calls/a%2Fb%3Fc%25d%20e/end")
+        #expect(ControlTarget(["calls", ".."]).text == "/v1/calls/%2E.")
+        #expect(
+            ControlTarget(["events"], query: [("app", nil), ("call", "ü&x")]).text == "/v1/events?call=%C3%BC%26x")
+    }
+}

@@ -1,0 +1,108 @@
+import ControlProtocol
+import RingwakeCore
+import Testing
+
+@testable import RingwakeCommands
+
+@Suite("Output for people and for programs")
+struct TextTests {
+    private let plain = TextStyle(isEnabled: false)
+
+    @Test("call show aligns the timeline: since the push, and since the stage before")
+    func timeline() {
+        let ran = ringwake(
+            ["call", "show", "C1"], at: FakeDaemon { _ in .json(Sample.call("ended", reason: "remoteEnded")) })
+        #expect(
+            ran.output == """
+                call C1
+                  app     com.example.phone
+                  state   ended (remoteEnded)
+                  caller  Alice <sip:alice@example.com>
+
+                  stage      since push      step
+                  received         0 us
+                  verified       210 us   +210 us
+                  woke          1.31 ms  +1.10 ms
+                  connected      2.10 s   +2.10 s
+
+                """)
+    }
+
+    @Test("an empty timeline and times at the ends of their range are shown, not trapped on")
+    func extremeTimeline() {
+        #expect(CallText.timeline([], style: plain) == "  stage  since push  step\n")
+        let hops = [CallMessage.Hop(stage: "a", atUs: .min), CallMessage.Hop(stage: "b", atUs: .max)]
+        #expect(CallText.timeline(hops, style: plain).contains("-9223372036854.77 s"))
+    }
+
+    @Test("a caller's name cannot steer the terminal")
+    func terminalInjection() {
+        let evil = #"\u001b]0;owned\u0007\u202e"#
+        let daemon = FakeDaemon { _ in .json(Sample.call("ringing", callerName: evil)) }
+        let ran = ringwake(["call", "show", "C1"], at: daemon)
+        #expect(ran.output.contains("?]0;owned??"))
+        #expect(!ran.output.unicodeScalars.contains("\u{1B}"))
+    }
+
+    @Test("durations have two decimals above a millisecond")
+    func durations() {
+        let cases: [(Int64, String)] = [
+            (0, "0 us"), (999, "999 us"), (1_000, "1.00 ms"), (12_345, "12.34 ms"), (999_999, "999.99 ms"),
+            (1_000_000, "1.00 s"), (95_000_000, "95.00 s"), (-5, "-5 us"),
+        ]
+        for (microseconds, text) in cases {
+            #expect(DurationText.short(microseconds: microseconds) == text)
+        }
+        #expect(DurationText.long(milliseconds: 90_061_000) == "1 d 1 h")
+        #expect(DurationText.until(milliseconds: 14_399_450) == "3 h 59 min")
+        #expect(DurationText.until(milliseconds: 9_990) == "9.99 s")
+        #expect(DurationText.short(milliseconds: .max) == DurationText.short(microseconds: .max))
+    }
+
+    @Test("status shows pushes by reason, wakeups by cause and the certificate's days")
+    func status() {
+        let ran = ringwake(["status"], at: FakeDaemon { _ in .json(Sample.status()) })
+        for line in [
+            "ringwaked 0.1.0  pid 42, up 1 d 1 h", "  0.0.0.0:8443  development  1 connection",
+            "certificate  localhost, 12 days left (/certs/server.pem)", "pushes  3 accepted, 3 refused",
+            "  BadTopic        2\n  BadDeviceToken  1", "wakeups  7\n  provider  5\n  control   2",
+        ] {
+            #expect(ran.output.contains(line + "\n") || ran.output.contains(line), "\(line)")
+        }
+    }
+
+    @Test("--json keeps schema and members of each message")
+    func jsonShapes() {
+        let status = ringwake(["status", "--json"], at: FakeDaemon { _ in .json(Sample.status()) }).output
+        #expect(status.contains(#""schema" : 1"#) && status.contains(#""BadTopic" : 2"#))
+        let app = ringwake(["app", "show", "com.example.phone", "--json"], at: FakeDaemon { _ in .json(Sample.app) })
+        #expect(app.output.contains(#""development" : "00ff""#) && app.output.contains(#""schema" : 1"#))
+        let call = ringwake(
+            ["call", "answer", "C1", "--json"], at: FakeDaemon { _ in .json(Sample.call("answering")) })
+        #expect(call.output.contains(#""state" : "answering""#) && call.output.contains(#""atUs" : 210"#))
+    }
+
+    @Test("app show quotes what a shell would split")
+    func appText() {
+        let ran = ringwake(["app", "show", "com.example.phone"], at: FakeDaemon { _ in .json(Sample.app) })
+        #expect(ran.output.contains("  exec   /bin/true 'a b'\n"))
+        #expect(ran.output.contains("  token  00ff (development)\n  token  11ee (production)\n"))
+    }
+
+    @Test("a handler's report carries only what it was given")
+    func reportBody() {
+        let daemon = FakeDaemon { _ in .json(Sample.call("ringing")) }
+        let ran = ringwake(["call", "report", "C1", "--caller", "sip:a@b", "--ring"], at: daemon)
+        #expect(ran.output == "C1: ringing\n")
+        #expect(daemon.requests[0].hasSuffix("\r\n\r\n" + #"{"caller":"sip:a@b","ring":true}"# + "\n"))
+        _ = ringwake(["call", "fail", "answer"], at: daemon, environment: ["RINGWAKE_CALL": "C9"])
+        #expect(daemon.requestLines[1] == "POST /v1/calls/C9/fail HTTP/1.1")
+        #expect(daemon.requests[1].hasSuffix(#"{"action":"answer"}"# + "\n"))
+    }
+
+    @Test("a call command without an id says where to find one")
+    func missingCall() {
+        let ran = ringwake(["call", "end"], at: FakeDaemon { _ in .json("{}") })
+        #expect(ran.status == 2 && ran.errors.contains("'ringwake call list'"))
+    }
+}
