@@ -109,7 +109,9 @@ let package = Package(
             swiftSettings: onTheRunLoop),
         .testTarget(
             name: "PushGatewayTests",
-            dependencies: ["Cryptography", "FileSystem", "HTTPServer", "PushGateway", "RingwakeCore", "RunLoop", logging],
+            dependencies: [
+                "Cryptography", "FileSystem", "HTTPServer", "PushGateway", "RingwakeCore", "RunLoop", logging,
+            ],
             swiftSettings: onTheRunLoop),
         .testTarget(
             name: "HandlerActivationTests",
@@ -119,6 +121,8 @@ let package = Package(
             name: "VoIPCertificatesTests",
             dependencies: ["Cryptography", "FileSystem", "RingwakeCore", "VoIPCertificates"],
             swiftSettings: common),
+        .testTarget(
+            name: "ControlProtocolTests", dependencies: ["ControlProtocol"], swiftSettings: common),
         .testTarget(
             name: "RingwakeDaemonTests", dependencies: ["HTTPServer", "RingwakeCore", "RingwakeDaemon", logging],
             swiftSettings: onTheRunLoop),
