@@ -107,8 +107,8 @@ package struct HTTP1ResponseParser {
                 state = remaining == piece.count ? .chunkEnd : .chunk(remaining: remaining - piece.count)
                 return .body(piece)
             case .chunkEnd:
-                guard let line = try takeLine(maximumBytes: 0) else { return nil }
-                precondition(line.isEmpty)
+                // The limit leaves room for the line's end only.
+                guard try takeLine(maximumBytes: 0) != nil else { return nil }
                 state = .chunkSize
             case .trailers(var section):
                 guard try consume(&section) else {

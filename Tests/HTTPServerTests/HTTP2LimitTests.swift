@@ -131,7 +131,12 @@ import Testing
             let stream = UInt32(2 * index + 1)
             client.send(.push(stream: stream, isEnd: true), .reset(stream))
         }
+        // What it goes on sending must not destroy the GOAWAY on its way.
+        var unknown = Frame(.data, [UInt8](repeating: 0, count: 16_000))
+        unknown.kind = 0xAA
+        client.send(Array(repeatElement(unknown.bytes, count: 500).joined()))
         #expect(loop.drive { client.isClosed })
+        #expect(!client.hasFailed)
         #expect(client.goAway?.code == 11)
         #expect(client.goAway?.debug == "{\"reason\":\"TooManyRequests\"}")
         #expect(closed == server.requests.count)

@@ -21,6 +21,8 @@ import Glibc
         socket = ringwake_stream_socket(Int32(address.ss_family))
         _ = ringwake_connect(socket, &address, length)
         context = SSL_CTX_new(TLS_client_method())
+        _ = ringwake_SSL_CTX_set_mode(
+            context, Int(SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER))
         ssl = SSL_new(context)
         if let alpn { SSL_set_alpn_protos(ssl, alpn, UInt32(alpn.count)) }
         SSL_set_fd(ssl, socket)
@@ -81,15 +83,7 @@ import Glibc
             guard result == 1 else { return check(result) }
             isConnected = true
         }
-        while !unsent.isEmpty {
-            var count = 0
-            let result = SSL_write_ex(ssl, unsent, unsent.count, &count)
-            guard result == 1 else {
-                check(result)
-                break
-            }
-            unsent.removeFirst(count)
-        }
+        write()
         var buffer = [UInt8](repeating: 0, count: 16384)
         while isReading, !isClosed {
             var count = 0
@@ -97,6 +91,22 @@ import Glibc
             guard result == 1 else { return check(result) }
             input += buffer[..<count]
         }
+    }
+
+    private func write() {
+        var written = 0
+        while written < unsent.count {
+            var count = 0
+            let result = unsent.withUnsafeBytes {
+                SSL_write_ex(ssl, $0.baseAddress?.advanced(by: written), $0.count - written, &count)
+            }
+            guard result == 1 else {
+                unsent.removeFirst(written)
+                return check(result)
+            }
+            written += count
+        }
+        unsent = []
     }
 
     private func check(_ result: Int32) {
