@@ -40,6 +40,27 @@ void describe(ringwake_toml_error *error, std::string_view description, toml::so
     error->column = position.column;
 }
 
+/// Whether an assertion fails while `text` is parsed.
+bool is_malformed(std::string_view text) {
+    try {
+        static_cast<void>(toml::parse(text));
+        return false;
+    } catch (const malformed &) {
+        return true;
+    }
+}
+
+/// The line that the assertion fails in, which says nothing of where it is. The parser goes forward only, so the
+/// assertion fails for every text that goes on behind that line, and for none that ends before it.
+uint32_t line_of_malformed(std::string_view text) {
+    size_t good = 0, bad = text.size();
+    while (bad - good > 1) {
+        const size_t middle = good + (bad - good) / 2;
+        (is_malformed(text.substr(0, middle)) ? bad : good) = middle;
+    }
+    return 1 + static_cast<uint32_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(good), '\n'));
+}
+
 }  // namespace
 
 extern "C" {
@@ -51,7 +72,7 @@ ringwake_toml_document *ringwake_toml_parse(const char *bytes, size_t length, ri
         const toml::parse_error &failure = result.error();
         describe(error, failure.description(), failure.source().begin);
     } catch (const malformed &) {
-        describe(error, "the file is malformed", {});
+        describe(error, "the line is malformed", {line_of_malformed(std::string_view(bytes, length)), 1});
     }
     return nullptr;
 }

@@ -70,9 +70,10 @@ extension Configuration {
     private nonisolated static func listeners(_ root: inout TOMLReader) throws(RingwakeError) -> [Listener] {
         var listeners: [Listener] = []
         for var reader in try root.tables("listener") {
-            guard let text = try reader.string("address") else { throw reader.missing("address") }
+            let given = try reader.string("address")
             let name = try reader.string("environment") ?? PushEnvironment.production.rawValue
             try reader.refuseUnknownKeys()
+            guard let text = given else { throw reader.missing("address") }
             guard let environment = PushEnvironment(rawValue: name) else {
                 throw reader.invalid("environment", "is 'development' or 'production', not '\(name)'")
             }
@@ -99,9 +100,11 @@ extension Configuration {
             }
             var team = Team(id: id, topics: try reader.strings("topics"), keyFiles: [:])
             for var key in try reader.tables("key") {
-                guard let keyID = try key.string("id") else { throw key.missing("id") }
-                guard let file = absolute(try key.string("file"), base) else { throw key.missing("file") }
+                let name = try key.string("id")
+                let path = absolute(try key.string("file"), base)
                 try key.refuseUnknownKeys()
+                guard let keyID = name else { throw key.missing("id") }
+                guard let file = path else { throw key.missing("file") }
                 guard team.keyFiles.updateValue(file, forKey: keyID) == nil else {
                     throw key.invalid("id", "'\(keyID)' is there twice")
                 }
@@ -163,10 +166,13 @@ extension Configuration {
         }
         let document = try TOMLDocument(parsing: read(file), file: file)
         var reader = try TOMLReader(document)
-        guard var wake = try reader.table("wake") else { throw reader.missing("wake") }
-        guard let exec = try wake.strings("exec") else { throw wake.missing("exec") }
-        try wake.refuseUnknownKeys()
+        // A key that is written wrong is named before the one that is missing for it.
+        let table = try reader.table("wake")
         try reader.refuseUnknownKeys()
+        guard var wake = table else { throw reader.missing("wake") }
+        let command = try wake.strings("exec")
+        try wake.refuseUnknownKeys()
+        guard let exec = command else { throw wake.missing("exec") }
         guard let path = exec.first, path.hasPrefix("/") else {
             throw wake.invalid("exec", "begins with the handler's absolute path; no shell looks it up")
         }
