@@ -118,12 +118,12 @@ import Testing
     }
 
     @Test(
-        "An expiration becomes an instant on the boot clock once, at arrival",
+        "An expiration becomes the end of its second on the boot clock once, at arrival",
         arguments: [
             ("0", VerifiedPush.Expiration.oneAttempt),
-            ("1800000030", .at(BootInstant(nanoseconds: 35_000_000_000))),
-            ("1799999990", .at(BootInstant(nanoseconds: -5_000_000_000))),
-            ("1", .at(BootInstant(nanoseconds: -1_799_999_994_000_000_000))),
+            ("1800000030", .at(BootInstant(nanoseconds: 36_000_000_000))),
+            ("1799999990", .at(BootInstant(nanoseconds: -4_000_000_000))),
+            ("1", .at(BootInstant(nanoseconds: -1_799_999_993_000_000_000))),
             ("9223372036854775807", .at(BootInstant(nanoseconds: .max))),
         ])
     func expiration(_ text: String, _ expected: VerifiedPush.Expiration) throws {

@@ -66,6 +66,9 @@ nonisolated struct ProviderHeaders {
 
     /// `apns-expiration` on the boot clock; nil when absent.
     ///
+    /// The header names a second, and the push is good until that second is over: aioapns with a time to live of 0
+    /// sends the second that is under way, and would else be late whenever it sends.
+    ///
     /// - Parameters:
     ///   - wallClock: the time in ms since 1970.
     ///   - bootClock: the same instant on the boot clock.
@@ -81,7 +84,8 @@ nonisolated struct ProviderHeaders {
         }
         guard seconds > 0 else { return .oneAttempt }
         let (milliseconds, isFarAway) = seconds.multipliedReportingOverflow(by: 1000)
-        let (remaining, overflow) = (isFarAway ? Int64.max : milliseconds).subtractingReportingOverflow(wallClock)
+        let (end, isTheLast) = milliseconds.addingReportingOverflow(1000)
+        let (remaining, overflow) = (isFarAway || isTheLast ? Int64.max : end).subtractingReportingOverflow(wallClock)
         let now = BootInstant(nanoseconds: bootClock.nanoseconds)
         return .at(now.advanced(by: .milliseconds(overflow ? Int64.max : remaining)))
     }
