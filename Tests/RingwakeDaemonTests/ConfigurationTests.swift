@@ -13,7 +13,7 @@ struct ConfigurationTests {
         let path: String
 
         init(_ text: String, apps: [String: String] = [:]) throws {
-            path = FileManager.default.temporaryDirectory.path + "ringwake-" + UUID().uuidString
+            path = FileManager.default.temporaryDirectory.appending(path: "ringwake-").path + UUID().uuidString
             try FileManager.default.createDirectory(atPath: path + "/apps.d", withIntermediateDirectories: true)
             try Data(text.utf8).write(to: URL(fileURLWithPath: file))
             for (name, content) in apps {
@@ -28,6 +28,8 @@ struct ConfigurationTests {
         var file: String { path + "/ringwaked.toml" }
 
         func load() throws(RingwakeError) -> Configuration {
+            // An optimized build would let go of the folder once its name is known.
+            defer { withExtendedLifetime(self) {} }
             let defaults = StandardPaths(
                 isRoot: false, environment: ["HOME": "/home/u", "XDG_RUNTIME_DIR": "/run/user/7"])
             return try Configuration.load(file: file, defaults: defaults)
@@ -158,10 +160,11 @@ struct ConfigurationTests {
     @Test(
         "An app's file is checked as strictly",
         arguments: [
-            ("com.example.phone.toml", "[wake]\nexe = [\"/a\"]", "'wake.exec' is missing"),
+            ("com.example.phone.toml", "[wake]\nexe = [\"/a\"]", ":2: 'wake.exe' is not a setting; did you mean"),
+            ("com.example.phone.toml", "", "'wake' is missing"),
             ("com.example.phone.toml", "[wake]\nexec = []", ":2: 'wake.exec' begins with the handler's absolute path"),
             ("com.example.phone.toml", "[wake]\nexec = [\"handler\"]", ":2: 'wake.exec' begins with"),
-            ("com.example.phone.toml", "exec = [\"/a\"]", "'wake' is missing"),
+            ("com.example.phone.toml", "exec = [\"/a\"]", ":1: 'exec' is not a setting; known here: wake"),
             ("com.example.phone.toml", "[wake]\nexec = [\"/a\"]\nunits = 1", ":3: 'wake.units' is not a setting"),
             ("not an app.toml", "[wake]\nexec = [\"/a\"]", "'not an app' is not a bundle id"),
         ])
