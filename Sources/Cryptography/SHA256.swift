@@ -14,14 +14,3 @@ package enum SHA256 {
         return digest
     }
 }
-
-/// `bytes` as lower-case hex digits.
-package func hexString(_ bytes: some Sequence<UInt8>) -> String {
-    let digits: StaticString = "0123456789abcdef"
-    var text: [UInt8] = []
-    for byte in bytes {
-        text.append(digits.utf8Start[Int(byte >> 4)])
-        text.append(digits.utf8Start[Int(byte & 0x0F)])
-    }
-    return String(decoding: text, as: UTF8.self)
-}

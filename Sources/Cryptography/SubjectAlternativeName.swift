@@ -1,4 +1,5 @@
 import Glibc
+import RingwakeCore
 
 /// A host name or an address that a server certificate is for.
 package enum SubjectAlternativeName: Hashable, Sendable, CustomStringConvertible {
@@ -39,7 +40,7 @@ package enum SubjectAlternativeName: Hashable, Sendable, CustomStringConvertible
         case .ip(let address):
             var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
             let family = address.count == Self.ipv4Bytes ? AF_INET : AF_INET6
-            guard inet_ntop(family, address, &text, socklen_t(text.count)) != nil else { return hexString(address) }
+            guard inet_ntop(family, address, &text, socklen_t(text.count)) != nil else { return encodeHex(address) }
             return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         }
     }

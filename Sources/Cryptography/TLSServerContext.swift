@@ -35,6 +35,9 @@ package final class TLSServerContext {
     /// Whether clients are asked for a certificate.
     package let asksForClientCertificate: Bool
 
+    /// A digest of the provider CAs; nil when clients are not asked for a certificate.
+    private let providerCAs: [UInt8]?
+
     private var pointer: OpaquePointer { context.pointer }
 
     /// - Parameters:
@@ -53,6 +56,7 @@ package final class TLSServerContext {
             SSL_CTX_new(TLS_server_method()), freedBy: SSL_CTX_free, operation: "make a TLS context")
         protocols = try alpn.isEmpty ? nil : ALPNProtocols(alpn)
         asksForClientCertificate = providerCAsPEM != nil
+        providerCAs = providerCAsPEM.map { SHA256.digest($0) }
         let chain = try PEM.certificates(in: certificateChainPEM, name: "server certificate")
         guard let first = chain.first, let certificate = Certificate(first) else {
             throw .openSSL("read the server certificate")
@@ -70,6 +74,9 @@ package final class TLSServerContext {
         }
     }
 
+    /// Whether both contexts judge a client certificate by the same CAs.
+    package func judgesClients(as other: TLSServerContext) -> Bool { providerCAs == other.providerCAs }
+
     /// A new `SSL` of this context, which keeps OpenSSL's part of the context alive; the caller keeps this object.
     func makeConnection() -> OpaquePointer? {
         withExtendedLifetime(self) { SSL_new(pointer) }
@@ -83,6 +90,9 @@ package final class TLSServerContext {
         let mode =
             SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER
         _ = ringwake_SSL_CTX_set_mode(pointer, Int(mode))
+        // With it, one read would go on for as long as the peer sends records without data (RFC 8446 section 4.6.3:
+        // KeyUpdate has no limit), and nobody else would be served.
+        _ = ringwake_SSL_CTX_clear_mode(pointer, Int(SSL_MODE_AUTO_RETRY))
         guard ringwake_SSL_CTX_set_min_proto_version(pointer, TLS1_2_VERSION) == 1,
             SSL_CTX_set_cipher_list(pointer, Self.tls12Ciphers) == 1,
             ringwake_SSL_CTX_set1_groups_list(pointer, Self.keyExchangeGroups) == 1

@@ -1,4 +1,5 @@
 import Cryptography
+import RingwakeCore
 
 /// What one certificate says, in plain values.
 package struct CertificateReport: Codable, Equatable, Sendable {
@@ -64,7 +65,7 @@ package struct CertificateReport: Codable, Equatable, Sendable {
         daysLeft = isOverflow ? nil : (seconds >= 0 ? seconds : seconds - Self.secondsPerDay + 1) / Self.secondsPerDay
         keyType = certificate.keySummary
         sha256Fingerprint = certificate.sha256Fingerprint
-            .map { hexString([$0]).uppercased() }.joined(separator: ":")
+            .map { encodeHex([$0]).uppercased() }.joined(separator: ":")
     }
 
     /// What a certificate is for, by what it says of itself.

@@ -62,7 +62,7 @@ package final class DevelopmentAuthority {
     ) throws(RingwakeError) -> CertificateIssuer {
         let key = try PrivateKey.generate(.p256)
         // The serial number tells the CAs of two laboratories apart in a list of trusted ones.
-        let mark = hexString(try SecureRandom.bytes(4))
+        let mark = encodeHex(try SecureRandom.bytes(4))
         let certificate = try CertificateIssuer.selfSigned(
             CertificateTemplate(
                 subject: .init(commonName: "Ringwake Development CA \(mark)", organization: "Ringwake development"),

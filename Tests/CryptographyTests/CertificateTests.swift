@@ -74,7 +74,7 @@ import Testing
         ] {
             #expect(shown.contains(expected), "\(expected)")
         }
-        let fingerprint = hexString(certificate.sha256Fingerprint).uppercased()
+        let fingerprint = encodeHex(certificate.sha256Fingerprint).uppercased()
         #expect(shown.replacing(":", with: "").contains(fingerprint))
         #expect(certificate.serialNumber.count <= 32)
         #expect(!certificate.serialNumber.hasPrefix("-"))

@@ -10,7 +10,7 @@ import Testing
             ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
         ])
     func digest(text: String, expected: String) {
-        #expect(hexString(SHA256.digest(Array(text.utf8))) == expected)
+        #expect(encodeHex(SHA256.digest(Array(text.utf8))) == expected)
     }
 
     @Test(

@@ -84,6 +84,21 @@ import Testing
         #expect(pair.serverReads().0 == .closed)
     }
 
+    @Test("A read takes one record without data at a time, so that a peer that sends only such keeps nobody waiting")
+    func keyUpdates() throws {
+        let pair = try TLSPair(context: fixtures.serverContext())
+        pair.handshake()
+        for _ in 0..<3 {
+            #expect(SSL_key_update(pair.client.ssl, SSL_KEY_UPDATE_NOT_REQUESTED) == 1)
+            #expect(SSL_do_handshake(pair.client.ssl) == 1)
+        }
+        #expect(pair.client.write([1]) == 1)
+        for _ in 0..<3 {
+            #expect(pair.serverReads().0 == .wantsRead)
+        }
+        #expect(pair.serverReads().1 == [1])
+    }
+
     @Test("The server's shutdown reaches the client")
     func shutdown() throws {
         let pair = try TLSPair(context: fixtures.serverContext())

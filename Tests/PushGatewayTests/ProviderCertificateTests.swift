@@ -21,7 +21,7 @@ import Testing
         #expect(
             push.sender
                 == .certificate(
-                    team: GatewayFixture.team, fingerprint: hexString(certificate.certificate.sha256Fingerprint)))
+                    team: GatewayFixture.team, fingerprint: encodeHex(certificate.certificate.sha256Fingerprint)))
     }
 
     @Test("With a certificate the authorization field is ignored, good or bad")

@@ -82,27 +82,23 @@ import Testing
         #expect(reopened.record(for: new)?.state == .registered)
     }
 
-    @Test("Removing or renewing an app that has no token is notFound")
+    @Test("Removing an app that has no token is notFound")
     func unregisterUnknown() throws {
         let store = try TokenStore(directory: directory.path)
         #expect(code { try store.unregister(app: app, at: 1) } == .notFound)
-        #expect(code { _ = try store.renew(app: app, at: 1) } == .notFound)
         _ = try store.register(app: app, topic: topic, environments: [.production], at: 1)
         try store.unregister(app: app, at: 2)
         #expect(code { try store.unregister(app: app, at: 3) } == .notFound)
     }
 
-    @Test("Renewing replaces each token and unregisters the old ones")
-    func renew() throws {
+    @Test("An app that was registered for no environment can be removed, and its file goes")
+    func unregisterWithoutTokens() throws {
         let store = try TokenStore(directory: directory.path)
-        let old = try store.register(app: app, topic: topic, environments: [.development, .production], at: 1)
-        let new = try store.renew(app: app, at: 555)
-        #expect(Set(new.keys) == Set(old.keys))
-        #expect(Set(new.values).isDisjoint(with: old.values))
-        for token in old.values {
-            #expect(store.record(for: token)?.state == .unregistered(at: 555))
-        }
-        #expect(try TokenStore(directory: directory.path).tokens(of: app) == new)
+        _ = try store.register(app: app, topic: topic, environments: [], at: 1)
+        #expect(directory.has("apps/com.example.phone.json"))
+        try store.unregister(app: app, at: 2)
+        #expect(!directory.has("apps/com.example.phone.json"))
+        #expect(code { try store.unregister(app: app, at: 3) } == .notFound)
     }
 
     @Test("Of unregistered tokens the newest ten thousand are remembered")

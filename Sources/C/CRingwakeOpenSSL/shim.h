@@ -38,6 +38,11 @@ static inline long ringwake_SSL_CTX_set_mode(SSL_CTX *context, long mode) {
     return SSL_CTX_set_mode(context, mode);
 }
 
+// SSL_CTX_clear_mode is a macro over SSL_CTX_ctrl.
+static inline long ringwake_SSL_CTX_clear_mode(SSL_CTX *context, long mode) {
+    return SSL_CTX_clear_mode(context, mode);
+}
+
 // SSL_CTX_set_session_cache_mode is a macro over SSL_CTX_ctrl.
 static inline long ringwake_SSL_CTX_set_session_cache_mode(SSL_CTX *context, long mode) {
     return SSL_CTX_set_session_cache_mode(context, mode);

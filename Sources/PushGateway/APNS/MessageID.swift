@@ -1,4 +1,5 @@
 import Cryptography
+import RingwakeCore
 
 /// The UUIDs of the provider API: `apns-id` and `apns-unique-id`.
 nonisolated enum MessageID {
@@ -32,15 +33,9 @@ nonisolated enum MessageID {
         var bytes = randomBytes()
         bytes[6] = bytes[6] & 0x0F | 0x40
         bytes[8] = bytes[8] & 0x3F | 0x80
-        var text = ""
-        text.reserveCapacity(textLength)
-        for group in [0..<4, 4..<6, 6..<8, 8..<10, 10..<16] {
-            if !text.isEmpty {
-                text += "-"
-            }
-            text += hexString(bytes[group])
-        }
-        return text
+        let digits = Array(encodeHex(bytes).utf8)
+        let groups = [digits[0..<8], digits[8..<12], digits[12..<16], digits[16..<20], digits[20..<32]]
+        return String(decoding: Array(groups.joined(separator: [UInt8(ascii: "-")])), as: UTF8.self)
     }
 
     /// An id need not be secret, only different: without OpenSSL's generator the kernel's own will do.

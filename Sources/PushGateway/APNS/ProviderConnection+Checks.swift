@@ -60,7 +60,7 @@ extension ProviderConnection {
     }
 
     /// What stands for the token in `/3/device/TOKEN`.
-    private func deviceTokenText(of request: HTTPRequest) throws(Refusal) -> Substring {
+    private func deviceTokenText(of request: HTTPRequest) throws(Refusal) -> String {
         guard request.method == "POST" else {
             throw Refusal(.methodNotAllowed, "the method is \(quoted(request.method))")
         }
@@ -68,14 +68,16 @@ extension ProviderConnection {
         guard request.path != collection, request.path != collection + "/" else {
             throw Refusal(.missingDeviceToken, "the path ends before the token")
         }
-        guard request.path.hasPrefix(collection + "/") else {
+        // Bytes, not characters: every push comes along here.
+        let bytes = request.path.utf8
+        guard bytes.starts(with: (collection + "/").utf8) else {
             throw Refusal(.badPath, "the path is not \(collection)/TOKEN")
         }
-        let text = request.path.dropFirst(collection.count + 1)
-        guard !text.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }) else {
+        let text = bytes.dropFirst(collection.utf8.count + 1)
+        guard !text.contains(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }) else {
             throw Refusal(.badPath, "the path goes on after the token")
         }
-        return text
+        return String(Substring(text))
     }
 
     private func requirePayload(of request: HTTPRequest, isAcceptableFor type: PushType) throws(Refusal) {
@@ -93,7 +95,7 @@ extension ProviderConnection {
     }
 
     /// The app that the device token belongs to.
-    private func app(tokenText: Substring, topic: Topic) throws(Refusal) -> AppID {
+    private func app(tokenText: String, topic: Topic) throws(Refusal) -> AppID {
         guard let token = DeviceToken(hex: tokenText) else {
             throw Refusal(.badDeviceToken, "the token is not \(DeviceToken.byteCount * 2) hex digits")
         }

@@ -13,10 +13,10 @@ nonisolated struct TokenHash: Hashable {
 
     /// Reads 64 hex digits; nil for anything else.
     init?(hex: String) {
-        guard let bytes = decodeHex(hex.utf8), bytes.count == SHA256.digestBytes else { return nil }
+        guard let bytes = decodeHex(Array(hex.utf8)), bytes.count == SHA256.digestBytes else { return nil }
         self.bytes = bytes
     }
 
     /// 64 lower-case hex digits.
-    var hex: String { hexString(bytes) }
+    var hex: String { encodeHex(bytes) }
 }

@@ -15,7 +15,7 @@ package import RingwakeCore
 /// | register | the app's file | `tokens.json` | takes the tokens that `tokens.json` does not know as registered |
 /// | unregister | `tokens.json` | the app's file is removed | removes the file, for its tokens are unregistered |
 ///
-/// Renewing is the one after the other. An app that is only missing from the configuration is still registered.
+/// An app that is only missing from the configuration is still registered.
 package final class TokenStore {
     /// Unregistered tokens that are remembered; the oldest are forgotten first, and answered BadDeviceToken then.
     package nonisolated static let maximumUnregistered = 10_000
@@ -100,9 +100,10 @@ package final class TokenStore {
     /// - Parameter time: since when, in ms since 1970; senders are told this time.
     /// - Throws: `notFound` when the app is not registered; `system` when a file cannot be written.
     package func unregister(app: AppID, at time: Int64) throws(RingwakeError) {
-        guard records.values.contains(where: { $0.app == app && $0.state == .registered }) else {
+        // One without an environment has no token, but a file.
+        guard apps[app] != nil || records.values.contains(where: { $0.app == app && $0.state == .registered }) else {
             throw RingwakeError(
-                .notFound, "The app '\(app)' has no device token; 'ringwake app list' shows those that have.")
+                .notFound, "The app '\(app)' is not registered; 'ringwake app list' shows those that are.")
         }
         try replaceRecords(
             by: records.mapValues { record in
@@ -110,19 +111,6 @@ package final class TokenStore {
             })
         apps[app] = nil
         try removeFile(of: app)
-    }
-
-    /// Gives a registered app new tokens for the environments that it has one for; the old ones are unregistered.
-    ///
-    /// - Parameter time: now, in ms since 1970.
-    /// - Throws: as ``unregister(app:at:)`` and ``register(app:topic:environments:at:)``. When it fails between the
-    ///   two the app is unregistered, and registering it is what is left to do.
-    package func renew(app: AppID, at time: Int64) throws(RingwakeError) -> [PushEnvironment: DeviceToken] {
-        let old = apps[app]
-        try unregister(app: app, at: time)
-        return try register(
-            app: app, topic: old?.topic ?? .voip(of: app), environments: old.map { Array($0.tokens.keys) } ?? [],
-            at: time)
     }
 }
 

@@ -50,7 +50,7 @@ nonisolated struct ProviderCertificate {
         }
         self.team = team
         self.topics = topics
-        fingerprint = hexString(certificate.sha256Fingerprint)
+        fingerprint = encodeHex(certificate.sha256Fingerprint)
         notAfter = certificate.notAfter
         defaultTopic = ProviderCertificate.defaultTopic(of: certificate, topics: topics)
     }

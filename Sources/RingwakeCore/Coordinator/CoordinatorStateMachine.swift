@@ -139,7 +139,8 @@ extension CoordinatorStateMachine {
         let request = WakeRequest(
             app: push.app, topic: push.topic, call: key.id, attempt: call.attempt, receivedAt: push.receivedAt,
             reportBy: machine.nextDeadline ?? now, payload: push.payload)
-        return [.callChanged(call), .wake(request)]
+        // The wake comes first: to tell of it can wait, the caller cannot.
+        return [.wake(request), .callChanged(call)]
     }
 
     private mutating func handlerStarted(_ key: CallKey, pid: Int32, at now: BootInstant) -> [Effect] {

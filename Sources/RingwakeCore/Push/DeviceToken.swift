@@ -14,8 +14,8 @@ package struct DeviceToken: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Reads 64 hex digits of either case; nil for anything else.
-    package init?(hex: some StringProtocol) {
-        guard let bytes = decodeHex(hex.utf8), let token = DeviceToken(bytes: bytes) else { return nil }
+    package init?(hex: String) {
+        guard let bytes = decodeHex(Array(hex.utf8)), let token = DeviceToken(bytes: bytes) else { return nil }
         self = token
     }
 
@@ -27,7 +27,7 @@ package struct DeviceToken: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// The bytes that pairs of hex digits of either case stand for; nil for an odd count or any other character.
-package func decodeHex(_ digits: some Collection<UInt8>) -> [UInt8]? {
+package func decodeHex(_ digits: [UInt8]) -> [UInt8]? {
     guard digits.count.isMultiple(of: 2) else { return nil }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(digits.count / 2)
@@ -45,11 +45,18 @@ package func decodeHex(_ digits: some Collection<UInt8>) -> [UInt8]? {
 }
 
 /// `bytes` as lower-case hex digits.
-package func encodeHex(_ bytes: some Sequence<UInt8>) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(
-        decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] },
-        as: UTF8.self)
+package func encodeHex(_ bytes: [UInt8]) -> String {
+    var digits: [UInt8] = []
+    digits.reserveCapacity(bytes.count * 2)
+    for byte in bytes {
+        digits.append(hexDigit(byte >> 4))
+        digits.append(hexDigit(byte & 15))
+    }
+    return String(decoding: digits, as: UTF8.self)
+}
+
+private func hexDigit(_ value: UInt8) -> UInt8 {
+    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value
 }
 
 private func hexValue(_ digit: UInt8) -> UInt8? {

@@ -39,7 +39,7 @@ nonisolated struct ControlPath {
                 bytes.append(byte)
                 continue
             }
-            guard let decoded = decodeHex(rest.prefix(2)), let byte = decoded.first else { return nil }
+            guard let decoded = decodeHex(Array(rest.prefix(2))), let byte = decoded.first else { return nil }
             bytes.append(byte)
             rest = rest.dropFirst(2)
         }
