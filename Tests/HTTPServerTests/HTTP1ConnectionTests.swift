@@ -210,6 +210,26 @@ import Testing
         #expect(server.handlers.first?.isClosed == true)
     }
 
+    @Test(
+        "A client that sends on and on while it is streamed to is closed: it would not be seen leaving",
+        arguments: [true, false])
+    func streamClientSendsOn(isEarly: Bool) throws {
+        let loop = try TestLoop()
+        let server = try UnixTestServer(loop)
+        defer { server.stop() }
+        var closed = 0
+        server.onRequest = { _, exchange in
+            exchange.onClose = { closed += 1 }
+            exchange.beginStream(status: 200, fields: [])
+        }
+        let client = server.client()
+        let further = String(repeating: "x", count: 128 * 1024)
+        client.send("GET /\(HTTP1ConnectionTests.head)\r\n" + (isEarly ? further : ""))
+        #expect(loop.drive { server.requests.count == 1 })
+        client.send(further)
+        #expect(loop.drive { closed == 1 && server.listener.connectionCount == 0 })
+    }
+
     @Test("A client that stopped sending before its stream began is closed")
     func halfClosedStream() throws {
         let loop = try TestLoop()

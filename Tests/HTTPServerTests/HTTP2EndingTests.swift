@@ -43,6 +43,19 @@ import Testing
         #expect(client.goAway?.debug == "{\"reason\":\"BadCertificate\"}")
     }
 
+    @Test("A client that closes its direction right after its request still gets the answer")
+    func halfClose() throws {
+        let loop = try TestLoop()
+        let server = try H2TestServer(loop)
+        defer { server.stop() }
+        let client = TLSClient.http2(server)
+        #expect(loop.drive { client.frames.count >= 3 })
+        client.send(.push(stream: 1, isEnd: true))
+        client.closeSending()
+        #expect(loop.drive { client.isClosed })
+        #expect(client.frames(on: 1).last?.isEndOfStream == true)
+    }
+
     @Test("A reset by the client closes the exchange, and a late answer is ignored")
     func resetByClient() throws {
         let loop = try TestLoop()

@@ -33,6 +33,45 @@ import Testing
         #expect(client.frames(on: 1).last?.isEndOfStream == true)
     }
 
+    @Test("A body that the connection's window would cut waits for the window, and is one DATA then")
+    func connectionWindow() throws {
+        let loop = try TestLoop()
+        let server = try H2TestServer(loop)
+        defer { server.stop() }
+        // The window of a connection begins with 65,535 bytes (RFC 9113 section 6.9.2).
+        let body = [UInt8](repeating: UInt8(ascii: "x"), count: 16_000)
+        server.onRequest = { _, exchange in exchange.respond(HTTPResponse(status: 400, body: body)) }
+        let client = TLSClient.http2(server)
+        for stream in [1, 3, 5, 7, 9, 11] as [UInt32] { client.send(.push(stream: stream, isEnd: true)) }
+        #expect(loop.drive { client.frames(on: 11).count == 1 })
+        loop.drive(for: .milliseconds(20))
+        #expect(client.frames(on: 7).map(\.kind) == [1, 0])
+        #expect(client.frames(on: 9).map(\.kind) == [1])
+        client.send(.windowUpdate(stream: 0, 100))
+        loop.drive(for: .milliseconds(20))
+        #expect(client.frames(on: 9).map(\.kind) == [1])
+        client.send(.windowUpdate(stream: 0, 32_000))
+        #expect(loop.drive { client.frames(on: 11).contains { $0.isEndOfStream } })
+        for stream in [9, 11] as [UInt32] {
+            #expect(client.frames(on: stream).map(\.kind) == [1, 0])
+            #expect(client.frames(on: stream).last?.payload.count == body.count)
+        }
+    }
+
+    @Test("A body that the stream's own window cuts is sent piece by piece")
+    func streamWindow() throws {
+        let loop = try TestLoop()
+        let server = try H2TestServer(loop)
+        defer { server.stop() }
+        server.onRequest = { _, exchange in exchange.respond(HTTPResponse(status: 400, body: [1, 2, 3])) }
+        let client = TLSClient.http2(server, settings: [(4, 2)])
+        client.send(.push(stream: 1, isEnd: true))
+        #expect(loop.drive { client.frames(on: 1).count == 2 })
+        client.send(.windowUpdate(stream: 1, 2))
+        #expect(loop.drive { client.frames(on: 1).contains { $0.isEndOfStream } })
+        #expect(client.frames(on: 1).dropFirst().map(\.payload) == [[1, 2], [3]])
+    }
+
     @Test("A late answer has the same shape, and many leave in the order they were given")
     func lateAnswers() throws {
         let loop = try TestLoop()

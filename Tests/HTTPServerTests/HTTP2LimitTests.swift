@@ -44,6 +44,55 @@ import Testing
         #expect(server.budget.used == 0)
     }
 
+    @Test("A field block that stands for far more than it has bytes resets its stream, and the connection goes on")
+    func compressionBomb() throws {
+        let loop = try TestLoop()
+        let server = try H2TestServer(loop)
+        defer { server.stop() }
+        let client = TLSClient.http2(server)
+        // Indexed once (RFC 7541 section 6.2.1), it is one byte ever after (section 6.1).
+        var indexed = Frame.fieldBlock([("x", String(repeating: "a", count: 4000))])
+        indexed[0] = 0x40
+        let again: UInt8 = 0x80 | 62
+        let request = Frame.push(stream: 1).payload
+        client.send(Frame(.headers, flags: 5, stream: 1, request + indexed))
+        client.send(Frame(.headers, flags: 5, stream: 3, request + [UInt8](repeating: again, count: 15_000)))
+        // In trailers too.
+        client.send(Frame(.headers, flags: Frame.endHeaders, stream: 5, request))
+        client.send(Frame(.headers, flags: 5, stream: 5, [UInt8](repeating: again, count: 15_000)))
+        // The rest of the blocks was decoded nevertheless: the table is what the client thinks it is.
+        client.send(Frame(.headers, flags: 5, stream: 7, request + [again]))
+        #expect(loop.drive { client.resetCode(of: 5) != nil && server.requests.count == 2 })
+        #expect(client.resetCode(of: 3) == 2)
+        #expect(client.frames(on: 3).count == 1)
+        #expect(server.requests.map { $0.values(of: "x").map(\.utf8.count) } == [[4000], [4000]])
+        #expect(server.budget.used == 0)
+    }
+
+    @Test("A connection is served within its guaranteed bytes while others hold the whole budget")
+    func guaranteedBytes() throws {
+        let loop = try TestLoop()
+        let server = try H2TestServer(loop, budget: BufferBudget(capacity: 8 * 1024)) {
+            $0.guaranteedBufferBytes = 8 * 1024
+        }
+        defer { server.stop() }
+        server.onRequest = { _, _ in }
+        let greedy = TLSClient.http2(server)
+        let body = [UInt8](repeating: 1, count: 4000)
+        for stream in [1, 3, 5, 7] as [UInt32] {
+            greedy.send(.push(stream: stream), Frame(.data, flags: Frame.endStream, stream: stream, body))
+        }
+        #expect(loop.drive { greedy.resetCode(of: 7) == 7 })
+        #expect(server.requests.count == 3)
+        let modest = TLSClient.http2(server)
+        modest.send(.push(stream: 1), Frame(.data, flags: Frame.endStream, stream: 1, body))
+        #expect(loop.drive { server.requests.count == 4 })
+        greedy.close()
+        modest.close()
+        #expect(loop.drive { server.listener.connectionCount == 0 })
+        #expect(server.budget.used == 0)
+    }
+
     @Test("A body over the limit is cut, and the request says so")
     func longBody() throws {
         let loop = try TestLoop()
@@ -99,7 +148,7 @@ import Testing
     @Test("Bytes over the server's budget refuse the stream, and are given back")
     func budget() throws {
         let loop = try TestLoop()
-        let server = try H2TestServer(loop, budget: BufferBudget(capacity: 8 * 1024))
+        let server = try H2TestServer(loop, budget: BufferBudget(capacity: 8 * 1024)) { $0.guaranteedBufferBytes = 0 }
         defer { server.stop() }
         server.onRequest = { _, _ in }
         let client = TLSClient.http2(server)

@@ -1,4 +1,3 @@
-import CRingwakeLinux
 import Glibc
 import HTTP1
 import Logging
@@ -26,6 +25,8 @@ final class HTTP1Connection {
     /// Bytes read in one turn of the loop.
     private static let maximumReadBytesPerTurn = 256 * 1024
 
+    /// Who is at the other end.
+    let credentials: PeerCredentials?
     private let shared: HTTP1ListenerContext
     private let descriptor: Int32
     private let handler: any HTTPConnectionHandler
@@ -52,13 +53,16 @@ final class HTTP1Connection {
     /// Takes ownership of the descriptor.
     ///
     /// - Parameter ended: called once, when the descriptor has been closed.
-    init(descriptor: Int32, shared: HTTP1ListenerContext, ended: @escaping (HTTP1Connection) -> Void) {
+    init(
+        descriptor: Int32, credentials: PeerCredentials?, shared: HTTP1ListenerContext,
+        ended: @escaping (HTTP1Connection) -> Void
+    ) {
         self.descriptor = descriptor
+        self.credentials = credentials
         self.shared = shared
         self.ended = ended
         parser = HTTP1RequestParser(limits: HTTP1Limits(shared.limits))
-        handler = shared.makeHandler(
-            PeerInfo(address: "unix", credentials: HTTP1Connection.credentials(of: descriptor)))
+        handler = shared.makeHandler(PeerInfo(address: "unix", credentials: credentials))
     }
 
     /// Begins; the connection must be in its listener's table.
@@ -71,14 +75,6 @@ final class HTTP1Connection {
             log("a control connection cannot be watched", "\(error)")
             close()
         }
-    }
-
-    private static func credentials(of descriptor: Int32) -> PeerCredentials? {
-        var process: pid_t = 0
-        var user: uid_t = 0
-        var group: gid_t = 0
-        guard ringwake_peer_credentials(descriptor, &process, &user, &group) == 0 else { return nil }
-        return PeerCredentials(processID: process, userID: user, groupID: group)
     }
 
     // MARK: - Reading
@@ -239,8 +235,14 @@ final class HTTP1Connection {
             outputDeadline = deadline
             require(deadline)
         }
+        let isFull = parser.bufferedByteCount >= pipelineLimit
+        if isFull && exchange?.isStreaming ?? false {
+            // Nobody would read on until the stream has ended, nor see the client leave.
+            log("a control connection was closed", "the client sends on while it is streamed to")
+            return close()
+        }
         var interest: Interest = []
-        if !isPeerDone && !isLastAnswer && !isHeldBack && parser.bufferedByteCount < pipelineLimit {
+        if !isPeerDone && !isLastAnswer && !isHeldBack && !isFull {
             interest.insert(.read)
         }
         if !output.isEmpty {

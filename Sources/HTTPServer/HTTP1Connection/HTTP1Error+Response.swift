@@ -1,13 +1,18 @@
 import HTTP1
 
+/// An answer after which the connection is closed, in the form of the control API's errors.
+///
+/// - Parameter message: holds neither quotation marks nor backslashes nor control characters.
+nonisolated func lastResponse(status: Int, error: String, message: String) -> [UInt8] {
+    let body = "{\"schema\":1,\"error\":\"\(error)\",\"message\":\"\(message)\"}\n"
+    return HTTP1Writer.response(
+        status: status, fields: [HTTP1Field(name: "content-type", value: "application/json")],
+        body: Array(body.utf8), keepAlive: false)
+}
+
 extension HTTP1Error {
-    /// The answer to bytes that are no request, in the form of the control API's errors; the connection is closed
-    /// after it.
+    /// The answer to bytes that are no request.
     var lastResponse: [UInt8] {
-        // The messages of the parser hold neither quotation marks nor backslashes nor control characters.
-        let body = "{\"schema\":1,\"error\":\"invalid-request\",\"message\":\"\(message)\"}\n"
-        return HTTP1Writer.response(
-            status: status, fields: [HTTP1Field(name: "content-type", value: "application/json")],
-            body: Array(body.utf8), keepAlive: false)
+        HTTPServer.lastResponse(status: status, error: "invalid-request", message: message)
     }
 }

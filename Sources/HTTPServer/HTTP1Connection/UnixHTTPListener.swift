@@ -1,4 +1,4 @@
-import CRingwakeLinux
+import Glibc
 package import Logging
 package import RingwakeCore
 package import RunLoop
@@ -82,11 +82,29 @@ package final class UnixHTTPListener {
     }
 
     private func accepted(_ descriptor: Int32) {
-        let connection = HTTP1Connection(descriptor: descriptor, shared: shared) { [weak self] connection in
+        let credentials = PeerCredentials(of: descriptor)
+        guard credentials?.isOwner ?? false || hasRoomForOtherUsers else { return refuse(descriptor) }
+        let connection = HTTP1Connection(descriptor: descriptor, credentials: credentials, shared: shared) {
+            [weak self] connection in
             self?.ended(connection)
         }
         connections[ObjectIdentifier(connection)] = connection
         connection.start()
+    }
+
+    private var hasRoomForOtherUsers: Bool {
+        let others = connections.values.count { !($0.credentials?.isOwner ?? false) }
+        return others < shared.limits.maximumConnectionsOfOtherUsers
+    }
+
+    /// Says why, as far as a socket that nothing was written to yet takes it, and closes.
+    private func refuse(_ descriptor: Int32) {
+        let answer = lastResponse(
+            status: RingwakeError.Code.limitReached.httpStatus, error: RingwakeError.Code.limitReached.slug,
+            message: "other users hold as many connections to the control socket as they may; try again later")
+        _ = send(descriptor, answer, answer.count, Int32(MSG_NOSIGNAL))
+        _ = Glibc.close(descriptor)
+        acceptor?.connectionEnded()
     }
 
     private func ended(_ connection: HTTP1Connection) {

@@ -13,6 +13,8 @@ nonisolated final class HTTP2CallbackTarget {
     private var head: HTTP2RequestHead
     /// False for trailers, which are of no use here.
     private var isGathering = false
+    /// The size of the block so far by RFC 9113 section 6.5.2, in bytes.
+    private var blockBytes = 0
 
     init(session: HTTP2Session, runLoop: RunLoop, limits: ConnectionLimits) {
         self.session = session
@@ -24,17 +26,24 @@ nonisolated final class HTTP2CallbackTarget {
     /// A header block begins.
     func beginHead(isRequest: Bool) {
         isGathering = isRequest
+        blockBytes = 0
         if isRequest {
             head = HTTP2RequestHead(begunAt: runLoop.now)
         }
     }
 
     /// Takes one field.
-    func add(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
-        guard isGathering else { return }
-        head.add(
-            name: name, value: value, maximumBytes: limits.maximumHeaderListBytes,
-            maximumFields: limits.maximumHeaderFields)
+    ///
+    /// - Returns: false when the block is so large that its stream is to be reset.
+    func add(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) -> Bool {
+        blockBytes += name.count + value.count + HTTP2RequestHead.fieldOverheadBytes
+        guard blockBytes <= limits.maximumFieldBlockBytes else { return false }
+        if isGathering {
+            head.add(
+                name: name, value: value, maximumBytes: limits.maximumHeaderListBytes,
+                maximumFields: limits.maximumHeaderFields)
+        }
+        return true
     }
 
     /// The head of the block that has ended; nil for trailers.

@@ -22,11 +22,17 @@ nonisolated enum HTTP2Callbacks {
         let piece = onMainActor(userData, UnsafeMutableRawBufferPointer(start: buffer, count: length)) {
             $0.readBody(of: streamID, into: $1)
         }
-        guard let piece else { return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue) }
-        if piece.isEnd {
-            flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
+        switch piece {
+        case .bytes(let count, let isEnd):
+            if isEnd {
+                flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
+            }
+            return count
+        case .later:
+            return Int(NGHTTP2_ERR_DEFERRED.rawValue)
+        case .gone:
+            return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
         }
-        return piece.count
     }
 
     private static let beginHeaders: nghttp2_on_begin_headers_callback = { _, frame, userData in
@@ -36,10 +42,11 @@ nonisolated enum HTTP2Callbacks {
     }
 
     private static let header: nghttp2_on_header_callback = { _, _, name, nameLength, value, valueLength, _, userData in
-        target(userData).add(
+        let isTaken = target(userData).add(
             name: UnsafeBufferPointer(start: name, count: nameLength),
             value: UnsafeBufferPointer(start: value, count: valueLength))
-        return 0
+        // nghttp2 resets the stream then, and only keeps the compression's state right for the rest of the block.
+        return isTaken ? 0 : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
     }
 
     private static let frameReceived: nghttp2_on_frame_recv_callback = { _, frame, userData in
@@ -57,6 +64,8 @@ nonisolated enum HTTP2Callbacks {
             onMainActor(userData, ()) { session, _ in session.settingsReceived() }
         case NGHTTP2_RST_STREAM.rawValue:
             onMainActor(userData, ()) { session, _ in session.countGlitch() }
+        case NGHTTP2_WINDOW_UPDATE.rawValue where header.stream_id == 0:
+            onMainActor(userData, ()) { session, _ in session.connectionWindowGrew() }
         default:
             break
         }

@@ -19,6 +19,8 @@ extension HTTP2Connection {
                 inputWaitsFor = .write
                 return
             case .closed:
+                // A client may have closed its direction only: what was answered is still for it.
+                send()
                 return close()
             case .failed(let reason):
                 log("a connection broke", reason)

@@ -165,6 +165,12 @@ final class HTTP2Connection {
         }
     }
 
+    /// Whether the client showed a certificate, or may do so yet.
+    var mayHaveCertificate: Bool {
+        if case .handshaking = stage { return true }
+        return tls?.peerCertificate != nil
+    }
+
     // MARK: - Ending
 
     /// Announces the end with GOAWAY, and closes once every stream is answered or the deadline has passed.

@@ -13,7 +13,7 @@ nonisolated struct HTTP2RequestHead {
     let begunAt: BootClock.Instant
 
     /// What a field costs besides its bytes (RFC 9113 section 6.5.2).
-    private static let fieldOverheadBytes = 32
+    static let fieldOverheadBytes = 32
     /// Room for the fields of a usual push.
     private static let usualFields = 16
 

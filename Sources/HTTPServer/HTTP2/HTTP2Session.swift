@@ -23,6 +23,15 @@ final class HTTP2Session {
         case isAbused
     }
 
+    /// A piece of an answer's body, for one DATA frame.
+    enum BodyPiece {
+        case bytes(Int, isEnd: Bool)
+        /// None before the connection's window has grown.
+        case later
+        /// The stream is closed.
+        case gone
+    }
+
     private let shared: HTTP2ListenerContext
     private let handler: any HTTPConnectionHandler
     /// Nil once the session has ended.
@@ -37,12 +46,17 @@ final class HTTP2Session {
     /// connection must be closed.
     private(set) var inputDeadline: BootClock.Instant?
     private var areSettingsSent = false
+    /// Bytes that the streams have reserved.
+    private var reservedBytes = 0
+    /// The streams whose body waits for the connection's window; see ``readBody(of:into:)``.
+    private var streamsAwaitingWindow: Set<Int32> = []
+    private var hasWindowGrown = false
 
     /// Above this capacity the table of an idle connection's streams is given back.
     private static let keptStreamCapacity = 16
 
     var limits: ConnectionLimits { shared.limits }
-    var budget: BufferBudget { shared.budget }
+    private var budget: BufferBudget { shared.budget }
 
     /// - Throws: `system` when there is no memory.
     init(
@@ -98,6 +112,7 @@ final class HTTP2Session {
     /// Copies frames that wait to be sent, whole ones, until fewer than ``maximumChunkBytes`` are free.
     func produce(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         guard depth == 0 else { return 0 }
+        resumeBodies()
         var count = 0
         depth += 1
         // A callback may end the session: `pointer` stays valid until `leave`, but no more is sent.
@@ -119,7 +134,9 @@ final class HTTP2Session {
     }
 
     /// What nghttp2 gives at once at most: a frame of 16,384 bytes with its header, and its padding length.
-    static let maximumChunkBytes = 16_384 + 9 + 1
+    static let maximumChunkBytes = maximumDataBytes + 9 + 1
+    /// What nghttp2 puts into a DATA frame at most.
+    private static let maximumDataBytes = 16_384
 
     /// Whether nghttp2 neither expects nor has anything more: the connection can be closed.
     var isFinished: Bool {
@@ -283,11 +300,41 @@ final class HTTP2Session {
 
     func streamClosed(_ streamID: Int32) {
         guard let stream = streams.removeValue(forKey: streamID) else { return }
+        streamsAwaitingWindow.remove(streamID)
         stream.wasClosed()
     }
 
-    func readBody(of streamID: Int32, into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, isEnd: Bool)? {
-        streams[streamID]?.readBody(into: buffer)
+    /// Copies the next piece of an answer's body.
+    ///
+    /// Clients take each DATA frame for a whole body. One that the stream's window lets through whole is therefore
+    /// not cut to what is left of the connection's window, which the other answers have used up.
+    func readBody(of streamID: Int32, into buffer: UnsafeMutableRawBufferPointer) -> BodyPiece {
+        guard let stream = streams[streamID] else { return .gone }
+        let rest = stream.unsentBytes
+        if rest > buffer.count, rest <= HTTP2Session.maximumDataBytes,
+            nghttp2_session_get_stream_remote_window_size(pointer, streamID) >= rest
+        {
+            streamsAwaitingWindow.insert(streamID)
+            return .later
+        }
+        let piece = stream.readBody(into: buffer)
+        return .bytes(piece.count, isEnd: piece.isEnd)
+    }
+
+    func connectionWindowGrew() {
+        hasWindowGrown = true
+    }
+
+    /// Tries the bodies again that waited for the connection's window; once for all updates that came together.
+    private func resumeBodies() {
+        guard hasWindowGrown, let pointer else { return }
+        hasWindowGrown = false
+        let waiting = streamsAwaitingWindow
+        streamsAwaitingWindow = []
+        for streamID in waiting.sorted() {
+            // Fails only for a stream that does not wait.
+            _ = nghttp2_session_resume_data(pointer, streamID)
+        }
     }
 
     private func refuse(_ stream: HTTP2Stream) {
@@ -298,5 +345,26 @@ final class HTTP2Session {
     private func deliver(_ stream: HTTP2Stream) {
         guard let request = stream.takeRequest() else { return }
         handler.received(request, on: stream)
+    }
+
+    // MARK: - Memory
+
+    /// Reserves bytes for a stream: those above the connection's guaranteed ones from the server's budget.
+    func reserve(_ count: Int) -> Bool {
+        guard budget.reserve(bytesOfBudget(for: reservedBytes + count) - bytesOfBudget(for: reservedBytes)) else {
+            return false
+        }
+        reservedBytes += count
+        return true
+    }
+
+    /// Gives back what a stream has reserved.
+    func release(_ count: Int) {
+        budget.release(bytesOfBudget(for: reservedBytes) - bytesOfBudget(for: reservedBytes - count))
+        reservedBytes -= count
+    }
+
+    private func bytesOfBudget(for reserved: Int) -> Int {
+        max(0, reserved - limits.guaranteedBufferBytes)
     }
 }

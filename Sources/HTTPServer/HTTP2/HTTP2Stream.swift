@@ -51,9 +51,9 @@ final class HTTP2Stream: HTTPExchange {
 
     // MARK: - The request
 
-    /// Reserves bytes of the server's budget until the stream is closed.
+    /// Reserves bytes until the stream is closed.
     func reserve(_ count: Int) -> Bool {
-        guard let session, session.budget.reserve(count) else { return false }
+        guard let session, session.reserve(count) else { return false }
         reservedBytes += count
         return true
     }
@@ -149,6 +149,9 @@ final class HTTP2Stream: HTTPExchange {
         session?.drain(reason: reason)
     }
 
+    /// Bytes of the answer's body that were not sent yet.
+    var unsentBytes: Int { answerBody.count - answerOffset }
+
     /// Copies the next piece of the answer's body.
     func readBody(into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, isEnd: Bool) {
         let rest = answerBody[answerOffset...].prefix(buffer.count)
@@ -161,7 +164,7 @@ final class HTTP2Stream: HTTPExchange {
     func wasClosed() {
         guard let session else { return }
         self.session = nil
-        session.budget.release(reservedBytes)
+        session.release(reservedBytes)
         reservedBytes = 0
         answerBody = []
         request.fields = []

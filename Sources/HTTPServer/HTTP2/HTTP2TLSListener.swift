@@ -55,9 +55,17 @@ package final class HTTP2TLSListener {
     /// Connections that are open, those in their handshake included.
     package var connectionCount: Int { connections.count }
 
-    /// Connections from now on get this context's certificate and provider CAs; those that are open keep theirs.
+    /// Connections from now on get this context's certificate and provider CAs.
+    ///
+    /// Those that are open go on, unless the CAs changed: a CA that was taken away must not vouch for anybody any
+    /// more, so the connections that showed a certificate are drained, and their clients connect again.
     package func replaceTLS(_ context: TLSServerContext) {
+        let hasSameCAs = context.judgesClients(as: tls)
         tls = context
+        guard !hasSameCAs else { return }
+        for connection in connections.values where connection.mayHaveCertificate {
+            connection.drain(reason: "Shutdown")
+        }
     }
 
     /// Stops accepting; open connections go on. Idempotent.

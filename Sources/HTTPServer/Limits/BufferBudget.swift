@@ -1,4 +1,5 @@
-/// How many bytes of requests the whole server may hold, shared by its listeners and connections.
+/// How many bytes of requests the whole server may hold, shared by its listeners and connections, beyond what each
+/// connection may hold anyway (``ConnectionLimits/guaranteedBufferBytes``).
 ///
 /// A stream that would exceed it is refused with REFUSED_STREAM, which clients repeat.
 package final class BufferBudget {

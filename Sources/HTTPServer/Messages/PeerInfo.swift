@@ -1,4 +1,6 @@
+import CRingwakeLinux
 package import Cryptography
+import Glibc
 
 /// Who is at the other end of a connection.
 package nonisolated struct PeerInfo {
@@ -30,4 +32,13 @@ package nonisolated struct PeerCredentials: Hashable, Sendable {
         self.userID = userID
         self.groupID = groupID
     }
+
+    /// Who connected to the accepted Unix socket `descriptor`; nil when the kernel does not say.
+    init?(of descriptor: Int32) {
+        self.init(processID: 0, userID: 0, groupID: 0)
+        guard ringwake_peer_credentials(descriptor, &processID, &userID, &groupID) == 0 else { return nil }
+    }
+
+    /// Whether it runs as root or as this process's own user.
+    package var isOwner: Bool { userID == 0 || userID == geteuid() }
 }

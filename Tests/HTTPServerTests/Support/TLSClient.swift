@@ -19,6 +19,8 @@ import Glibc
         var address = sockaddr_storage()
         let length = ringwake_ip_address(host, port, &address)
         socket = ringwake_stream_socket(Int32(address.ss_family))
+        // Else the kernel holds a second piece back until the first is acknowledged.
+        _ = ringwake_set_no_delay(socket)
         _ = ringwake_connect(socket, &address, length)
         context = SSL_CTX_new(TLS_client_method())
         _ = ringwake_SSL_CTX_set_mode(
@@ -65,6 +67,11 @@ import Glibc
     func send(_ bytes: [UInt8]) {
         unsent += bytes
         pump()
+    }
+
+    /// Sends the close alert; what the server sends can still be read.
+    func closeSending() {
+        _ = SSL_shutdown(ssl)
     }
 
     func close() {
