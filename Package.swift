@@ -124,7 +124,11 @@ let package = Package(
         .testTarget(
             name: "ControlProtocolTests", dependencies: ["ControlProtocol"], swiftSettings: common),
         .testTarget(
-            name: "RingwakeDaemonTests", dependencies: ["HTTPServer", "RingwakeCore", "RingwakeDaemon", logging],
+            name: "RingwakeDaemonTests",
+            dependencies: [
+                "ControlProtocol", "HTTPServer", "HandlerActivation", "RingwakeCore", "RingwakeDaemon", "RunLoop",
+                logging,
+            ],
             swiftSettings: onTheRunLoop),
         .testTarget(
             name: "RingwakeCommandsTests",

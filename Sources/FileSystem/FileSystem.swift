@@ -72,6 +72,17 @@ package enum FileSystem {
         access(path, F_OK) == 0
     }
 
+    /// True when users other than root and this process's own may make, replace and remove files in a directory:
+    /// it is theirs, or they may write to it (the sticky bit keeps nobody from being there first).
+    package static func isWritableByOthers(directory: String) throws(FileSystemError) -> Bool {
+        try check(directory)
+        var status = stat()
+        guard stat(directory, &status) == 0 else { throw failure("stat", directory) }
+        let isOwnersForeign = status.st_uid != 0 && status.st_uid != geteuid()
+        let isGroupForeign = status.st_gid != 0 && status.st_gid != getegid()
+        return isOwnersForeign || status.st_mode & S_IWOTH != 0 || (isGroupForeign && status.st_mode & S_IWGRP != 0)
+    }
+
     /// True when the path leads to a regular file that this process may execute.
     package static func isExecutableFile(_ path: String) -> Bool {
         var status = stat()

@@ -20,6 +20,9 @@ package final class ExecHandlerActivator {
     private let runLoop: RunLoop
     private let logger: Logger
     private let environment: HandlerEnvironment
+    /// An empty file in memory for the next request; -1 when there is none.
+    private var spareMemory: Int32 = -1
+    private static let inputName = "ringwake-request"
     private let descriptorLimit: (soft: UInt64, hard: UInt64)?
     private let output: OutputCollector
 
@@ -39,6 +42,11 @@ package final class ExecHandlerActivator {
         self.descriptorLimit = descriptorLimit
         environment = HandlerEnvironment(base: baseEnvironment, socketPath: socketPath)
         output = OutputCollector(runLoop: runLoop, directory: runtimeDirectory, logger: logger)
+        prepareNextWake()
+    }
+
+    isolated deinit {
+        if spareMemory >= 0 { close(spareMemory) }
     }
 
     /// Starts the handler for a call, and returns when its program runs.
@@ -72,11 +80,21 @@ package final class ExecHandlerActivator {
             "\(HandlerEnvironment.secret)=\(secret)",
         ]
         let failure = spawn(&pid, command, variables, input: input, output: sink)
+        prepareNextWake()
         guard failure == 0 else {
             if let file { output.abandon(file.watch) }
             throw HandlerCommand.spawnFailure(failure, path: path, of: request.app)
         }
         return try follow(pid, request, watch: file?.watch, onExit)
+    }
+
+    /// Does now what the next wake would else wait for.
+    private func prepareNextWake() {
+        runLoop.enqueue { [weak self] in
+            guard let self else { return }
+            if self.spareMemory < 0 { self.spareMemory = ringwake_memfd(Self.inputName) }
+            self.output.prepare()
+        }
     }
 
     /// Watches the process that has just been started.
@@ -120,20 +138,19 @@ package final class ExecHandlerActivator {
     private func openInput(_ request: WakeRequest) throws(RingwakeError) -> Int32 {
         let now = BootInstant(nanoseconds: BootClock.now().nanoseconds)
         let bytes = HandlerInput.bytes(of: request, at: now)
-        let memory = ringwake_memfd("ringwake-request")
+        let memory = spareMemory >= 0 ? spareMemory : ringwake_memfd(Self.inputName)
+        spareMemory = -1
         if memory >= 0 {
-            defer { close(memory) }
-            let written = bytes.withUnsafeBytes { write(memory, $0.baseAddress, $0.count) }
-            if written == bytes.count {
-                let input = ringwake_reopen(memory, O_RDONLY)
-                if input >= 0 { return input }
-            }
+            // At offset 0, where the handler begins to read.
+            let written = bytes.withUnsafeBytes { pwrite(memory, $0.baseAddress, $0.count, 0) }
+            if written == bytes.count, ringwake_seal(memory) == 0 { return memory }
         }
         let reason = String(cString: strerror(errno))
+        if memory >= 0 { close(memory) }
         throw RingwakeError(
             .system,
             "the handler of \(request.app) was not started: its request cannot be written to memory: \(reason);"
-                + " raise LimitNOFILE= of the service, or see that /proc is mounted and memory is free")
+                + " raise LimitNOFILE= of the service, or see that memory is free")
     }
 
     private func spawn(

@@ -19,6 +19,15 @@ final class OutputCollector {
         var isClosedByWriters = false
     }
 
+    /// Why a handler's output cannot be had.
+    private struct Failure: Error {
+        let reason: String
+
+        init(_ what: String, _ errno: Int32) {
+            reason = "\(what): \(String(cString: strerror(errno)))"
+        }
+    }
+
     private let runLoop: RunLoop
     private let logger: Logger
     private let directory: String
@@ -27,6 +36,8 @@ final class OutputCollector {
     private var watched: [Int32: Watched] = [:]
     private var orphans: [Int32] = []
     private var namesMade: UInt64 = 0
+    /// A file that is made and watched already, for the next handler.
+    private var spare: (descriptor: Int32, watch: Int32)?
 
     init(runLoop: RunLoop, directory: String, logger: Logger) {
         self.runLoop = runLoop
@@ -36,6 +47,7 @@ final class OutputCollector {
 
     isolated deinit {
         source?.cancel()
+        if let spare { close(spare.descriptor) }
         if inotify >= 0 { close(inotify) }
     }
 
@@ -43,20 +55,36 @@ final class OutputCollector {
     /// - Returns: What the handler writes to, for the caller to close; and the name to give to `begin` or `abandon`.
     ///   Nil when no file can be had or watched, which is logged: better a call without a log than no call.
     func makeFile() -> (descriptor: Int32, watch: Int32)? {
-        guard startWatching() else { return nil }
-        let file = openFile()
-        guard file >= 0 else {
-            warn("cannot make a file in \(directory)")
+        if let ready = spare {
+            spare = nil
+            return ready
+        }
+        do throws(Failure) {
+            return try makeFileNow()
+        } catch {
+            logger.warning("the handler's output is not logged", metadata: ["reason": "\(error.reason)"])
             return nil
         }
+    }
+
+    /// Makes the next handler's file beforehand: a wake waits for nothing that could have been done before it.
+    func prepare() {
+        // What fails now fails again at the wake, and is said then.
+        spare = spare ?? (try? makeFileNow())
+    }
+
+    private func makeFileNow() throws(Failure) -> (descriptor: Int32, watch: Int32) {
+        try startWatching()
+        let file = openFile()
+        guard file >= 0 else { throw Failure("cannot make a file in \(directory)", errno) }
         // A description of its own: when the last copy of *this* one is closed, the kernel says so.
         let writable = ringwake_reopen(file, O_WRONLY | O_APPEND)
         let watch = ringwake_inotify_watch(inotify, file, Self.mask(isMuted: false))
         guard writable >= 0, watch >= 0 else {
-            warn("cannot watch a file in \(directory)")
+            let failure = Failure("cannot watch a file in \(directory)", errno)
             close(file)
             if writable >= 0 { close(writable) }
-            return nil
+            throw failure
         }
         let output = HandlerOutput(descriptor: file, runLoop: runLoop, logger: logger)
         output.onMute = { [weak self] isMuted in
@@ -93,23 +121,18 @@ final class OutputCollector {
         UInt32(IN_CLOSE_WRITE) | (isMuted ? 0 : UInt32(IN_MODIFY))
     }
 
-    /// Makes the inotify descriptor for the first handler: a daemon without handlers needs none.
-    private func startWatching() -> Bool {
-        if inotify >= 0 { return true }
+    /// Makes the inotify descriptor, once.
+    private func startWatching() throws(Failure) {
+        if inotify >= 0 { return }
         let made = ringwake_inotify()
-        guard made >= 0 else {
-            warn("cannot use inotify (see fs.inotify.max_user_instances)")
-            return false
-        }
+        guard made >= 0 else { throw Failure("cannot use inotify (see fs.inotify.max_user_instances)", errno) }
         do throws(RunLoopError) {
             source = try runLoop.watch(made, for: .read, cause: .handlerOutput) { [weak self] _ in self?.readEvents() }
         } catch {
-            logger.warning("the handler's output is not logged", metadata: ["reason": "\(error)"])
             close(made)
-            return false
+            throw Failure(error.operation, error.errno)
         }
         inotify = made
-        return true
     }
 
     private func openFile() -> Int32 {
@@ -121,12 +144,6 @@ final class OutputCollector {
         let named = ringwake_open(path, O_RDWR | O_APPEND | O_CREAT | O_EXCL, 0o600)
         if named >= 0 { unlink(path) }
         return named
-    }
-
-    /// Says what failed, by errno.
-    private func warn(_ what: String) {
-        let reason = String(cString: strerror(errno))
-        logger.warning("the handler's output is not logged", metadata: ["reason": "\(what): \(reason)"])
     }
 
     private func readEvents() {

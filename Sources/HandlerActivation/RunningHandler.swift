@@ -4,7 +4,7 @@ internal import RunLoop
 
 /// A handler's process, the leader of a process group of its own.
 package final class RunningHandler {
-    /// How much later than asked for the group may be killed, so that several end in one wakeup.
+    /// How much later than asked for the group may be signalled, so that several end in one wakeup.
     private static let maximumTolerance: Duration = .milliseconds(250)
 
     /// The process id, which is the id of its process group too.
@@ -15,13 +15,20 @@ package final class RunningHandler {
     package private(set) var isRunning = true
 
     private let runLoop: RunLoop
-    private var killTimer: Timer?
+    /// For the end of the time that it has left: to exit by itself, or between SIGTERM and SIGKILL.
+    private var timer: Timer?
     private var isStopping = false
 
     init(pid: Int32, call: CallKey, runLoop: RunLoop) {
         self.pid = pid
         self.call = call
         self.runLoop = runLoop
+    }
+
+    /// Its call is over: it may tidy up for `patience`, and is stopped then. No effect while it is being stopped.
+    package func expectExit(within patience: Duration, grace: Duration) {
+        guard isRunning, !isStopping else { return }
+        schedule(after: patience) { $0.stop(grace: grace) }
     }
 
     /// Ends the process and all of its group: SIGTERM now, SIGKILL when it still runs after `grace`. Those of the
@@ -33,11 +40,16 @@ package final class RunningHandler {
         signalGroup(SIGTERM)
         // A process that is stopped takes SIGTERM only when it goes on.
         signalGroup(SIGCONT)
-        let tolerance = min(grace / 4, Self.maximumTolerance)
-        killTimer = runLoop.schedule(at: runLoop.refreshNow().advanced(by: grace), tolerance: tolerance) {
-            [weak self] in
-            self?.killTimer = nil
-            self?.signalGroup(SIGKILL)
+        schedule(after: grace) { $0.signalGroup(SIGKILL) }
+    }
+
+    private func schedule(after time: Duration, _ body: @escaping (RunningHandler) -> Void) {
+        if let timer { runLoop.cancel(timer) }
+        let deadline = runLoop.refreshNow().advanced(by: time)
+        timer = runLoop.schedule(at: deadline, tolerance: min(time / 4, Self.maximumTolerance)) { [weak self] in
+            guard let self else { return }
+            self.timer = nil
+            body(self)
         }
     }
 
@@ -45,8 +57,8 @@ package final class RunningHandler {
     func leaderEnded() {
         if isStopping { signalGroup(SIGKILL) }
         isRunning = false
-        if let killTimer { runLoop.cancel(killTimer) }
-        killTimer = nil
+        if let timer { runLoop.cancel(timer) }
+        timer = nil
     }
 
     private func signalGroup(_ signal: Int32) {

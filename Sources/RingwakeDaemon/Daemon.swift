@@ -81,11 +81,20 @@ final class Daemon {
             (configuration.stateDirectory, UInt32(0o700), "state_directory"),
             (configuration.runtimeDirectory, UInt32(0o755), "runtime_directory"),
         ] {
+            let isOpenToOthers: Bool
             do {
                 try FileSystem.createDirectory(path, mode: mode)
+                isOpenToOthers = try FileSystem.isWritableByOthers(directory: path)
             } catch {
                 throw RingwakeError(
                     .system, "\(error.description); ringwaked needs it: create it, or set \(key) to another")
+            }
+            // They could put a control socket of their own there, and be told every wake secret.
+            guard !isOpenToOthers else {
+                throw RingwakeError(
+                    .system,
+                    "other users may write to \(path); chown it to this user and run chmod go-w \(path), "
+                        + "or set \(key) to another")
             }
         }
     }
@@ -181,26 +190,28 @@ final class Daemon {
         logger.notice("ringwaked is stopping", metadata: ["signal": "\(signal)"])
         gateway.beginShutdown()
         events.finish()
-        controlListener?.close()
-        var draining = listeners.count
-        guard draining > 0 else { return runLoop.stop() }
-        for (listener, _) in listeners {
-            listener.drain { [runLoop] in
-                draining -= 1
-                if draining == 0 {
-                    runLoop.stop()
-                }
+        var draining = listeners.count + 1
+        let oneIsDrained = { [runLoop] in
+            draining -= 1
+            if draining == 0 {
+                runLoop.stop()
             }
         }
+        for (listener, _) in listeners {
+            listener.drain(whenDrained: oneIsDrained)
+        }
+        controlListener?.drain(whenDrained: oneIsDrained)
     }
 
     // MARK: - What the control API asks for
 
     private func reloadOnSignal() {
-        do {
+        do throws(RingwakeError) {
             _ = try reload()
         } catch {
-            logger.error("reload failed, the old configuration stays in force", metadata: ["why": "\(error.message)"])
+            logger.error(
+                "reload failed, the old configuration stays in force",
+                metadata: ["error": "\(error.code.slug)", "why": "\(error.message)"])
         }
     }
 

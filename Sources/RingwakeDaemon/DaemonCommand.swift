@@ -79,7 +79,7 @@ package func runDaemon() -> Int32 {
             try run(command)
             return 0
         } catch {
-            write("ringwaked: \(error.message)\n", to: STDERR_FILENO)
+            write("ringwaked: \(withoutControlCharacters(error.message))\n", to: STDERR_FILENO)
             return error.code.exitStatus
         }
     }

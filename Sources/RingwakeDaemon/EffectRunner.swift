@@ -16,6 +16,7 @@ final class EffectRunner {
     private let activator: ExecHandlerActivator
     private let events: EventStreams
     private let logger: Logger
+    private let exitPatience: Duration
     private var handlers: [CallKey: RunningHandler] = [:]
     private var secrets: [String: AppID] = [:]
     private var timer: (token: Timer, deadline: BootInstant)?
@@ -25,9 +26,11 @@ final class EffectRunner {
     /// What a stopped handler gets between SIGTERM and SIGKILL.
     private static let stopGrace = Duration.seconds(5)
 
+    /// - Parameter exitPatience: What a handler gets between its call's end and SIGTERM. It is to exit by itself; but
+    ///   handlers that hang must not gather until no further one can be started.
     init(
         configuration: Configuration, runLoop: RunLoop, activator: ExecHandlerActivator, events: EventStreams,
-        logger: Logger
+        logger: Logger, exitPatience: Duration = .seconds(30)
     ) {
         coordinator = CoordinatorStateMachine(deadlines: configuration.deadlines)
         apps = configuration.apps
@@ -35,6 +38,7 @@ final class EffectRunner {
         self.activator = activator
         self.events = events
         self.logger = logger
+        self.exitPatience = exitPatience
     }
 
     /// The present time, as the coordinator counts it.
@@ -55,30 +59,37 @@ final class EffectRunner {
         coordinator.deadlines = configuration.deadlines
     }
 
-    /// Applies one event. Returns why it was refused, if it was; then it changed nothing.
+    /// Applies one event, and those that running its effects leads to. Returns why the event was refused, if it was;
+    /// then it changed nothing.
     @discardableResult
     func submit(_ event: Event) -> EventRefusal? {
         var refusal: EventRefusal?
+        var consequences: [Event] = []
         for effect in coordinator.handle(event, at: now) {
-            if case .refused(let why) = effect {
-                refusal = why
-            } else {
-                run(effect)
+            switch effect {
+            case .refused(let why): refusal = why
+            case .wake(let request): consequences.append(wake(request))
+            default: run(effect)
             }
         }
         armTimer()
+        // Only now: whoever listens hears of this event's changes before those that follow from them.
+        for event in consequences {
+            submit(event)
+        }
         return refusal
     }
 
     private func run(_ effect: Effect) {
         switch effect {
-        case .wake(let request):
-            wake(request)
         case .stopHandler(let key):
             handlers[key]?.stop(grace: EffectRunner.stopGrace)
         case .request(let action, let key, let deadline):
             events.publish(EventMessage(action: action, of: key, by: deadline, at: now), of: key)
         case .callChanged(let call):
+            if call.machine.hasEnded {
+                handlers[call.key]?.expectExit(within: exitPatience, grace: EffectRunner.stopGrace)
+            }
             log(call)
             events.publish(EventMessage(change: call, at: now), of: call.key)
         case .pushIgnored(let push, let why):
@@ -86,12 +97,13 @@ final class EffectRunner {
             logger.info(
                 "push starts no call", metadata: ["app": "\(push.app)", "apns-id": "\(push.apnsID)", "why": "\(why)"])
             events.publish(EventMessage(ignored: push, why), of: key)
-        case .refused:
+        case .wake, .refused:
             break
         }
     }
 
-    private func wake(_ request: WakeRequest) {
+    /// Starts the call's handler, and tells what came of it.
+    private func wake(_ request: WakeRequest) -> Event {
         do throws(RingwakeError) {
             guard let app = apps[request.app] else {
                 throw RingwakeError(.notFound, "\(request.app) is not configured any more")
@@ -102,17 +114,23 @@ final class EffectRunner {
             }
             handlers[request.key] = handler
             secrets[secret] = request.app
-            submit(.handlerStarted(request.key, pid: handler.pid))
+            return .handlerStarted(request.key, pid: handler.pid)
         } catch {
             logger.error(
-                "handler could not be started", metadata: ["app": "\(request.app)", "why": "\(error.message)"])
-            submit(.handlerNotStarted(request.key, why: error.message))
+                "handler could not be started",
+                metadata: [
+                    "app": "\(request.app)", "call": "\(request.call)", "error": "\(error.code.slug)",
+                    "why": "\(error.message)",
+                ])
+            return .handlerNotStarted(request.key, why: error.message)
         }
     }
 
     private func handlerExited(_ key: CallKey, _ exit: ChildExit, secret: String) {
-        handlers[key] = nil
         secrets[secret] = nil
+        // A call that ended long ago may be forgotten, and its name in use again for one with a handler of its own.
+        guard handlers[key]?.isRunning != true else { return }
+        handlers[key] = nil
         switch exit {
         case .exited(let status): submit(.handlerExited(key, .exited(status)))
         case .signalled(let signal): submit(.handlerExited(key, .signalled(signal)))

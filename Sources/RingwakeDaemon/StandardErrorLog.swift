@@ -1,21 +1,15 @@
 internal import Glibc
 internal import Logging
-internal import Synchronization
 
 /// Log lines on standard error: one line a message, constant text first, then the values as `key=value`.
 ///
 /// Where journald reads standard error, each line begins with its severity as `<N>` (sd-daemon(3)); it adds the
-/// time itself. Elsewhere the line begins with the level and the seconds since the machine started.
-///
-/// A reader that has stopped reading (a paused terminal, a full pipe) must not stop the daemon: a line that cannot
-/// be written at once is dropped, and the number of dropped lines is said with the next one that can.
+/// time itself. Elsewhere the line begins with the level.
 nonisolated struct StandardErrorLog: LogHandler {
     var metadata: Logger.Metadata = [:]
     var logLevel: Logger.Level
     private let isJournal: Bool
-
-    /// The most bytes of a line: what a pipe takes whole or not at all (PIPE_BUF, pipe(7)).
-    private static let maximumLineBytes = 4096
+    private let stream = LogStream(STDERR_FILENO)
 
     init(level: Logger.Level, isJournal: Bool) {
         logLevel = level
@@ -28,32 +22,23 @@ nonisolated struct StandardErrorLog: LogHandler {
     }
 
     func log(event: LogEvent) {
-        var line = isJournal ? "<\(event.level.severity)>" : "\(event.level.rawValue) "
-        line += "\(event.message)"
+        var line = head(event.level) + "\(event.message)"
         let values = metadata.merging(event.metadata ?? [:]) { _, new in new }
         for (key, value) in values.sorted(by: { $0.key < $1.key }) {
             line += " \(key)=\(quoted("\(value)"))"
         }
-        write(Array(line.utf8.prefix(StandardErrorLog.maximumLineBytes - 1)) + [UInt8(ascii: "\n")])
+        stream.write(Array(line.utf8.prefix(LogStream.maximumLineBytes - 1)) + [UInt8(ascii: "\n")]) { lostLines in
+            Array((head(.warning) + "\(lostLines) log lines were lost: nobody read them\n").utf8)
+        }
     }
 
-    private func write(_ line: [UInt8]) {
-        var descriptor = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
-        guard poll(&descriptor, 1, 0) == 1, descriptor.revents & Int16(POLLOUT) != 0 else {
-            DroppedLines.count.wrappingAdd(1, ordering: .relaxed)
-            return
-        }
-        let dropped = DroppedLines.count.exchange(0, ordering: .relaxed)
-        let prefix = dropped == 0 ? [] : Array("(\(dropped) log lines were dropped: nobody read them) ".utf8)
-        // A line is lost only with the descriptor itself; there is no other place left to say so.
-        _ = (prefix + line).withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    private func head(_ level: Logger.Level) -> String {
+        isJournal ? "<\(level.severity)>" : "\(level.rawValue) "
     }
 
     /// A value that has white space or quotes stands in quotes; control characters never reach the line.
     private func quoted(_ text: String) -> String {
-        let harmless = text.unicodeScalars.map { scalar in
-            scalar.value < 0x20 || scalar.value == 0x7F ? "\\u{\(String(scalar.value, radix: 16))}" : String(scalar)
-        }.joined()
+        let harmless = withoutControlCharacters(text)
         guard harmless.isEmpty || harmless.contains(where: { $0 == " " || $0 == "\"" || $0 == "=" }) else {
             return harmless
         }
@@ -75,7 +60,12 @@ extension Logger.Level {
     }
 }
 
-/// Lines that could not be written since the last that could.
-private nonisolated enum DroppedLines {
-    static let count = Atomic<UInt64>(0)
+/// `text` with each control character, of ASCII or of Latin-1 (C1), as `\u{1b}`: none may steer a terminal.
+nonisolated func withoutControlCharacters(_ text: String) -> String {
+    text.unicodeScalars.map { scalar in
+        switch scalar.value {
+        case 0..<0x20, 0x7F..<0xA0: "\\u{\(String(scalar.value, radix: 16))}"
+        default: String(scalar)
+        }
+    }.joined()
 }

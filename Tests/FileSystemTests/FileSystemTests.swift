@@ -127,6 +127,30 @@ import Testing
         #expect(!FileSystem.isExecutableFile("/no/such"))
     }
 
+    @Test(
+        "A directory is writable by others when its mode says so, also with the sticky bit",
+        arguments: [(0o700, false), (0o755, false), (0o775, false), (0o777, true), (0o1777, true), (0o702, true)])
+    func writableByOthers(mode: mode_t, expected: Bool) throws {
+        let path = directory.path("open")
+        try FileSystem.createDirectory(path, mode: 0o700)
+        #expect(chmod(path, mode) == 0)
+        #expect(try FileSystem.isWritableByOthers(directory: path) == expected)
+        #expect(throws: FileSystemError.self) { try FileSystem.isWritableByOthers(directory: path + "/none") }
+    }
+
+    @Test("A directory of another user, or one that another group may write to, is writable by others")
+    func foreignDirectories() throws {
+        guard geteuid() == 0 else { return }
+        let path = directory.path("foreign")
+        try FileSystem.createDirectory(path, mode: 0o700)
+        #expect(chown(path, 0, 65534) == 0 && chmod(path, 0o770) == 0)
+        #expect(try FileSystem.isWritableByOthers(directory: path))
+        #expect(chmod(path, 0o750) == 0)
+        #expect(try !FileSystem.isWritableByOthers(directory: path))
+        #expect(chown(path, 65534, 0) == 0)
+        #expect(try FileSystem.isWritableByOthers(directory: path))
+    }
+
     @Test("A lock is held by one at a time, and is free again when its holder goes")
     func lock() throws {
         let path = directory.path("lock")

@@ -30,7 +30,13 @@ import Testing
         let targets = harness.log.messages.filter { $0.contains(" -> ") && !$0.hasSuffix("/fd") }
         #expect(targets.count == 3, "\(targets)")
         #expect(targets.first?.contains("0 -> /memfd:ringwake-request") == true)
-        #expect(targets.first?.hasPrefix("lr-x") == true, "standard input cannot be written")
+    }
+
+    @Test("What a handler reads cannot be changed, not even by the handler")
+    func inputIsSealed() throws {
+        let harness = try Harness()
+        _ = try harness.run(["/bin/sh", "-c", "echo x 1>&0; echo status $?"])
+        #expect(harness.log.messages.contains("status 1") || harness.log.messages.contains("status 2"))
     }
 
     @Test("A handler leads its own process group, with no signal blocked or ignored")

@@ -66,6 +66,36 @@ import Testing
         harness.runUntil { children.allSatisfy { hasEnded($0) } }
     }
 
+    @Test("A handler that is expected to exit and does not is stopped, one that stops on its own is let be")
+    func expectedExit() throws {
+        let harness = try Harness()
+        var exit: ChildExit?
+        let stubborn = try harness.wake(["/bin/sleep", "1000"]) { exit = $0 }
+        stubborn.expectExit(within: .milliseconds(10), grace: .seconds(1_000))
+        harness.runUntil { exit != nil }
+        #expect(exit == .signalled(SIGTERM))
+        exit = nil
+        let good = try harness.wake(["/bin/sh", "-c", "sleep 0.05; exit 3"]) { exit = $0 }
+        good.expectExit(within: .seconds(1_000), grace: .zero)
+        harness.runUntil { exit != nil }
+        #expect(exit == .exited(3))
+    }
+
+    @Test("stop does not wait for the exit that was expected, nor begin again for it")
+    func stopAfterExpectedExit() throws {
+        let harness = try Harness()
+        var exit: ChildExit?
+        let handler = try harness.wake(["/bin/sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.05; done"]) {
+            exit = $0
+        }
+        harness.runUntil { harness.log.messages == ["ready"] }
+        handler.expectExit(within: .seconds(1_000), grace: .seconds(1_000))
+        handler.stop(grace: .milliseconds(50))
+        handler.expectExit(within: .seconds(1_000), grace: .seconds(1_000))
+        harness.runUntil { exit != nil }
+        #expect(exit == .signalled(SIGKILL))
+    }
+
     @Test("A handler that ends by itself may leave children behind: nobody kills them")
     func leftBehind() throws {
         let harness = try Harness()

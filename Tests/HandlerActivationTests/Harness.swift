@@ -77,11 +77,14 @@ final class Harness {
 
     /// The output files in the directory that this process holds open.
     var openOutputFiles: Int {
-        (0..<Int32(1_024)).count { descriptor in
+        (0..<Int32(1_024)).reduce(0) { count, descriptor in
             var target = [CChar](repeating: 0, count: 512)
-            guard readlink("/proc/self/fd/\(descriptor)", &target, 511) > 0 else { return false }
-            return String(decoding: target.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-                .hasPrefix(directory)
+            guard readlink("/proc/self/fd/\(descriptor)", &target, 511) > 0,
+                String(decoding: target.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+                    .hasPrefix(directory)
+            else { return count }
+            // Only the file that is kept ready for the next handler still has its writable descriptor here.
+            return count + (fcntl(descriptor, F_GETFL) & O_ACCMODE == O_WRONLY ? -1 : 1)
         }
     }
 }

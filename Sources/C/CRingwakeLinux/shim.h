@@ -114,7 +114,14 @@ static inline int ringwake_set_nonblocking(int descriptor) {
 }
 
 // memfd_create is not imported from Glibc (_GNU_SOURCE).
-static inline int ringwake_memfd(const char *name) { return memfd_create(name, MFD_CLOEXEC); }
+static inline int ringwake_memfd(const char *name) { return memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING); }
+
+// From then on nobody can change the file in memory, whoever holds it. The names hide behind _GNU_SOURCE, and
+// <linux/fcntl.h>, which has them too, cannot be included beside <fcntl.h>: their values there, which are for ever.
+static inline int ringwake_seal(int memory) {
+    enum { add_seals = 1024 + 9, seal = 0x1, shrink = 0x2, grow = 0x4, write = 0x8 };
+    return fcntl(memory, add_seals, seal | shrink | grow | write);
+}
 
 // A second description of an open file, also one without a name, at its own offset 0. Here, because the path
 // needs no allocation in C, and a wake waits for it.
@@ -165,7 +172,8 @@ static inline int ringwake_wait_pidfd(int pidfd, int *code, int *status) {
 
 // posix_spawn_file_actions_addclosefrom_np is not imported from Glibc (_GNU_SOURCE), and the flags of the attributes
 // have types that differ between C libraries. Runs `arguments[0]` with the three descriptors as 0, 1 and 2 and no
-// other, in a process group of its own, with every signal at its default and none blocked.
+// other, in a process group of its own, with every signal at its default and none blocked. (To name all signals is
+// the cheap way: glibc 2.36 makes one system call for each that is named, and two for each that is not.)
 // Returns 0 with the process, or an errno. Blocks until the child has executed the program or failed to.
 static inline int ringwake_spawn(
     pid_t *process, char *const *arguments, char *const *environment, int input, int output, int error

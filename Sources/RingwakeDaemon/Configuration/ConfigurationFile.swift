@@ -35,10 +35,15 @@ extension Configuration {
         return configuration
     }
 
-    private nonisolated static func read(_ file: String) throws(RingwakeError) -> [UInt8] {
+    private nonisolated static func read(_ file: String, isApp: Bool = false) throws(RingwakeError) -> [UInt8] {
         do {
             return try FileSystem.read(file, maximumSize: maximumFileSize)
         } catch {
+            if isApp {
+                throw RingwakeError(
+                    .badConfiguration,
+                    "the app's file \(file) cannot be read: \(error.reason); make it a readable file, or remove it")
+            }
             let code: RingwakeError.Code = FileSystem.exists(file) ? .system : .notFound
             throw RingwakeError(
                 code,
@@ -164,7 +169,7 @@ extension Configuration {
                 .badConfiguration,
                 "\(file): the file is named after the app, com.example.phone.toml, and '\(name)' is not a bundle id")
         }
-        let document = try TOMLDocument(parsing: read(file), file: file)
+        let document = try TOMLDocument(parsing: read(file, isApp: true), file: file)
         var reader = try TOMLReader(document)
         // A key that is written wrong is named before the one that is missing for it.
         let table = try reader.table("wake")

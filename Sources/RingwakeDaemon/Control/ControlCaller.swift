@@ -1,4 +1,3 @@
-internal import Glibc
 internal import HTTPServer
 internal import RingwakeCore
 
@@ -24,7 +23,7 @@ nonisolated enum ControlCaller: Equatable {
                     .notPermitted, "the wake secret is not in force: it ends with the handler that it was given to")
             }
             self = .handler(app)
-        } else if let credentials, credentials.userID == 0 || credentials.userID == geteuid() {
+        } else if credentials?.isOwner ?? false {
             self = .owner
         } else {
             self = .user

@@ -9,7 +9,7 @@ extension CallMessage {
             reason: call.machine.state.endReason?.rawValue, detail: call.machine.state.endDetail, apnsId: call.apnsID,
             caller: call.update.caller, callerName: call.update.callerName, video: call.update.hasVideo,
             attempt: call.attempt, pid: call.handler,
-            deadlineMs: call.machine.nextDeadline.map { now.duration(to: $0).milliseconds },
+            deadlineMs: call.machine.nextDeadline.map { now.millisecondsLeft(until: $0) },
             timeline: call.timeline.map { entry in
                 Hop(
                     stage: entry.stage.rawValue,
@@ -24,7 +24,7 @@ extension EventMessage {
         self.init(
             event: "call", app: call.key.app.rawValue, call: call.key.id.rawValue, state: call.machine.state.name,
             reason: call.machine.state.endReason?.rawValue,
-            deadlineMs: call.machine.nextDeadline.map { now.duration(to: $0).milliseconds },
+            deadlineMs: call.machine.nextDeadline.map { now.millisecondsLeft(until: $0) },
             caller: call.update.caller,
             atUs: call.receivedAt.duration(to: now).saturatingNanoseconds / 1000)
     }
@@ -33,12 +33,19 @@ extension EventMessage {
     init(action: CallAction, of key: CallKey, by deadline: BootInstant, at now: BootInstant) {
         self.init(
             event: "action", app: key.app.rawValue, call: key.id.rawValue, action: action.rawValue,
-            deadlineMs: now.duration(to: deadline).milliseconds)
+            deadlineMs: now.millisecondsLeft(until: deadline))
     }
 
     /// A push that started no call.
     init(ignored push: VerifiedPush, _ why: IgnoredPush) {
         self.init(event: "push", app: push.app.rawValue, call: push.apnsID, reason: why.rawValue)
+    }
+}
+
+extension BootInstant {
+    /// Never negative, although a deadline may be met a little late: whoever waits with poll(2) would wait for ever.
+    fileprivate nonisolated func millisecondsLeft(until deadline: BootInstant) -> Int64 {
+        max(0, duration(to: deadline).milliseconds)
     }
 }
 

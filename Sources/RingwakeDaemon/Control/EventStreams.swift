@@ -21,6 +21,8 @@ final class EventStreams {
                 HTTPField(name: "content-type", value: "application/x-ndjson"),
                 HTTPField(name: "cache-control", value: "no-store"),
             ])
+        // A client that has left already would never be seen leaving.
+        guard exchange.isOpen else { return }
         let id = ObjectIdentifier(exchange)
         subscribers[id] = Subscriber(exchange: exchange, app: app, call: call)
         exchange.onClose = { [weak self] in self?.subscribers[id] = nil }
