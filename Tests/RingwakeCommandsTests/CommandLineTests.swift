@@ -24,6 +24,7 @@ struct CommandLineTests {
             ["push", "--token", "a", "--cert", "c", "--key", "k"], ["push", "--token", "a", "--password", "p"],
             ["push", "--token", "a", "--payload", "-", "--data", "{}"], ["push", "--token", "a", "--count", "0"],
             ["push", "--token", "a", "--port", "0"], ["push", "--token", "a", "--port", "70000"],
+            ["push", "--token", "a", "--host", "127.0.0.1:2197"], ["push", "--token", "a", "--host", "name:443"],
             ["push", "--token", "a", "--connect-to", "x:443:y"], ["push", "--token", "a", "--expires", "soon"],
             ["push", "--token", "a", "--count", "2", "--trace"], ["watch", "--count", "0"],
             ["watch", "--timeout", "-1s"], ["app", "add", "../etc", "--exec", "/bin/true"],

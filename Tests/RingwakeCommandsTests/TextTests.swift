@@ -37,10 +37,10 @@ struct TextTests {
 
     @Test("a caller's name cannot steer the terminal")
     func terminalInjection() {
-        let evil = #"\u001b]0;owned\u0007\u202e"#
+        let evil = #"\u001b]0;owned\u0007\u202e\u061c"#
         let daemon = FakeDaemon { _ in .json(Sample.call("ringing", callerName: evil)) }
         let ran = ringwake(["call", "show", "C1"], at: daemon)
-        #expect(ran.output.contains("?]0;owned??"))
+        #expect(ran.output.contains("?]0;owned???"))
         #expect(!ran.output.unicodeScalars.contains("\u{1B}"))
     }
 

@@ -45,6 +45,10 @@ struct PushTargetOptions: ParsableArguments {
         guard timeout.duration > .zero else {
             throw ValidationError("--timeout is longer than 0.")
         }
+        // An IPv6 address has two colons at least.
+        guard host?.count(where: { $0 == ":" }) != 1 else {
+            throw ValidationError("--host is a name or an address alone; give the port with --port.")
+        }
         guard port != 0 else {
             throw ValidationError("--port is between 1 and 65535.")
         }
