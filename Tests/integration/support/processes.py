@@ -1,0 +1,95 @@
+"""What the kernel knows of a process."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def state(pid: int) -> str | None:
+    """`R`, `S`, `Z` and so on, as proc(5) has them; nil when there is no such process."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return text.rpartition(")")[2].split()[0]
+
+
+def is_running(pid: int) -> bool:
+    return state(pid) not in (None, "Z")
+
+
+def members(group: int) -> list[int]:
+    """The processes of a process group that run."""
+    return [pid for pid, its in groups() if its == group]
+
+
+def groups() -> Iterator[tuple[int, int]]:
+    """Every process that runs, with its process group."""
+    for pid, fields in _all():
+        if fields[0] != "Z":
+            yield pid, int(fields[2])
+
+
+def zombies(parent: int) -> list[int]:
+    """The children that ended and that nobody fetched."""
+    return [pid for pid, fields in _all() if int(fields[1]) == parent and fields[0] == "Z"]
+
+
+def _all() -> Iterator[tuple[int, list[str]]]:
+    """Every process with what proc(5) says of it: state, parent, process group and so on."""
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                yield int(name), Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+
+
+def environment(pid: int) -> dict[str, str]:
+    """The environment that a process was started with; empty when it is gone."""
+    try:
+        data = Path(f"/proc/{pid}/environ").read_bytes()
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return {}
+    return dict(entry.decode(errors="replace").partition("=")[::2] for entry in data.split(b"\0") if entry)
+
+
+def command_line(pid: int) -> list[str]:
+    """The program and its arguments; empty when it is gone."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text(errors="replace").split("\0")[:-1]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def descriptors(pid: int) -> dict[int, str]:
+    """The open descriptors and what they are."""
+    folder = Path(f"/proc/{pid}/fd")
+    found = {}
+    for entry in folder.iterdir():
+        try:
+            found[int(entry.name)] = os.readlink(entry)
+        except FileNotFoundError:
+            continue
+    return found
+
+
+def voluntary_switches(pid: int) -> int:
+    """How often its threads, all of them, gave up the processor to wait."""
+    return sum(
+        int(line.split()[1])
+        for status in Path(f"/proc/{pid}/task").glob("*/status")
+        for line in status.read_text().splitlines()
+        if line.startswith("voluntary_ctxt_switches")
+    )
+
+
+def threads(pid: int) -> int:
+    return len(list(Path(f"/proc/{pid}/task").iterdir()))
+
+
+def resident_kilobytes(pid: int) -> int:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS"):
+            return int(line.split()[1])
+    raise AssertionError(f"process {pid} has no VmRSS")

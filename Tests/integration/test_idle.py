@@ -1,0 +1,73 @@
+"""Idle means idle; and the daemon is one thread of one small program."""
+
+import re
+import time
+
+from support import processes
+from support.daemon import Daemon
+from support.h2client import H2Client
+from support.programs import RINGWAKED, run
+from support.pushing import start_call
+from support.waiting import until
+
+# How long nothing may happen, in seconds; Benchmarks/run looks for 60.
+IDLE = 5
+
+# Libraries that the daemon must not bring along: DESIGN sections 3 and 4.
+UNWANTED = re.compile(r"libcurl|libpulse|libFoundation|libswift|libicu|libxml2|libdispatch|libsqlite")
+
+
+def settled_switches(pid: int) -> int:
+    """The count of voluntary switches once it has not changed for a second."""
+    seen: list[int] = []
+
+    def settled() -> bool:
+        seen.append(processes.voluntary_switches(pid))
+        time.sleep(0.1)
+        return len(seen) > 10 and len(set(seen[-10:])) == 1
+
+    until(settled, 20, lambda: f"the daemon to settle: {seen[-10:]}")
+    return seen[-1]
+
+
+def test_an_idle_daemon_does_not_wake_up(daemon: Daemon) -> None:
+    before = settled_switches(daemon.pid)
+    time.sleep(IDLE)
+    assert processes.voluntary_switches(daemon.pid) == before
+
+
+def test_nor_does_one_with_idle_connections_after_a_call(daemon: Daemon) -> None:
+    call, _ = start_call(daemon)
+    daemon.control.verb(call, "end")
+    daemon.control.verb(call, "fulfill", action="end")
+    daemon.recorders[0].clear_away()
+    with H2Client(daemon.host_and_port, daemon.credentials.context(certificate=True)) as client:
+        assert client.push("00" * 32).status == 400
+        with daemon.control.events():
+            before = settled_switches(daemon.pid)
+            time.sleep(IDLE)
+            assert processes.voluntary_switches(daemon.pid) == before
+
+
+def test_it_has_one_thread(daemon: Daemon) -> None:
+    assert processes.threads(daemon.pid) == 1
+    start_call(daemon)
+    assert processes.threads(daemon.pid) == 1
+
+
+def test_it_links_nothing_that_it_does_not_need() -> None:
+    done = run("readelf", "--dynamic", RINGWAKED)
+    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", done.stdout)
+    assert needed, done.stderr
+    assert not [library for library in needed if UNWANTED.search(library)], needed
+    assert "RUNPATH" not in done.stdout
+    assert "BIND_NOW" in done.stdout or "NOW" in done.stdout, "-z now"
+
+
+def test_every_descriptor_is_closed_on_exec(daemon: Daemon) -> None:
+    with H2Client(daemon.host_and_port, daemon.credentials.context()), daemon.control.events():
+        start_call(daemon)
+        for number in processes.descriptors(daemon.pid):
+            info = open(f"/proc/{daemon.pid}/fdinfo/{number}").read()
+            flags = int(re.search(r"flags:\s+([0-7]+)", info)[1], 8)
+            assert number <= 2 or flags & 0o2000000, f"descriptor {number} is inherited by handlers"
