@@ -1,0 +1,1 @@
+"""The parts of Benchmarks/run: each measures one thing and answers a table."""

@@ -1,0 +1,223 @@
+"""The servers that are measured: `ringwaked` and `nghttpd`, each in a folder of its own."""
+
+import base64
+import json
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from . import programs
+
+APP = "com.example.phone"
+TOPIC = APP + ".voip"
+TEAM = "DEVTEAM001"
+HOST = "127.0.0.1"
+# Descriptors that a server may have open: 1,000 connections and some.
+DESCRIPTORS = 4096
+START_TIMEOUT = 15
+
+
+class Server:
+    """A process that listens on `port`, and what the kernel knows of it."""
+
+    process: subprocess.Popen
+    port: int
+    ca: Path
+
+    def launch(self, *command: object, log: Path) -> None:
+        with log.open("wb") as output:
+            self.process = subprocess.Popen(
+                [str(part) for part in command], stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd="/",
+                start_new_session=True, preexec_fn=raise_limit,
+            )  # fmt: skip
+
+    def wait_for_port(self) -> None:
+        deadline = time.monotonic() + START_TIMEOUT
+        while True:
+            try:
+                socket.create_connection((HOST, self.port), timeout=1).close()
+                return
+            except OSError:
+                if time.monotonic() > deadline or self.process.poll() is not None:
+                    raise
+                time.sleep(0.01)
+
+    @property
+    def tasks(self) -> Path:
+        return Path(f"/proc/{self.process.pid}/task")
+
+    def cpu_ns(self) -> int:
+        """Nanoseconds that its threads have run, in user and kernel mode: proc(5), schedstat."""
+        return sum(int(path.read_text().split()[0]) for path in self.tasks.glob("*/schedstat"))
+
+    def voluntary_switches(self) -> int:
+        return sum(
+            int(line.split()[1])
+            for path in self.tasks.glob("*/status")
+            for line in path.read_text().splitlines()
+            if line.startswith("voluntary_ctxt_switches")
+        )
+
+    def threads(self) -> int:
+        return len(list(self.tasks.iterdir()))
+
+    def memory_kb(self) -> dict[str, int]:
+        """`Rss`, `Pss`, `Private_Dirty` and so on, in kB."""
+        lines = Path(f"/proc/{self.process.pid}/smaps_rollup").read_text().splitlines()[1:]
+        return {name: int(rest.split()[0]) for name, _, rest in (line.partition(":") for line in lines)}
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def raise_limit() -> None:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
+
+
+class Ringwaked(Server):
+    """The daemon with one app, whose handler is `command`."""
+
+    def __init__(self, command: list[str], log_level: str = "info"):
+        self.folder = Path(tempfile.mkdtemp(prefix="ringwake-bench-"))
+        # As /run is: in memory. The daemon keeps its handlers' output there, in files without a name.
+        memory = Path("/dev/shm")
+        self.runtime = Path(tempfile.mkdtemp(prefix="ringwake-run-", dir=memory if memory.is_dir() else self.folder))
+        certs = self.folder / "certs"
+        subprocess.run(
+            [programs.RINGWAKE, "certs", "dev-ca", "--directory", certs, "--app", APP, "--team", TEAM],
+            check=True, stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        self.ca, self.certificate = certs / "ca.pem", certs / f"voip-services-{APP}.pem"
+        self.server_certificate, self.server_key = certs / "server.pem", certs / "server.key"
+        [public_key] = certs.glob("AuthKey_*.pub.pem")
+        self.key_id = public_key.name.removeprefix("AuthKey_").removesuffix(".pub.pem")
+        self.token_key = certs / f"AuthKey_{self.key_id}.p8"
+        apps = self.folder / "apps.d"
+        apps.mkdir()
+        (apps / f"{APP}.toml").write_text(f"[wake]\nexec = {json.dumps(command)}\n")
+        configuration = self.folder / "ringwaked.toml"
+        configuration.write_text(
+            f"""state_directory = "state"
+runtime_directory = "{self.runtime}"
+[server]
+certificate = "{self.server_certificate}"
+key = "{self.server_key}"
+provider_cas = ["{self.ca}"]
+[[listener]]
+address = "{HOST}:0"
+environment = "development"
+[[team]]
+id = "{TEAM}"
+topics = ["{TOPIC}"]
+[[team.key]]
+id = "{self.key_id}"
+file = "{public_key}"
+[log]
+level = "{log_level}"
+"""
+        )
+        self.launch(programs.RINGWAKED, "--config", configuration, log=self.folder / "log")
+        deadline = time.monotonic() + START_TIMEOUT
+        while True:
+            try:
+                status = self.control("/v1/status")
+                break
+            except OSError:
+                if time.monotonic() > deadline or self.process.poll() is not None:
+                    raise SystemExit((self.folder / "log").read_text()) from None
+                time.sleep(0.01)
+        self.port = int(status["listeners"][0]["address"].rpartition(":")[2])
+        self.token = self.control(f"/v1/apps/{APP}")["tokens"]["development"]
+
+    def control(self, target: str) -> dict:
+        """One GET on the control socket."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(10)
+            connection.connect(str(self.runtime / "control.sock"))
+            connection.sendall(f"GET {target} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n".encode())
+            answer = b""
+            while data := connection.recv(65536):
+                answer += data
+        return json.loads(answer.partition(b"\r\n\r\n")[2])
+
+    def provider_token(self) -> str:
+        """A provider token, signed with the openssl program: the benchmarks need nothing but the standard library."""
+        def base64url(data: bytes) -> str:
+            return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+        header = json.dumps({"alg": "ES256", "kid": self.key_id})
+        claims = json.dumps({"iss": TEAM, "iat": int(time.time())})
+        signed = base64url(header.encode()) + "." + base64url(claims.encode())
+        der = subprocess.run(
+            ["openssl", "dgst", "-sha256", "-sign", self.token_key], input=signed.encode(), check=True,
+            capture_output=True,
+        ).stdout  # fmt: skip
+        # SEQUENCE { INTEGER r, INTEGER s }, each of at most 33 bytes: all lengths are in one byte.
+        r, rest = der[4 : 4 + der[3]], der[4 + der[3] :]
+        s = rest[2 : 2 + rest[1]]
+        raw = b"".join(number.lstrip(b"\0").rjust(32, b"\0") for number in (r, s))
+        return signed + "." + base64url(raw)
+
+    def stop(self) -> None:
+        super().stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(self.runtime, ignore_errors=True)
+
+
+class Nghttpd(Server):
+    """nghttpd with one thread and one empty file in the place of every push."""
+
+    PATH = "/3/device/push"
+
+    def __init__(self, like: Ringwaked):
+        self.folder = Path(tempfile.mkdtemp(prefix="ringwake-nghttpd-"))
+        file = self.folder / Nghttpd.PATH[1:]
+        file.parent.mkdir(parents=True)
+        file.write_bytes(b"")
+        self.ca = like.ca
+        with socket.create_server((HOST, 0)) as free:
+            self.port = free.getsockname()[1]
+        self.launch(
+            programs.NGHTTPD, "--address", HOST, "--htdocs", self.folder, self.port, like.server_key,
+            like.server_certificate, log=self.folder / "log",
+        )  # fmt: skip
+        self.wait_for_port()
+
+    def stop(self) -> None:
+        super().stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Peer:
+    """A measuring program that does one step for each line on its stdin."""
+
+    def __init__(self, name: str, *arguments: object):
+        self.process = subprocess.Popen(
+            [str(programs.peer(name)), *(str(argument) for argument in arguments)], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, text=True, bufsize=1,
+        )  # fmt: skip
+
+    def read(self) -> list[str]:
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit(f"{self.process.args[0]} ended early, with {self.process.wait()}")
+        return line.split()
+
+    def step(self, line: object = "") -> list[int]:
+        """One step; the numbers that it printed."""
+        self.process.stdin.write(f"{line}\n")
+        return [int(word) for word in self.read()]
+
+    def stop(self) -> None:
+        self.process.stdin.close()
+        self.process.wait(10)

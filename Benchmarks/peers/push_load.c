@@ -1,0 +1,88 @@
+/* Load: the same push again and again on several connections, as many streams at a time on each.
+ *
+ *     push_load HOST PORT CA CERTIFICATE PATH TOPIC AUTHORIZATION CONNECTIONS STREAMS
+ *
+ * CERTIFICATE and AUTHORIZATION may be "-". Opens the connections, sends one push on each, prints "ready". For each
+ * number on stdin it sends so many pushes, and prints how many were answered with 200 and the nanoseconds it took.
+ */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "h2_client.h"
+#include "stamps.h"
+
+enum { MAXIMUM_CONNECTIONS = 64, STALL_TIMEOUT_MS = 10000 };
+
+static struct h2_client clients[MAXIMUM_CONNECTIONS];
+
+/* Sends `total` pushes and waits for every answer. */
+static void run(int connections, unsigned streams, unsigned long total, const struct push *push) {
+    unsigned long submitted = 0, finished = 0, start[MAXIMUM_CONNECTIONS], open[MAXIMUM_CONNECTIONS] = {0};
+    for (int i = 0; i < connections; i++)
+        start[i] = clients[i].finished;
+    while (finished < total) {
+        struct pollfd sources[MAXIMUM_CONNECTIONS];
+        for (int i = 0; i < connections; i++) {
+            struct h2_client *client = &clients[i];
+            while (open[i] - (client->finished - start[i]) < streams && submitted < total) {
+                h2_submit(client, push);
+                open[i] += 1;
+                submitted += 1;
+            }
+            h2_encode(client);
+            h2_send(client);
+            sources[i] = (struct pollfd){
+                .fd = client->descriptor, .events = (short)(POLLIN | (h2_wants_write(client) ? POLLOUT : 0))};
+        }
+        if (poll(sources, (nfds_t)connections, STALL_TIMEOUT_MS) <= 0)
+            fail("stalled");
+        finished = 0;
+        for (int i = 0; i < connections; i++) {
+            if (sources[i].revents)
+                h2_receive(&clients[i]);
+            if (clients[i].is_closed)
+                fail("the server closed a connection");
+            finished += clients[i].finished - start[i];
+        }
+    }
+}
+
+int main(int count, char **arguments) {
+    if (count != 10) {
+        fprintf(stderr, "usage: push_load HOST PORT CA CERTIFICATE PATH TOPIC AUTHORIZATION CONNECTIONS STREAMS\n");
+        return 2;
+    }
+    int connections = atoi(arguments[8]), streams = atoi(arguments[9]);
+    if (connections < 1 || connections > MAXIMUM_CONNECTIONS || streams < 1) {
+        fprintf(stderr, "push_load: 1 to %d connections, 1 stream or more\n", MAXIMUM_CONNECTIONS);
+        return 2;
+    }
+    SSL_CTX *context = h2_context(arguments[3], arguments[4]);
+    const char *authorization = strcmp(arguments[7], "-") ? arguments[7] : NULL;
+    struct push push = {
+        .path = arguments[5], .topic = arguments[6], .authorization = authorization,
+        .body = "{\"from\":\"sip:alice@example.com\"}"};
+    make_uuid(push.apns_id);
+    for (int i = 0; i < connections; i++)
+        h2_connect(&clients[i], context, arguments[1], arguments[2]);
+    run(connections, (unsigned)streams, (unsigned long)connections, &push);
+    puts("ready");
+    fflush(stdout);
+
+    unsigned long total;
+    while (scanf("%lu", &total) == 1) {
+        unsigned long before = 0, after = 0;
+        for (int i = 0; i < connections; i++)
+            before += clients[i].succeeded;
+        int64_t start = now_ns();
+        run(connections, (unsigned)streams, total, &push);
+        int64_t took = now_ns() - start;
+        for (int i = 0; i < connections; i++)
+            after += clients[i].succeeded;
+        printf("%lu %lld\n", after - before, (long long)took);
+        fflush(stdout);
+    }
+    return 0;
+}
