@@ -192,6 +192,21 @@ import Testing
         #expect(server.budget.used == 0)
     }
 
+    @Test("A client that resets each stream after its answer, as libcurl does, is served on and on")
+    func resetAfterAnswer() throws {
+        let loop = try TestLoop()
+        let server = try H2TestServer(loop) { $0.maximumGlitches = 50 }
+        defer { server.stop() }
+        let client = TLSClient.http2(server)
+        for index in 0..<200 {
+            let stream = UInt32(2 * index + 1)
+            client.send(.push(stream: stream, isEnd: true))
+            try #require(loop.drive { client.frames(on: stream).contains { $0.isEndOfStream } })
+            client.send(.reset(stream, code: 5))
+        }
+        #expect(client.goAway == nil)
+    }
+
     @Test("A client whose errors make the server reset, again and again, is sent away too")
     func madeYouReset() throws {
         let loop = try TestLoop()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.credentials import P12_PASSWORD, TOPIC
+from support.credentials import APP, P12_PASSWORD, TOPIC
 from support.daemon import Daemon
 from support.handlers import Recorder
 from support.programs import run
@@ -114,3 +114,12 @@ def test_h2load_repeats_one_push_on_many_streams(daemon: Daemon, handler: Record
     handler.wait(call)
     assert handler.count() == 1, "a repeated apns-id is one call"
     daemon.check_alive()
+
+
+def test_a_sender_on_libcurl_keeps_its_connection_for_thousands_of_pushes(daemon: Daemon, handler: Recorder) -> None:
+    """libcurl resets each stream after its answer; that is no attack."""
+    call = str(uuid.uuid4())
+    done = daemon.ringwake("push", "--app", APP, "--id", call, "--count", "2500")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"accepted +2500", done.stdout)
+    handler.wait(call)

@@ -63,7 +63,7 @@ nonisolated enum HTTP2Callbacks {
         case NGHTTP2_SETTINGS.rawValue:
             onMainActor(userData, ()) { session, _ in session.settingsReceived() }
         case NGHTTP2_RST_STREAM.rawValue:
-            onMainActor(userData, ()) { session, _ in session.countGlitch() }
+            onMainActor(userData, ()) { session, _ in session.resetReceived(streamID: header.stream_id) }
         case NGHTTP2_WINDOW_UPDATE.rawValue where header.stream_id == 0:
             onMainActor(userData, ()) { session, _ in session.connectionWindowGrew() }
         default:

@@ -291,6 +291,14 @@ final class HTTP2Session {
         reset(streamID, NGHTTP2_NO_ERROR)
     }
 
+    /// A reset of a stream that was answered to its end costs nothing and is no glitch: libcurl 7.88, and so every
+    /// sender that is built on it, sends one after each answer.
+    func resetReceived(streamID: Int32) {
+        if streams[streamID] != nil {
+            countGlitch()
+        }
+    }
+
     /// Counts a reset by the client, one that its error made us send, or a frame that is not valid.
     func countGlitch() {
         if glitches.add(at: shared.runLoop.now, limits: limits) {

@@ -10,9 +10,9 @@ nonisolated final class HTTP2SessionTemplate {
     private static let maximumOutboundAcknowledgements = 1000
     /// Entries of one SETTINGS frame (CVE-2020-11080).
     private static let maximumSettings = 32
-    /// nghttp2's own bound on resets by the client: `burst`, then so many a second. Ours is to act first, with a reason.
-    private static let resetBurst: UInt64 = 4000
-    private static let resetsPerSecond: UInt64 = 100
+    /// nghttp2's own bound on resets by the client counts those of answered streams too, which libcurl sends after
+    /// each answer; it is out of the way. Ours counts the others (``HTTP2Session/resetReceived(streamID:)``).
+    private static let resetsPerSecond: UInt64 = 1 << 20
 
     init() throws(RingwakeError) {
         var callbacks: OpaquePointer?
@@ -28,7 +28,7 @@ nonisolated final class HTTP2SessionTemplate {
         nghttp2_option_set_max_outbound_ack(options, HTTP2SessionTemplate.maximumOutboundAcknowledgements)
         nghttp2_option_set_max_settings(options, HTTP2SessionTemplate.maximumSettings)
         nghttp2_option_set_stream_reset_rate_limit(
-            options, HTTP2SessionTemplate.resetBurst, HTTP2SessionTemplate.resetsPerSecond)
+            options, HTTP2SessionTemplate.resetsPerSecond, HTTP2SessionTemplate.resetsPerSecond)
         // Closed streams are of no use to us: priorities are ignored.
         nghttp2_option_set_no_closed_streams(options, 1)
         HTTP2Callbacks.install(in: callbacks)
