@@ -20,9 +20,7 @@ package final class ExecHandlerActivator {
     private let runLoop: RunLoop
     private let logger: Logger
     private let environment: HandlerEnvironment
-    /// An empty file in memory for the next request; -1 when there is none.
-    private var spareMemory: Int32 = -1
-    private static let inputName = "ringwake-request"
+    private let requests = RequestFiles()
     private let descriptorLimit: (soft: UInt64, hard: UInt64)?
     private let output: OutputCollector
 
@@ -43,10 +41,6 @@ package final class ExecHandlerActivator {
         environment = HandlerEnvironment(base: baseEnvironment, socketPath: socketPath)
         output = OutputCollector(runLoop: runLoop, directory: runtimeDirectory, logger: logger)
         prepareNextWake()
-    }
-
-    isolated deinit {
-        if spareMemory >= 0 { close(spareMemory) }
     }
 
     /// Starts the handler for a call, and returns when its program runs.
@@ -90,10 +84,9 @@ package final class ExecHandlerActivator {
 
     /// Does now what the next wake would else wait for.
     private func prepareNextWake() {
-        runLoop.enqueue { [weak self] in
-            guard let self else { return }
-            if self.spareMemory < 0 { self.spareMemory = ringwake_memfd(Self.inputName) }
-            self.output.prepare()
+        runLoop.enqueue { [requests, output] in
+            requests.prepare()
+            output.prepare()
         }
     }
 
@@ -138,15 +131,9 @@ package final class ExecHandlerActivator {
     private func openInput(_ request: WakeRequest) throws(RingwakeError) -> Int32 {
         let now = BootInstant(nanoseconds: BootClock.now().nanoseconds)
         let bytes = HandlerInput.bytes(of: request, at: now)
-        let memory = spareMemory >= 0 ? spareMemory : ringwake_memfd(Self.inputName)
-        spareMemory = -1
-        if memory >= 0 {
-            // At offset 0, where the handler begins to read.
-            let written = bytes.withUnsafeBytes { pwrite(memory, $0.baseAddress, $0.count, 0) }
-            if written == bytes.count, ringwake_seal(memory) == 0 { return memory }
-        }
+        let file = requests.make(bytes)
+        guard file < 0 else { return file }
         let reason = String(cString: strerror(errno))
-        if memory >= 0 { close(memory) }
         throw RingwakeError(
             .system,
             "the handler of \(request.app) was not started: its request cannot be written to memory: \(reason);"
