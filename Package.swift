@@ -39,6 +39,8 @@ let package = Package(
             name: "CRingwakeNGHTTP2", path: "Sources/C/CRingwakeNGHTTP2", providers: [.apt(["libnghttp2-dev"])]),
         .systemLibrary(
             name: "CRingwakeCurl", path: "Sources/C/CRingwakeCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(
+            name: "CRingwakeSQLite", path: "Sources/C/CRingwakeSQLite", providers: [.apt(["libsqlite3-dev"])]),
         .target(name: "CRingwakeTOML", path: "Sources/C/CRingwakeTOML"),
 
         // Ring 1: pure, or the kernel alone.
@@ -63,6 +65,10 @@ let package = Package(
             dependencies: ["Cryptography", "FileSystem", "HTTPServer", "RingwakeCore", "RunLoop", logging],
             swiftSettings: onTheRunLoop),
         .target(
+            name: "PushJournal",
+            dependencies: ["CRingwakeLinux", "CRingwakeSQLite", "FileSystem", "RingwakeCore", "RunLoop", logging],
+            swiftSettings: onTheRunLoop),
+        .target(
             name: "HandlerActivation",
             dependencies: ["CRingwakeLinux", "RingwakeCore", "RunLoop", logging],
             swiftSettings: onTheRunLoop),
@@ -79,7 +85,7 @@ let package = Package(
             name: "RingwakeDaemon",
             dependencies: [
                 "CRingwakeLinux", "CRingwakeTOML", "ControlProtocol", "Cryptography", "FileSystem",
-                "HandlerActivation", "HTTPServer", "PushGateway", "RingwakeCore", "RunLoop", logging,
+                "HandlerActivation", "HTTPServer", "PushGateway", "PushJournal", "RingwakeCore", "RunLoop", logging,
             ],
             swiftSettings: onTheRunLoop),
         .target(
@@ -114,6 +120,12 @@ let package = Package(
             ],
             swiftSettings: onTheRunLoop),
         .testTarget(
+            name: "PushJournalTests",
+            dependencies: [
+                "CRingwakeLinux", "CRingwakeSQLite", "PushJournal", "RingwakeCore", "RunLoop", logging,
+            ],
+            swiftSettings: onTheRunLoop),
+        .testTarget(
             name: "HandlerActivationTests",
             dependencies: ["CRingwakeLinux", "HandlerActivation", "RingwakeCore", "RunLoop", logging],
             swiftSettings: onTheRunLoop),
@@ -126,8 +138,8 @@ let package = Package(
         .testTarget(
             name: "RingwakeDaemonTests",
             dependencies: [
-                "ControlProtocol", "HTTPServer", "HandlerActivation", "RingwakeCore", "RingwakeDaemon", "RunLoop",
-                logging,
+                "ControlProtocol", "HTTPServer", "HandlerActivation", "PushGateway", "PushJournal", "RingwakeCore",
+                "RingwakeDaemon", "RunLoop", logging,
             ],
             swiftSettings: onTheRunLoop),
         .testTarget(

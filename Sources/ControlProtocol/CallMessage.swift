@@ -5,38 +5,54 @@ package struct CallMessage: Codable, Equatable, Sendable {
     package var call: String
     /// Its app's bundle id.
     package var app: String
-    /// `woken`, `reported`, `ringing`, `answering`, `connected`, `ending` or `ended`.
+    /// The topic that its push came for.
+    package var topic: String
+    /// The environment that its push came in by: `development` or `production`.
+    package var environment: String
+    /// The team of its push's sender.
+    package var team: String
+    /// `queued` (it waits for its app's handler), `woken`, `reported`, `confirmed` (it rings as soon as the journal
+    /// has that it does), `ringing`, `answering`, `connected`, `ending` or `ended`.
     package var state: String
-    /// Why it ended; nil while it has not.
+    /// Why it ended, or is ending; nil while it is not.
     package var reason: String?
     /// More on why it ended, for a person: an exit status, a deadline.
     package var detail: String?
+    /// Whether it is a missed call: it ended, and nobody answered or declined it anywhere.
+    package var missed: Bool
     /// The `apns-id` of the push that started it.
     package var apnsId: String
-    /// Who calls, as the handler reported.
+    /// Who calls, as the payload or the handler said.
     package var caller: String?
-    /// The caller's name, as the handler reported.
+    /// The caller's name, as the payload or the handler said.
     package var callerName: String?
-    /// Whether it has video.
+    /// Whether it has video, as far as anybody has said.
     package var video: Bool
-    /// Which attempt to wake a handler this was.
+    /// Which attempt to wake a handler this was; 0 while none has been woken.
     package var attempt: Int
     /// The handler's process, while it runs.
     package var pid: Int32?
     /// Milliseconds until the deadline of its state; nil once ended.
     package var deadlineMs: Int64?
+    /// When the push that started it arrived: ``UTCTime`` in text.
+    package var receivedAt: String
     /// What happened, in order.
     package var timeline: [Hop]
 
     package init(
-        call: String, app: String, state: String, reason: String?, detail: String?, apnsId: String, caller: String?,
-        callerName: String?, video: Bool, attempt: Int, pid: Int32?, deadlineMs: Int64?, timeline: [Hop]
+        call: String, app: String, topic: String, environment: String, team: String, state: String, reason: String?,
+        detail: String?, missed: Bool, apnsId: String, caller: String?, callerName: String?, video: Bool,
+        attempt: Int, pid: Int32?, deadlineMs: Int64?, receivedAt: String, timeline: [Hop]
     ) {
         self.call = call
         self.app = app
+        self.topic = topic
+        self.environment = environment
+        self.team = team
         self.state = state
         self.reason = reason
         self.detail = detail
+        self.missed = missed
         self.apnsId = apnsId
         self.caller = caller
         self.callerName = callerName
@@ -44,29 +60,36 @@ package struct CallMessage: Codable, Equatable, Sendable {
         self.attempt = attempt
         self.pid = pid
         self.deadlineMs = deadlineMs
+        self.receivedAt = receivedAt
         self.timeline = timeline
-    }
-
-    /// One thing that happened to a call.
-    package struct Hop: Codable, Equatable, Sendable {
-        /// `received`, `verified`, `woke`, `reported`, `rang`, `answered`, `connected`, `ended`, ...
-        package var stage: String
-        /// Microseconds since the push's headers arrived.
-        package var atUs: Int64
-
-        package init(stage: String, atUs: Int64) {
-            self.stage = stage
-            self.atUs = atUs
-        }
     }
 }
 
-/// Calls, the newest first: those that run and the last that ended.
+/// One thing that happened to a call or a push.
+package struct Hop: Codable, Equatable, Sendable {
+    /// `received`, `verified`, `journaled`, `woke`, `reported`, `rang`, `answered`, `connected`, `hungUp`, `ended`.
+    package var stage: String
+    /// Microseconds since the push's headers arrived.
+    package var atUs: Int64
+
+    package init(stage: String, atUs: Int64) {
+        self.stage = stage
+        self.atUs = atUs
+    }
+}
+
+/// Calls: those that run, the newest first; then the call log, the newest first.
 package struct CallListMessage: Codable, Equatable, Sendable {
     package var schema = ControlAPI.schema
     package var calls: [CallMessage]
+    /// What to ask for as `before` to get the older ones; nil when there are none.
+    package var next: Int64?
+    /// Why the log is not all here: the journal could not be read. Nil when it is all here.
+    package var incomplete: String?
 
-    package init(calls: [CallMessage]) {
+    package init(calls: [CallMessage], next: Int64? = nil, incomplete: String? = nil) {
         self.calls = calls
+        self.next = next
+        self.incomplete = incomplete
     }
 }

@@ -7,27 +7,36 @@
 /// | `GET /v1/status` | any local user | ``StatusMessage`` |
 /// | `GET /v1/apps`, `GET /v1/apps/{app}` | owner | ``AppListMessage``, ``AppMessage`` |
 /// | `DELETE /v1/apps/{app}` | owner | ``AppMessage``, its tokens unregistered |
+/// | `GET /v1/apps/{app}/pushes` | handler | what waits, as on standard input: it is the handler's from now on |
+/// | the same | owner | ``CallListMessage`` of what waits: it goes on waiting |
 /// | `POST /v1/reload` | owner | ``ReloadMessage`` |
+/// | `GET /v1/pushes`, `GET /v1/pushes/{apns-id}` | owner; handler | ``PushListMessage``, ``PushMessage`` |
 /// | `GET /v1/calls`, `GET /v1/calls/{call}` | owner; handler | ``CallListMessage``, ``CallMessage`` |
 /// | `POST /v1/calls/{call}/{verb}` | see ``CallVerb`` | ``CallMessage`` |
 /// | `GET /v1/events` | owner; handler | ``EventMessage``, one a line, until the client closes |
 ///
-/// `?app=` narrows calls and events to one app, `?call=` to one call. The owner is root or the daemon's user, by
-/// SO_PEERCRED. A handler sends its wake secret as `Authorization: Bearer SECRET` and acts on its own app only.
-/// Every refusal is an ``ErrorMessage``.
+/// `?app=` narrows pushes, calls and events to one app, `?call=` events to one call. Lists take `?limit=` and
+/// `?before=`. The owner is root or the daemon's user, by SO_PEERCRED. A handler sends its wake secret as
+/// `Authorization: Bearer SECRET`, sees its own app only, and acts on the calls that it has. Every refusal is an
+/// ``ErrorMessage``. `Documentation/control-api.yaml` describes all of it for every language.
 package enum ControlAPI {
     /// The `"schema"` of every message. A change that would break a reader raises it.
     package static let schema = 1
 
     /// The socket's file name in the runtime directory.
     package static let socketName = "control.sock"
+
+    /// How many pushes, or calls of the log, a list holds where `limit` does not say.
+    package static let defaultListLimit = 50
+    /// The most that `limit` may ask for.
+    package static let maximumListLimit = 500
 }
 
 /// What can be done to a call: the last part of `POST /v1/calls/{call}/{verb}`.
 package enum CallVerb: String, Sendable, CaseIterable {
-    /// Handler: the call is real; body ``CallReport``. With `"ring": true` it rings at once.
+    /// Handler: the call is real; body ``CallReport``. With `"ring": true` it is confirmed too, as by ``ring``.
     case report
-    /// Handler: the reported call is confirmed and rings.
+    /// Handler: the reported call is confirmed. The answer comes once it rings: when the journal has that it does.
     case ring
     /// Handler: the action in ``ActionResult`` is done.
     case fulfill
@@ -59,7 +68,7 @@ package struct CallReport: Codable, Equatable, Sendable {
     package var callerName: String?
     /// Whether the call has video.
     package var video: Bool?
-    /// Whether the call is confirmed and rings at once; else `ring` confirms it.
+    /// Whether the call is confirmed and is to ring; else `ring` confirms it.
     package var ring: Bool?
 
     package init(caller: String? = nil, callerName: String? = nil, video: Bool? = nil, ring: Bool? = nil) {

@@ -1,11 +1,17 @@
 /// One line of `/v1/events`.
 ///
-/// The stream begins with where each matching call stands now, so that a handler which reports first and listens
-/// afterwards misses nothing. A client that does not read is dropped when 256 KiB wait for it.
+/// The stream begins with where each matching call stands now, what its handler is to do and what waits to be
+/// fetched, so that a handler which reports first and listens afterwards misses nothing. A client that does not read
+/// is dropped when 256 KiB wait for it.
 package struct EventMessage: Codable, Equatable, Sendable {
     package var schema = ControlAPI.schema
-    /// `call` (it changed state), `action` (the handler is to do something and say so), `push` (one arrived that
-    /// started no call) or `reload`.
+    /// What happened:
+    /// - `call`: it changed its state;
+    /// - `action`: the handler is to do something and say so;
+    /// - `push`: one arrived that changed nothing, or one waits for the handler to fetch it (`reason` is `waiting`);
+    /// - `strike`: a handler did not do its part in the call;
+    /// - `missed`: the call ended, and nobody answered or declined it anywhere;
+    /// - `reload`: the configuration was read again.
     package var event: String
     /// The app; nil where the event is the daemon's own.
     package var app: String?
@@ -13,26 +19,37 @@ package struct EventMessage: Codable, Equatable, Sendable {
     package var call: String?
     /// The call's state after the event.
     package var state: String?
-    /// The end reason of a call that ended, or what became of a push: `expired`, `duplicate`.
+    /// Of `call` and `missed`, why the call ended. Of `push`, `waiting` or the same as `outcome`. Of `strike`,
+    /// `didNotStart`, `didNotReport`, `didNotConfirm`, `didNotAct` or `exited`.
     package var reason: String?
+    /// What became of a push that changed nothing: `duplicate` or `tooLate`.
+    package var outcome: String?
+    /// What waits to be fetched: `call` (one to report) or `update` (more about one that the handler has).
+    package var kind: String?
+    /// The push's `apns-id`.
+    package var apnsId: String?
     /// What the handler is to do: `answer` or `end`.
     package var action: String?
     /// Milliseconds until the state's or the action's deadline.
     package var deadlineMs: Int64?
-    /// Who calls; set once reported.
+    /// Who calls; set once it is known.
     package var caller: String?
     /// Microseconds since the push arrived.
     package var atUs: Int64?
 
     package init(
         event: String, app: String? = nil, call: String? = nil, state: String? = nil, reason: String? = nil,
-        action: String? = nil, deadlineMs: Int64? = nil, caller: String? = nil, atUs: Int64? = nil
+        outcome: String? = nil, kind: String? = nil, apnsId: String? = nil, action: String? = nil,
+        deadlineMs: Int64? = nil, caller: String? = nil, atUs: Int64? = nil
     ) {
         self.event = event
         self.app = app
         self.call = call
         self.state = state
         self.reason = reason
+        self.outcome = outcome
+        self.kind = kind
+        self.apnsId = apnsId
         self.action = action
         self.deadlineMs = deadlineMs
         self.caller = caller

@@ -25,13 +25,18 @@ package struct StatusMessage: Codable, Equatable, Sendable {
     package var activeCalls: Int
     /// What became of the pushes since the start.
     package var pushes: Pushes
+    /// The journal that holds pushes and calls.
+    package var journal: Journal
+    /// How often a handler did not do its part since the start, by app; apps without are left out.
+    package var strikes: [String: UInt64]
     /// Times that the daemon woke up since its start.
     package var wakeups: Wakeups
 
     package init(
         version: String, pid: Int32, uptimeMs: Int64, configuration: String, appsDirectory: String,
         stateDirectory: String, controlSocket: String, listeners: [Listener], serverCertificate: ServerCertificate?,
-        apps: Int, activeCalls: Int, pushes: Pushes, wakeups: Wakeups
+        apps: Int, activeCalls: Int, pushes: Pushes, journal: Journal, strikes: [String: UInt64],
+        wakeups: Wakeups
     ) {
         self.version = version
         self.pid = pid
@@ -45,6 +50,8 @@ package struct StatusMessage: Codable, Equatable, Sendable {
         self.apps = apps
         self.activeCalls = activeCalls
         self.pushes = pushes
+        self.journal = journal
+        self.strikes = strikes
         self.wakeups = wakeups
     }
 }
@@ -98,11 +105,43 @@ extension StatusMessage {
         }
     }
 
+    /// How the journal is, and how much it holds.
+    package struct Journal: Codable, Equatable, Sendable {
+        /// Its file.
+        package var file: String
+        /// `working`, or `failing`: then pushes are refused with 503, and no call begins to ring.
+        package var state: String
+        /// While it fails: what is wrong, and what to do.
+        package var why: String?
+        /// While it fails: since how many milliseconds.
+        package var sinceMs: Int64?
+        /// Pushes that it holds.
+        package var pushes: Int64
+        /// Calls that it holds.
+        package var calls: Int64
+        /// The size of its files, in bytes.
+        package var bytes: Int64
+
+        package init(
+            file: String, state: String, why: String? = nil, sinceMs: Int64? = nil, pushes: Int64, calls: Int64,
+            bytes: Int64
+        ) {
+            self.file = file
+            self.state = state
+            self.why = why
+            self.sinceMs = sinceMs
+            self.pushes = pushes
+            self.calls = calls
+            self.bytes = bytes
+        }
+    }
+
     /// Counts of wakeups since the start.
     package struct Wakeups: Codable, Equatable, Sendable {
         /// All of them.
         package var total: UInt64
-        /// By what caused them: `provider`, `control`, `timer`, `signal`, `child`, `handler-output`.
+        /// By what caused them: `provider`, `control`, `timer`, `signal`, `child`,
+        /// `handler-output`, `journal`.
         package var byCause: [String: UInt64]
 
         package init(total: UInt64, byCause: [String: UInt64]) {

@@ -94,7 +94,7 @@ package final class ExecHandlerActivator {
     private func follow(
         _ pid: pid_t, _ request: WakeRequest, watch: Int32?, _ onExit: @escaping (ChildExit) -> Void
     ) throws(RingwakeError) -> RunningHandler {
-        let handler = RunningHandler(pid: pid, call: request.key, runLoop: runLoop)
+        let handler = RunningHandler(pid: pid, wake: request.wake, runLoop: runLoop)
         if let descriptorLimit {
             // It fails when the handler has ended already, and is no reason to end it.
             _ = ringwake_limit_descriptors(pid, descriptorLimit.soft, descriptorLimit.hard)

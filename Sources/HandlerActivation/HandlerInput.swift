@@ -1,19 +1,20 @@
-internal import RingwakeCore
+package import RingwakeCore
 
-/// What a handler reads on its standard input: one JSON object, and then the end.
-enum HandlerInput {
+/// What a handler reads on its standard input: one JSON object, and then the end. The same object stands for each push
+/// that a running handler fetches.
+package nonisolated enum HandlerInput {
     /// The version of the object. A handler that finds a higher one may ignore what it does not know.
     static let schema = 1
 
     /// The object, with the payload as the very bytes of the push.
     /// - Parameter now: The present. The push's age and the time left are told as numbers, so that a handler needs
     ///   no clock that agrees with the daemon's.
-    static func bytes(of request: WakeRequest, at now: BootInstant) -> [UInt8] {
+    package static func bytes(of request: WakeRequest, at now: BootInstant) -> [UInt8] {
         let age = max(0, request.receivedAt.duration(to: now).milliseconds)
         let left = max(0, now.duration(to: request.reportBy).milliseconds)
         var bytes: [UInt8] = []
         bytes.reserveCapacity(request.payload.count + 512)
-        bytes += #"{"schema":\#(schema),"app":"#.utf8
+        bytes += #"{"schema":\#(schema),"kind":"\#(request.kind.rawValue)","app":"#.utf8
         appendString(request.app.rawValue, to: &bytes)
         bytes += #","topic":"#.utf8
         appendString(request.topic.rawValue, to: &bytes)

@@ -9,8 +9,8 @@ package final class RunningHandler {
 
     /// The process id, which is the id of its process group too.
     package let pid: Int32
-    /// The call that it was woken for.
-    package let call: CallKey
+    /// Which start of a handler it is.
+    package let wake: WakeID
     /// False from the moment when its end is known.
     package private(set) var isRunning = true
 
@@ -19,16 +19,23 @@ package final class RunningHandler {
     private var timer: Timer?
     private var isStopping = false
 
-    init(pid: Int32, call: CallKey, runLoop: RunLoop) {
+    init(pid: Int32, wake: WakeID, runLoop: RunLoop) {
         self.pid = pid
-        self.call = call
+        self.wake = wake
         self.runLoop = runLoop
     }
 
-    /// Its call is over: it may tidy up for `patience`, and is stopped then. No effect while it is being stopped.
+    /// It has no call any more: it may tidy up for `patience`, and is stopped then. No effect while it is being stopped.
     package func expectExit(within patience: Duration, grace: Duration) {
         guard isRunning, !isStopping else { return }
         schedule(after: patience) { $0.stop(grace: grace) }
+    }
+
+    /// It has a call again, and may stay. No effect while it is being stopped.
+    package func keep() {
+        guard !isStopping, let timer else { return }
+        runLoop.cancel(timer)
+        self.timer = nil
     }
 
     /// Ends the process and all of its group: SIGTERM now, SIGKILL when it still runs after `grace`. Those of the

@@ -37,7 +37,7 @@ package final class PushGateway {
     let logger: Logger
     let wallClock: () -> Int64
     let bootClock: () -> BootClock.Instant
-    let clockFloor: Int64
+    let earliestTime: () -> Int64
     let isConfigured: (AppID) -> Bool
     let deliver: Deliver
 
@@ -46,7 +46,7 @@ package final class PushGateway {
     ///   - tokens: the device tokens.
     ///   - wallClock: the time in ms since 1970.
     ///   - bootClock: the clock of deadlines.
-    ///   - clockFloor: while the wall clock is before this (ms since 1970) every push is answered
+    ///   - earliestTime: while the wall clock is before this (ms since 1970) every push is answered
     ///     ServiceUnavailable, for neither certificates nor tokens nor expirations can be judged then.
     ///   - logger: gets a line for each refusal, under its apns-id.
     ///   - isConfigured: whether an app is there now; a push to a good token of one that is not is answered
@@ -55,14 +55,14 @@ package final class PushGateway {
     package init(
         configuration: GatewayConfiguration, tokens: TokenStore, wallClock: @escaping () -> Int64,
         bootClock: @escaping () -> BootClock.Instant = { BootClock.now() },
-        clockFloor: Int64 = PushGateway.earliestPlausibleTime, logger: Logger,
+        logger: Logger, earliestTime: @escaping () -> Int64 = { PushGateway.earliestPlausibleTime },
         isConfigured: @escaping (AppID) -> Bool, deliver: @escaping Deliver
     ) {
         self.configuration = configuration
         self.tokens = tokens
         self.wallClock = wallClock
         self.bootClock = bootClock
-        self.clockFloor = clockFloor
+        self.earliestTime = earliestTime
         self.logger = logger
         self.isConfigured = isConfigured
         self.deliver = deliver

@@ -12,6 +12,7 @@ struct RingwakeCommand: ParsableCommand {
               ringwake app add com.example.phone --exec /usr/bin/phone-handler
               ringwake certs dev-ca --app com.example.phone --directory ~/ringwake-certs
               ringwake push --app com.example.phone --trace
+              ringwake call list --missed
               ringwake watch --json
 
             EXIT STATUS:

@@ -7,32 +7,42 @@ internal import HTTPServer
 internal import HandlerActivation
 internal import Logging
 internal import PushGateway
+internal import PushJournal
 internal import RingwakeCore
 internal import RunLoop
 
 /// The composition root: makes each part, joins them, and takes them down in order.
 ///
-///     sender -> HTTP2TLSListener -> PushGateway -> EffectRunner(CoordinatorStateMachine) -> ExecHandlerActivator
-///                                                       ^                                        |
-///     CLI, handlers -> UnixHTTPListener -> ControlServer +<--------------- events ---------------+
+///     sender -> HTTP2TLSListener -> PushGateway -> EffectRunner(CoordinatorStateMachine) -> HandlerProcesses
+///                                                    |  ^  ^                                     |
+///                                     PushJournal <--+  |  +<-------------- events --------------+
+///                                                       |
+///     CLI, handlers -> UnixHTTPListener -> ControlServer +
 final class Daemon {
-    private var configuration: Configuration
+    private(set) var configuration: Configuration
     private let defaults: StandardPaths
     private let logger: Logger
-    private let runLoop: RunLoop
+    let runLoop: RunLoop
     private let lock: FileLock
     private let tokens: TokenStore
-    private let runner: EffectRunner
+    private let journal: PushJournal
+    let runner: EffectRunner
     private let events = EventStreams()
     private let descriptors = DescriptorLimit.raise()
-    private let startedAt = BootClock.now()
+    let startedAt = BootClock.now()
 
-    private lazy var gateway = makeGateway()
-    private lazy var control = ControlServer(daemon: self, runner: runner, events: events)
-    private var credentials: Credentials
-    private var listeners: [(listener: HTTP2TLSListener, environment: PushEnvironment)] = []
+    private(set) lazy var gateway = makeGateway()
+    private lazy var control = ControlServer(
+        daemon: self, runner: runner, events: events, journal: JournalReader(journal: journal, runLoop: runLoop))
+    private(set) var credentials: Credentials
+    private(set) var listeners: [(listener: HTTP2TLSListener, environment: PushEnvironment)] = []
+    private let judge: ClockJudge
     private var controlListener: UnixHTTPListener?
     private var isStopping = false
+
+    /// How often the lock is tried, and the microseconds in between: two seconds in all.
+    private static let lockAttempts = 100
+    private static let lockPause: UInt32 = 20_000
 
     /// Opens the store, takes the control socket and the ports, and is ready to take pushes.
     ///
@@ -54,11 +64,25 @@ final class Daemon {
             runLoop: runLoop, logger: logger, runtimeDirectory: configuration.runtimeDirectory,
             baseEnvironment: processEnvironment(), socketPath: configuration.controlSocket,
             descriptorLimit: (UInt64(descriptors.original.rlim_cur), UInt64(descriptors.original.rlim_max)))
+        journal = try PushJournal(
+            directory: configuration.stateDirectory, runLoop: runLoop, logger: logger, limits: configuration.journal,
+            clocks: try Daemon.clocks())
         runner = EffectRunner(
-            configuration: configuration, runLoop: runLoop, activator: activator, events: events, logger: logger)
-        try registerApps(configuration)
-        try listen()
-        try watchSignals()
+            configuration: configuration, runLoop: runLoop, journal: journal,
+            handlers: HandlerProcesses(activator: activator, exitPatience: .seconds(30)), events: events,
+            logger: logger)
+        let contents = journal.takeContents()
+        judge = ClockJudge(newestArrival: contents.newestWallClock)
+        do throws(RingwakeError) {
+            try registerApps(configuration)
+            try listen()
+            try watchSignals()
+        } catch {
+            journal.close()
+            throw error
+        }
+        // Their handlers speak to the control socket, which is there now.
+        runner.recover(contents)
     }
 
     /// Serves until a signal ends it.
@@ -71,6 +95,7 @@ final class Daemon {
                 "apps": "\(configuration.apps.count)",
             ])
         runLoop.run()
+        journal.close()
         logger.notice("ringwaked has stopped", metadata: ["active-calls": "\(runner.coordinator.active.count)"])
     }
 
@@ -99,29 +124,50 @@ final class Daemon {
         }
     }
 
+    /// A daemon that was killed while it started a handler holds the lock, and its sockets, until that child has come
+    /// to execute its program; so the lock is tried for a while.
     private static func lock(_ directory: String) throws(RingwakeError) -> FileLock {
-        do {
-            return try FileLock(path: directory + "/lock")
-        } catch {
-            guard error.errno == EWOULDBLOCK else {
-                throw RingwakeError(
-                    .system, "\(error.description); the state directory has to be writable for this user")
+        var attempts = 0
+        while true {
+            attempts += 1
+            do {
+                return try FileLock(path: directory + "/lock")
+            } catch {
+                guard error.errno == EWOULDBLOCK else {
+                    throw RingwakeError(
+                        .system, "\(error.description); the state directory has to be writable for this user")
+                }
+                guard attempts < lockAttempts else {
+                    throw RingwakeError(
+                        .inUse,
+                        "another ringwaked uses the state directory \(directory); stop it, or set state_directory")
+                }
             }
+            usleep(lockPause)
+        }
+    }
+
+    private static func clocks() throws(RingwakeError) -> JournalClocks {
+        let path = "/proc/sys/kernel/random/boot_id"
+        do {
+            let text = String(decoding: try FileSystem.read(path, maximumSize: 64), as: UTF8.self)
+            return JournalClocks(
+                wall: { unixMilliseconds() }, boot: { BootInstant(nanoseconds: BootClock.now().nanoseconds) },
+                bootID: text.filter { !$0.isWhitespace })
+        } catch {
             throw RingwakeError(
-                .inUse, "another ringwaked uses the state directory \(directory); stop it, or set state_directory")
+                .system, "\(error.description); ringwaked tells one boot from another by it: mount /proc")
         }
     }
 
     private func makeGateway() -> PushGateway {
         PushGateway(
             configuration: credentials.gateway, tokens: tokens, wallClock: { unixMilliseconds() }, logger: logger,
+            earliestTime: { [judge] in judge.earliestTime() },
             isConfigured: { [runner] app in runner.apps[app] != nil },
-            deliver: { [runner] push, answer in
-                switch runner.submit(.pushReceived(push)) {
-                case nil: answer(.accepted)
-                case .tooManyCalls: answer(.refused(.tooManyRequests))
-                case .unknownCall, .wrongState: answer(.refused(.internalServerError))
-                }
+            deliver: { [runner, judge] push, answer in
+                judge.noteArrival()
+                runner.receive(push, answer: answer)
             })
     }
 
@@ -265,42 +311,6 @@ final class Daemon {
             app: id.rawValue, topic: Topic.voip(of: id).rawValue, exec: app.exec, state: "unregistered", tokens: [:],
             file: app.file)
     }
-
-    func status() -> StatusMessage {
-        let statistics = runLoop.statistics
-        return StatusMessage(
-            version: ProductVersion.current, pid: getpid(),
-            uptimeMs: startedAt.duration(to: BootClock.now()).milliseconds, configuration: configuration.file,
-            appsDirectory: configuration.appsDirectory, stateDirectory: configuration.stateDirectory,
-            controlSocket: configuration.controlSocket,
-            listeners: listeners.map { listener, environment in
-                StatusMessage.Listener(
-                    address: listener.localAddress.description, environment: environment.rawValue,
-                    connections: listener.connectionCount)
-            },
-            serverCertificate: serverCertificate(), apps: configuration.apps.count,
-            activeCalls: runner.coordinator.active.count,
-            pushes: StatusMessage.Pushes(
-                accepted: gateway.counters.accepted,
-                refused: Dictionary(gateway.counters.refused.map { ($0.key.rawValue, $0.value) }) { $0 + $1 }),
-            wakeups: StatusMessage.Wakeups(
-                total: statistics.total,
-                byCause: Dictionary(statistics.byCause.map { ($0.key.name, $0.value) }) { $0 + $1 }))
-    }
-
-    private func serverCertificate() -> StatusMessage.ServerCertificate? {
-        guard let server = configuration.server, let certificate = credentials.tls?.certificate else { return nil }
-        return StatusMessage.ServerCertificate(
-            file: server.certificateFile, subject: certificate.subjectCommonName ?? "", notAfter: certificate.notAfter,
-            daysLeft: wholeDays(from: unixMilliseconds() / 1000, to: certificate.notAfter))
-    }
-}
-
-/// Whole days between two times in seconds, rounded down, so that an hour after the end is -1.
-private func wholeDays(from: Int64, to: Int64) -> Int64 {
-    let secondsOfADay: Int64 = 86_400
-    let seconds = to - from
-    return seconds >= 0 ? seconds / secondsOfADay : (seconds - secondsOfADay + 1) / secondsOfADay
 }
 
 extension Configuration {
@@ -312,6 +322,7 @@ extension Configuration {
         if new.listeners != listeners { names.append("listener") }
         if (new.server == nil) != (server == nil) { names.append("server") }
         if new.logLevel != logLevel { names.append("log.level") }
+        if new.journal != journal { names.append("journal") }
         return names
     }
 

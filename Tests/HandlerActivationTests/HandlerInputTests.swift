@@ -10,8 +10,8 @@ import Testing
         let now = BootInstant(nanoseconds: 1_250_999_999)
         #expect(
             String(decoding: HandlerInput.bytes(of: request, at: now), as: UTF8.self)
-                == #"{"schema":1,"app":"com.example.phone","topic":"com.example.phone.voip","call":"6f1b","attempt":2,"#
-                + #""age_ms":250,"deadline_ms":4749,"payload":{ "caller" :"ä",\#n\#t"n":1e300}  }"#)
+                == #"{"schema":1,"kind":"call","app":"com.example.phone","topic":"com.example.phone.voip","call":"6f1b","#
+                + #""attempt":2,"age_ms":250,"deadline_ms":4749,"payload":{ "caller" :"ä",\#n\#t"n":1e300}  }"#)
     }
 
     @Test("A call id may be any string: it comes out as a JSON string that means the same")
@@ -35,7 +35,7 @@ import Testing
 func makeRequest(call: String, payload: [UInt8]) throws -> WakeRequest {
     let app = try #require(AppID("com.example.phone"))
     return WakeRequest(
-        app: app, topic: .voip(of: app), call: CallID(call), attempt: 2,
+        wake: WakeID(number: 1), app: app, topic: .voip(of: app), call: CallID(call), attempt: 2,
         receivedAt: BootInstant(nanoseconds: 1_000_000_000), reportBy: BootInstant(nanoseconds: 6_000_000_000),
         payload: payload)
 }

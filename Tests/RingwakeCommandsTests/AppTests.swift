@@ -38,6 +38,25 @@ struct AppTests {
             ])
     }
 
+    @Test("add writes how many handlers run and whose payloads it gets, and no other word for them")
+    func addsMore() {
+        let daemon = daemon()
+        #expect(add(daemon, ["--instances", "call", "--payload", "flexisip"]).status == 0)
+        #expect(
+            apps.read(Self.file)?.hasSuffix(
+                "[wake]\nexec = [\"/bin/true\"]\ninstances = \"call\"\n\n[payload]\npreset = \"flexisip\"\n") == true)
+        #expect(add(daemon, ["--replace", "--instances", "app", "--payload", "twilio"]).status == 0)
+        #expect(
+            apps.read(Self.file)?.hasSuffix(
+                "[wake]\nexec = [\"/bin/true\"]\n\n[payload]\npreset = \"twilio\"\n") == true)
+        let asked = daemon.requests.count
+        let preset = add(daemon, ["--replace", "--payload", "asterisk"])
+        #expect(preset.status == 2 && preset.errors.contains("flexisip"))
+        let instances = add(daemon, ["--replace", "--instances", "push"])
+        #expect(instances.status == 2 && instances.errors.contains("call"))
+        #expect(daemon.requests.count == asked)
+    }
+
     @Test("a refused reload leaves no file, or the old one, and passes the daemon's message on")
     func undoes() {
         let ran = add(daemon(reload: Self.refusal))

@@ -9,7 +9,8 @@ struct CommandLineTests {
     @Test("help, version and completion scripts go to standard output with status 0")
     func helpSucceeds() {
         for arguments in [
-            ["--help"], ["push", "--help"], ["--version"], ["app"], ["--generate-completion-script", "zsh"],
+            ["--help"], ["push", "--help"], ["push", "send", "--help"], ["--version"], ["app"],
+            ["--generate-completion-script", "zsh"],
         ] {
             let ran = ringwake(arguments)
             #expect(ran.status == 0 && !ran.output.isEmpty && ran.errors.isEmpty, "\(arguments)")
@@ -28,6 +29,8 @@ struct CommandLineTests {
             ["push", "--token", "a", "--connect-to", "x:443:y"], ["push", "--token", "a", "--expires", "soon"],
             ["push", "--token", "a", "--count", "2", "--trace"], ["watch", "--count", "0"],
             ["watch", "--timeout", "-1s"], ["app", "add", "../etc", "--exec", "/bin/true"],
+            ["push", "list", "--limit", "0"], ["push", "list", "--limit", "501"], ["push", "list", "--before", "0"],
+            ["push", "show"], ["call", "list", "--limit", "-1"], ["call", "list", "--missed", "yes"],
             ["call", "fulfill"], ["call", "fulfill", "hold"], ["call", "ended", "--reason", "bored"],
             ["call", "fulfill", "a", "b", "end"],
         ])

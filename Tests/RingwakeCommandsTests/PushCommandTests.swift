@@ -9,7 +9,7 @@ import Testing
 struct PushCommandTests {
     private func message(_ arguments: [String]) throws -> PushMessageOptions {
         let command = try RingwakeCommand.parseAsRoot(["push", "--token", "00"] + arguments)
-        return try #require(command as? PushCommand).message
+        return try #require(command as? PushSendCommand).message
     }
 
     @Test("push type and payload follow the topic unless they are given")
@@ -69,7 +69,7 @@ struct PushCommandTests {
     @Test("the key id comes from the option, else from Apple's file name")
     func keyID() throws {
         let parse = { (arguments: [String]) in
-            try RingwakeCommand.parseAsRoot(["push", "--token", "0", "--team", "T"] + arguments) as? PushCommand
+            try RingwakeCommand.parseAsRoot(["push", "--token", "0", "--team", "T"] + arguments) as? PushSendCommand
         }
         #expect(try parse(["--key", "/x/AuthKey_ABC123DEFG.p8"])?.credentials.resolvedKeyID == "ABC123DEFG")
         #expect(try parse(["--key", "/x/AuthKey_A.p8", "--key-id", "B"])?.credentials.resolvedKeyID == "B")

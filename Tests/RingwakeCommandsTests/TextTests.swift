@@ -15,24 +15,29 @@ struct TextTests {
         #expect(
             ran.output == """
                 call C1
-                  app     com.example.phone
-                  state   ended (remoteEnded)
-                  caller  Alice <sip:alice@example.com>
+                  app       com.example.phone
+                  state     ended (remoteEnded)
+                  caller    Alice <sip:alice@example.com>
+                  sender    team TEAM123456, production
+                  received  2026-11-21T23:59:58.900Z
 
-                  stage      since push      step
-                  received         0 us
-                  verified       210 us   +210 us
-                  woke          1.31 ms  +1.10 ms
-                  connected      2.10 s   +2.10 s
+                  stage      since push      step  UTC
+                  received         0 us            23:59:58.900
+                  verified       210 us   +210 us  23:59:58.900
+                  woke          1.31 ms  +1.10 ms  23:59:58.901
+                  connected      2.10 s   +2.10 s  00:00:01.004
 
                 """)
     }
 
     @Test("an empty timeline and times at the ends of their range are shown, not trapped on")
     func extremeTimeline() {
-        #expect(CallText.timeline([], style: plain) == "  stage  since push  step\n")
-        let hops = [CallMessage.Hop(stage: "a", atUs: .min), CallMessage.Hop(stage: "b", atUs: .max)]
-        #expect(CallText.timeline(hops, style: plain).contains("-9223372036854.77 s"))
+        #expect(TimelineText.text(of: [], receivedAt: "soon", style: plain) == "  stage  since push  step\n")
+        let hops = [Hop(stage: "a", atUs: .min), Hop(stage: "b", atUs: .max)]
+        for receivedAt in ["2026-11-21T23:59:58.900Z", "9999-12-31T23:59:59.999Z", "no time"] {
+            let text = TimelineText.text(of: hops, receivedAt: receivedAt, style: plain)
+            #expect(text.contains("-9223372036854.77 s"))
+        }
     }
 
     @Test("a caller's name cannot steer the terminal")
@@ -66,9 +71,20 @@ struct TextTests {
             "ringwaked 0.1.0  pid 42, up 1 d 1 h", "  0.0.0.0:8443  development  1 connection",
             "certificate  localhost, 12 days left (/certs/server.pem)", "pushes  3 accepted, 3 refused",
             "  BadTopic        2\n  BadDeviceToken  1", "wakeups  7\n  provider  5\n  control   2",
+            "journal working, 3 pushes, 2 calls, 40 KiB (/s/store.db)", "strikes 2\n  com.example.phone  2",
         ] {
             #expect(ran.output.contains(line + "\n") || ran.output.contains(line), "\(line)")
         }
+    }
+
+    @Test("status says since when and why the journal fails")
+    func failingJournal() {
+        let ran = ringwake(
+            ["status"], at: FakeDaemon { _ in .json(Sample.status(journal: Sample.failingJournal)) })
+        #expect(
+            ran.output.contains(
+                "journal failing for 1 min: the disk is full; free some space\n"
+                    + "  3 pushes, 2 calls, 4 MiB (/s/store.db)\n"))
     }
 
     @Test("--json keeps schema and members of each message")

@@ -1,137 +1,217 @@
 import RingwakeCore
 import Testing
 
-@Suite("The life of one call: deadlines, handlers that fail, inputs that do not fit")
+@Suite("The life of one call: which input fits which state, and how each state ends by itself")
 struct CallStateMachineTests {
-    @Test("A handler that does not report in time: the call fails and the handler is stopped")
-    func reportDeadline() {
-        var scenario = Scenario()
-        scenario.send(.pushReceived(scenario.push()))
-        scenario.send(.handlerStarted(scenario.key(), pid: 1))
-        scenario.wait(.seconds(5))
-        let effects = scenario.send(.deadlineReached)
-        #expect(effects.states == ["ended"] && effects.last == .stopHandler(scenario.key()))
-        #expect(
-            scenario.state() == .ended(.handlerFailed, detail: "the handler did not report the call within 5.0 seconds")
-        )
+    typealias Name = CallStateMachine.State.Name
+
+    static let begin = BootInstant(nanoseconds: 1_000_000_000_000)
+    static let deadlines = CallDeadlines(
+        report: .seconds(5), ring: .seconds(45), action: .seconds(10), connected: .seconds(3600))
+    /// Long after all deadlines that matter here but the one of *queued*.
+    static let ringBefore = begin.advanced(by: .seconds(30))
+
+    /// A machine that was taken to a state without any time passing.
+    static func machine(in name: Name) throws -> CallStateMachine {
+        var machine = CallStateMachine(deadlines: deadlines, ringBefore: ringBefore)
+        let path: [Name] = [.queued, .woken, .reported, .confirmed, .ringing, .answering, .connected, .ending, .ended]
+        for step in path.prefix(through: path.firstIndex(of: name) ?? 0) {
+            switch step {
+            case .queued: break
+            case .woken: _ = try machine.wake(at: begin)
+            case .reported: _ = try machine.report(at: begin)
+            case .confirmed: _ = try machine.confirmRing(at: begin)
+            case .ringing: _ = machine.ringJournaled(at: begin)
+            case .answering: _ = try machine.answer(at: begin)
+            case .connected: _ = try machine.fulfill(.answer, at: begin)
+            case .ending: _ = try machine.end(at: begin)
+            case .ended: _ = try machine.fulfill(.end, at: begin)
+            }
+        }
+        try #require(machine.state.name == name)
+        return machine
     }
 
-    @Test("A reported call that is never confirmed does not ring and ends as handlerFailed")
-    func confirmDeadline() {
-        var scenario = Scenario()
-        scenario.send(.pushReceived(scenario.push()))
-        scenario.send(.reported(scenario.key(), CallUpdate(), ring: false))
-        scenario.wait(.seconds(5))
-        #expect(scenario.send(.deadlineReached).contains(.stopHandler(scenario.key())))
-        #expect(!scenario.stages().contains("rang"))
-    }
+    /// What can be done to a machine.
+    enum Input: String, CaseIterable {
+        case wake, report, confirm, ringJournaled, ringNotJournaled, answer, decline, end, cancel, remoteEnded
+        case fulfillAnswer, fulfillEnd, failAnswer, failEnd, handlerGone
 
-    @Test("A call that nobody answers ends as unanswered after the ring time; its handler is not stopped")
-    func ringDeadline() {
-        var scenario = Scenario()
-        scenario.ring()
-        scenario.wait(.seconds(45))
-        #expect(scenario.send(.deadlineReached).states == ["ended"])
-        #expect(scenario.state() == .ended(.unanswered, detail: nil))
-    }
+        /// The state that this leads to from `name`; nil where it does not fit or changes nothing.
+        func next(from name: Name) -> Name? {
+            switch (self, name) {
+            case (.wake, .queued): .woken
+            case (.report, .woken): .reported
+            case (.confirm, .reported): .confirmed
+            case (.ringJournaled, .confirmed): .ringing
+            case (.ringNotJournaled, .confirmed): .confirmed
+            case (.answer, .ringing): .answering
+            case (.fulfillAnswer, .answering): .connected
+            case (.decline, .ringing): .ending
+            case (.end, .queued): .ended
+            case (.end, .woken), (.end, .reported), (.end, .confirmed), (.end, .ringing), (.end, .answering),
+                (.end, .connected):
+                .ending
+            case (.cancel, .queued), (.cancel, .woken), (.cancel, .reported), (.cancel, .confirmed),
+                (.cancel, .ringing):
+                .ended
+            case (.failAnswer, .answering), (.fulfillEnd, .ending), (.failEnd, .ending): .ended
+            case (.remoteEnded, .ended), (.handlerGone, .ended), (.handlerGone, .queued): nil
+            case (.remoteEnded, _), (.handlerGone, _): .ended
+            default: nil
+            }
+        }
 
-    @Test("An answer that the handler does not fulfil in time ends the call and stops the handler")
-    func answerDeadline() {
-        var scenario = Scenario()
-        scenario.ring()
-        scenario.send(.answerRequested(scenario.key()))
-        scenario.wait(.seconds(10))
-        #expect(scenario.send(.deadlineReached).last == .stopHandler(scenario.key()))
-        #expect(scenario.stages().contains("connected") == false)
-    }
-
-    @Test("A call that is connected for longer than allowed ends")
-    func connectedDeadline() {
-        var scenario = Scenario()
-        scenario.ring()
-        scenario.send(.answerRequested(scenario.key()))
-        scenario.send(.fulfilled(scenario.key(), .answer))
-        #expect(scenario.coordinator.nextDeadline == scenario.now.advanced(by: .seconds(4 * 3600)))
-        scenario.wait(.seconds(4 * 3600))
-        #expect(scenario.send(.deadlineReached).states == ["ended"])
-    }
-
-    @Test("Declining asks the handler to end; the reason stays declined however the handler takes it")
-    func decline() {
-        for event in [
-            Event.fulfilled(Scenario().key(), .end), .actionFailed(Scenario().key(), .end),
-            .handlerExited(Scenario().key(), .exited(0)), .remoteEnded(Scenario().key(), .remoteEnded),
-            .deadlineReached,
-        ] {
-            var scenario = Scenario()
-            scenario.ring()
-            #expect(scenario.send(.declineRequested(scenario.key())).states == ["ending"])
-            scenario.wait(event == .deadlineReached ? .seconds(10) : .seconds(1))
-            scenario.send(event)
-            guard case .ended(.declined, _) = scenario.state() else {
-                Issue.record("\(event) led to \(String(describing: scenario.state()))")
-                continue
+        func apply(to machine: inout CallStateMachine) throws(CallStateMachine.Refusal) -> [CallStateMachine.Output] {
+            switch self {
+            case .wake: try machine.wake(at: begin)
+            case .report: try machine.report(at: begin)
+            case .confirm: try machine.confirmRing(at: begin)
+            case .ringJournaled: machine.ringJournaled(at: begin)
+            case .ringNotJournaled: machine.ringNotJournaled(at: begin)
+            case .answer: try machine.answer(at: begin)
+            case .decline: try machine.decline(at: begin)
+            case .end: try machine.end(at: begin)
+            case .cancel: try machine.cancel(.answeredElsewhere)
+            case .remoteEnded: try machine.remoteEnded(.remoteEnded)
+            case .fulfillAnswer: try machine.fulfill(.answer, at: begin)
+            case .fulfillEnd: try machine.fulfill(.end, at: begin)
+            case .failAnswer: try machine.fail(.answer)
+            case .failEnd: try machine.fail(.end)
+            case .handlerGone: machine.handlerGone(.exited, "the handler exited")
             }
         }
     }
 
-    @Test("A handler that exits or could not be started ends its call as handlerFailed, in every state")
-    func handlerGone() {
-        var scenario = Scenario()
-        scenario.send(.pushReceived(scenario.push("started")))
-        scenario.send(.handlerExited(scenario.key("started"), .signalled(9)))
-        #expect(scenario.state("started") == .ended(.handlerFailed, detail: "the handler was killed by signal 9"))
-        scenario.send(.pushReceived(scenario.push("not")))
-        scenario.send(.handlerNotStarted(scenario.key("not"), why: "no such file"))
-        #expect(scenario.state("not") == .ended(.handlerFailed, detail: "no such file"))
-        scenario.ring("ringing")
-        scenario.send(.handlerExited(scenario.key("ringing"), .exited(3)))
-        #expect(scenario.state("ringing") == .ended(.handlerFailed, detail: "the handler exited with status 3"))
+    @Test("Each input leads from each state where the diagram says; what does not fit changes nothing")
+    func everyInputInEveryState() throws {
+        for name in Name.allCases {
+            for input in Input.allCases {
+                let before = try CallStateMachineTests.machine(in: name)
+                var machine = before
+                do {
+                    let outputs = try input.apply(to: &machine)
+                    #expect(machine.state.name == input.next(from: name) ?? name, "\(input) in \(name)")
+                    #expect((machine == before) == (input.next(from: name) == nil), "\(input) in \(name)")
+                    if machine.state.name != name { #expect(outputs.first == .entered(machine.state)) }
+                } catch {
+                    #expect(input.next(from: name) == nil, "\(input) in \(name) was refused")
+                    #expect(error.state == before.state)
+                    #expect(machine == before)
+                }
+            }
+        }
     }
 
-    @Test("An exit after the end clears the process id and changes nothing else")
-    func exitAfterEnd() {
-        var scenario = Scenario()
-        scenario.ring()
-        scenario.send(.remoteEnded(scenario.key(), .answeredElsewhere))
-        #expect(scenario.coordinator.call(scenario.key())?.handler == 4711)
-        #expect(scenario.send(.handlerExited(scenario.key(), .exited(0))).isEmpty)
-        #expect(scenario.coordinator.call(scenario.key())?.handler == nil)
-        #expect(scenario.state() == .ended(.answeredElsewhere, detail: nil))
-    }
-
-    @Test("What does not fit the state is refused with the state, and changes nothing")
-    func refusals() {
-        let key = Scenario().key()
-        var woken = Scenario()
-        woken.send(.pushReceived(woken.push()))
-        var ringing = Scenario()
-        ringing.ring()
-        var connected = ringing
-        connected.send(.answerRequested(key))
-        connected.send(.fulfilled(key, .answer))
-        var ended = ringing
-        ended.send(.remoteEnded(key, .failed))
-
-        let cases: [(Scenario, [Event])] = [
-            (woken, [.ringConfirmed(key), .answerRequested(key), .declineRequested(key), .fulfilled(key, .answer)]),
-            (ringing, [.reported(key, CallUpdate(), ring: true), .ringConfirmed(key), .fulfilled(key, .end)]),
-            (connected, [.answerRequested(key), .declineRequested(key), .actionFailed(key, .answer)]),
-            (ended, [.answerRequested(key), .endRequested(key), .remoteEnded(key, .failed), .ringConfirmed(key)]),
+    @Test("Every state but ended has a deadline, and what follows when it passes is as configured")
+    func deadlines() throws {
+        let expected: [(Name, Duration?, CallEndReason?, HandlerFailure?, stops: Bool)] = [
+            (.queued, .seconds(30), .expired, nil, false),
+            (.woken, .seconds(5), .handlerFailed, .didNotReport, true),
+            (.reported, .seconds(5), .handlerFailed, .didNotConfirm, true),
+            (.confirmed, .seconds(5), .failed, nil, true),
+            (.ringing, .seconds(45), .unanswered, nil, false),
+            (.answering, .seconds(10), .handlerFailed, .didNotAct, true),
+            (.connected, .seconds(3600), .failed, nil, false),
+            (.ending, .seconds(10), .localEnded, .didNotAct, true),
+            (.ended, nil, .localEnded, nil, false),
         ]
-        for (scenario, events) in cases {
-            for event in events {
-                var copy = scenario
-                let effects = copy.send(event)
-                #expect(effects == [.refused(.wrongState(key, scenario.state() ?? .ended(.failed, detail: nil)))])
-                #expect(copy.coordinator == scenario.coordinator)
+        #expect(expected.map(\.0) == Name.allCases)
+        for (name, after, reason, failure, stops) in expected {
+            var machine = try CallStateMachineTests.machine(in: name)
+            #expect(machine.nextDeadline == after.map { CallStateMachineTests.begin.advanced(by: $0) }, "\(name)")
+            guard let deadline = machine.nextDeadline else { continue }
+            #expect(machine.advance(to: BootInstant(nanoseconds: deadline.nanoseconds - 1)).isEmpty)
+            #expect(machine.state.name == name, "one nanosecond early")
+            let outputs = machine.advance(to: deadline)
+            #expect(machine.hasEnded && machine.state.endReason == reason, "\(name): \(machine.state)")
+            #expect(outputs.contains(.stopHandler) == stops, "\(name)")
+            #expect(
+                outputs.compactMap { if case .strike(let what) = $0 { what } else { nil } }
+                    == [failure].compactMap(\.self))
+        }
+    }
+
+    @Test("Before it rings a call ends as expired at ringBefore, whatever its other deadline, without a strike")
+    func expiryBeforeRinging() throws {
+        for name in [Name.woken, .reported, .confirmed] {
+            var machine = CallStateMachine(
+                deadlines: CallStateMachineTests.deadlines,
+                ringBefore: CallStateMachineTests.begin.advanced(by: .seconds(2)))
+            _ = try machine.wake(at: CallStateMachineTests.begin)
+            if name != .woken { _ = try machine.report(at: CallStateMachineTests.begin) }
+            if name == .confirmed { _ = try machine.confirmRing(at: CallStateMachineTests.begin) }
+            #expect(machine.nextDeadline == machine.ringBefore)
+            #expect(machine.advance(to: machine.ringBefore) == [.entered(.ended(.expired, detail: nil)), .stopHandler])
+        }
+    }
+
+    @Test("A confirmation, or the journal's word, that comes at ringBefore itself brings the end and no ring")
+    func inputsAtExpiry() throws {
+        var reported = try CallStateMachineTests.machine(in: .reported)
+        #expect(try reported.confirmRing(at: reported.ringBefore) == [.entered(.ended(.expired, detail: nil))])
+        var confirmed = try CallStateMachineTests.machine(in: .confirmed)
+        #expect(confirmed.ringJournaled(at: confirmed.ringBefore) == [.entered(.ended(.expired, detail: nil))])
+    }
+
+    @Test("When the journal fails it is asked again after half a second, until the confirmation's deadline")
+    func ringRetry() throws {
+        var machine = try CallStateMachineTests.machine(in: .confirmed)
+        var now = CallStateMachineTests.begin
+        let limit = now.advanced(by: .seconds(5))
+        var asked = 0
+        while !machine.hasEnded, asked < 100 {
+            #expect(machine.ringNotJournaled(at: now).isEmpty)
+            let deadline = try #require(machine.nextDeadline)
+            #expect(deadline == min(now.advanced(by: .milliseconds(500)), limit))
+            now = deadline
+            if machine.advance(to: now) == [.journalRing] { asked += 1 }
+        }
+        #expect(asked == 9 && now == limit)
+        #expect(machine.state == .ended(.failed, detail: "the journal could not record in time that it rings"))
+    }
+
+    @Test("While the journal is being asked, a failure's wait is over: it rings as soon as the journal has it")
+    func ringAfterRetry() throws {
+        var machine = try CallStateMachineTests.machine(in: .confirmed)
+        _ = machine.ringNotJournaled(at: CallStateMachineTests.begin)
+        let retry = CallStateMachineTests.begin.advanced(by: .milliseconds(500))
+        #expect(machine.advance(to: retry) == [.journalRing])
+        #expect(machine.nextDeadline == CallStateMachineTests.begin.advanced(by: .seconds(5)))
+        #expect(machine.ringJournaled(at: retry) == [.entered(.ringing(until: retry.advanced(by: .seconds(45))))])
+    }
+
+    @Test("A handler that goes is a strike while it owes something, and none while it was ending the call")
+    func goneHandler() throws {
+        for name in Name.allCases {
+            var machine = try CallStateMachineTests.machine(in: name)
+            let outputs = machine.handlerGone(.exited, "the handler exited")
+            let owes = ![.queued, .ending, .ended].contains(name)
+            #expect(outputs.contains(.strike(.exited)) == owes, "\(name)")
+            if owes { #expect(machine.state == .ended(.handlerFailed, detail: "the handler exited")) }
+        }
+    }
+
+    @Test("The reason of an end that the user asked for stays, however the handler takes it")
+    func endReasons() throws {
+        for (from, reason) in [(Name.ringing, CallEndReason.declined), (.connected, .localEnded)] {
+            for input in [Input.fulfillEnd, .failEnd, .remoteEnded, .handlerGone] {
+                var machine = try CallStateMachineTests.machine(in: from)
+                #expect(
+                    try machine.end(at: CallStateMachineTests.begin).last
+                        == .request(.end, by: CallStateMachineTests.begin.advanced(by: .seconds(10))))
+                _ = try input.apply(to: &machine)
+                #expect(machine.hasEnded && machine.state.endReason == reason, "\(input) from \(from)")
             }
         }
     }
 
-    @Test("An event for a call that is not there is refused")
-    func unknownCall() {
-        var scenario = Scenario()
-        #expect(scenario.send(.answerRequested(scenario.key())) == [.refused(.unknownCall(scenario.key()))])
+    @Test("Each state has a name of its own, and only ending and ended have a reason")
+    func names() throws {
+        for name in Name.allCases {
+            let state = try CallStateMachineTests.machine(in: name).state
+            #expect(state.name == name && state.isEnded == (name == .ended))
+            #expect((state.endReason != nil) == (name == .ending || name == .ended))
+        }
     }
 }

@@ -9,121 +9,188 @@ struct IncomingCallScenarioTests {
         let key = scenario.key()
 
         let push = scenario.push(payload: #"{"a":1}"#)
-        let woken = scenario.send(.pushReceived(push))
+        let woken = scenario.receive(push, PushFacts(update: CallUpdate(caller: "sip:unknown@example.org")))
         let request = try #require(woken.wakes.first)
-        #expect(woken.count == 2 && woken.states == ["woken"])
+        let wake = request.wake
         #expect(request.key == key && request.attempt == 1 && request.payload == Array(#"{"a":1}"#.utf8))
+        #expect(request.kind == .call && request.receivedAt == scenario.now)
         #expect(request.reportBy == scenario.now.advanced(by: .seconds(5)))
+        // The wake does not wait for the disk, and nobody hears of the call before the journal does.
+        let journaled = try #require(woken.journaled.first)
+        #expect(woken.count == 3 && woken.first == .wake(request) && woken.states == ["woken"])
+        #expect(woken[1] == .journalPush(journaled.push, payload: push.payload, call: scenario.call()?.record))
+        #expect(journaled.push.outcome == .started && journaled.call?.state == .woken)
+        #expect(journaled.call?.update.caller == "sip:unknown@example.org")
 
         scenario.wait(.milliseconds(1))
-        #expect(scenario.send(.handlerStarted(key, pid: 77)).isEmpty)
-        #expect(scenario.coordinator.call(key)?.handler == 77)
+        #expect(scenario.start(pid: 77).isEmpty && scenario.journal().isEmpty)
+        #expect(scenario.call().map { scenario.coordinator.process(of: $0) } == 77)
 
         scenario.wait(.milliseconds(10))
         let update = CallUpdate(caller: "sip:alice@example.org", callerName: "Alice", hasVideo: true)
-        #expect(scenario.send(.reported(key, update, ring: false)).states == ["reported"])
-        #expect(scenario.coordinator.call(key)?.update == update)
-        #expect(scenario.send(.ringConfirmed(key)).states == ["ringing"])
+        #expect(scenario.send(.reported(key, update, ring: false, by: wake)).states == ["reported"])
+        #expect(scenario.call()?.update == update)
+        let confirmed = scenario.send(.ringConfirmed(key, by: wake))
+        #expect(confirmed.states == ["confirmed"] && confirmed.ringsToJournal.count == 1)
+        #expect(scenario.journalRing().states == ["ringing"])
 
         scenario.wait(.seconds(3))
         let answerBy = scenario.now.advanced(by: .seconds(10))
         let answering = scenario.send(.answerRequested(key))
         #expect(answering.states == ["answering"] && answering.last == .request(.answer, key, by: answerBy))
-        #expect(scenario.send(.fulfilled(key, .answer)).states == ["connected"])
+        #expect(scenario.send(.fulfilled(key, .answer, by: wake)).states == ["connected"])
 
         scenario.wait(.seconds(60))
         let endBy = scenario.now.advanced(by: .seconds(10))
         let ending = scenario.send(.endRequested(key))
         #expect(ending.states == ["ending"] && ending.last == .request(.end, key, by: endBy))
-        #expect(scenario.send(.fulfilled(key, .end)).states == ["ended"])
+        let ended = scenario.send(.fulfilled(key, .end, by: wake))
+        #expect(ended.states == ["ended"] && ended.last == .releaseHandler(wake) && ended.count == 2)
         #expect(scenario.state() == .ended(.localEnded, detail: nil))
         #expect(scenario.coordinator.active.isEmpty && scenario.coordinator.nextDeadline == nil)
+        #expect(scenario.exit(wake).isEmpty && scenario.coordinator.lanes.isEmpty)
         #expect(
             scenario.stages() == [
-                "received", "verified", "woke", "reported", "rang", "answered", "connected", "hungUp", "ended",
+                "received", "verified", "woke", "journaled", "reported", "rang", "answered", "connected", "hungUp",
+                "ended",
             ])
     }
 
-    @Test("A report with ring goes through reported to ringing, so that listeners see both")
+    @Test("A report with ring goes through reported and confirmed, so that listeners see each")
     func reportAndRing() {
         var scenario = Scenario()
-        scenario.send(.pushReceived(scenario.push()))
-        #expect(scenario.send(.reported(scenario.key(), CallUpdate(), ring: true)).states == ["reported", "ringing"])
+        scenario.bring(to: .woken)
+        let effects = scenario.report(ring: true)
+        #expect(effects.states == ["reported", "confirmed"] && effects.ringsToJournal.count == 1)
+        #expect(scenario.state()?.name == .confirmed)
     }
 
-    @Test("A second push with the same apns-id starts nothing, while the call runs and after it ended")
-    func duplicatePush() {
+    @Test("The handler's report completes what the payload said of the caller")
+    func callerFromPayloadAndReport() {
         var scenario = Scenario()
-        scenario.ring()
-        #expect(scenario.send(.pushReceived(scenario.push())) == [.pushIgnored(scenario.push(), .duplicate)])
-        scenario.send(.remoteEnded(scenario.key(), .remoteEnded))
-        #expect(scenario.send(.pushReceived(scenario.push())) == [.pushIgnored(scenario.push(), .duplicate)])
-        #expect(scenario.state() == .ended(.remoteEnded, detail: nil))
+        scenario.receive(update: CallUpdate(caller: "sip:alice@example.org", callerName: "Al"))
+        #expect(scenario.call()?.update.callerName == "Al")
+        scenario.report(update: CallUpdate(callerName: "Alice", hasVideo: true))
+        #expect(
+            scenario.call()?.update
+                == CallUpdate(caller: "sip:alice@example.org", callerName: "Alice", hasVideo: true))
+    }
+
+    @Test("A refused report changes nothing of what is known of the caller")
+    func refusedReport() {
+        var scenario = Scenario()
+        scenario.bring(to: .ringing)
+        let before = scenario.coordinator
+        #expect(scenario.report(update: CallUpdate(caller: "sip:mallory@example.org")).refusals.count == 1)
+        #expect(scenario.coordinator == before)
     }
 
     @Test("The same call id of another app is another call")
-    func sameIDOfTwoApps() throws {
-        let other = try #require(AppID("com.example.intercom"))
+    func sameIDOfTwoApps() {
         var scenario = Scenario()
-        scenario.ring()
-        #expect(scenario.send(.pushReceived(scenario.push(app: other))).wakes.count == 1)
-        scenario.send(.handlerNotStarted(scenario.key(app: other), why: "no such file"))
-        #expect(scenario.state()?.name == "ringing")
+        scenario.bring(to: .ringing)
+        let effects = scenario.receive(scenario.push(app: Scenario.otherApp))
+        #expect(effects.wakes.count == 1)
+        scenario.send(.handlerNotStarted(effects.wakes.first?.wake ?? WakeID(number: 0), why: "no such file"))
+        #expect(scenario.state()?.name == .ringing)
+        #expect(scenario.coordinator.call(scenario.key(app: Scenario.otherApp))?.machine.hasEnded == true)
     }
 
-    @Test("A push whose expiration has passed is taken and starts no handler; one with 'one attempt' starts one")
-    func expiredOnArrival() {
+    @Test("The payload's call id names the call, and its ring time is how long it rings")
+    func factsOfThePayload() {
         var scenario = Scenario()
-        let late = scenario.push(expiration: .at(scenario.now))
-        #expect(scenario.send(.pushReceived(late)) == [.pushIgnored(late, .expired)])
-        #expect(scenario.send(.pushReceived(scenario.push("two", expiration: .oneAttempt))).wakes.count == 1)
+        let push = scenario.push("8C1F5E5B-0000-4000-8000-000000000001")
+        let facts = PushFacts(call: CallID("room-7"), ringTime: .seconds(20))
+        #expect(scenario.receive(push, facts).wakes.first?.call == CallID("room-7"))
+        #expect(scenario.call("room-7")?.machine.ringBefore == scenario.now.advanced(by: .seconds(20)))
+        scenario.report("room-7", ring: true)
+        scenario.journalRing("room-7")
+        #expect(scenario.state("room-7") == .ringing(until: scenario.now.advanced(by: .seconds(20))))
     }
 
-    @Test("A call that expires before its handler confirms it never rings, and its handler is stopped")
-    func expiresWhileWaking() {
+    @Test("Declining asks the handler to end; the reason stays declined however the handler takes it")
+    func decline() {
+        for way in ["fulfilled", "failed", "exits", "remote", "hangs"] {
+            var scenario = Scenario()
+            scenario.bring(to: .ringing)
+            let (key, wake) = (scenario.key(), scenario.handler())
+            #expect(scenario.send(.declineRequested(key)).states == ["ending"])
+            scenario.wait(.seconds(way == "hangs" ? 10 : 1))
+            let effects =
+                switch way {
+                case "fulfilled": scenario.send(.fulfilled(key, .end, by: wake))
+                case "failed": scenario.send(.actionFailed(key, .end, by: wake))
+                case "exits": scenario.exit(wake)
+                case "remote": scenario.send(.remoteEnded(key, .remoteEnded, by: wake))
+                default: scenario.send(.deadlineReached)
+                }
+            #expect(effects.states == ["ended"] && effects.missed.isEmpty, "\(way)")
+            #expect(scenario.state()?.endReason == .declined, "\(way)")
+        }
+    }
+
+    @Test("A call that nobody answers ends as unanswered after the ring time; its handler may tidy up")
+    func unanswered() {
         var scenario = Scenario()
-        let expiration = scenario.now.advanced(by: .seconds(2))
-        scenario.send(.pushReceived(scenario.push(expiration: .at(expiration))))
-        #expect(scenario.coordinator.nextDeadline == expiration)
-        scenario.wait(.seconds(2))
-        // The report comes in the same instant: the deadline is done first.
-        let effects = scenario.send(.reported(scenario.key(), CallUpdate(), ring: true))
-        #expect(effects.contains(.stopHandler(scenario.key())) && effects.states == ["ended"])
-        #expect(effects.refusals == [.wrongState(scenario.key(), .ended(.expired, detail: nil))])
-        #expect(!scenario.stages().contains("rang"))
+        scenario.bring(to: .ringing)
+        let wake = scenario.handler()
+        #expect(scenario.pass(.milliseconds(44_999)).isEmpty)
+        let effects = scenario.pass(.milliseconds(1))
+        #expect(effects.states == ["ended"] && effects.stops.isEmpty && effects.releases == [wake])
+        #expect(scenario.state() == .ended(.unanswered, detail: nil))
     }
 
-    @Test("Over the limit of an app its pushes are refused, and another app's are not; an ended call makes room")
-    func limits() throws {
-        let other = try #require(AppID("com.example.intercom"))
-        var limits = CoordinatorStateMachine.Limits()
-        limits.activeCallsOfAnApp = 2
-        limits.activeCalls = 3
-        var scenario = Scenario(limits: limits)
-        scenario.ring("one")
-        scenario.ring("two")
-        #expect(scenario.send(.pushReceived(scenario.push("three"))) == [.refused(.tooManyCalls(Scenario.app))])
-        #expect(scenario.send(.pushReceived(scenario.push("four", app: other))).wakes.count == 1)
-        #expect(scenario.send(.pushReceived(scenario.push("five", app: other))).refusals == [.tooManyCalls(other)])
-        scenario.send(.handlerExited(scenario.key("one"), .exited(0)))
-        #expect(scenario.send(.pushReceived(scenario.push("three"))).wakes.count == 1)
+    @Test("The user may end a call that does not ring yet: its handler is asked to, and it never rings")
+    func endBeforeRinging() {
+        for name in [CallStateMachine.State.Name.woken, .reported, .confirmed] {
+            var scenario = Scenario()
+            scenario.bring(to: name)
+            #expect(scenario.send(.endRequested(scenario.key())).states == ["ending"])
+            #expect(scenario.journalRing().isEmpty)
+            scenario.send(.fulfilled(scenario.key(), .end, by: scenario.handler()))
+            #expect(scenario.state()?.endReason == .declined && !scenario.stages().contains("rang"))
+        }
     }
 
-    @Test("Ended calls are remembered up to a bound, the newest ones")
-    func boundedHistory() {
-        var limits = CoordinatorStateMachine.Limits()
-        limits.finishedCalls = 4
-        var scenario = Scenario(limits: limits)
-        for number in 0..<100 {
-            scenario.ring("\(number)")
-            scenario.send(.handlerExited(scenario.key("\(number)"), .exited(1)))
-            #expect(scenario.coordinator.finished.count < 8)
-            #expect(scenario.state("\(number)")?.isEnded == true)
-            if number >= 4 {
-                #expect(scenario.state("\(number - 3)")?.isEnded == true)
+    @Test("What does not fit the state is refused with the state, and changes nothing")
+    func refusals() {
+        for name in CallStateMachine.State.Name.allCases where name != .queued {
+            var scenario = Scenario()
+            scenario.bring(to: name)
+            let (key, wake) = (scenario.key(), scenario.handler())
+            let events: [(Event, allowed: [CallStateMachine.State.Name])] = [
+                (.reported(key, CallUpdate(), ring: true, by: wake), [.woken]),
+                (.ringConfirmed(key, by: wake), [.reported]),
+                (.answerRequested(key), [.ringing]),
+                (.declineRequested(key), [.ringing]),
+                (.endRequested(key), [.woken, .reported, .confirmed, .ringing, .answering, .connected]),
+                (.fulfilled(key, .answer, by: wake), [.answering]),
+                (.fulfilled(key, .end, by: wake), [.ending]),
+                (.actionFailed(key, .answer, by: wake), [.answering]),
+                (.actionFailed(key, .end, by: wake), [.ending]),
+                (.remoteEnded(key, .failed, by: wake), CallStateMachine.State.Name.allCases.filter { $0 != .ended }),
+            ]
+            for (event, allowed) in events {
+                var copy = scenario
+                let effects = copy.send(event)
+                #expect(effects.refusals.isEmpty == allowed.contains(name), "\(event) in \(name)")
+                guard !allowed.contains(name), let state = scenario.state() else { continue }
+                #expect(effects == [.refused(.wrongState(key, state))])
+                #expect(copy.coordinator == scenario.coordinator)
             }
         }
-        #expect(scenario.coordinator.finished.last?.key.id.rawValue == "99")
-        #expect(scenario.state("0") == nil)
+    }
+
+    @Test("An event for a call that is not there is refused")
+    func unknownCall() {
+        var scenario = Scenario()
+        let key = scenario.key()
+        for event: Event in [
+            .reported(key, CallUpdate(), ring: true, by: nil), .ringConfirmed(key, by: nil), .answerRequested(key),
+            .declineRequested(key), .endRequested(key), .fulfilled(key, .end, by: nil),
+            .actionFailed(key, .end, by: nil), .remoteEnded(key, .failed, by: nil),
+        ] {
+            #expect(scenario.send(event) == [.refused(.unknownCall(key))])
+        }
     }
 }

@@ -3,27 +3,51 @@ import RingwakeCore
 /// Builds pushes and drives a coordinator through a made-up time that moves only when told.
 struct Scenario {
     static let app = AppID("com.example.phone") ?? { preconditionFailure("a valid bundle id") }()
+    static let otherApp = AppID("com.example.intercom") ?? { preconditionFailure("a valid bundle id") }()
+    static let team = "DEVTEAM001"
 
     var coordinator: CoordinatorStateMachine
+    var policy: AppPolicy
     var now = BootInstant(nanoseconds: 1_000_000_000_000)
 
-    init(deadlines: CallDeadlines = CallDeadlines(), limits: CoordinatorStateMachine.Limits = .init()) {
-        coordinator = CoordinatorStateMachine(deadlines: deadlines, limits: limits)
+    /// By default each call has a handler of its own, as most of what is tested concerns one call.
+    init(
+        _ instances: HandlerInstances = .call, deadlines: CallDeadlines = CallDeadlines(),
+        limits: CoordinatorStateMachine.Limits = .init()
+    ) {
+        coordinator = CoordinatorStateMachine(limits: limits)
+        policy = AppPolicy(deadlines: deadlines, instances: instances)
     }
 
+    /// A push whose `apns-id` is `id`; where its payload names no call, that is the call id too.
     func push(
-        _ id: String = "one", app: AppID = Scenario.app, expiration: VerifiedPush.Expiration? = nil,
-        payload: String = "{}"
+        _ id: String = "one", app: AppID = Scenario.app, team: String = Scenario.team,
+        expiration: VerifiedPush.Expiration? = nil, payload: String = "{}"
     ) -> VerifiedPush {
         VerifiedPush(
             apnsID: id, app: app, topic: .voip(of: app), environment: .development,
-            sender: .certificate(team: "DEVTEAM001", fingerprint: "00"), priority: .immediate, expiration: expiration,
+            sender: .certificate(team: team, fingerprint: "00"), priority: .immediate, expiration: expiration,
             collapseID: nil, payload: Array(payload.utf8), receivedAt: now, verifiedAt: now)
     }
 
     func key(_ id: String = "one", app: AppID = Scenario.app) -> CallKey {
         CallKey(app: app, id: CallID(id))
     }
+
+    func call(_ id: String = "one") -> Call? { coordinator.call(key(id)) }
+
+    func state(_ id: String = "one") -> CallStateMachine.State? { call(id)?.machine.state }
+
+    func stages(_ id: String = "one") -> [String] { call(id)?.timeline.map(\.stage.rawValue) ?? [] }
+
+    /// The handler that has the call; 0, which no handler is, when none has.
+    func handler(_ id: String = "one") -> WakeID { call(id)?.handler ?? WakeID(number: 0) }
+
+    /// The call's number; 0, which no call has, when there is none.
+    func number(_ id: String = "one") -> Int64 { call(id)?.number ?? 0 }
+
+    /// What the app's lane keeps in mind; nil when that is nothing.
+    var lane: HandlerLane? { coordinator.lanes[Scenario.app] }
 
     mutating func wait(_ duration: Duration) {
         now = now.advanced(by: duration)
@@ -34,39 +58,136 @@ struct Scenario {
         coordinator.handle(event, at: now)
     }
 
-    /// Takes a call as far as ringing.
-    mutating func ring(_ id: String = "one") {
-        send(.pushReceived(push(id)))
-        send(.handlerStarted(key(id), pid: 4711))
-        send(.reported(key(id), CallUpdate(caller: "sip:alice@example.org"), ring: true))
-    }
-
-    func state(_ id: String = "one") -> CallStateMachine.State? {
-        coordinator.call(key(id))?.machine.state
-    }
-
-    func stages(_ id: String = "one") -> [String] {
-        coordinator.call(key(id))?.timeline.map(\.stage.rawValue) ?? []
+    /// Lets time pass as a driver does that is never late: whatever is due on the way is done when it is due.
+    @discardableResult
+    mutating func pass(_ duration: Duration) -> [Effect] {
+        let end = now.advanced(by: duration)
+        var effects: [Effect] = []
+        while let deadline = coordinator.nextDeadline, deadline <= end, deadline > now {
+            now = deadline
+            effects += send(.deadlineReached)
+        }
+        now = end
+        return effects
     }
 }
+
+// MARK: - What happens to a call on its way
+
+extension Scenario {
+    @discardableResult
+    mutating func receive(
+        _ id: String = "one", call: String? = nil, cancel: CallEndReason? = nil, update: CallUpdate = CallUpdate(),
+        expiration: VerifiedPush.Expiration? = nil, team: String = Scenario.team, payload: String = "{}"
+    ) -> [Effect] {
+        let facts = PushFacts(call: call.map { CallID($0) }, update: update, cancel: cancel)
+        return receive(push(id, team: team, expiration: expiration, payload: payload), facts)
+    }
+
+    @discardableResult
+    mutating func receive(_ push: VerifiedPush, _ facts: PushFacts = PushFacts()) -> [Effect] {
+        send(.pushReceived(push, facts, policy))
+    }
+
+    @discardableResult
+    mutating func journal(_ id: String = "one", isKnown: Bool = false) -> [Effect] {
+        send(.pushJournaled(key(id), number: number(id), isKnown: isKnown))
+    }
+
+    @discardableResult
+    mutating func journalRing(_ id: String = "one", isKnown: Bool = false) -> [Effect] {
+        send(.ringJournaled(key(id), number: number(id), isKnown: isKnown))
+    }
+
+    @discardableResult
+    mutating func start(_ id: String = "one", pid: Int32 = 4711) -> [Effect] {
+        send(.handlerStarted(handler(id), pid: pid))
+    }
+
+    @discardableResult
+    mutating func report(_ id: String = "one", ring: Bool = false, update: CallUpdate = CallUpdate()) -> [Effect] {
+        send(.reported(key(id), update, ring: ring, by: handler(id)))
+    }
+
+    @discardableResult
+    mutating func exit(_ wake: WakeID, _ how: HandlerExit = .exited(0)) -> [Effect] {
+        send(.handlerExited(wake, how))
+    }
+
+    /// Takes a call as far as `name`, from nothing; to *ended* by its handler's word. Not to *queued*.
+    mutating func bring(_ id: String = "one", to name: CallStateMachine.State.Name) {
+        let path: [CallStateMachine.State.Name] = [
+            .woken, .reported, .confirmed, .ringing, .answering, .connected, .ending, .ended,
+        ]
+        for step in path.prefix(through: path.firstIndex(of: name) ?? 0) {
+            switch step {
+            case .queued, .woken:
+                receive(id)
+                journal(id)
+                start(id)
+            case .reported: report(id, update: CallUpdate(caller: "sip:alice@example.org"))
+            case .confirmed: send(.ringConfirmed(key(id), by: handler(id)))
+            case .ringing: journalRing(id)
+            case .answering: send(.answerRequested(key(id)))
+            case .connected: send(.fulfilled(key(id), .answer, by: handler(id)))
+            case .ending: send(.endRequested(key(id)))
+            case .ended: send(.fulfilled(key(id), .end, by: handler(id)))
+            }
+        }
+    }
+}
+
+// MARK: - What the coordinator asked for
 
 extension [Effect] {
     /// The names of the states that calls entered, in order.
     var states: [String] {
-        compactMap { effect in
-            if case .callChanged(let call) = effect { call.machine.state.name } else { nil }
-        }
+        compactMap { if case .callChanged(let call) = $0 { call.machine.state.name.rawValue } else { nil } }
     }
 
     var wakes: [WakeRequest] {
-        compactMap { effect in
-            if case .wake(let request) = effect { request } else { nil }
-        }
+        compactMap { if case .wake(let request) = $0 { request } else { nil } }
+    }
+
+    /// What was handed over to a handler that fetched; nil when nothing was, not even an empty list.
+    var handedOver: [WakeRequest]? {
+        compactMap { if case .handOver(let requests) = $0 { requests } else { nil } }.first
     }
 
     var refusals: [EventRefusal] {
-        compactMap { effect in
-            if case .refused(let refusal) = effect { refusal } else { nil }
-        }
+        compactMap { if case .refused(let refusal) = $0 { refusal } else { nil } }
     }
+
+    var strikes: [HandlerFailure] {
+        compactMap { if case .strike(_, let failure) = $0 { failure } else { nil } }
+    }
+
+    /// The calls that were missed, by id.
+    var missed: [String] {
+        compactMap { if case .callMissed(let call) = $0 { call.key.id.rawValue } else { nil } }
+    }
+
+    var stops: [WakeID] {
+        compactMap { if case .stopHandler(let wake) = $0 { wake } else { nil } }
+    }
+
+    var releases: [WakeID] {
+        compactMap { if case .releaseHandler(let wake) = $0 { wake } else { nil } }
+    }
+
+    var retains: [WakeID] {
+        compactMap { if case .retainHandler(let wake) = $0 { wake } else { nil } }
+    }
+
+    /// The calls that were to be recorded as ringing.
+    var ringsToJournal: [CallRecord] {
+        compactMap { if case .journalRing(let record) = $0 { record } else { nil } }
+    }
+
+    /// What was to be made durable, with its payload and its call.
+    var journaled: [(push: PushRecord, payload: [UInt8], call: CallRecord?)] {
+        compactMap { if case .journalPush(let push, let payload, let call) = $0 { (push, payload, call) } else { nil } }
+    }
+
+    var outcomes: [PushOutcome] { journaled.map(\.push.outcome) }
 }

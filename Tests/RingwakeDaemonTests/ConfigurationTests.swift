@@ -1,6 +1,7 @@
 import FoundationEssentials
 import HTTPServer
 import Logging
+import PushJournal
 import RingwakeCore
 import Testing
 
@@ -66,6 +67,10 @@ struct ConfigurationTests {
         report = "1500ms"
         ring = "2m"
 
+        [journal]
+        keep = "7d"
+        pushes = 5000
+
         [log]
         level = "debug"
         """
@@ -96,6 +101,8 @@ struct ConfigurationTests {
                 Configuration.Team(id: "DEVTEAM002", topics: nil, keyFiles: [:]),
             ])
         #expect(configuration.deadlines == CallDeadlines(report: .milliseconds(1500), ring: .seconds(120)))
+        #expect(configuration.journal.maximumAge == .seconds(7 * 86_400))
+        #expect(configuration.journal.maximumPushes == 5000)
         #expect(configuration.logLevel == .debug)
         let app = try #require(AppID("com.example.phone"))
         #expect(configuration.apps.keys.map(\.self) == [app])
@@ -119,7 +126,7 @@ struct ConfigurationTests {
                 ":2: 'server.certifcate' is not a setting; did you mean 'server.certificate'?"
             ),
             ("\n\n[listner]\n", ":3: 'listner' is not a setting; did you mean 'listener'?"),
-            ("zzzzzzzzzzzz = 1", ":1: 'zzzzzzzzzzzz' is not a setting; known here: calls, listener"),
+            ("zzzzzzzzzzzz = 1", ":1: 'zzzzzzzzzzzz' is not a setting; known here: calls, journal, listener"),
             ("a = ", ":1:5: not valid TOML"),
             ("a = 1\na = 2", ":2:"),
             ("[server]\ncertificate = \"a\"", "'server.key' is missing"),
@@ -142,6 +149,10 @@ struct ConfigurationTests {
             ("[calls]\nring = \"99999999999999999999h\"", "'calls.ring' has to be a duration"),
             ("[calls]\nring = \"5000000000000h\"", "'calls.ring' has to be a duration"),
             ("[calls]\nring = 45", "'calls.ring' has to be a duration"),
+            ("[calls]\nring = \"367d\"", "'calls.ring' has to be a duration"),
+            ("[journal]\nkeep = \"30 d\"", ":2: 'journal.keep' has to be a duration"),
+            ("[journal]\npushes = 999", ":2: 'journal.pushes' has to be a whole number from 1000 to 10000000"),
+            ("[journal]\npushes = \"1000\"", "'journal.pushes' has to be a whole number"),
             ("[log]\nlevel = \"loud\"", ":2: 'log.level' is one of trace, debug"),
             ("state_directory = \"a\\u0000b\"", "'state_directory' has to be text without a zero byte"),
         ])
@@ -164,7 +175,10 @@ struct ConfigurationTests {
             ("com.example.phone.toml", "", "'wake' is missing"),
             ("com.example.phone.toml", "[wake]\nexec = []", ":2: 'wake.exec' begins with the handler's absolute path"),
             ("com.example.phone.toml", "[wake]\nexec = [\"handler\"]", ":2: 'wake.exec' begins with"),
-            ("com.example.phone.toml", "exec = [\"/a\"]", ":1: 'exec' is not a setting; known here: wake"),
+            (
+                "com.example.phone.toml", "exec = [\"/a\"]",
+                ":1: 'exec' is not a setting; known here: calls, payload, wake"
+            ),
             ("com.example.phone.toml", "[wake]\nexec = [\"/a\"]\nunits = 1", ":3: 'wake.units' is not a setting"),
             ("not an app.toml", "[wake]\nexec = [\"/a\"]", "'not an app' is not a bundle id"),
         ])

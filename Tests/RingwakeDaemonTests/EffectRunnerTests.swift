@@ -1,7 +1,11 @@
+import ControlProtocol
+import FoundationEssentials
 import Glibc
 import HTTPServer
 import HandlerActivation
 import Logging
+import PushGateway
+import PushJournal
 import RingwakeCore
 import RunLoop
 import Testing
@@ -9,40 +13,66 @@ import Testing
 @testable import RingwakeDaemon
 
 @Suite("Events become what the outside sees, and handlers do not outlive their calls for long")
-struct EffectRunnerTests {
+final class EffectRunnerTests {
     private static let phone = AppID("com.example.phone") ?? { preconditionFailure("a valid bundle id") }()
-    private static let broken = AppID("com.example.broken") ?? { preconditionFailure("a valid bundle id") }()
 
+    private let directory: String
     private let loop: RunLoop
+    private let journal: PushJournal
     private let runner: EffectRunner
 
     init() throws {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        directory = FileManager.default.temporaryDirectory.path + "/effect-runner-\(UInt64.random(in: 0...UInt64.max))"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         loop = try RunLoop()
-        let exec = [EffectRunnerTests.phone: ["/bin/sleep", "1000"], EffectRunnerTests.broken: ["/nonexistent"]]
+        let app = AppConfiguration(
+            id: EffectRunnerTests.phone, file: "/phone.toml", exec: ["/bin/sleep", "1000"], instances: .call)
         let configuration = Configuration(
-            file: "/ringwaked.toml", stateDirectory: "/tmp", runtimeDirectory: "/tmp", listeners: [], teams: [],
-            deadlines: CallDeadlines(), logLevel: .info,
-            apps: Dictionary(
-                uniqueKeysWithValues: exec.map { ($0, AppConfiguration(id: $0, file: "/\($0).toml", exec: $1)) }))
+            file: "/ringwaked.toml", stateDirectory: directory, runtimeDirectory: directory, listeners: [], teams: [],
+            deadlines: CallDeadlines(), journal: JournalLimits(), logLevel: .info, apps: [app.id: app])
+        journal = try PushJournal(
+            directory: directory, runLoop: loop, logger: logger, limits: configuration.journal,
+            clocks: JournalClocks(
+                wall: { unixMilliseconds() }, boot: { BootInstant(nanoseconds: BootClock.now().nanoseconds) },
+                bootID: "test"))
         let activator = ExecHandlerActivator(
-            runLoop: loop, logger: logger, runtimeDirectory: "/tmp", baseEnvironment: [:], socketPath: "/tmp/none")
+            runLoop: loop, logger: logger, runtimeDirectory: directory, baseEnvironment: [:], socketPath: "/tmp/none")
         runner = EffectRunner(
-            configuration: configuration, runLoop: loop, activator: activator, events: EventStreams(), logger: logger,
-            exitPatience: .milliseconds(10))
+            configuration: configuration, runLoop: loop, journal: journal,
+            handlers: HandlerProcesses(activator: activator, exitPatience: .milliseconds(10)), events: EventStreams(),
+            logger: logger)
     }
 
-    private func push(_ id: String, app: AppID = EffectRunnerTests.phone) {
+    isolated deinit {
+        for pid in handlers { kill(pid, SIGKILL) }
+        journal.close()
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    private var handlers: [Int32] = []
+
+    /// Sends a push, and waits until its sender is answered.
+    private func push(_ id: String) -> DeliveryOutcome? {
         let now = runner.now
-        runner.submit(
-            .pushReceived(
-                VerifiedPush(
-                    apnsID: id, app: app, topic: .voip(of: app), environment: .development,
-                    sender: .token(team: "DEVTEAM001", keyID: "ABC123DEFG"), priority: .immediate, expiration: nil,
-                    collapseID: nil, payload: Array("{}".utf8), receivedAt: now, verifiedAt: now)))
+        let app = EffectRunnerTests.phone
+        var outcome: DeliveryOutcome?
+        runner.receive(
+            VerifiedPush(
+                apnsID: id, app: app, topic: .voip(of: app), environment: .development,
+                sender: .token(team: "DEVTEAM001", keyID: "ABC123DEFG"), priority: .immediate, expiration: nil,
+                collapseID: nil, payload: Array("{}".utf8), receivedAt: now, verifiedAt: now)
+        ) { outcome = $0 }
+        if let pid = pid(id) { handlers.append(pid) }
+        run { outcome != nil }
+        return outcome
     }
 
-    private func call(_ id: String) -> Call? { runner.calls(named: CallID(id)).first }
+    private func key(_ id: String) -> CallKey { CallKey(app: EffectRunnerTests.phone, id: CallID(id)) }
+
+    private func pid(_ id: String) -> Int32? {
+        runner.coordinator.call(key(id)).flatMap { runner.coordinator.process(of: $0) }
+    }
 
     private func run(until condition: () -> Bool) {
         let end = BootClock.now().advanced(by: .seconds(30))
@@ -51,36 +81,58 @@ struct EffectRunnerTests {
 
     @Test("A handler that stays when its call has ended is stopped")
     func handlerOutlivesItsCall() throws {
-        push("one")
-        let pid = try #require(call("one")?.handler)
-        runner.submit(.reported(CallKey(app: EffectRunnerTests.phone, id: CallID("one")), CallUpdate(), ring: true))
-        for _ in 0..<5 { loop.runOnce(timeout: .milliseconds(10)) }
+        #expect(push("one") == .accepted)
+        let pid = try #require(self.pid("one"))
+        runner.submit(.reported(key("one"), CallUpdate(), ring: true, by: nil))
+        run { runner.coordinator.call(key("one"))?.machine.state.name == .ringing }
         #expect(kill(pid, 0) == 0, "while its call runs, nobody touches it")
-        runner.submit(.remoteEnded(CallKey(app: EffectRunnerTests.phone, id: CallID("one")), .remoteEnded))
-        #expect(call("one")?.handler == pid)
-        run { call("one")?.handler == nil }
-        #expect(call("one")?.handler == nil)
+        runner.submit(.remoteEnded(key("one"), .remoteEnded, by: nil))
+        #expect(self.pid("one") == pid)
+        run { self.pid("one") == nil }
+        #expect(self.pid("one") == nil)
         #expect(kill(pid, 0) == -1)
     }
 
-    @Test("The exit of a forgotten call's handler does not end a new call of the same name")
-    func nameUsedAgain() throws {
-        push("one")
-        let first = try #require(call("one")?.handler)
-        // Stopped, so that it outlives what follows.
-        kill(first, SIGSTOP)
-        runner.submit(.remoteEnded(CallKey(app: EffectRunnerTests.phone, id: CallID("one")), .remoteEnded))
-        for number in 0..<2048 { push("\(number)", app: EffectRunnerTests.broken) }
-        #expect(call("one") == nil)
-        push("one")
-        let second = try #require(call("one")?.handler)
-        #expect(second != first)
-        run { kill(first, 0) == -1 }
-        #expect(call("one")?.machine.state.name == "woken")
-        #expect(call("one")?.handler == second)
-        runner.submit(.remoteEnded(CallKey(app: EffectRunnerTests.phone, id: CallID("one")), .remoteEnded))
-        run { call("one")?.handler == nil }
-        #expect(kill(second, 0) == -1, "its own handler is still known, and stopped")
+    @Test("Who waits for the ring hears of it when the journal has it, and of an end instead")
+    func ringSettles() {
+        _ = push("one")
+        runner.submit(.reported(key("one"), CallUpdate(), ring: true, by: nil))
+        var heard: [CallStateMachine.State.Name] = []
+        runner.whenRingSettled(key("one")) { heard.append($0.machine.state.name) }
+        #expect(heard.isEmpty, "the journal is asked on its own thread")
+        run { !heard.isEmpty }
+        #expect(heard == [.ringing])
+        _ = push("two")
+        runner.submit(.reported(key("two"), CallUpdate(), ring: true, by: nil))
+        runner.whenRingSettled(key("two")) { heard.append($0.machine.state.name) }
+        runner.submit(.remoteEnded(key("two"), .remoteEnded, by: nil))
+        #expect(heard == [.ringing, .ended])
+    }
+
+    @Test("What the last run left: the call that never rang is woken again, the one that rang is not")
+    func recovery() throws {
+        _ = push("one")
+        _ = push("two")
+        runner.submit(.reported(key("two"), CallUpdate(), ring: true, by: nil))
+        run { runner.coordinator.call(key("two"))?.machine.state.name == .ringing }
+        journal.close()
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let again = try PushJournal(
+            directory: directory, runLoop: loop, logger: logger, limits: JournalLimits(),
+            clocks: JournalClocks(
+                wall: { unixMilliseconds() }, boot: { BootInstant(nanoseconds: BootClock.now().nanoseconds) },
+                bootID: "test"))
+        defer { again.close() }
+        var coordinator = CoordinatorStateMachine()
+        var wakes: [WakeRequest] = []
+        for call in again.takeContents().open {
+            for effect in coordinator.handle(.recovered(call, AppPolicy(instances: .call)), at: runner.now) {
+                if case .wake(let request) = effect { wakes.append(request) }
+            }
+        }
+        #expect(wakes.map(\.call.rawValue) == ["one"] && wakes.map(\.attempt) == [2])
+        #expect(wakes.map(\.payload) == [Array("{}".utf8)])
+        #expect(coordinator.call(key("two"))?.machine.state.endReason == .unanswered)
     }
 
     @Test("A client of the event stream that has left already is not kept")

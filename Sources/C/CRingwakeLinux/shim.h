@@ -10,13 +10,16 @@
 #include <linux/memfd.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
@@ -26,6 +29,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <sys/timex.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -39,6 +43,7 @@ extern int fallocate(int descriptor, int mode, off_t offset, off_t length);
 extern int memfd_create(const char *name, unsigned int flags);
 extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int from);
 extern long syscall(long number, ...);
+extern int pthread_setname_np(pthread_t thread, const char *name);
 
 // MARK: - epoll, timerfd, signalfd
 
@@ -86,6 +91,33 @@ static inline int ringwake_timerfd_arm(int descriptor, int64_t nanoseconds) {
 // SFD_NONBLOCK and SFD_CLOEXEC are enumerators of an anonymous enum. `descriptor` -1 makes a new one.
 static inline int ringwake_signalfd(int descriptor, const sigset_t *mask) {
     return signalfd(descriptor, mask, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+// MARK: - Threads
+
+// EFD_CLOEXEC and EFD_NONBLOCK are enumerators of an anonymous enum. The counter starts at 0.
+static inline int ringwake_eventfd(int nonblocking) {
+    return eventfd(0, EFD_CLOEXEC | (nonblocking ? EFD_NONBLOCK : 0));
+}
+
+// Starts a thread that takes no signal of the process: all are blocked before it begins, so that there is no moment
+// in which one could find it. `name`, which tools show, has at most 15 bytes. Returns 0, or an errno.
+static inline int ringwake_start_thread(
+    pthread_t *thread, size_t stack_bytes, const char *name, void *(*body)(void *), void *argument
+) {
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    int result = pthread_attr_init(&attributes);
+    if (result != 0) return result;
+    sigfillset(&all);
+    if ((result = pthread_attr_setstacksize(&attributes, stack_bytes)) == 0
+        && (result = pthread_sigmask(SIG_SETMASK, &all, &before)) == 0) {
+        result = pthread_create(thread, &attributes, body, argument);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+    }
+    pthread_attr_destroy(&attributes);
+    if (result == 0) pthread_setname_np(*thread, name);
+    return result;
 }
 
 // MARK: - Descriptors and files
@@ -325,6 +357,12 @@ static inline int ringwake_local_address(int descriptor, struct sockaddr_storage
 // The environment of the process; Swift refuses the global variable, which another thread could change.
 extern char **environ;
 static inline char **ringwake_environment(void) { return environ; }
+
+// Whether the kernel takes the wall clock to be kept by a time service (NTP, PTP). Asking needs no privilege.
+static inline bool ringwake_clock_is_synchronized(void) {
+    struct timex state = {0};
+    return adjtimex(&state) != TIME_ERROR;
+}
 
 // SIG_IGN is a cast in a macro, which is not imported.
 static inline void ringwake_ignore_signal(int number) { signal(number, SIG_IGN); }

@@ -33,9 +33,23 @@ nonisolated enum MessageID {
         var bytes = randomBytes()
         bytes[6] = bytes[6] & 0x0F | 0x40
         bytes[8] = bytes[8] & 0x3F | 0x80
-        let digits = Array(encodeHex(bytes).utf8)
-        let groups = [digits[0..<8], digits[8..<12], digits[12..<16], digits[16..<20], digits[20..<32]]
-        return String(decoding: Array(groups.joined(separator: [UInt8(ascii: "-")])), as: UTF8.self)
+        return String(unsafeUninitializedCapacity: textLength) { buffer in
+            var end = 0
+            for (index, byte) in bytes.enumerated() {
+                if index == 4 || index == 6 || index == 8 || index == 10 {
+                    buffer[end] = UInt8(ascii: "-")
+                    end += 1
+                }
+                buffer[end] = hexDigit(byte >> 4)
+                buffer[end + 1] = hexDigit(byte & 0x0F)
+                end += 2
+            }
+            return end
+        }
+    }
+
+    private static func hexDigit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 
     /// An id need not be secret, only different: without OpenSSL's generator the kernel's own will do.

@@ -12,11 +12,13 @@ struct AppAddCommand: RunnableCommand {
             EXAMPLES:
               ringwake app add com.example.phone --exec /usr/bin/phone-handler
               ringwake app add com.example.phone --exec /usr/bin/phone-handler -- --account work
+              ringwake app add com.example.phone --exec /usr/bin/phone-handler --payload flexisip
               ringwake app add com.example.phone --exec /opt/new-handler --replace
 
             Writes ID.toml to the daemon's folder of apps and makes the daemon read it.
             When the daemon refuses it, everything stays as it was. Replacing an app keeps
-            its tokens.
+            its tokens, but nothing of its file. Without --payload every push is a call of
+            its own, from nobody known; ringwaked.toml(5) shows how to map other payloads.
             """)
 
     @Argument(help: ArgumentHelp("The app's bundle id, such as com.example.phone.", valueName: "id"))
@@ -33,6 +35,15 @@ struct AppAddCommand: RunnableCommand {
     @Argument(
         parsing: .postTerminator, help: ArgumentHelp("More arguments for the program, after --.", valueName: "args"))
     var remaining: [String] = []
+
+    @Option(
+        help: ArgumentHelp("How many handlers run at a time: one for the app, or one for each call.", valueName: "of"))
+    var instances = HandlerInstances.app
+
+    @Option(
+        help: ArgumentHelp(
+            "Whose payloads it gets: \(PayloadMapping.presetNames.joined(separator: ", ")).", valueName: "preset"))
+    var payload: PayloadPresetArgument?
 
     @Flag(help: "Replace the app that is there.")
     var replace = false
@@ -60,7 +71,9 @@ struct AppAddCommand: RunnableCommand {
         } catch {
             throw RingwakeError(error)
         }
-        try file.put(Array(AppFile.text(exec: [exec] + arguments + remaining).utf8))
+        let text = AppFile.text(
+            exec: [exec] + arguments + remaining, instances: instances, payload: payload?.name)
+        try file.put(Array(text.utf8))
         do throws(RingwakeError) {
             let _: ReloadMessage = try client.post(ControlTarget(["reload"]))
         } catch {
@@ -103,4 +116,18 @@ struct AppAddCommand: RunnableCommand {
                     + "(\(second.message)): mend it by hand")
         }
     }
+}
+
+extension HandlerInstances: ExpressibleByArgument {}
+
+/// The name of a preset of payloads on the command line.
+struct PayloadPresetArgument: ExpressibleByArgument, Equatable {
+    let name: String
+
+    init?(argument: String) {
+        guard PayloadMapping.preset(argument) != nil else { return nil }
+        name = argument
+    }
+
+    static var allValueStrings: [String] { PayloadMapping.presetNames }
 }

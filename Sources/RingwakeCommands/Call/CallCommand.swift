@@ -10,6 +10,7 @@ struct CallCommand: ParsableCommand {
         discussion: """
             EXAMPLES:
               ringwake call list
+              ringwake call list --missed
               ringwake call show 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11
               ringwake call answer 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11
 

@@ -6,22 +6,33 @@ import RingwakeCore
 struct CallListCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the calls that run and the last that ended, the newest first.",
+        abstract: "List the calls that run, then the call log, each the newest first.",
         discussion: """
             EXAMPLES:
               ringwake call list
+              ringwake call list --missed --limit 10
               ringwake call list --app com.example.phone --json | jq '.calls[0].reason'
+
+            The daemon's journal keeps the log over restarts. A missed call is one that
+            nobody answered or declined, on this device or another. --limit counts the
+            log only; with --before the calls that run are left out.
             """)
 
+    @Flag(help: "Only missed calls.")
+    var missed = false
+
+    @OptionGroup var list: ListOptions
     @OptionGroup var options: CallOptions
 
     var wantsJSON: Bool { options.output.json }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let target = ControlTarget(["calls"], query: [("app", options.appFilter(in: context))])
-        let list: CallListMessage = try options.control.client(in: context).get(target)
+        let target = ControlTarget(
+            ["calls"],
+            query: [("app", options.appFilter(in: context)), ("missed", missed ? "true" : nil)] + list.query)
+        let calls: CallListMessage = try options.control.client(in: context).get(target)
         context.output.write(
-            wantsJSON ? try JSONText.document(list) : CallText.text(of: list.calls, style: context.style))
+            wantsJSON ? try JSONText.document(calls) : CallText.text(of: calls, style: context.style))
         return .success
     }
 }
@@ -37,7 +48,7 @@ struct CallShowCommand: RunnableCommand {
               ringwake call show --json 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11 | jq .timeline
 
             The timeline says for each stage when it was reached after the push arrived,
-            and how long it took after the stage before.
+            how long it took after the stage before, and the time of day in UTC.
             """)
 
     @Argument(help: ArgumentHelp("The call's id (default: $RINGWAKE_CALL).", valueName: "id"))

@@ -13,8 +13,8 @@ struct CallReportCommand: RunnableCommand {
               ringwake call report
               ringwake call report 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11 --video
 
-            A reported call rings once it is confirmed: at once with --ring, else by
-            'ringwake call ring'.
+            A reported call rings once it is confirmed: with --ring, else by 'ringwake
+            call ring'. Both come back when it rings, which the daemon's journal has then.
             """)
 
     @Argument(help: ArgumentHelp("The call's id (default: $RINGWAKE_CALL).", valueName: "id"))
@@ -29,7 +29,7 @@ struct CallReportCommand: RunnableCommand {
     @Flag(help: "The call has video.")
     var video = false
 
-    @Flag(help: "The call is confirmed: ring now.")
+    @Flag(help: "The call is confirmed: ring.")
     var ring = false
 
     @OptionGroup var options: CallOptions

@@ -10,6 +10,8 @@ enum CallText {
         if let caller = call.caller { table.add(["caller", name(call.callerName, caller)]) }
         if call.video { table.add(["video", "yes"]) }
         if call.apnsId != call.call { table.add(["apns-id", call.apnsId]) }
+        table.add(["sender", "team \(call.team), \(call.environment)"])
+        table.add(["received", call.receivedAt])
         if call.attempt > 1 { table.add(["attempt", "\(call.attempt)"]) }
         if let pid = call.pid { table.add(["handler", "pid \(pid)"]) }
         if let deadline = call.deadlineMs, call.reason == nil {
@@ -17,38 +19,28 @@ enum CallText {
         }
         let details = table.lines(indent: 2).map(TerminalText.printable)
         let lines = [style.bold("call " + TerminalText.printable(call.call))] + details + [""]
-        return lines.joined(separator: "\n") + "\n" + timeline(call.timeline, style: style)
-    }
-
-    static func text(of calls: [CallMessage], style: TextStyle) -> String {
-        guard !calls.isEmpty else { return "no calls\n" }
-        var table = TextTable([.left, .left, .left, .left])
-        for call in calls {
-            table.add([call.call, call.app, state(of: call), call.caller.map { name(call.callerName, $0) } ?? ""])
-        }
-        return table.lines().map(TerminalText.printable).joined(separator: "\n") + "\n"
-    }
-
-    /// Each stage with the time since the push arrived and the step since the stage before.
-    static func timeline(_ timeline: [CallMessage.Hop], style: TextStyle) -> String {
-        var table = TextTable([.left, .right, .right])
-        table.add(["stage", "since push", "step"])
-        var previous: Int64?
-        for hop in timeline {
-            let step = previous.map { hop.atUs.subtractingReportingOverflow($0).partialValue }
-            table.add([
-                TerminalText.printable(hop.stage), DurationText.short(microseconds: hop.atUs),
-                step.map { "+" + DurationText.short(microseconds: $0) } ?? "",
-            ])
-            previous = hop.atUs
-        }
-        var lines = table.lines(indent: 2)
-        lines[0] = style.dim(lines[0])
         return lines.joined(separator: "\n") + "\n"
+            + TimelineText.text(of: call.timeline, receivedAt: call.receivedAt, style: style)
+    }
+
+    static func text(of list: CallListMessage, style: TextStyle) -> String {
+        var table = TextTable([.left, .left, .left, .left, .left])
+        for call in list.calls {
+            table.add([
+                TimelineText.dateAndTime(call.receivedAt), call.call, call.app, state(of: call),
+                call.caller.map { name(call.callerName, $0) } ?? "",
+            ])
+        }
+        var text = table.lines().map { TerminalText.printable($0) + "\n" }.joined()
+        if list.calls.isEmpty { text = "no calls\n" }
+        if let why = list.incomplete {
+            text += style.bad("the call log is not complete:") + " \(TerminalText.printable(why))\n"
+        }
+        return text + ListOptions.more(list.next, style: style)
     }
 
     private static func state(of call: CallMessage) -> String {
-        call.state + (call.reason.map { " (\($0))" } ?? "")
+        (call.missed ? "missed" : call.state) + (call.reason.map { " (\($0))" } ?? "")
     }
 
     private static func name(_ name: String?, _ caller: String) -> String {

@@ -7,7 +7,7 @@ enum EventText {
         var cells: [String] = []
         cells.append(pad(event.atUs.map { "+" + DurationText.short(microseconds: $0) } ?? "-", to: 12))
         cells.append(pad(event.event, to: 6))
-        let what = [event.action, event.state].compactMap { $0 }.first ?? ""
+        let what = [event.action, event.state, event.kind].compactMap { $0 }.first ?? ""
         cells.append(style.bold(pad(TerminalText.printable(what), to: 10)))
         cells += [event.app, event.call, event.caller].compactMap { $0 }.map(TerminalText.printable)
         if let reason = event.reason {

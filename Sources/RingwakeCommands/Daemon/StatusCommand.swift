@@ -13,8 +13,9 @@ struct StatusCommand: RunnableCommand {
               ringwake status --json | jq .pushes.refused
 
             Shows listeners, apps, calls, what became of the pushes, the days that the
-            server's certificate has left, and what woke the daemon up how often. Any
-            local user may ask.
+            server's certificate has left, whether the journal works, which apps' handlers
+            did not do their part how often (strikes), and what woke the daemon up how
+            often. Any local user may ask.
             """)
 
     @OptionGroup var control: ControlOptions

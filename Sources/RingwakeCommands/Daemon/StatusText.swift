@@ -30,6 +30,12 @@ enum StatusText {
         let refused = status.pushes.refused.values.reduce(UInt64(0)) { $0.addingReportingOverflow($1).partialValue }
         lines.append(style.bold("pushes") + "  \(status.pushes.accepted) accepted, \(refused) refused")
         lines += table(status.pushes.refused)
+        lines.append(style.bold("journal") + " " + journal(status.journal, style: style))
+        let strikes = status.strikes.values.reduce(UInt64(0)) { $0.addingReportingOverflow($1).partialValue }
+        if strikes > 0 {
+            lines.append(style.bold("strikes") + " \(strikes)")
+            lines += table(status.strikes)
+        }
         lines.append(style.bold("wakeups") + "  \(status.wakeups.total)")
         lines += table(status.wakeups.byCause)
         return lines.joined(separator: "\n") + "\n"
@@ -45,11 +51,21 @@ enum StatusText {
         return TerminalText.printable(certificate.subject) + ", \(left) (\(TerminalText.printable(certificate.file)))"
     }
 
+    private static func journal(_ journal: StatusMessage.Journal, style: TextStyle) -> String {
+        let size = journal.bytes < 1024 * 1024 ? "\(journal.bytes / 1024) KiB" : "\(journal.bytes / 1024 / 1024) MiB"
+        let content = "\(journal.pushes) pushes, \(journal.calls) calls, \(size) (\(journal.file))"
+        guard journal.state != "working" else { return "working, " + TerminalText.printable(content) }
+        let since = journal.sinceMs.map { " for \(DurationText.long(milliseconds: $0))" } ?? ""
+        let why = journal.why.map { ": \($0)" } ?? ""
+        return style.bad(TerminalText.printable(journal.state) + since)
+            + TerminalText.printable(why) + "\n  " + TerminalText.printable(content)
+    }
+
     /// The most frequent first.
     private static func table(_ counts: [String: UInt64]) -> [String] {
         var table = TextTable([.left, .right])
         for (name, count) in counts.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
-            table.add([name, "\(count)"])
+            table.add([TerminalText.printable(name), "\(count)"])
         }
         return table.lines(indent: 2)
     }

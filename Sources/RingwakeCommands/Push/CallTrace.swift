@@ -15,16 +15,20 @@ struct CallTrace {
     /// Nil when no such call came about.
     func follow(_ apnsID: String, timeout: Duration) throws(RingwakeError) -> CallMessage? {
         let deadline = Deadline(after: timeout)
-        let target = ControlTarget(["calls", apnsID], query: [("app", app)])
+        let push = ControlTarget(["pushes", apnsID], query: [("app", app)])
+        var target: ControlTarget?
         var wait = CallTrace.firstWait
         var latest: CallMessage?
         while true {
             do throws(RingwakeError) {
-                let call: CallMessage = try client.get(target)
+                // The payload may name the call, so its id need not be the push's.
+                let known = if let target { target } else { callTarget(of: try client.get(push)) }
+                target = known
+                let call: CallMessage = try client.get(known)
                 latest = call
                 if call.reason != nil || call.state == "ended" { return call }
             } catch {
-                // The coordinator may not have come to it yet; or a payload names another call.
+                // A push service elsewhere took it, and this daemon has not heard of it.
                 guard error.code == .notFound else { throw error }
             }
             let left = deadline.pollTimeout
@@ -32,5 +36,9 @@ struct CallTrace {
             poll(nil, 0, min(wait, left))
             wait = min(wait * 3 / 2, CallTrace.longestWait)
         }
+    }
+
+    private func callTarget(of push: PushMessage) -> ControlTarget {
+        ControlTarget(["calls", push.call], query: [("app", app)])
     }
 }

@@ -1,36 +1,148 @@
 /// One call of one app: its state machine and what is known of it.
-package struct Call: Hashable, Sendable {
+package struct Call: Hashable, Sendable, Codable {
+    /// Its number in the journal: unique, and higher than those of earlier calls.
+    package let number: Int64
     /// Its name on this device.
     package let key: CallKey
+    /// The topic that its push came for.
+    package let topic: Topic
+    /// Which environment its push came in by.
+    package let environment: PushEnvironment
+    /// The team of its sender.
+    package let team: String
     /// The `apns-id` of the push that started it.
     package let apnsID: String
-    /// Which attempt to wake a handler this is, from 1.
-    package let attempt: Int
+    /// `apns-expiration: 0`: it is not delivered again after a restart.
+    package let isOneAttempt: Bool
+    /// How often a handler was woken for it, or fetched it; 0 while it waits for its turn.
+    package internal(set) var attempt: Int
     /// Where it stands.
     package internal(set) var machine: CallStateMachine
-    /// What the handler reported.
-    package internal(set) var update = CallUpdate()
-    /// The handler's process, while it runs.
-    package internal(set) var handler: Int32?
+    /// What is known of the caller.
+    package internal(set) var update: CallUpdate
+    /// The handler that has it, or had it at its end; nil while it waits.
+    package internal(set) var handler: WakeID?
+    /// What no handler has been given of its pushes, in the order of their arrival.
+    package internal(set) var unread: [UnreadPush]
+    /// The pushes whose repeats are known: the one that started it, and the newest.
+    private var pushes: [KnownPush]
     /// What happened, in order.
     package private(set) var timeline: [TimelineEntry]
 
-    init(push: VerifiedPush, id: CallID, machine: CallStateMachine) {
-        key = CallKey(app: push.app, id: id)
+    /// A push that no handler has been given.
+    package struct UnreadPush: Hashable, Sendable, Codable {
+        package let kind: WakeRequest.Kind
+        package let receivedAt: BootInstant
+        package let payload: [UInt8]
+    }
+
+    /// A push that brought something about, so that its repeat brings about nothing.
+    struct KnownPush: Hashable, Sendable, Codable {
+        /// In lower case: an `apns-id` is a UUID, the same in either case (RFC 9562 section 4).
+        let apnsID: String
+        let outcome: PushOutcome
+    }
+
+    /// The most unread pushes that are kept of a call: the first, which started it, and the newest.
+    static let maximumUnread = 8
+    /// The most pushes of a call whose repeats are known.
+    static let maximumKnown = 8
+
+    /// The call of a push, which waits; `outcome` is what that push brought about.
+    init(
+        number: Int64, key: CallKey, push: VerifiedPush, outcome: PushOutcome, update: CallUpdate,
+        machine: CallStateMachine
+    ) {
+        self.number = number
+        self.key = key
+        topic = push.topic
+        environment = push.environment
+        team = push.sender.team
         apnsID = push.apnsID
-        attempt = 1
+        isOneAttempt = push.expiration == .oneAttempt
+        attempt = 0
         self.machine = machine
+        self.update = update
+        unread = [UnreadPush(kind: .call, receivedAt: push.receivedAt, payload: push.payload)]
+        pushes = [KnownPush(apnsID: push.apnsID.lowercased(), outcome: outcome)]
         timeline = [
             TimelineEntry(.received, at: push.receivedAt), TimelineEntry(.verified, at: push.verifiedAt),
         ]
     }
 
+    /// A call that the journal knows.
+    init(_ record: CallRecord, payload: [UInt8], machine: CallStateMachine) {
+        number = record.number
+        key = record.key
+        topic = record.topic
+        environment = record.environment
+        team = record.team
+        apnsID = record.apnsID
+        isOneAttempt = record.isOneAttempt
+        attempt = record.attempt
+        self.machine = machine
+        update = record.update
+        unread = [UnreadPush(kind: .call, receivedAt: record.receivedAt, payload: payload)]
+        pushes = [KnownPush(apnsID: record.apnsID.lowercased(), outcome: .started)]
+        timeline = record.timeline
+    }
+
     /// When the push that started it arrived.
     package var receivedAt: BootInstant { timeline.first?.at ?? BootInstant(nanoseconds: 0) }
+
+    /// Whether the journal has it.
+    package var isJournaled: Bool { timeline.contains { $0.stage == .journaled } }
 
     /// Adds to the timeline. Each stage stands there at most once, so it is bounded by the number of stages.
     mutating func note(_ stage: TimelineEntry.Stage, at now: BootInstant) {
         guard !timeline.contains(where: { $0.stage == stage }) else { return }
         timeline.append(TimelineEntry(stage, at: now))
+    }
+
+    /// What this push brought about when it came before; nil when it did not. A push that takes the call back is no
+    /// repeat of one that does not, though its sender gave it the same `apns-id`.
+    func outcome(ofRepeated push: VerifiedPush, isCancel: Bool) -> PushOutcome? {
+        let apnsID = push.apnsID.lowercased()
+        return pushes.first { $0.apnsID == apnsID && ($0.outcome == .cancelled) == isCancel }?.outcome
+    }
+
+    /// Keeps in mind what a further push brought about.
+    mutating func note(_ push: VerifiedPush, _ outcome: PushOutcome) {
+        if pushes.count >= Call.maximumKnown {
+            pushes.remove(at: 1)
+        }
+        pushes.append(KnownPush(apnsID: push.apnsID.lowercased(), outcome: outcome))
+    }
+
+    /// Keeps a further push for the handler; of too many, what lies between the first and the newest goes.
+    mutating func keep(_ push: VerifiedPush, _ outcome: PushOutcome) {
+        note(push, outcome)
+        if unread.count >= Call.maximumUnread {
+            unread.remove(at: 1)
+        }
+        unread.append(UnreadPush(kind: .update, receivedAt: push.receivedAt, payload: push.payload))
+    }
+
+    /// The call as it stands.
+    package var record: CallRecord {
+        CallRecord(
+            number: number, key: key, topic: topic, environment: environment, team: team, apnsID: apnsID,
+            state: machine.state.name, reason: machine.state.endReason, detail: machine.state.endDetail,
+            update: update, attempt: attempt, ringBefore: machine.ringBefore, isOneAttempt: isOneAttempt,
+            ringTime: machine.deadlines.ring, timeline: timeline)
+    }
+
+    /// The call as the journal is to keep it. While the journal is being asked to record that it rings, each record
+    /// says that it does: else one that an update brings meanwhile would take that back, and the call would ring again
+    /// after a restart.
+    package var journalRecord: CallRecord {
+        var record = record
+        if case .confirmed(let limit, retryAt: nil) = machine.state {
+            record.state = .ringing
+            // The time of the confirmation, until that of the ring itself is written.
+            let confirmed = limit.advanced(by: .zero - machine.deadlines.report)
+            record.timeline.append(TimelineEntry(.rang, at: confirmed))
+        }
+        return record
     }
 }

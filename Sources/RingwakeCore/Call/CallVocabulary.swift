@@ -35,27 +35,34 @@ package enum CallAction: String, Sendable, Codable, CaseIterable {
     case end
 }
 
-/// What a handler tells about a call when it reports it; CallKit's `CXCallUpdate`.
+/// What is known of a call: from its payload, and from the handler that reports it; CallKit's `CXCallUpdate`.
 package struct CallUpdate: Hashable, Sendable, Codable {
     /// Who calls: a SIP URI, a number, any handle of the app's. Untrusted text.
     package var caller: String?
     /// The name to show. Untrusted text.
     package var callerName: String?
-    /// Whether the call has video.
-    package var hasVideo: Bool
+    /// Whether the call has video; nil while nobody has said.
+    package var hasVideo: Bool?
 
     /// The most bytes that are kept of a handle or a name.
     package static let maximumTextBytes = 256
 
-    package init(caller: String? = nil, callerName: String? = nil, hasVideo: Bool = false) {
+    package init(caller: String? = nil, callerName: String? = nil, hasVideo: Bool? = nil) {
         self.caller = caller
         self.callerName = callerName
         self.hasVideo = hasVideo
     }
+
+    /// Takes over what `newer` says, and keeps the rest.
+    package mutating func merge(_ newer: CallUpdate) {
+        caller = newer.caller ?? caller
+        callerName = newer.callerName ?? callerName
+        hasVideo = newer.hasVideo ?? hasVideo
+    }
 }
 
 /// How long each state of a call may last.
-package struct CallDeadlines: Hashable, Sendable {
+package struct CallDeadlines: Hashable, Sendable, Codable {
     /// From the wake to the handler's report, and from a provisional report to its confirmation.
     package var report: Duration
     /// How long a call rings.
@@ -92,7 +99,7 @@ package enum HandlerExit: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// One thing that happened to a call, for its timeline.
-package struct TimelineEntry: Hashable, Sendable {
+package struct TimelineEntry: Hashable, Sendable, Codable {
     package let stage: Stage
     package let at: BootInstant
 
@@ -102,11 +109,13 @@ package struct TimelineEntry: Hashable, Sendable {
     }
 
     /// The hops of a call from the sender to its end.
-    package enum Stage: String, Sendable, CaseIterable {
+    package enum Stage: String, Sendable, Codable, CaseIterable {
         /// The push's headers arrived.
         case received
         /// Sender, token, topic and payload were checked.
         case verified
+        /// The journal has it: from now on nothing but its end makes an end of it.
+        case journaled
         /// The handler's process was started.
         case woke
         /// The handler reported the call.

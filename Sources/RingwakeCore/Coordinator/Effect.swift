@@ -1,25 +1,34 @@
 /// Everything that the coordinator can ask for.
 package enum Effect: Hashable, Sendable {
-    /// Start the app's handler for this call.
+    /// Start the app's handler with this call. It does not wait for the disk.
     case wake(WakeRequest)
-    /// Stop the process of this call's handler, with its children.
-    case stopHandler(CallKey)
+    /// Give these to the handler that fetches them.
+    case handOver([WakeRequest])
+    /// Tell the handler that something waits for it to be fetched: of this call.
+    case pushWaits(WakeID, CallKey, WakeRequest.Kind)
+    /// Stop the handler's process, with its children.
+    case stopHandler(WakeID)
+    /// The handler has nothing to do any more: it is to exit by itself before long.
+    case releaseHandler(WakeID)
+    /// The handler has something to do again.
+    case retainHandler(WakeID)
     /// Ask this call's handler to do something, and to say so before the deadline.
     case request(CallAction, CallKey, by: BootInstant)
-    /// A call changed: tell who listens. The call is as it was right after the change.
+    /// Make the push durable, together with its call as it stands, and then answer its sender.
+    case journalPush(PushRecord, payload: [UInt8], call: CallRecord?)
+    /// Make durable that the call rings, and say what came of it: only then it does.
+    case journalRing(CallRecord)
+    /// A call changed: write its ``Call/journalRecord`` down, and tell who listens. The call is as it was right after
+    /// the change.
     case callChanged(Call)
-    /// A push was taken, but starts no call.
-    case pushIgnored(VerifiedPush, IgnoredPush)
+    /// A push was taken, but changes nothing.
+    case pushIgnored(VerifiedPush, CallKey, PushOutcome)
+    /// A handler did not do its part in this call.
+    case strike(CallKey, HandlerFailure)
+    /// A call ended that nobody took or refused: what stands in for its handler may tell the user.
+    case callMissed(Call)
     /// The event did not fit and changed nothing: tell whoever sent it.
     case refused(EventRefusal)
-}
-
-/// Why a push that was accepted starts no call.
-package enum IgnoredPush: String, Sendable {
-    /// Its expiration lay in the past when it arrived.
-    case expired
-    /// Its call is there already, running or ended: at most one ring for a call id.
-    case duplicate
 }
 
 /// Why an event was refused.
@@ -28,6 +37,10 @@ package enum EventRefusal: Error, Hashable, Sendable {
     case unknownCall(CallKey)
     /// The call's state does not allow it.
     case wrongState(CallKey, CallStateMachine.State)
+    /// The call belongs to another handler.
+    case notOwned(CallKey)
+    /// No such handler runs.
+    case unknownHandler(WakeID)
     /// As many calls run as may: of this app, or of all.
     case tooManyCalls(AppID)
 }

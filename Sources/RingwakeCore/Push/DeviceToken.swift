@@ -59,7 +59,8 @@ private func hexDigit(_ value: UInt8) -> UInt8 {
     value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value
 }
 
-private func hexValue(_ digit: UInt8) -> UInt8? {
+/// What a hex digit of either case stands for; nil for any other byte.
+func hexValue(_ digit: UInt8) -> UInt8? {
     switch digit {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
     case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10

@@ -213,10 +213,10 @@ extension JSONSyntax {
     private mutating func fourHexDigits() throws(Defect) -> UInt16 {
         var unit: UInt16 = 0
         for _ in 0..<4 {
-            guard let byte = current, let pair = decodeHex([UInt8(ascii: "0"), byte]) else {
+            guard let byte = current, let digit = hexValue(byte) else {
                 throw .unexpected(offset: offset)
             }
-            unit = unit << 4 | UInt16(pair[0])
+            unit = unit << 4 | UInt16(digit)
             offset += 1
         }
         return unit

@@ -49,6 +49,13 @@ extension VerifiedPush {
         case certificate(team: String, fingerprint: String)
         /// A provider token of `team`, signed with the key `keyID`.
         case token(team: String, keyID: String)
+
+        /// The team, which stays the same when a certificate or a key is renewed.
+        package var team: String {
+            switch self {
+            case .certificate(let team, _), .token(let team, _): team
+            }
+        }
     }
 
     /// The `apns-expiration` of a push, converted to the boot clock once, at arrival.

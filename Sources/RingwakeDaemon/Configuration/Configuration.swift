@@ -1,5 +1,6 @@
 package import HTTPServer
 package import Logging
+package import PushJournal
 package import RingwakeCore
 
 /// What `ringwaked.toml` and `apps.d` say, checked, with every path absolute and every default filled in.
@@ -18,6 +19,8 @@ package nonisolated struct Configuration: Sendable {
     package var teams: [Team]
     /// How long each state of a call may last.
     package var deadlines: CallDeadlines
+    /// How much of what is over the journal keeps.
+    package var journal: JournalLimits
     /// The least severe level that is logged.
     package var logLevel: Logger.Level
     /// The apps of `apps.d`, by bundle id.
@@ -69,4 +72,39 @@ package nonisolated struct AppConfiguration: Sendable, Equatable {
     package var file: String
     /// The handler's absolute path and its arguments.
     package var exec: [String]
+    /// How many handlers it has at a time.
+    package var instances = HandlerInstances.app
+    /// Where its payload says what.
+    package var mapping = PayloadMapping()
+    /// Its own deadlines; the others are those of `ringwaked.toml`.
+    package var deadlines = DeadlineOverrides()
+
+    /// What the coordinator has to know of the app, with `defaults` for what its file leaves open.
+    package func policy(defaults: CallDeadlines) -> AppPolicy {
+        AppPolicy(deadlines: deadlines.merged(into: defaults), instances: instances)
+    }
+}
+
+/// What a section `[calls]` says; nil is left open.
+package nonisolated struct DeadlineOverrides: Sendable, Equatable {
+    package var report: Duration?
+    package var ring: Duration?
+    package var action: Duration?
+    package var connected: Duration?
+
+    package init(
+        report: Duration? = nil, ring: Duration? = nil, action: Duration? = nil, connected: Duration? = nil
+    ) {
+        self.report = report
+        self.ring = ring
+        self.action = action
+        self.connected = connected
+    }
+
+    /// `defaults` with what is said here.
+    package func merged(into defaults: CallDeadlines) -> CallDeadlines {
+        CallDeadlines(
+            report: report ?? defaults.report, ring: ring ?? defaults.ring, action: action ?? defaults.action,
+            connected: connected ?? defaults.connected)
+    }
 }

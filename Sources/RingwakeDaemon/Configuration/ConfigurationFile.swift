@@ -1,13 +1,12 @@
 internal import FileSystem
 internal import HTTPServer
 internal import Logging
+internal import PushJournal
 internal import RingwakeCore
 
 extension Configuration {
     /// The most bytes that a configuration file may have.
     private nonisolated static let maximumFileSize = 1 << 20
-    /// The most apps that `apps.d` may hold.
-    private nonisolated static let maximumApps = 10_000
 
     /// Reads and checks `ringwaked.toml` and the apps beside it; does not open the certificates and keys they name.
     ///
@@ -22,7 +21,8 @@ extension Configuration {
             stateDirectory: absolute(try reader.string("state_directory"), base) ?? defaults.stateDirectory,
             runtimeDirectory: absolute(try reader.string("runtime_directory"), base) ?? defaults.runtimeDirectory,
             server: try server(&reader, base: base), listeners: try listeners(&reader),
-            teams: try teams(&reader, base: base), deadlines: try deadlines(&reader), logLevel: try logLevel(&reader),
+            teams: try teams(&reader, base: base), deadlines: try deadlines(&reader), journal: try journal(&reader),
+            logLevel: try logLevel(&reader),
             apps: [:])
         try reader.refuseUnknownKeys()
         if configuration.server == nil, !configuration.listeners.isEmpty {
@@ -35,7 +35,8 @@ extension Configuration {
         return configuration
     }
 
-    private nonisolated static func read(_ file: String, isApp: Bool = false) throws(RingwakeError) -> [UInt8] {
+    /// The bytes of a configuration file, or of an app's.
+    nonisolated static func read(_ file: String, isApp: Bool = false) throws(RingwakeError) -> [UInt8] {
         do {
             return try FileSystem.read(file, maximumSize: maximumFileSize)
         } catch {
@@ -120,15 +121,17 @@ extension Configuration {
         return teams
     }
 
-    private nonisolated static func deadlines(_ root: inout TOMLReader) throws(RingwakeError) -> CallDeadlines {
-        var deadlines = CallDeadlines()
-        guard var reader = try root.table("calls") else { return deadlines }
-        deadlines.report = try reader.duration("report") ?? deadlines.report
-        deadlines.ring = try reader.duration("ring") ?? deadlines.ring
-        deadlines.action = try reader.duration("action") ?? deadlines.action
-        deadlines.connected = try reader.duration("connected") ?? deadlines.connected
+    private nonisolated static func journal(_ root: inout TOMLReader) throws(RingwakeError) -> JournalLimits {
+        var limits = JournalLimits()
+        guard var reader = try root.table("journal") else { return limits }
+        limits.maximumAge = try reader.duration("keep") ?? limits.maximumAge
+        limits.maximumPushes = try reader.integer("pushes", in: 1000...10_000_000) ?? limits.maximumPushes
         try reader.refuseUnknownKeys()
-        return deadlines
+        return limits
+    }
+
+    private nonisolated static func deadlines(_ root: inout TOMLReader) throws(RingwakeError) -> CallDeadlines {
+        try DeadlineOverrides(&root).merged(into: CallDeadlines())
     }
 
     private nonisolated static func logLevel(_ root: inout TOMLReader) throws(RingwakeError) -> Logger.Level {
@@ -140,47 +143,5 @@ extension Configuration {
             throw reader.invalid("level", "is one of \(levels), not '\(name)'")
         }
         return level
-    }
-
-    private nonisolated static func apps(
-        in directory: String
-    ) throws(RingwakeError) -> [AppID: AppConfiguration] {
-        guard FileSystem.exists(directory) else { return [:] }
-        let names: [String]
-        do {
-            names = try FileSystem.entries(of: directory)
-        } catch {
-            throw RingwakeError(.system, "the folder \(directory) cannot be listed: \(error.reason)")
-        }
-        var apps: [AppID: AppConfiguration] = [:]
-        for name in names where name.hasSuffix(".toml") && !name.hasPrefix(".") {
-            guard apps.count < maximumApps else {
-                throw RingwakeError(.badConfiguration, "\(directory) holds more than \(maximumApps) apps")
-            }
-            let app = try app(file: directory + "/" + name, name: String(name.dropLast(".toml".count)))
-            apps[app.id] = app
-        }
-        return apps
-    }
-
-    private nonisolated static func app(file: String, name: String) throws(RingwakeError) -> AppConfiguration {
-        guard let id = AppID(name) else {
-            throw RingwakeError(
-                .badConfiguration,
-                "\(file): the file is named after the app, com.example.phone.toml, and '\(name)' is not a bundle id")
-        }
-        let document = try TOMLDocument(parsing: read(file, isApp: true), file: file)
-        var reader = try TOMLReader(document)
-        // A key that is written wrong is named before the one that is missing for it.
-        let table = try reader.table("wake")
-        try reader.refuseUnknownKeys()
-        guard var wake = table else { throw reader.missing("wake") }
-        let command = try wake.strings("exec")
-        try wake.refuseUnknownKeys()
-        guard let exec = command else { throw wake.missing("exec") }
-        guard let path = exec.first, path.hasPrefix("/") else {
-            throw wake.invalid("exec", "begins with the handler's absolute path; no shell looks it up")
-        }
-        return AppConfiguration(id: id, file: file, exec: exec)
     }
 }

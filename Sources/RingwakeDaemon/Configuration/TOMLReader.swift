@@ -46,11 +46,20 @@ nonisolated struct TOMLReader {
         return texts
     }
 
+    /// The whole number under `key`, which has to lie in `range`; nil when the key is absent.
+    mutating func integer(_ key: String, in range: ClosedRange<Int>) throws(RingwakeError) -> Int? {
+        guard let node = take(key) else { return nil }
+        guard case .integer(let value) = node.value, let number = Int(exactly: value), range.contains(number) else {
+            throw wrongKind(key, node, "a whole number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
     /// The duration under `key`, as in "5s"; nil when the key is absent.
     mutating func duration(_ key: String) throws(RingwakeError) -> Duration? {
         guard let node = take(key) else { return nil }
         guard case .string(let text) = node.value, let duration = Duration(configurationText: text) else {
-            throw wrongKind(key, node, "a duration such as \"500ms\", \"5s\", \"2m\" or \"4h\", above zero")
+            throw wrongKind(key, node, "a duration such as \"500ms\", \"5s\", \"2m\", \"4h\" or \"30d\", above zero")
         }
         return duration
     }
@@ -59,6 +68,12 @@ nonisolated struct TOMLReader {
     mutating func table(_ key: String) throws(RingwakeError) -> TOMLReader? {
         guard let node = take(key) else { return nil }
         return try TOMLReader(node, path: name(of: key), file: file)
+    }
+
+    /// Whether `key` is there and holds a table, for a setting that may be a text as well.
+    func isTable(_ key: String) -> Bool {
+        guard case .table = members[key]?.value else { return false }
+        return true
     }
 
     /// The tables of the array `[[key]]`; none when it is absent.
@@ -88,15 +103,21 @@ nonisolated struct TOMLReader {
     func refuseUnknownKeys() throws(RingwakeError) {
         let unknown = members.filter { !known.contains($0.key) }.min { $0.value.line < $1.value.line }
         guard let (key, node) = unknown else { return }
-        let nearest = known.min { distance($0, key) < distance($1, key) }
-        let suggestion: String
-        if let nearest, distance(nearest, key) <= max(2, key.count / 3) {
-            suggestion = "; did you mean '\(name(of: nearest))'?"
-        } else {
-            suggestion = "; known here: \(known.sorted().joined(separator: ", "))"
-        }
+        let suggestion = TOMLReader.suggestion(for: key, among: known) { name(of: $0) }
         throw RingwakeError(
             .badConfiguration, "\(file):\(node.line): '\(name(of: key))' is not a setting\(suggestion)")
+    }
+
+    /// The end of a message about the unknown word `word`: the nearest of `known`, as `name` writes it, or all of
+    /// them.
+    static func suggestion(
+        for word: String, among known: some Collection<String>, name: (String) -> String = { $0 }
+    ) -> String {
+        let nearest = known.min { distance($0, word) < distance($1, word) }
+        guard let nearest, distance(nearest, word) <= max(2, word.count / 3) else {
+            return "; known here: \(known.sorted().joined(separator: ", "))"
+        }
+        return "; did you mean '\(name(nearest))'?"
     }
 
     private mutating func take(_ key: String) -> TOMLNode? {
@@ -114,10 +135,12 @@ nonisolated struct TOMLReader {
 }
 
 extension Duration {
-    /// Reads a whole number with its unit, `ms`, `s`, `m` or `h`; nil for anything else, for zero, and for more
+    /// Reads a whole number with its unit, `ms`, `s`, `m`, `h` or `d`; nil for anything else, for zero, and for more
     /// than a year.
     nonisolated init?(configurationText text: String) {
-        let units: [(suffix: String, milliseconds: Int64)] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000)]
+        let units: [(suffix: String, milliseconds: Int64)] = [
+            ("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
+        ]
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         guard let unit = units.first(where: { $0.suffix == text.dropFirst(digits.count) }),
             let count = Int64(digits), count > 0

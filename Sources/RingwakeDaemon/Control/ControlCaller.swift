@@ -6,28 +6,33 @@ nonisolated enum ControlCaller: Equatable {
     /// Root or the daemon's own user: may do everything.
     case owner
     /// The holder of a wake secret: may act on the calls of its app.
-    case handler(AppID)
+    case handler(AppID, WakeID)
     /// Any other local user: may read the status.
     case user
 
-    /// - Parameter secrets: the app that each wake secret in force belongs to.
+    /// - Parameter secrets: the app and the start of its handler that each wake secret in force belongs to.
     /// - Throws: `notPermitted` for a secret that is not in force. It is not passed over even where the user id alone
     ///   would do: a handler with a stale secret would else act with the owner's rights.
     init(
-        request: HTTPRequest, credentials: PeerCredentials?, secrets: (String) -> AppID?
+        request: HTTPRequest, credentials: PeerCredentials?, secrets: (String) -> (app: AppID, wake: WakeID)?
     ) throws(RingwakeError) {
         if let authorization = request.values(of: "authorization").first {
             let words = authorization.split(separator: " ", maxSplits: 1)
-            guard words.count == 2, words[0].lowercased() == "bearer", let app = secrets(String(words[1])) else {
+            guard words.count == 2, words[0].lowercased() == "bearer", let handler = secrets(String(words[1])) else {
                 throw RingwakeError(
                     .notPermitted, "the wake secret is not in force: it ends with the handler that it was given to")
             }
-            self = .handler(app)
+            self = .handler(handler.app, handler.wake)
         } else if credentials?.isOwner ?? false {
             self = .owner
         } else {
             self = .user
         }
+    }
+
+    /// The start of a handler that the caller is; nil for the owner, who may act for every handler.
+    var wake: WakeID? {
+        if case .handler(_, let wake) = self { wake } else { nil }
     }
 
     /// Throws `notPermitted` unless the caller is the owner.
@@ -44,7 +49,7 @@ nonisolated enum ControlCaller: Equatable {
         switch self {
         case .owner:
             return asked
-        case .handler(let app):
+        case .handler(let app, _):
             guard asked == nil || asked == app else {
                 throw RingwakeError(.notPermitted, "this wake secret is for \(app), not for \(asked ?? app)")
             }

@@ -1,20 +1,29 @@
 internal import ControlProtocol
+internal import PushJournal
 internal import RingwakeCore
 
 extension CallMessage {
-    /// `call` as the control API shows it at `now`.
-    init(_ call: Call, at now: BootInstant) {
+    /// A call that the coordinator knows, as it stands now.
+    nonisolated init(_ call: Call, pid: Int32?, _ clock: WallTimes) {
         self.init(
-            call: call.key.id.rawValue, app: call.key.app.rawValue, state: call.machine.state.name,
-            reason: call.machine.state.endReason?.rawValue, detail: call.machine.state.endDetail, apnsId: call.apnsID,
-            caller: call.update.caller, callerName: call.update.callerName, video: call.update.hasVideo,
-            attempt: call.attempt, pid: call.handler,
-            deadlineMs: call.machine.nextDeadline.map { now.millisecondsLeft(until: $0) },
-            timeline: call.timeline.map { entry in
-                Hop(
-                    stage: entry.stage.rawValue,
-                    atUs: call.receivedAt.duration(to: entry.at).saturatingNanoseconds / 1000)
-            })
+            call.record, receivedAt: clock.text(of: call.receivedAt), pid: pid,
+            deadlineMs: call.machine.nextDeadline.map { clock.now.millisecondsLeft(until: $0) })
+    }
+
+    /// A call of the log.
+    nonisolated init(_ call: JournaledCall) {
+        self.init(
+            call.record, receivedAt: UTCTime(milliseconds: call.receivedWallClock).description, pid: nil,
+            deadlineMs: nil)
+    }
+
+    private nonisolated init(_ call: CallRecord, receivedAt: String, pid: Int32?, deadlineMs: Int64?) {
+        self.init(
+            call: call.key.id.rawValue, app: call.key.app.rawValue, topic: call.topic.rawValue,
+            environment: call.environment.rawValue, team: call.team, state: call.state.rawValue,
+            reason: call.reason?.rawValue, detail: call.detail, missed: call.isMissed, apnsId: call.apnsID,
+            caller: call.update.caller, callerName: call.update.callerName, video: call.update.hasVideo ?? false,
+            attempt: call.attempt, pid: pid, deadlineMs: deadlineMs, receivedAt: receivedAt, timeline: call.hops)
     }
 }
 
@@ -22,11 +31,11 @@ extension EventMessage {
     /// A change of `call`, or where it stands now.
     init(change call: Call, at now: BootInstant) {
         self.init(
-            event: "call", app: call.key.app.rawValue, call: call.key.id.rawValue, state: call.machine.state.name,
-            reason: call.machine.state.endReason?.rawValue,
+            event: "call", app: call.key.app.rawValue, call: call.key.id.rawValue,
+            state: call.machine.state.name.rawValue, reason: call.machine.state.endReason?.rawValue,
             deadlineMs: call.machine.nextDeadline.map { now.millisecondsLeft(until: $0) },
             caller: call.update.caller,
-            atUs: call.receivedAt.duration(to: now).saturatingNanoseconds / 1000)
+            atUs: call.receivedAt.microseconds(until: now))
     }
 
     /// What the handler of `key` is to do.
@@ -36,39 +45,38 @@ extension EventMessage {
             deadlineMs: now.millisecondsLeft(until: deadline))
     }
 
-    /// A push that started no call.
-    init(ignored push: VerifiedPush, _ why: IgnoredPush) {
-        self.init(event: "push", app: push.app.rawValue, call: push.apnsID, reason: why.rawValue)
+    /// A push that changed nothing.
+    init(ignored push: VerifiedPush, _ key: CallKey, _ outcome: PushOutcome) {
+        self.init(
+            event: "push", app: key.app.rawValue, call: key.id.rawValue, reason: outcome.rawValue,
+            outcome: outcome.rawValue, apnsId: push.apnsID)
     }
-}
 
-extension BootInstant {
-    /// Never negative, although a deadline may be met a little late: whoever waits with poll(2) would wait for ever.
-    fileprivate nonisolated func millisecondsLeft(until deadline: BootInstant) -> Int64 {
-        max(0, duration(to: deadline).milliseconds)
+    /// Something waits for the app's handler to be fetched.
+    init(waiting key: CallKey, _ kind: WakeRequest.Kind) {
+        self.init(event: "push", app: key.app.rawValue, call: key.id.rawValue, reason: "waiting", kind: kind.rawValue)
+    }
+
+    /// A handler did not do its part.
+    init(strike key: CallKey, _ failure: HandlerFailure) {
+        self.init(event: "strike", app: key.app.rawValue, call: key.id.rawValue, reason: failure.rawValue)
+    }
+
+    /// A call that nobody took or refused.
+    init(missed call: Call) {
+        self.init(
+            event: "missed", app: call.key.app.rawValue, call: call.key.id.rawValue,
+            reason: call.machine.state.endReason?.rawValue, caller: call.update.caller)
     }
 }
 
 extension CallStateMachine.State {
-    /// The reason of a call that has ended or is ending.
-    nonisolated var endReason: CallEndReason? {
-        switch self {
-        case .ending(let reason, _), .ended(let reason, _): reason
-        case .woken, .reported, .ringing, .answering, .connected: nil
-        }
-    }
-
-    /// More on the end, for a person.
-    nonisolated var endDetail: String? {
-        if case .ended(_, let detail) = self { detail } else { nil }
-    }
-
     /// What the handler owes in this state, and by when.
     nonisolated var pendingAction: (action: CallAction, by: BootInstant)? {
         switch self {
         case .answering(let deadline): (.answer, deadline)
         case .ending(_, let deadline): (.end, deadline)
-        case .woken, .reported, .ringing, .connected, .ended: nil
+        case .queued, .woken, .reported, .confirmed, .ringing, .connected, .ended: nil
         }
     }
 }

@@ -1,0 +1,337 @@
+package import Logging
+package import RingwakeCore
+package import RunLoop
+
+/// The durable memory of the daemon: each push that was answered 200, and where each call stands.
+///
+///     let journal = try PushJournal(directory: "/var/lib/ringwake", runLoop: loop, logger: logger, clocks: clocks)
+///     recover(journal.takeContents())
+///     journal.append(push, payload: bytes, call: record) { result in answer(result) }
+///     journal.write(record, .withNext)
+///     journal.close()
+///
+/// One SQLite file behind one thread, which owns the only connection to it. What is handed in during one turn of the
+/// loop goes over together, and the thread takes all that waits into one transaction: so the more waits, the fewer
+/// times the disk is asked. Results come back on the loop. A transaction that fails is rolled back whole.
+package final class PushJournal {
+    /// Whether the journal can write.
+    package private(set) var health = JournalHealth.working
+    /// The store's file.
+    package var path: String { directory + "/" + StoreFile.name }
+    /// Called when it begins to fail, and when it works again.
+    package var onHealthChange: ((JournalHealth) -> Void)?
+
+    private let runLoop: RunLoop
+    private let logger: Logger
+    private let limits: JournalLimits
+    private let clocks: JournalClocks
+    private let directory: String
+    private let mailbox: JournalMailbox
+    private let thread: JournalThread
+    private var source: ReadinessSource?
+
+    private var contents: JournalContents?
+    /// What has been handed in since the last turn of the loop.
+    private var gathered = JournalHandover()
+    private var isHandoverEnqueued = false
+    private var waiting = WaitingWork()
+    private var lastRevision: UInt64 = 0
+    /// Answers that have been taken and not been dealt with.
+    private var answers: [JournalAnswer] = []
+    private var nextAnswer = 0
+    private var isUntidy = false
+    private var isClosed = false
+    private var hasEnded = false
+
+    /// Opens `store.db` in `directory`, or begins it, on the journal's own thread, and waits until that is done.
+    /// - Parameters:
+    ///   - directory: The journal's; nobody else may write to it.
+    ///   - vfs: The name of SQLite's layer that reads and writes files; nil for the system's. For tests.
+    /// - Throws: `system` when the store cannot be made or opened, can only be read, or is damaged; `conflict` when a
+    ///   newer version or another program wrote it; `inUse` when another process has it; `timedOut` when the disk
+    ///   does not answer. The store is then left as it is.
+    package init(
+        directory: String, runLoop: RunLoop, logger: Logger, limits: JournalLimits = JournalLimits(),
+        clocks: JournalClocks, vfs: String? = nil
+    ) throws(RingwakeError) {
+        self.directory = directory
+        self.runLoop = runLoop
+        self.logger = logger
+        self.limits = limits
+        self.clocks = clocks
+        mailbox = try JournalMailbox()
+        thread = try JournalThread(
+            JournalThread.Order(directory: directory, vfs: vfs, limits: limits, clocks: clocks, mailbox: mailbox))
+        do throws(RingwakeError) {
+            (contents, answers) = try Self.waitUntilOpen(mailbox, directory: directory, limits: limits)
+            source = try watchAnswers()
+        } catch {
+            leaveThread()
+            throw error
+        }
+        if !answers.isEmpty { runLoop.enqueue { [weak self] in self?.deliverAnswers() } }
+    }
+
+    isolated deinit {
+        source?.cancel()
+        if !isClosed { leaveThread() }
+    }
+
+    // MARK: - Handing in
+
+    /// What the last run left: to be read once at the start.
+    /// - Returns: The same at the first time; nothing later.
+    package func takeContents() -> JournalContents {
+        defer { contents = nil }
+        return contents ?? JournalContents(open: [], recent: [], nextCallNumber: 1, newestWallClock: nil)
+    }
+
+    /// False while as much waits for the disk as may: what is handed in then fails with `limitReached`.
+    package var hasRoom: Bool {
+        waiting.pushes < limits.maximumWaiting && waiting.bytes < limits.maximumWaitingBytes
+    }
+
+    /// What the journal holds and has done.
+    package var statistics: JournalStatistics { mailbox.statistics }
+
+    /// Makes a push durable.
+    /// - Parameters:
+    ///   - payload: Kept until the call has ended.
+    ///   - call: Written in the same transaction, unless the journal has that call already.
+    ///   - completion: Called later, from the loop: when the push is durable, or with why it is not. Then nothing of
+    ///     it is in the journal.
+    package func append(
+        _ push: PushRecord, payload: [UInt8], call: CallRecord?,
+        completion: @escaping (Result<PushVerdict, RingwakeError>) -> Void
+    ) {
+        guard !isClosed, hasRoom else {
+            let error = isClosed ? closedError : fullError
+            return runLoop.enqueue { completion(.failure(error)) }
+        }
+        let ticket = waiting.addPush(bytes: payload.count, completion)
+        hand(in: .push(ticket: ticket, push, payload: payload, call: call.map(revised)))
+    }
+
+    /// Makes durable that a call rings: its state is `ringing`, and its timeline says since when.
+    package func appendRing(
+        _ call: CallRecord, completion: @escaping (Result<RingVerdict, RingwakeError>) -> Void
+    ) {
+        guard !isClosed else {
+            let error = closedError
+            return runLoop.enqueue { completion(.failure(error)) }
+        }
+        hand(in: .ring(ticket: waiting.addRing(completion), revised(call)))
+    }
+
+    /// Has the record of a call written, in the place of all earlier ones. If the commit fails, it is written with
+    /// the next one. The journal takes a call that has neither rung nor ended from `append` only, so until that has
+    /// succeeded such a record changes nothing.
+    package func write(_ call: CallRecord, _ urgency: WriteUrgency) {
+        guard !isClosed else { return }
+        gathered.merge(revised(call), maximum: limits.maximumWaiting)
+        guard urgency == .now else { return }
+        gathered.isUrgent = true
+        enqueueHandover()
+    }
+
+    /// Reads pushes, newest first, after everything that was handed in before has been written or has failed to be.
+    /// - Parameter completion: Called later, from the loop.
+    package func pushes(
+        _ query: PushQuery, completion: @escaping (Result<[JournaledPush], RingwakeError>) -> Void
+    ) {
+        guard !isClosed, waiting.reads < limits.maximumWaitingReads else {
+            let error = isClosed ? closedError : readsError
+            return runLoop.enqueue { completion(.failure(error)) }
+        }
+        hand(in: .readPushes(ticket: waiting.addRead(completion), query))
+    }
+
+    /// Reads calls, newest first, after everything that was handed in before has been written or has failed to be.
+    /// - Parameter completion: Called later, from the loop.
+    package func calls(
+        _ query: CallQuery, completion: @escaping (Result<[JournaledCall], RingwakeError>) -> Void
+    ) {
+        guard !isClosed, waiting.reads < limits.maximumWaitingReads else {
+            let error = isClosed ? closedError : readsError
+            return runLoop.enqueue { completion(.failure(error)) }
+        }
+        hand(in: .readCalls(ticket: waiting.addRead(completion), query))
+    }
+
+    /// Writes what waits, closes the store and ends the thread. All completions are called before it returns; it
+    /// waits for the disk for `JournalLimits.maximumClosing` at most, and says so when that was not enough. What is
+    /// handed in later fails. Idempotent.
+    package func close() {
+        guard !isClosed else { return }
+        hand(in: .close)
+        handOver()
+        isClosed = true
+        let deadline = BootClock.now().advanced(by: limits.maximumClosing)
+        repeat {
+            deliverAnswers()
+        } while !hasEnded && Self.waitForAnswers(mailbox, until: deadline)
+        source?.cancel()
+        if hasEnded {
+            thread.join()
+        } else {
+            thread.abandon()
+            logger.error("journal not closed: the disk does not answer", metadata: ["path": "\(directory)"])
+        }
+        for tell in waiting.takeAll(failing: silentError) { tell() }
+    }
+}
+
+// MARK: - Handing over
+
+extension PushJournal {
+    private func revised(_ call: CallRecord) -> RevisedCall {
+        lastRevision += 1
+        return RevisedCall(record: call, revision: lastRevision)
+    }
+
+    private func hand(in work: JournalWork) {
+        gathered.work.append(work)
+        enqueueHandover()
+    }
+
+    /// What is handed in later in this turn of the loop goes along.
+    private func enqueueHandover() {
+        guard !isHandoverEnqueued else { return }
+        isHandoverEnqueued = true
+        runLoop.enqueue { [weak self] in self?.handOver() }
+    }
+
+    private func handOver() {
+        isHandoverEnqueued = false
+        guard !gathered.isEmpty else { return }
+        mailbox.hand(in: gathered, maximumCalls: limits.maximumWaiting)
+        gathered = JournalHandover()
+    }
+
+    private var fullError: RingwakeError {
+        RingwakeError(.limitReached, "\(waiting.pushes) pushes wait for the disk of \(directory); try again later.")
+    }
+
+    private var readsError: RingwakeError {
+        RingwakeError(.limitReached, "\(waiting.reads) reads wait for the disk of \(directory); try again later.")
+    }
+
+    private var closedError: RingwakeError {
+        RingwakeError(.failed, "the journal is closed, because the daemon ends; try again later.")
+    }
+
+    private var silentError: RingwakeError {
+        RingwakeError(.timedOut, "the disk of \(directory) does not answer; look into the kernel's log.")
+    }
+}
+
+// MARK: - What the thread answers
+
+extension PushJournal {
+    private func watchAnswers() throws(RingwakeError) -> ReadinessSource {
+        do throws(RunLoopError) {
+            return try runLoop.watch(mailbox.answerDescriptor, for: .read, cause: .journal) { [weak self] _ in
+                self?.deliverAnswers()
+            }
+        } catch {
+            throw RingwakeError(.system, "the journal's answers cannot be waited for: \(error).")
+        }
+    }
+
+    /// Waits for the thread's first answer.
+    /// - Returns: What the store holds, and the answers that came with it.
+    private static func waitUntilOpen(
+        _ mailbox: JournalMailbox, directory: String, limits: JournalLimits
+    ) throws(RingwakeError) -> (JournalContents, [JournalAnswer]) {
+        let deadline = BootClock.now().advanced(by: limits.maximumOpening)
+        while waitForAnswers(mailbox, until: deadline) {
+            let answers = mailbox.takeAnswers()
+            guard case .opened(let result) = answers.first else { continue }
+            return (try result.get(), Array(answers.dropFirst()))
+        }
+        throw RingwakeError(
+            .timedOut, "the journal in \(directory) did not open within \(limits.maximumOpening): its disk is too slow."
+        )
+    }
+
+    /// - Returns: False when nothing came until `deadline`.
+    private static func waitForAnswers(_ mailbox: JournalMailbox, until deadline: BootClock.Instant) -> Bool {
+        while true {
+            let left = BootClock.now().duration(to: deadline)
+            guard left > .zero else { return false }
+            // Interrupted by a signal, it returns early.
+            let milliseconds = Int32(clamping: left.milliseconds + 1)
+            if mailbox.waitForAnswers(milliseconds: milliseconds) { return true }
+        }
+    }
+
+    /// Has the thread end when it can, without waiting for it.
+    private func leaveThread() {
+        var order = JournalHandover()
+        order.work = [.close]
+        mailbox.hand(in: order, maximumCalls: limits.maximumWaiting)
+        thread.abandon()
+    }
+
+    /// Deals with all answers that are there. A completion may close the journal, which deals with the rest from
+    /// within: so what is next is kept beside them.
+    private func deliverAnswers() {
+        answers += mailbox.takeAnswers()
+        while nextAnswer < answers.count {
+            let answer = answers[nextAnswer]
+            nextAnswer += 1
+            deliver(answer)
+        }
+        answers = []
+        nextAnswer = 0
+    }
+
+    private func deliver(_ answer: JournalAnswer) {
+        switch answer {
+        case .push, .ring, .pushes, .calls:
+            let tell = waiting.take(answer)
+            tell?()
+        case .committed(let error):
+            note(error)
+        case .untidy(let error):
+            // Once for each time that the disk fails; the next commit says whether it still does.
+            guard !isUntidy else { return }
+            isUntidy = true
+            logger.warning("journal not tidied up", metadata: ["reason": "\(error.message)"])
+        case .unreadable(let rows):
+            logger.warning("journal rows passed over: not written by ringwaked", metadata: ["rows": "\(rows)"])
+        case .droppedCalls(let count):
+            logger.error("call records given up: the journal cannot write", metadata: ["calls": "\(count)"])
+        case .ended:
+            hasEnded = true
+        case .opened:
+            break
+        }
+    }
+
+    private func note(_ error: RingwakeError?) {
+        switch (health, error) {
+        case (.working, nil):
+            return
+        case (.working, let error?):
+            health = .failing(since: clocks.boot(), error)
+            logger.error(
+                "journal cannot write: pushes are refused",
+                metadata: ["error": "\(error.code.slug)", "reason": "\(error.message)"])
+        case (.failing(let since, _), let error?):
+            health = .failing(since: since, error)
+            return
+        case (.failing(let since, _), nil):
+            health = .working
+            isUntidy = false
+            logger.notice(
+                "journal writes again", metadata: ["after": "\(since.duration(to: clocks.boot()).milliseconds) ms"])
+        }
+        onHealthChange?(health)
+    }
+}
+
+extension WakeupCause {
+    /// The journal's thread has answered.
+    package static let journal = WakeupCause("journal")
+}

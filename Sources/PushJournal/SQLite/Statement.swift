@@ -1,0 +1,152 @@
+internal import CRingwakeSQLite
+internal import Glibc
+
+/// One prepared statement. Bound from the first parameter on, in order; read from the first column on, in order.
+///
+///     insert.bind("a"); insert.bind(Int64(1))
+///     try insert.run()
+nonisolated final class Statement {
+    private let statement: OpaquePointer
+    private let database: OpaquePointer
+    private var nextParameter: Int32 = 1
+    private var nextColumn: Int32 = 0
+    /// The first failure to bind; thrown by the step that would use it.
+    private var bindFailure: Int32 = SQLITE_OK
+
+    /// - Parameter isKept: It will be used often: SQLite keeps it out of its short-lived memory.
+    /// - Throws: The statement is wrong, the store is damaged, or a lock is held.
+    init(_ sql: String, on database: OpaquePointer, isKept: Bool = false) throws(SQLiteFailure) {
+        var prepared: OpaquePointer?
+        let flags = isKept ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
+        let code = sqlite3_prepare_v3(database, sql, -1, flags, &prepared, nil)
+        guard code == SQLITE_OK, let prepared else { throw SQLiteFailure(code, database) }
+        statement = prepared
+        self.database = database
+    }
+
+    deinit {
+        sqlite3_finalize(statement)
+    }
+
+    // MARK: - Binding
+
+    func bind(_ number: Int64) {
+        note(sqlite3_bind_int64(statement, nextParameter, number))
+    }
+
+    func bind(_ number: Int64?) {
+        guard let number else { return note(sqlite3_bind_null(statement, nextParameter)) }
+        bind(number)
+    }
+
+    /// Binds the text with its length: it may hold NUL.
+    func bind(_ text: String) {
+        var text = text
+        let code = text.withUTF8 { utf8 in
+            utf8.withMemoryRebound(to: CChar.self) { characters in
+                ringwake_sqlite_bind_text(statement, nextParameter, characters.baseAddress, UInt64(characters.count))
+            }
+        }
+        note(code)
+    }
+
+    func bind(_ text: String?) {
+        guard let text else { return note(sqlite3_bind_null(statement, nextParameter)) }
+        bind(text)
+    }
+
+    func bind(_ bytes: [UInt8]) {
+        let code = bytes.withUnsafeBytes {
+            ringwake_sqlite_bind_blob(statement, nextParameter, $0.baseAddress, UInt64($0.count))
+        }
+        note(code)
+    }
+
+    private func note(_ code: Int32) {
+        if code != SQLITE_OK, bindFailure == SQLITE_OK { bindFailure = code }
+        nextParameter += 1
+    }
+
+    // MARK: - Running
+
+    /// Goes to the next row.
+    /// - Returns: False when there is none; the statement may then be bound and run again.
+    /// - Throws: As SQLite says. The statement may be bound and run again.
+    func next() throws(SQLiteFailure) -> Bool {
+        nextColumn = 0
+        guard bindFailure == SQLITE_OK else {
+            let failure = SQLiteFailure(bindFailure, database)
+            reset()
+            throw failure
+        }
+        // What it is after a failure is then this step's.
+        errno = 0
+        let code = sqlite3_step(statement)
+        if code == SQLITE_ROW { return true }
+        let failure = code == SQLITE_DONE ? nil : SQLiteFailure(code, database)
+        reset()
+        if let failure { throw failure }
+        return false
+    }
+
+    /// Runs it to its end; rows are passed over.
+    func run() throws(SQLiteFailure) {
+        while try next() {}
+    }
+
+    /// Runs it for the one number that it answers; nil when it answers no row, or NULL.
+    func number() throws(SQLiteFailure) -> Int64? {
+        guard try next() else { return nil }
+        let number = optionalInteger()
+        reset()
+        return number
+    }
+
+    /// Gives up the rows that have not been read, and the bound values.
+    func reset() {
+        // Both answer for the last step, whose failure was thrown.
+        sqlite3_reset(statement)
+        sqlite3_clear_bindings(statement)
+        nextParameter = 1
+        nextColumn = 0
+        bindFailure = SQLITE_OK
+    }
+
+    // MARK: - Reading
+
+    func integer() -> Int64 {
+        defer { nextColumn += 1 }
+        return sqlite3_column_int64(statement, nextColumn)
+    }
+
+    func optionalInteger() -> Int64? {
+        guard sqlite3_column_type(statement, nextColumn) != SQLITE_NULL else {
+            nextColumn += 1
+            return nil
+        }
+        return integer()
+    }
+
+    /// The text to its last byte, NUL or not.
+    func text() -> String {
+        defer { nextColumn += 1 }
+        guard let bytes = sqlite3_column_text(statement, nextColumn) else { return "" }
+        let count = Int(sqlite3_column_bytes(statement, nextColumn))
+        return String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
+    }
+
+    func optionalText() -> String? {
+        guard sqlite3_column_type(statement, nextColumn) != SQLITE_NULL else {
+            nextColumn += 1
+            return nil
+        }
+        return text()
+    }
+
+    func bytes() -> [UInt8] {
+        defer { nextColumn += 1 }
+        guard let bytes = sqlite3_column_blob(statement, nextColumn) else { return [] }
+        let count = Int(sqlite3_column_bytes(statement, nextColumn))
+        return [UInt8](UnsafeRawBufferPointer(start: bytes, count: count))
+    }
+}

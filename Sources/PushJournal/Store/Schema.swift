@@ -1,0 +1,148 @@
+/// The tables of the store, version 1.
+///
+/// Durations are nanoseconds since the push's arrival, so that a row means the same in every boot; the arrival itself
+/// is there by the wall clock (milliseconds since 1970) and by the clock of its boot (nanoseconds). Texts are as the
+/// sender wrote them, NUL included, and are therefore compared by what honours their length: `lower()` folds the case
+/// of an `apns-id`, because the collation NOCASE ends at a NUL.
+nonisolated enum Schema {
+    /// `PRAGMA application_id`: "Ring".
+    static let applicationID: Int64 = 0x5269_6e67
+    /// `PRAGMA user_version` of what this version writes.
+    static let version: Int64 = 1
+
+    /// The statements that make the tables, in one transaction with the two numbers above.
+    static let creation = [
+        """
+        CREATE TABLE boot (
+            id INTEGER PRIMARY KEY,
+            name TEXT NOT NULL UNIQUE
+        ) STRICT
+        """,
+        """
+        CREATE TABLE push (
+            sequence INTEGER PRIMARY KEY,
+            apns_id TEXT NOT NULL,
+            app TEXT NOT NULL,
+            topic TEXT NOT NULL,
+            environment TEXT NOT NULL,
+            team TEXT NOT NULL,
+            priority INTEGER NOT NULL,
+            collapse_id TEXT,
+            call_id TEXT NOT NULL,
+            outcome TEXT NOT NULL,
+            boot INTEGER NOT NULL,
+            received_boot INTEGER NOT NULL,
+            received_wall INTEGER NOT NULL,
+            journaled INTEGER
+        ) STRICT
+        """,
+        "CREATE UNIQUE INDEX push_identity ON push (lower(apns_id), app, environment, team)",
+        """
+        CREATE TABLE call (
+            number INTEGER PRIMARY KEY,
+            app TEXT NOT NULL,
+            id TEXT NOT NULL,
+            topic TEXT NOT NULL,
+            environment TEXT NOT NULL,
+            team TEXT NOT NULL,
+            apns_id TEXT NOT NULL,
+            boot INTEGER NOT NULL,
+            received_boot INTEGER NOT NULL,
+            received_wall INTEGER NOT NULL,
+            is_missed INTEGER NOT NULL,
+            state TEXT NOT NULL,
+            reason TEXT,
+            detail TEXT,
+            caller TEXT,
+            caller_name TEXT,
+            has_video INTEGER,
+            attempt INTEGER NOT NULL,
+            ring_before INTEGER NOT NULL,
+            is_one_attempt INTEGER NOT NULL,
+            ring_time INTEGER NOT NULL,
+            verified INTEGER,
+            journaled INTEGER,
+            woke INTEGER,
+            reported INTEGER,
+            rang INTEGER,
+            answered INTEGER,
+            connected INTEGER,
+            hung_up INTEGER,
+            ended INTEGER
+        ) STRICT
+        """,
+        // With the team: a vendor that knows another's call ids cannot take them away.
+        "CREATE UNIQUE INDEX call_key ON call (id, app, team)",
+        "CREATE INDEX call_open ON call (number) WHERE state <> 'ended'",
+        "CREATE INDEX call_missed ON call (number) WHERE is_missed = 1",
+        // Apart from the push, so that the pages of the pushes stay small and a payload goes without a trace.
+        """
+        CREATE TABLE payload (
+            call INTEGER PRIMARY KEY,
+            bytes BLOB NOT NULL
+        ) STRICT
+        """,
+    ]
+
+    /// Columns of `push`, in the order in which they are bound and read.
+    static let pushColumns = [
+        "sequence", "apns_id", "app", "topic", "environment", "team", "priority", "collapse_id", "call_id", "outcome",
+        "boot", "received_boot", "received_wall", "journaled",
+    ]
+
+    /// Columns of `call`, in the order in which they are bound and read; the first are settled by the first record.
+    static let callColumns = settledCallColumns + changingCallColumns
+
+    private static let settledCallColumns = [
+        "number", "app", "id", "topic", "environment", "team", "apns_id", "boot", "received_boot", "received_wall",
+    ]
+
+    private static let changingCallColumns = [
+        "is_missed", "state", "reason", "detail", "caller", "caller_name", "has_video", "attempt", "ring_before",
+        "is_one_attempt", "ring_time", "verified", "journaled", "woke", "reported", "rang", "answered", "connected",
+        "hung_up", "ended",
+    ]
+
+    // MARK: - Statements
+
+    /// Changes nothing when the same push is there.
+    static let insertPush =
+        "INSERT INTO push (\(list(pushColumns))) VALUES (\(parameters(pushColumns))) "
+        + "ON CONFLICT (lower(apns_id), app, environment, team) DO NOTHING"
+
+    private static let insertIntoCall =
+        "INSERT INTO call (\(list(callColumns))) VALUES (\(parameters(callColumns)))"
+
+    /// Changes nothing when the number, or the app's and the team's id, is there.
+    static let insertCall = insertIntoCall + " ON CONFLICT DO NOTHING"
+
+    /// Changes nothing when another number has the app's and the team's id.
+    static let upsertCall =
+        insertIntoCall + " ON CONFLICT (number) DO UPDATE SET \(assignments) ON CONFLICT (id, app, team) DO NOTHING"
+
+    /// Takes what `insertCall` takes.
+    static let updateCall = "UPDATE call SET \(assignments) WHERE number = ?1"
+
+    /// `SELECT` of the columns of a push and, where the journal has it, of its call.
+    static let selectPush =
+        "SELECT \(list(pushColumns, of: "push")), \(list(callColumns, of: "call")) "
+        + "FROM push LEFT JOIN call ON call.id = push.call_id AND call.app = push.app AND call.team = push.team"
+
+    /// `SELECT` of the columns of a call.
+    static let selectCall = "SELECT \(list(callColumns)) FROM call"
+
+    private static var assignments: String {
+        changingCallColumns.enumerated()
+            .map { "\($0.element) = ?\(settledCallColumns.count + $0.offset + 1)" }
+            .joined(separator: ", ")
+    }
+
+    private static func list(_ columns: [String], of table: String? = nil) -> String {
+        let prefix = table.map { $0 + "." } ?? ""
+        return columns.map { prefix + $0 }.joined(separator: ", ")
+    }
+
+    private static func parameters(_ columns: [String]) -> String {
+        (1...columns.count).map { "?\($0)" }.joined(separator: ", ")
+    }
+}

@@ -1,0 +1,220 @@
+internal import CRingwakeSQLite
+internal import RingwakeCore
+
+/// The SQLite file: what is done to it in one transaction each. It belongs to the journal's thread.
+///
+/// A store is never opened a second time after a failure. When an `fdatasync` fails, Linux forgets that the pages
+/// were not written: a new connection would find the rolled-back frames in the page cache, take them for committed
+/// ones, and later commits would stand on what is not on the disk. The connection that saw the failure writes its
+/// frames over them instead, so what it syncs is what it wrote. What a new process finds is written again first
+/// (``Connection/rewriteLog()``).
+nonisolated final class Store {
+    /// How many of the newest pushes are looked at for the newest arrival: wall clocks are corrected now and then.
+    static let newestArrivalsLookedAt = 1_000
+
+    let path: String
+    let connection: Connection
+    let statements: StoreStatements
+    let clocks: JournalClocks
+    let limits: JournalLimits
+    /// The row of the present boot.
+    let boot: Int64
+    let file: StoreFile
+
+    /// Pushes and calls stored.
+    var pushCount: Int
+    var callCount: Int
+    /// The wall clock of the newest arrival journaled.
+    var newestWall: Int64?
+    private var lastSequence: Int64
+
+    /// When the pushes of the last commits became durable, to be written down with the next one. Bounded: a commit
+    /// clears it, and one that fails adds nothing.
+    private var unwrittenTimes: [(pushes: ClosedRange<Int64>, at: BootInstant)] = []
+
+    init(
+        path: String, connection: Connection, statements: StoreStatements, clocks: JournalClocks,
+        limits: JournalLimits, boot: Int64, file: StoreFile
+    ) throws(SQLiteFailure) {
+        self.path = path
+        self.connection = connection
+        self.statements = statements
+        self.clocks = clocks
+        self.limits = limits
+        self.boot = boot
+        self.file = file
+        pushCount = Int(clamping: try connection.number("SELECT count(*) FROM push"))
+        callCount = Int(clamping: try connection.number("SELECT count(*) FROM call"))
+        lastSequence = try connection.number("SELECT max(sequence) FROM push")
+        let newest =
+            "SELECT max(received_wall) FROM "
+            + "(SELECT received_wall FROM push ORDER BY sequence DESC LIMIT \(Self.newestArrivalsLookedAt))"
+        newestWall = try Statement(newest, on: connection.database).number()
+    }
+
+    /// Both clocks, and what the journal makes of them.
+    func times() -> BootTimes {
+        BootTimes(boot: boot, now: clocks.boot(), wall: clocks.wall(), newestWall: newestWall)
+    }
+
+    // MARK: - Transactions
+
+    /// Runs `body` in a transaction of its own: all of it is durable when this returns, or none of it was done.
+    func transaction(_ body: () throws(SQLiteFailure) -> Void) throws(SQLiteFailure) {
+        let counts = (pushCount, callCount)
+        do throws(SQLiteFailure) {
+            try statements.begin.run()
+            try body()
+            try statements.commit.run()
+        } catch {
+            (pushCount, callCount) = counts
+            try rollBack(after: error)
+            throw error
+        }
+    }
+
+    private func rollBack(after failure: SQLiteFailure) throws(SQLiteFailure) {
+        // SQLite ends the transaction itself after some failures.
+        guard connection.isInTransaction else { return }
+        do throws(SQLiteFailure) {
+            try statements.rollback.run()
+        } catch {
+            guard connection.isInTransaction else { return }
+            throw failure
+        }
+    }
+
+    /// Notes when the pushes of a transaction, whose sequence numbers follow one another, became durable.
+    func noteDurable(_ sequences: [Int64]) {
+        guard let first = sequences.first, let last = sequences.last, first <= last else { return }
+        unwrittenTimes.append((first...last, clocks.boot()))
+    }
+
+    // MARK: - Parts of a transaction
+
+    /// What a push became, and the place that it has if it is new.
+    struct Appended {
+        let verdict: PushVerdict
+        let sequence: Int64?
+        /// Whether the record of the call that came with it was written.
+        let wroteCall: Bool
+    }
+
+    /// Adds a push, and its call unless the journal has that already.
+    func append(
+        _ push: PushRecord, payload: [UInt8], call: CallRecord?, times: BootTimes
+    ) throws(SQLiteFailure) -> Appended {
+        let sequence = lastSequence + 1
+        StoreRows.bind(push, sequence: sequence, times: times, to: statements.insertPush)
+        try statements.insertPush.run()
+        let isNew = connection.changes == 1
+        if isNew {
+            lastSequence = sequence
+            pushCount += 1
+        }
+        let verdict: PushVerdict = isNew ? .new : .repeated
+        let place = isNew ? sequence : nil
+        guard let call else { return Appended(verdict: verdict, sequence: place, wroteCall: false) }
+
+        StoreRows.bind(call, times: times, to: statements.insertCall)
+        try statements.insertCall.run()
+        let wroteCall = connection.changes == 1
+        if wroteCall {
+            callCount += 1
+        } else if try number(of: call) != call.number {
+            return Appended(verdict: .callKnown, sequence: place, wroteCall: false)
+        }
+        statements.insertPayload.bind(call.number)
+        statements.insertPayload.bind(payload)
+        try statements.insertPayload.run()
+        return Appended(verdict: verdict, sequence: place, wroteCall: wroteCall)
+    }
+
+    /// Writes the whole record of a call that rings: the append of its push may have failed.
+    func appendRing(_ call: CallRecord, times: BootTimes) throws(SQLiteFailure) -> RingVerdict {
+        let isKnown = try number(of: call) != nil
+        StoreRows.bind(call, times: times, to: statements.upsertCall)
+        try statements.upsertCall.run()
+        guard connection.changes == 1 else { return .callKnown }
+        if !isKnown { callCount += 1 }
+        return .recorded
+    }
+
+    /// Writes the record of a call. One that has neither rung nor ended is changed only where it is: it comes into
+    /// the journal with its push, so that what a start finds to deliver again has its payload.
+    func write(_ call: CallRecord, times: BootTimes) throws(SQLiteFailure) {
+        guard call.hasRung || call.state == .ended else {
+            StoreRows.bind(call, times: times, to: statements.updateCall)
+            return try statements.updateCall.run()
+        }
+        _ = try appendRing(call, times: times)
+        if call.state == .ended {
+            statements.deletePayload.bind(call.number)
+            try statements.deletePayload.run()
+        }
+    }
+
+    /// Writes down when earlier pushes became durable. Once the transaction is committed, `forgetTimes` is called.
+    func writeTimes() throws(SQLiteFailure) {
+        for (pushes, instant) in unwrittenTimes {
+            statements.setJournaled.bind(pushes.lowerBound)
+            statements.setJournaled.bind(pushes.upperBound)
+            statements.setJournaled.bind(boot)
+            statements.setJournaled.bind(instant.nanoseconds)
+            try statements.setJournaled.run()
+        }
+    }
+
+    func forgetTimes() {
+        unwrittenTimes.removeAll(keepingCapacity: true)
+    }
+
+    /// Whether something is left to write down.
+    var hasUnwrittenTimes: Bool { !unwrittenTimes.isEmpty }
+
+    /// When a push that was journaled in this run became durable, if that is not in its row yet.
+    func unwrittenTime(of sequence: Int64) -> BootInstant? {
+        unwrittenTimes.first { $0.pushes.contains(sequence) }?.at
+    }
+
+    /// The number of the call that the journal has under the name of `call`, of its app and team.
+    private func number(of call: CallRecord) throws(SQLiteFailure) -> Int64? {
+        statements.numberOfCall.bind(call.key.id.rawValue)
+        statements.numberOfCall.bind(call.key.app.rawValue)
+        statements.numberOfCall.bind(call.team)
+        return try statements.numberOfCall.number()
+    }
+}
+
+/// The statements that are run all the time, prepared once.
+nonisolated struct StoreStatements {
+    let begin: Statement
+    let commit: Statement
+    let rollback: Statement
+    let insertPush: Statement
+    let insertCall: Statement
+    let upsertCall: Statement
+    let updateCall: Statement
+    let numberOfCall: Statement
+    let insertPayload: Statement
+    let deletePayload: Statement
+    let setJournaled: Statement
+
+    init(_ connection: Connection) throws(SQLiteFailure) {
+        begin = try connection.keep("BEGIN IMMEDIATE")
+        commit = try connection.keep("COMMIT")
+        rollback = try connection.keep("ROLLBACK")
+        insertPush = try connection.keep(Schema.insertPush)
+        insertCall = try connection.keep(Schema.insertCall)
+        upsertCall = try connection.keep(Schema.upsertCall)
+        updateCall = try connection.keep(Schema.updateCall)
+        numberOfCall = try connection.keep("SELECT number FROM call WHERE id = ?1 AND app = ?2 AND team = ?3")
+        // One of a call that has ended is not needed any more.
+        insertPayload = try connection.keep(
+            "INSERT INTO payload (call, bytes) SELECT ?1, ?2 FROM call WHERE number = ?1 AND state <> 'ended' "
+                + "ON CONFLICT DO NOTHING")
+        deletePayload = try connection.keep("DELETE FROM payload WHERE call = ?1")
+        setJournaled = try connection.keep(
+            "UPDATE push SET journaled = ?4 - received_boot WHERE sequence BETWEEN ?1 AND ?2 AND boot = ?3")
+    }
+}

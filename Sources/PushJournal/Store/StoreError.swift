@@ -1,0 +1,78 @@
+internal import CRingwakeSQLite
+internal import FileSystem
+internal import Glibc
+internal import RingwakeCore
+
+/// What is said of a store that cannot be used: what happened, and what to do.
+nonisolated enum StoreError {
+    /// A call of SQLite on the store at `path` failed.
+    static func of(_ failure: SQLiteFailure, path: String) -> RingwakeError {
+        switch failure.code {
+        case SQLITE_FULL:
+            return RingwakeError(
+                .system,
+                "there is no room to write \(path): the disk is full; pushes are refused until there is. "
+                    + "Free some space.")
+        case SQLITE_READONLY, SQLITE_PERM:
+            return readOnly(path)
+        case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL:
+            return RingwakeError(
+                .inUse, "\(path) is in use by another process: another ringwaked, or a tool that has it open; end that."
+            )
+        case SQLITE_CORRUPT, SQLITE_NOTADB:
+            return RingwakeError(
+                .system,
+                "\(path) is damaged (\(failure.text)) and is left as it is. Stop ringwaked and put a backup in its "
+                    + "place; without one, move \(path) and \(path)-wal away, and ringwaked begins an empty one.")
+        case SQLITE_IOERR where failure.errno == EDQUOT:
+            return RingwakeError(
+                .system,
+                "there is no room to write \(path): the user's disk quota is used up; pushes are refused until it is "
+                    + "not. Free some space.")
+        case SQLITE_IOERR, SQLITE_CANTOPEN:
+            let reason = failure.errno == 0 ? failure.text : String(cString: strerror(failure.errno))
+            return RingwakeError(
+                .system, "the disk cannot \(operation(failure)) \(path): \(reason). Look into the kernel's log.")
+        default:
+            return RingwakeError(.system, "\(path) cannot be used: \(failure.text) (SQLite \(failure.extendedCode)).")
+        }
+    }
+
+    /// A system call on the store failed.
+    static func of(_ error: FileSystemError) -> RingwakeError {
+        RingwakeError(.system, "\(error.description). The journal needs a directory of its own that it may write to.")
+    }
+
+    static func readOnly(_ path: String) -> RingwakeError {
+        RingwakeError(
+            .system,
+            "\(path) can only be read: give it to the user that ringwaked runs as, or mount its file system for writing."
+        )
+    }
+
+    static func newer(_ path: String, version: Int64) -> RingwakeError {
+        RingwakeError(
+            .conflict,
+            "\(path) was written by a newer version of Ringwake (store version \(version), this one knows "
+                + "\(Schema.version)); install that one, or move the file away.")
+    }
+
+    static func foreign(_ path: String) -> RingwakeError {
+        RingwakeError(.conflict, "\(path) is a database of another program; move it away.")
+    }
+
+    static func moved(_ path: String) -> RingwakeError {
+        RingwakeError(
+            .system,
+            "\(path) was moved, replaced or deleted while it was in use: what is written now would be lost. "
+                + "Put it back, or restart ringwaked.")
+    }
+
+    private static func operation(_ failure: SQLiteFailure) -> String {
+        switch failure.extendedCode {
+        case RINGWAKE_SQLITE_IOERR_FSYNC, RINGWAKE_SQLITE_IOERR_DIR_FSYNC: "make durable what was written to"
+        case RINGWAKE_SQLITE_IOERR_READ, RINGWAKE_SQLITE_IOERR_SHORT_READ: "read"
+        default: failure.code == SQLITE_CANTOPEN ? "open" : "write"
+        }
+    }
+}

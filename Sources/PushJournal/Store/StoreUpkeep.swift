@@ -1,0 +1,115 @@
+internal import RingwakeCore
+
+/// What keeps the store from growing: removes pushes and calls that are too old or too many, and gives free pages
+/// back to the file system. In small transactions, between which the caller looks for work; and only after commits,
+/// so that an idle journal does nothing.
+nonisolated struct StoreUpkeep {
+    /// How long nothing is looked for that is too old.
+    static let ageCheckInterval = Duration.seconds(3600)
+
+    private let limits: JournalLimits
+    /// Whether something was committed since the last step that found nothing to do.
+    var isDue = true
+    private var nextAgeCheck: BootInstant?
+
+    init(limits: JournalLimits) {
+        self.limits = limits
+    }
+
+    /// Takes one step, a transaction of its own.
+    /// - Returns: False when there is nothing to do.
+    mutating func step(_ store: Store) throws(SQLiteFailure) -> Bool {
+        if try removeRows(store) { return true }
+        return try vacuum(store)
+    }
+
+    private mutating func removeRows(_ store: Store) throws(SQLiteFailure) -> Bool {
+        let times = store.times()
+        // By count only when a whole step is too many: else each push would remove one.
+        if store.pushCount >= limits.maximumPushes + limits.pruneStep {
+            if try store.removePushes(limits.pruneStep, received: .min ... .max) > 0 { return true }
+        }
+        if store.callCount >= limits.maximumPushes + limits.pruneStep {
+            if try store.removeCalls(limits.pruneStep, received: .min ... .max) > 0 { return true }
+        }
+        guard times.isWallKnown, times.now >= nextAgeCheck ?? times.now else { return false }
+        let (cutoff, overflow) = times.wall.subtractingReportingOverflow(limits.maximumAge.milliseconds)
+        if !overflow, cutoff >= BootTimes.earliestWallClock {
+            // How old something is that came while the clock was not set, nobody knows.
+            let old = BootTimes.earliestWallClock...cutoff
+            if try store.removePushes(limits.pruneStep, received: old) > 0 { return true }
+            if try store.removeCalls(limits.pruneStep, received: old) > 0 { return true }
+        }
+        nextAgeCheck = times.now.advanced(by: Self.ageCheckInterval)
+        return false
+    }
+
+    private func vacuum(_ store: Store) throws(SQLiteFailure) -> Bool {
+        let free = try store.freePages()
+        guard free >= limits.freePages + limits.vacuumStep else { return false }
+        try store.giveBackPages(limits.vacuumStep)
+        return true
+    }
+}
+
+nonisolated extension Store {
+    /// Removes the oldest pushes, up to `count` of those that arrived within a time by the wall clock (milliseconds
+    /// since 1970), but none of a call that has not ended.
+    /// - Returns: How many were removed.
+    func removePushes(_ count: Int, received time: ClosedRange<Int64>) throws(SQLiteFailure) -> Int {
+        try remove(
+            """
+            DELETE FROM push WHERE sequence IN (
+                SELECT sequence FROM push AS old WHERE received_wall BETWEEN ?1 AND ?2 AND NOT EXISTS (
+                    SELECT 1 FROM call WHERE call.id = old.call_id AND call.app = old.app AND call.state <> 'ended')
+                AND sequence < ifnull((SELECT sequence FROM push ORDER BY sequence LIMIT 1 OFFSET \(scanned)), ?4)
+                ORDER BY sequence LIMIT ?3)
+            """, count, time
+        ) { pushCount -= $0 }
+    }
+
+    /// Removes the oldest ended calls, as `removePushes` does pushes.
+    func removeCalls(_ count: Int, received time: ClosedRange<Int64>) throws(SQLiteFailure) -> Int {
+        try remove(
+            """
+            DELETE FROM call WHERE number IN (
+                SELECT number FROM call WHERE received_wall BETWEEN ?1 AND ?2 AND state = 'ended'
+                AND number < ifnull((SELECT number FROM call ORDER BY number LIMIT 1 OFFSET \(scanned)), ?4)
+                ORDER BY number LIMIT ?3)
+            """, count, time
+        ) { callCount -= $0 }
+    }
+
+    /// How many of the oldest rows are looked at for some to remove: those of calls that go on stand in the way, and
+    /// of these there are few.
+    private var scanned: Int { limits.maximumOpenCalls + limits.pruneStep }
+
+    private func remove(
+        _ sql: String, _ count: Int, _ time: ClosedRange<Int64>, _ note: (Int) -> Void
+    ) throws(SQLiteFailure) -> Int {
+        var removed = 0
+        let statement = try Statement(sql, on: connection.database)
+        statement.bind(time.lowerBound)
+        statement.bind(time.upperBound)
+        statement.bind(Int64(count))
+        statement.bind(Int64.max)
+        try transaction { () throws(SQLiteFailure) in
+            try statement.run()
+            removed = connection.changes
+            note(removed)
+        }
+        return removed
+    }
+
+    /// Pages of the file that hold nothing.
+    func freePages() throws(SQLiteFailure) -> Int {
+        Int(clamping: try connection.number("PRAGMA freelist_count"))
+    }
+
+    /// Shortens the file by up to `count` free pages.
+    func giveBackPages(_ count: Int) throws(SQLiteFailure) {
+        try transaction { () throws(SQLiteFailure) in
+            try connection.run("PRAGMA incremental_vacuum(\(count))")
+        }
+    }
+}

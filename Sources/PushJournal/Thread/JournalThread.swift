@@ -1,0 +1,84 @@
+internal import CRingwakeLinux
+internal import Glibc
+internal import RingwakeCore
+
+/// The journal's own thread: opens the store, works, closes it.
+///
+/// It exists because a commit waits for the disk, 1 to 16 ms and far longer on an SD card, and the loop must not.
+nonisolated struct JournalThread {
+    /// Bytes of its stack. SQLite's own need stays under 64 KB; what is not touched takes no memory.
+    private static let stackBytes = 256 << 10
+
+    private let thread: pthread_t
+
+    /// What the thread is started with.
+    struct Order: Sendable {
+        let directory: String
+        let vfs: String?
+        let limits: JournalLimits
+        let clocks: JournalClocks
+        let mailbox: JournalMailbox
+    }
+
+    /// Carries the order over to the thread.
+    private final class Envelope: Sendable {
+        let order: Order
+
+        init(_ order: Order) {
+            self.order = order
+        }
+    }
+
+    /// Starts the thread. Its first answer is `opened`; the last, after which it ends, is `ended`.
+    init(_ order: Order) throws(RingwakeError) {
+        let envelope = Unmanaged.passRetained(Envelope(order))
+        var thread = pthread_t()
+        let result = ringwake_start_thread(
+            &thread, Self.stackBytes, "journal",
+            { argument in
+                guard let argument else { return nil }
+                JournalThread.run(Unmanaged<Envelope>.fromOpaque(argument).takeRetainedValue().order)
+                return nil
+            }, envelope.toOpaque())
+        guard result == 0 else {
+            envelope.release()
+            throw RingwakeError(
+                .system, "no thread for the journal: \(String(cString: strerror(result))); raise the limit on tasks.")
+        }
+        self.thread = thread
+    }
+
+    /// Waits for its end, which `ended` has announced.
+    func join() {
+        pthread_join(thread, nil)
+    }
+
+    /// Lets it end when it can, because it waits for a disk that does not answer.
+    func abandon() {
+        pthread_detach(thread)
+    }
+
+    private static func run(_ order: Order) {
+        do throws(RingwakeError) {
+            try work(order)
+        } catch {
+            order.mailbox.answer([.opened(.failure(error))])
+        }
+        order.mailbox.answer([.ended])
+    }
+
+    private static func work(_ order: Order) throws(RingwakeError) {
+        let store = try Store.open(
+            directory: order.directory, vfs: order.vfs, limits: order.limits, clocks: order.clocks)
+        let contents: Store.Reading<JournalContents>
+        do throws(SQLiteFailure) {
+            contents = try store.contents()
+        } catch {
+            throw StoreError.of(error, path: store.path)
+        }
+        let worker = JournalWorker(store: store, mailbox: order.mailbox, limits: order.limits)
+        let complaint: [JournalAnswer] = contents.unreadable > 0 ? [.unreadable(rows: contents.unreadable)] : []
+        order.mailbox.answer([.opened(.success(contents.values))] + complaint)
+        worker.run()
+    }
+}

@@ -1,0 +1,232 @@
+internal import RingwakeCore
+
+/// What the journal's thread does: takes what waits, makes it durable in as few commits as that allows, answers; and
+/// tidies up when nothing waits. It sleeps when there is nothing to do, and no clock wakes it.
+nonisolated final class JournalWorker {
+    /// A log of that many times `largeLogPages` takes no more.
+    private static let refusedLogs = 4
+
+    private let mailbox: JournalMailbox
+    private let limits: JournalLimits
+    private let store: Store
+    private var upkeep: StoreUpkeep
+    private var statistics = JournalStatistics()
+
+    /// What waits, in order; done up to `position`.
+    private var backlog: [JournalWork] = []
+    private var position = 0
+    /// The newest records of calls that no commit has taken yet.
+    private var pending = JournalHandover()
+    /// The file is damaged: nothing is written any more, and this is said.
+    private var damage: RingwakeError?
+    private var isClosing = false
+
+    init(store: Store, mailbox: JournalMailbox, limits: JournalLimits) {
+        self.store = store
+        self.mailbox = mailbox
+        self.limits = limits
+        upkeep = StoreUpkeep(limits: limits)
+        publishStatistics()
+    }
+
+    /// Works until it is told to close.
+    func run() {
+        while !isClosing {
+            take()
+            if position < backlog.count || pending.isUrgent {
+                workOff()
+            } else if !tidy() {
+                mailbox.waitForWork()
+            }
+        }
+        close()
+    }
+
+    private func take() {
+        let handover = mailbox.takeWork()
+        backlog.removeFirst(position)
+        position = 0
+        backlog += handover.work
+        for call in handover.calls.values { pending.merge(call, maximum: limits.maximumWaiting) }
+        pending.isUrgent = pending.isUrgent || handover.isUrgent
+        let dropped = pending.droppedCalls + handover.droppedCalls
+        pending.droppedCalls = 0
+        if dropped > 0 { mailbox.answer([.droppedCalls(dropped)]) }
+    }
+
+    /// Does the next piece of the backlog: one transaction, or one read.
+    private func workOff() {
+        let batch = backlog[position...].prefix(limits.maximumBatch).prefix { $0.isWrite }
+        // What was handed in before a read is written before it.
+        if !batch.isEmpty || pending.isUrgent || (!pending.calls.isEmpty && position < backlog.count) {
+            commit(batch)
+            position += batch.count
+            if !batch.isEmpty { return }
+        }
+        guard position < backlog.count else { return }
+        let work = backlog[position]
+        position += 1
+        switch work {
+        case .readPushes(let ticket, let query):
+            read({ () throws(SQLiteFailure) in try store.pushes(query) }) { .pushes(ticket: ticket, $0) }
+        case .readCalls(let ticket, let query):
+            read({ () throws(SQLiteFailure) in try store.calls(query) }) { .calls(ticket: ticket, $0) }
+        case .close:
+            isClosing = true
+        case .push, .ring:
+            break
+        }
+    }
+
+    // MARK: - Writing
+
+    private func commit(_ batch: ArraySlice<JournalWork>) {
+        pending.isUrgent = false
+        var answers: [JournalAnswer] = []
+        answers.reserveCapacity(batch.count + 1)
+        var failure = damage
+        let changesBefore = store.connection.totalChanges
+        if failure == nil {
+            do throws(SQLiteFailure) {
+                // A log that cannot be moved into the store must not grow for ever.
+                if store.connection.logPages >= Self.refusedLogs * limits.largeLogPages {
+                    try store.connection.checkpoint()
+                }
+                answers = try write(batch)
+                // A store that was moved away is durable, and lost.
+                if store.file.bytes() == nil { failure = StoreError.moved(store.path) }
+            } catch {
+                failure = StoreError.of(error, path: store.path)
+                if error.isDamage { damage = failure }
+            }
+        }
+        if let failure {
+            statistics.failedCommits += 1
+            answers = batch.compactMap { $0.answer(failing: failure) }
+        } else {
+            pending.calls.removeAll(keepingCapacity: pending.calls.count <= limits.maximumBatch)
+        }
+        // One that changes nothing, such as a repeated push, does not show that the disk works.
+        let isShown = failure != nil || store.connection.totalChanges != changesBefore
+        if isShown, failure == nil { statistics.commits += 1 }
+        publishStatistics()
+        mailbox.answer((isShown ? [.committed(failure)] : []) + answers)
+        if failure == nil, store.connection.logPages >= limits.largeLogPages { moveLog() }
+        upkeep.isDue = failure == nil
+    }
+
+    /// One transaction with all of `batch` and the records that wait.
+    private func write(_ batch: ArraySlice<JournalWork>) throws(SQLiteFailure) -> [JournalAnswer] {
+        var answers: [JournalAnswer] = []
+        var sequences: [Int64] = []
+        var written: [Int64: UInt64] = [:]
+        let times = store.times()
+        try store.transaction { () throws(SQLiteFailure) in
+            try store.writeTimes()
+            for work in batch {
+                switch work {
+                case .push(let ticket, let push, let payload, let call):
+                    let appended = try store.append(push, payload: payload, call: call?.record, times: times)
+                    if let sequence = appended.sequence { sequences.append(sequence) }
+                    if let call, appended.wroteCall { written[call.record.number] = call.revision }
+                    answers.append(.push(ticket: ticket, .success(appended.verdict)))
+                case .ring(let ticket, let call):
+                    let verdict = try store.appendRing(call.record, times: times)
+                    if verdict == .recorded { written[call.record.number] = call.revision }
+                    answers.append(.ring(ticket: ticket, .success(verdict)))
+                case .readPushes, .readCalls, .close:
+                    break
+                }
+            }
+            for (number, call) in pending.calls where call.revision > written[number] ?? 0 {
+                try store.write(call.record, times: times)
+            }
+        }
+        store.forgetTimes()
+        store.noteDurable(sequences)
+        return answers
+    }
+
+    // MARK: - Reading
+
+    private func read<Value>(
+        _ body: () throws(SQLiteFailure) -> Store.Reading<Value>,
+        answer: (Result<Value, RingwakeError>) -> JournalAnswer
+    ) {
+        do throws(SQLiteFailure) {
+            let reading = try body()
+            let complaint: [JournalAnswer] = reading.unreadable > 0 ? [.unreadable(rows: reading.unreadable)] : []
+            mailbox.answer(complaint + [answer(.success(reading.values))])
+        } catch {
+            mailbox.answer([answer(.failure(StoreError.of(error, path: store.path)))])
+        }
+    }
+
+    // MARK: - Tidying up
+
+    /// Takes one small step, if one is due.
+    /// - Returns: False when there is nothing to do until the next commit.
+    private func tidy() -> Bool {
+        guard upkeep.isDue, damage == nil else { return false }
+        do throws(SQLiteFailure) {
+            if try upkeep.step(store) {
+                statistics.commits += 1
+                publishStatistics()
+                if store.connection.logPages >= limits.largeLogPages { moveLog() }
+                return true
+            }
+        } catch {
+            report(error)
+        }
+        upkeep.isDue = false
+        if store.connection.logPages >= limits.smallLogPages { moveLog() }
+        return false
+    }
+
+    private func moveLog() {
+        do throws(SQLiteFailure) {
+            try store.connection.checkpoint()
+        } catch {
+            report(error)
+        }
+    }
+
+    private func report(_ failure: SQLiteFailure) {
+        let error = StoreError.of(failure, path: store.path)
+        if failure.isDamage { damage = error }
+        mailbox.answer([.untidy(error)])
+    }
+
+    private func publishStatistics() {
+        statistics.pushes = store.pushCount
+        statistics.calls = store.callCount
+        statistics.bytes = store.file.bytes() ?? statistics.bytes
+        mailbox.statistics = statistics
+    }
+
+    /// Writes what waits without anybody waiting for it. The log is moved into the store when the connection closes.
+    private func close() {
+        if !pending.calls.isEmpty || store.hasUnwrittenTimes { commit([]) }
+    }
+}
+
+nonisolated extension JournalWork {
+    /// Whether it is made durable together with others.
+    fileprivate var isWrite: Bool {
+        switch self {
+        case .push, .ring: true
+        case .readPushes, .readCalls, .close: false
+        }
+    }
+
+    /// What is answered when its transaction failed.
+    fileprivate func answer(failing error: RingwakeError) -> JournalAnswer? {
+        switch self {
+        case .push(let ticket, _, _, _): .push(ticket: ticket, .failure(error))
+        case .ring(let ticket, _): .ring(ticket: ticket, .failure(error))
+        case .readPushes(let ticket, _): .pushes(ticket: ticket, .failure(error))
+        case .readCalls(let ticket, _): .calls(ticket: ticket, .failure(error))
+        case .close: nil
+        }
+    }
+}

@@ -1,0 +1,94 @@
+internal import RingwakeCore
+
+/// Who waits for an answer of the journal's thread, and how much that is.
+struct WaitingWork {
+    /// A completion that is called once.
+    private enum Completion {
+        case push((Result<PushVerdict, RingwakeError>) -> Void, bytes: Int)
+        case ring((Result<RingVerdict, RingwakeError>) -> Void)
+        case pushes((Result<[JournaledPush], RingwakeError>) -> Void)
+        case calls((Result<[JournaledCall], RingwakeError>) -> Void)
+    }
+
+    private var completions: [UInt64: Completion] = [:]
+    private var lastTicket: UInt64 = 0
+    /// Pushes that wait, the bytes of their payloads, and reads.
+    private(set) var pushes = 0
+    private(set) var bytes = 0
+    private(set) var reads = 0
+
+    mutating func addPush(bytes: Int, _ completion: @escaping (Result<PushVerdict, RingwakeError>) -> Void) -> UInt64 {
+        pushes += 1
+        self.bytes += bytes
+        return add(.push(completion, bytes: bytes))
+    }
+
+    mutating func addRing(_ completion: @escaping (Result<RingVerdict, RingwakeError>) -> Void) -> UInt64 {
+        add(.ring(completion))
+    }
+
+    mutating func addRead(_ completion: @escaping (Result<[JournaledPush], RingwakeError>) -> Void) -> UInt64 {
+        reads += 1
+        return add(.pushes(completion))
+    }
+
+    mutating func addRead(_ completion: @escaping (Result<[JournaledCall], RingwakeError>) -> Void) -> UInt64 {
+        reads += 1
+        return add(.calls(completion))
+    }
+
+    private mutating func add(_ completion: Completion) -> UInt64 {
+        lastTicket += 1
+        completions[lastTicket] = completion
+        return lastTicket
+    }
+
+    /// Takes out who waits for `answer`.
+    /// - Returns: What tells them; nil when nobody waits for it, or no longer.
+    mutating func take(_ answer: JournalAnswer) -> (() -> Void)? {
+        switch answer {
+        case .push(let ticket, let result):
+            guard case .push(let completion, _) = remove(ticket) else { return nil }
+            return { completion(result) }
+        case .ring(let ticket, let result):
+            guard case .ring(let completion) = remove(ticket) else { return nil }
+            return { completion(result) }
+        case .pushes(let ticket, let result):
+            guard case .pushes(let completion) = remove(ticket) else { return nil }
+            return { completion(result) }
+        case .calls(let ticket, let result):
+            guard case .calls(let completion) = remove(ticket) else { return nil }
+            return { completion(result) }
+        case .opened, .committed, .untidy, .unreadable, .droppedCalls, .ended:
+            return nil
+        }
+    }
+
+    /// Takes out everybody, in the order of asking.
+    /// - Returns: What tells them that it failed.
+    mutating func takeAll(failing error: RingwakeError) -> [() -> Void] {
+        completions.keys.sorted().compactMap { ticket in
+            switch remove(ticket) {
+            case .push(let completion, _): { completion(.failure(error)) }
+            case .ring(let completion): { completion(.failure(error)) }
+            case .pushes(let completion): { completion(.failure(error)) }
+            case .calls(let completion): { completion(.failure(error)) }
+            case nil: nil
+            }
+        }
+    }
+
+    private mutating func remove(_ ticket: UInt64) -> Completion? {
+        let completion = completions.removeValue(forKey: ticket)
+        switch completion {
+        case .push(_, let bytes):
+            pushes -= 1
+            self.bytes -= bytes
+        case .pushes, .calls:
+            reads -= 1
+        case .ring, nil:
+            break
+        }
+        return completion
+    }
+}

@@ -1,0 +1,39 @@
+import ControlProtocol
+
+/// The timeline of a call or a push, for people.
+enum TimelineText {
+    /// Each stage with the time since the push arrived, the step since the stage before, and the time of day.
+    ///
+    /// - Parameter receivedAt: when the push arrived, as the daemon writes it; of any other text no time of day is
+    ///   made.
+    static func text(of timeline: [Hop], receivedAt: String, style: TextStyle) -> String {
+        let arrival = UTCTime(receivedAt)
+        var table = TextTable([.left, .right, .right, .left])
+        table.add(["stage", "since push", "step", arrival == nil ? "" : "UTC"])
+        var previous: Int64?
+        for hop in timeline {
+            let step = previous.map { hop.atUs.subtractingReportingOverflow($0).partialValue }
+            table.add([
+                TerminalText.printable(hop.stage), DurationText.short(microseconds: hop.atUs),
+                step.map { "+" + DurationText.short(microseconds: $0) } ?? "",
+                arrival.map { timeOfDay(hop, after: $0) } ?? "",
+            ])
+            previous = hop.atUs
+        }
+        var lines = table.lines(indent: 2)
+        lines[0] = style.dim(lines[0])
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// `18:58:52.123`
+    private static func timeOfDay(_ hop: Hop, after arrival: UTCTime) -> String {
+        let (sum, overflow) = arrival.milliseconds.addingReportingOverflow(hop.atUs / 1000)
+        return String(UTCTime(milliseconds: overflow ? .max : sum).description.dropFirst(11).dropLast())
+    }
+
+    /// `2026-11-21 18:58:52Z`, of a time as the daemon writes it; any other text stands for itself.
+    static func dateAndTime(_ text: String) -> String {
+        guard UTCTime(text) != nil else { return text }
+        return text.prefix(10) + " " + text.dropFirst(11).prefix(8) + "Z"
+    }
+}

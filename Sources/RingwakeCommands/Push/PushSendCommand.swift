@@ -1,0 +1,137 @@
+import ArgumentParser
+import ControlProtocol
+import PushClient
+import RingwakeCore
+
+/// `ringwake push send`, which `ringwake push` alone is too
+struct PushSendCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "send",
+        abstract: "Send a push by the APNs provider API, over TLS and HTTP/2.",
+        discussion: """
+            EXAMPLES:
+              An app of the local daemon, and what became of the call:
+                ringwake push --app com.example.phone --trace
+
+              Another ringwaked, with a certificate:
+                ringwake push --host push.example.net --port 8443 --ca ca.pem \\
+                  --cert voip-services.p12 --password-file p12-password \\
+                  --token TOKEN --data '{"from":"alice"}' --expires 30s
+
+              Apple's push service, with a key:
+                ringwake push --token TOKEN --topic com.example.phone.voip \\
+                  --key AuthKey_ABC123DEFG.p8 --team TEAM123456
+
+              A push service on this machine under Apple's name:
+                ringwake push --token TOKEN --cert voip.pem --ca ca.pem \\
+                  --connect-to api.sandbox.push.apple.com:443:127.0.0.1:8443
+
+            Prints the status, the apns-id, and the reason of a refusal with a hint. The
+            exit status is 0 when the push was accepted, 7 when it was refused, 8 when the
+            push service could not be reached. With --json, one object a line for each
+            push. For pushes to another machine https_proxy is honoured.
+            """)
+
+    /// The most pushes of one run.
+    static let maximumCount = 1_000_000
+
+    @OptionGroup(title: "Target") var target: PushTargetOptions
+    @OptionGroup(title: "Credentials") var credentials: PushCredentialOptions
+    @OptionGroup(title: "Push") var message: PushMessageOptions
+
+    @Flag(help: "Show how long each stage took; with --app also follow the call until it ended.")
+    var trace = false
+
+    @Option(help: ArgumentHelp("How long --trace follows the call.", valueName: "duration"))
+    var traceTimeout = DurationArgument(.seconds(10))
+
+    @Option(help: ArgumentHelp("Send it this often over one connection, one after another.", valueName: "n"))
+    var count = 1
+
+    @OptionGroup var control: ControlOptions
+    @OptionGroup var output: OutputOptions
+
+    var wantsJSON: Bool { output.json }
+
+    func validate() throws {
+        guard (1...PushSendCommand.maximumCount).contains(count) else {
+            throw ValidationError("--count is between 1 and \(PushSendCommand.maximumCount).")
+        }
+        guard count == 1 || !trace else {
+            throw ValidationError("--trace follows one push; leave out --count.")
+        }
+    }
+
+    func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        let plan = try plan(in: context)
+        let client = try PushClient(
+            server: plan.server, credential: plan.credential, userAgent: "ringwake/\(ProductVersion.current)",
+            wallClock: WallClock.seconds)
+        let request = try message.request(token: plan.token, topic: plan.topic, at: WallClock.seconds())
+        if count > 1 {
+            return try sendSeries(request, by: client, to: plan.server, in: context)
+        }
+        var result = PushResult(try client.send(request), from: plan.server)
+        if !wantsJSON {
+            context.output.write(PushText.text(of: result, style: context.style))
+            if trace {
+                context.output.write("\n" + PushText.stages(of: result.timings, style: context.style))
+            }
+        }
+        if trace, result.accepted, let app = target.app, let apnsID = result.apnsId {
+            result.call = try follow(apnsID, of: app.app, in: context)
+        }
+        if wantsJSON {
+            context.output.write(try JSONText.line(result))
+        }
+        return result.accepted ? .success : .rejected
+    }
+
+    private func plan(in context: CommandContext) throws(RingwakeError) -> PushPlan {
+        if let token = target.token {
+            return try PushPlan(target, credentials, token: token)
+        }
+        guard let app = target.app?.app.rawValue else {
+            throw RingwakeError(.invalidRequest, "give one of --app and --token")
+        }
+        let client = control.client(in: context)
+        return try PushPlan(
+            target, credentials, app: client.get(ControlTarget(["apps", app])),
+            status: client.get(ControlTarget(["status"])))
+    }
+
+    private func sendSeries(
+        _ request: PushRequest, by client: PushClient, to server: PushServer, in context: CommandContext
+    ) throws(RingwakeError) -> ExitStatus {
+        var series = PushSeries()
+        for _ in 0..<count {
+            let result = PushResult(try client.send(request), from: server)
+            series.add(result)
+            if wantsJSON {
+                context.output.write(try JSONText.line(result))
+            }
+            guard context.output.isOpen else { break }
+        }
+        if !wantsJSON {
+            context.output.write(series.text(style: context.style))
+        }
+        return series.isAllAccepted ? .success : .rejected
+    }
+
+    private func follow(
+        _ apnsID: String, of app: AppID, in context: CommandContext
+    ) throws(RingwakeError) -> CallMessage? {
+        let trace = CallTrace(client: control.client(in: context), app: app.rawValue)
+        let call = try trace.follow(apnsID, timeout: traceTimeout.duration)
+        guard !wantsJSON else { return call }
+        guard let call else {
+            context.output.write("\nno call of this push; 'ringwake push show \(TerminalText.printable(apnsID))'\n")
+            return nil
+        }
+        context.output.write("\n" + CallText.text(of: call, style: context.style))
+        if call.state != "ended" {
+            context.output.write("\nthe call goes on; 'ringwake call show \(TerminalText.printable(call.call))'\n")
+        }
+        return call
+    }
+}

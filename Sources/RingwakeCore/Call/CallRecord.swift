@@ -1,0 +1,75 @@
+/// What the journal keeps of a call: where it stood when this was written, and how it came there.
+package struct CallRecord: Hashable, Sendable {
+    /// Its number in the journal: unique, and higher than those of earlier calls.
+    package var number: Int64
+    /// Its name on this device.
+    package var key: CallKey
+    /// The topic that its push came for.
+    package var topic: Topic
+    /// Which environment its push came in by.
+    package var environment: PushEnvironment
+    /// The team of its sender.
+    package var team: String
+    /// The `apns-id` of the push that started it.
+    package var apnsID: String
+    /// Where it stands.
+    package var state: CallStateMachine.State.Name
+    /// Why it ended, or why it is ending.
+    package var reason: CallEndReason?
+    /// More on the end, for a person.
+    package var detail: String?
+    /// What is known of the caller.
+    package var update: CallUpdate
+    /// How often a handler was woken for it; 0 while it waits for its turn.
+    package var attempt: Int
+    /// It must not start to ring at this instant or later.
+    package var ringBefore: BootInstant
+    /// `apns-expiration: 0`: it is not delivered again after a restart.
+    package var isOneAttempt: Bool
+    /// How long it rings, at most.
+    package var ringTime: Duration
+    /// What happened, in order; the first entry is the push's arrival.
+    package var timeline: [TimelineEntry]
+
+    package init(
+        number: Int64, key: CallKey, topic: Topic, environment: PushEnvironment, team: String, apnsID: String,
+        state: CallStateMachine.State.Name, reason: CallEndReason?, detail: String?, update: CallUpdate, attempt: Int,
+        ringBefore: BootInstant, isOneAttempt: Bool, ringTime: Duration, timeline: [TimelineEntry]
+    ) {
+        self.number = number
+        self.key = key
+        self.topic = topic
+        self.environment = environment
+        self.team = team
+        self.apnsID = apnsID
+        self.state = state
+        self.reason = reason
+        self.detail = detail
+        self.update = update
+        self.attempt = attempt
+        self.ringBefore = ringBefore
+        self.isOneAttempt = isOneAttempt
+        self.ringTime = ringTime
+        self.timeline = timeline
+    }
+
+    /// When the push that started it arrived.
+    package var receivedAt: BootInstant { timeline.first?.at ?? BootInstant(nanoseconds: 0) }
+
+    /// When it reached `stage`; nil when it never did.
+    package func time(of stage: TimelineEntry.Stage) -> BootInstant? {
+        timeline.first { $0.stage == stage }?.at
+    }
+
+    /// Whether somebody has been disturbed by it: then it must not ring again.
+    package var hasRung: Bool { time(of: .rang) != nil }
+
+    /// Whether it belongs into the list of missed calls: it ended, and nobody answered or declined it anywhere.
+    package var isMissed: Bool {
+        guard state == .ended, time(of: .answered) == nil else { return false }
+        switch reason {
+        case .unanswered, .expired, .cancelled, .handlerFailed, .failed, .remoteEnded: return true
+        case .answeredElsewhere, .declinedElsewhere, .declined, .localEnded, nil: return false
+        }
+    }
+}

@@ -1,0 +1,154 @@
+// A push arrives: what it means for its call.
+extension CoordinatorStateMachine {
+    mutating func receive(
+        _ push: VerifiedPush, _ facts: PushFacts, _ policy: AppPolicy, at now: BootInstant
+    ) -> [Effect] {
+        let key = key(of: push, facts)
+        if let call = call(key), let before = call.outcome(ofRepeated: push, isCancel: facts.cancel != nil) {
+            return again(push, call, before)
+        }
+        switch (call(key), facts.cancel) {
+        case (let call?, let reason?):
+            return cancel(call, reason, push, at: now)
+        case (let call?, nil):
+            return call.machine.hasEnded ? ignore(push, call, .duplicate) : update(call, push, facts)
+        case (nil, _?) where facts.call == nil:
+            // It names no call: there is nothing to take back.
+            let record = PushRecord(push, call: key.id, outcome: .tooLate)
+            return [.journalPush(record, payload: [], call: nil), .pushIgnored(push, key, .tooLate)]
+        case (nil, let reason?):
+            return start(key, push, facts, policy, at: now, outcome: .cancelled) { machine in
+                machine.abandon(reason, "it was taken back before it came")
+            }
+        case (nil, nil):
+            guard now < ringBefore(push, facts, policy) else {
+                return start(key, push, facts, policy, at: now, outcome: .expired) { machine in
+                    machine.abandon(.expired, "its push came after its expiration")
+                }
+            }
+            let ofThisApp = active.keys.count { $0.app == push.app }
+            guard active.count < limits.activeCalls, ofThisApp < limits.activeCallsOfAnApp else {
+                return [.refused(.tooManyCalls(push.app))]
+            }
+            return start(key, push, facts, policy, at: now, outcome: .started) { _ in [] }
+        }
+    }
+
+    /// The call that a push is about. A sender of another team cannot mean a call of this one, whatever id it
+    /// writes: else one vendor could suppress or end another's call.
+    private func key(of push: VerifiedPush, _ facts: PushFacts) -> CallKey {
+        // An apns-id is a UUID, the same in either case (RFC 9562 section 4).
+        let id = facts.call ?? CallID(push.apnsID.lowercased())
+        var key = CallKey(app: push.app, id: id)
+        // More than once only when a team has guessed such a name; the length of an id bounds how often.
+        while let known = call(key), known.team != push.sender.team {
+            key = CallKey(app: push.app, id: CallID("\(key.id)~\(push.sender.team)"))
+        }
+        return key
+    }
+
+    /// From when on the call must not start to ring. Without `apns-expiration` a VoIP push is worth delivering for
+    /// the time that it would ring, not for 30 days.
+    private func ringBefore(_ push: VerifiedPush, _ facts: PushFacts, _ policy: AppPolicy) -> BootInstant {
+        if case .at(let instant) = push.expiration { return instant }
+        return (facts.sentAt ?? push.receivedAt).advanced(by: facts.ringTime ?? policy.deadlines.ring)
+    }
+
+    /// A call that was not known. `ending` ends it where it is over already.
+    private mutating func start(
+        _ key: CallKey, _ push: VerifiedPush, _ facts: PushFacts, _ policy: AppPolicy, at now: BootInstant,
+        outcome: PushOutcome, ending: (inout CallStateMachine) -> [CallStateMachine.Output]
+    ) -> [Effect] {
+        var deadlines = policy.deadlines
+        deadlines.ring = facts.ringTime ?? deadlines.ring
+        var machine = CallStateMachine(deadlines: deadlines, ringBefore: ringBefore(push, facts, policy))
+        let isOver = !ending(&machine).isEmpty
+        var call = Call(
+            number: nextCallNumber, key: key, push: push, outcome: outcome, update: facts.update, machine: machine)
+        nextCallNumber += 1
+        if isOver {
+            call.unread = []
+            call.note(.ended, at: now)
+        }
+        file(call)
+        var effects: [Effect] = []
+        if isOver {
+            effects = [.callChanged(call)]
+            if call.record.isMissed { effects.append(.callMissed(call)) }
+        } else {
+            effects = admit(key, policy, at: now)
+        }
+        // After the wake, which must not wait, and before anyone hears of it.
+        let record = PushRecord(push, call: key.id, outcome: outcome)
+        let journal = Effect.journalPush(
+            record, payload: isOver ? [] : push.payload, call: (self.call(key) ?? call).journalRecord)
+        let wakes = effects.prefix { if case .wake = $0 { true } else { false } }
+        return wakes + [journal] + effects.dropFirst(wakes.count)
+    }
+
+    /// A push came again: perhaps it was answered 503, and then the repeat has to bring all that the journal needs.
+    private func again(_ push: VerifiedPush, _ call: Call, _ before: PushOutcome) -> [Effect] {
+        let isDurable = call.isJournaled && call.apnsID.lowercased() == push.apnsID.lowercased()
+        let record = PushRecord(push, call: call.key.id, outcome: isDurable ? .duplicate : before)
+        return [
+            .journalPush(
+                record, payload: call.isJournaled || call.machine.hasEnded ? [] : push.payload,
+                call: call.isJournaled ? nil : call.journalRecord),
+            .pushIgnored(push, call.key, .duplicate),
+        ]
+    }
+
+    /// A push that tells more about a call that runs.
+    private mutating func update(_ known: Call, _ push: VerifiedPush, _ facts: PushFacts) -> [Effect] {
+        // Not durable yet: perhaps its first push was answered 503.
+        let adopts = !known.isJournaled
+        let outcome: PushOutcome = adopts ? .started : .updated
+        var call = known
+        call.update.merge(facts.update)
+        call.keep(push, outcome)
+        file(call)
+        let record = PushRecord(push, call: call.key.id, outcome: outcome)
+        var effects: [Effect] = [
+            .journalPush(record, payload: adopts ? push.payload : [], call: call.journalRecord), .callChanged(call),
+        ]
+        if let wake = call.handler ?? lanes[call.key.app]?.taker {
+            effects.append(.pushWaits(wake, call.key, .update))
+        }
+        return effects
+    }
+
+    private mutating func cancel(
+        _ known: Call, _ reason: CallEndReason, _ push: VerifiedPush, at now: BootInstant
+    ) -> [Effect] {
+        let effects = settle(known.key, at: now) { machine throws(CallStateMachine.Refusal) in
+            try machine.cancel(reason)
+        }
+        guard var call = call(known.key), call.machine != known.machine else {
+            return ignore(push, known, .tooLate)
+        }
+        call.note(push, .cancelled)
+        file(call)
+        let record = PushRecord(push, call: known.key.id, outcome: .cancelled)
+        // A handler that has disturbed nobody yet has nothing to tidy up: no client of a call that is over stays.
+        let stop = known.hasDisturbedNobody ? stopHandlerIfIdle(known, at: now) : []
+        return [.journalPush(record, payload: [], call: call.journalRecord)] + effects + stop
+    }
+
+    private func ignore(_ push: VerifiedPush, _ call: Call, _ outcome: PushOutcome) -> [Effect] {
+        let record = PushRecord(push, call: call.key.id, outcome: outcome)
+        return [
+            .journalPush(record, payload: [], call: call.isJournaled ? nil : call.journalRecord),
+            .pushIgnored(push, call.key, outcome),
+        ]
+    }
+}
+
+extension Call {
+    /// Whether it was given to a handler and nobody has noticed.
+    fileprivate var hasDisturbedNobody: Bool {
+        switch machine.state {
+        case .woken, .reported, .confirmed: true
+        case .queued, .ringing, .answering, .connected, .ending, .ended: false
+        }
+    }
+}

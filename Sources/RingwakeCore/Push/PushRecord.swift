@@ -1,0 +1,65 @@
+/// What the journal keeps of a push.
+package struct PushRecord: Hashable, Sendable {
+    /// The sender's name for the push, exactly as it wrote it.
+    package let apnsID: String
+    /// The app that the token belongs to.
+    package let app: AppID
+    /// The topic that it came for.
+    package let topic: Topic
+    /// Which environment it came in by; with the app it stands for the token.
+    package let environment: PushEnvironment
+    /// The sender's team. With the token and the `apnsID` it tells a repeat from another sender's push.
+    package let team: String
+    /// How urgent it is.
+    package let priority: PushPriority
+    /// Which undelivered push it replaces.
+    package let collapseID: String?
+    /// When its headers arrived.
+    package let receivedAt: BootInstant
+    /// The call that it is about.
+    package let call: CallID
+    /// What it brought about when it arrived.
+    package let outcome: PushOutcome
+
+    package init(
+        apnsID: String, app: AppID, topic: Topic, environment: PushEnvironment, team: String,
+        priority: PushPriority, collapseID: String?, receivedAt: BootInstant, call: CallID, outcome: PushOutcome
+    ) {
+        self.apnsID = apnsID
+        self.app = app
+        self.topic = topic
+        self.environment = environment
+        self.team = team
+        self.priority = priority
+        self.collapseID = collapseID
+        self.receivedAt = receivedAt
+        self.call = call
+        self.outcome = outcome
+    }
+
+    package init(_ push: VerifiedPush, call: CallID, outcome: PushOutcome) {
+        self.init(
+            apnsID: push.apnsID, app: push.app, topic: push.topic, environment: push.environment,
+            team: push.sender.team, priority: push.priority, collapseID: push.collapseID,
+            receivedAt: push.receivedAt, call: call, outcome: outcome)
+    }
+
+    /// The call's name on this device.
+    package var key: CallKey { CallKey(app: app, id: call) }
+}
+
+/// What a push brought about when it arrived.
+package enum PushOutcome: String, Sendable, Codable, CaseIterable {
+    /// It started its call.
+    case started
+    /// Its call runs already: it told more about it.
+    case updated
+    /// It took its call back.
+    case cancelled
+    /// It came after its call's end, or repeats a push: it changed nothing.
+    case duplicate
+    /// It came after its expiration: its call is recorded as missed.
+    case expired
+    /// It took its call back after that was answered or had ended: it changed nothing.
+    case tooLate
+}

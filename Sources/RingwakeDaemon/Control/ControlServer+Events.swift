@@ -1,0 +1,27 @@
+internal import ControlProtocol
+internal import HTTPServer
+internal import RingwakeCore
+
+// `/v1/events`: what happens, as it happens.
+extension ControlServer {
+    func subscribe(_ request: ControlRequest, _ exchange: any HTTPExchange) throws(RingwakeError) {
+        try request.require("GET", parameters: ["app", "call"])
+        let app = try request.app()
+        let id = request.query["call"].map { CallID($0) }
+        let known = id.map { runner.calls(named: $0) } ?? Array(runner.coordinator.active.values)
+        let matching = known.filter { app == nil || $0.key.app == app }.sorted { $0.number < $1.number }
+        events.subscribe(exchange, app: app, call: id, first: matching.flatMap { beginning($0, at: runner.now) })
+    }
+
+    /// What whoever begins to listen has to know of a call.
+    private func beginning(_ call: Call, at now: BootInstant) -> [EventMessage] {
+        var first = [EventMessage(change: call, at: now)]
+        if let pending = call.machine.state.pendingAction {
+            first.append(EventMessage(action: pending.action, of: call.key, by: pending.by, at: now))
+        }
+        if let unread = call.unread.first {
+            first.append(EventMessage(waiting: call.key, unread.kind))
+        }
+        return first
+    }
+}

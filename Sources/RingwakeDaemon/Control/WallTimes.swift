@@ -1,0 +1,35 @@
+internal import ControlProtocol
+internal import RingwakeCore
+
+/// Instants of the boot clock as times of the wall clock, as it stands now.
+nonisolated struct WallTimes {
+    /// The present.
+    let now: BootInstant
+    /// Nanoseconds since 1970 at the boot clock's zero.
+    private let zero: Int64
+
+    init(at now: BootInstant) {
+        self.now = now
+        zero =
+            unixMilliseconds().multipliedReportingOverflow(by: 1_000_000).partialValue
+            .subtractingReportingOverflow(now.nanoseconds).partialValue
+    }
+
+    /// `instant` as the control API writes times.
+    func text(of instant: BootInstant) -> String {
+        let (sum, overflow) = zero.addingReportingOverflow(instant.nanoseconds)
+        return UTCTime(milliseconds: overflow ? 0 : sum / 1_000_000).description
+    }
+}
+
+nonisolated extension BootInstant {
+    /// Microseconds from this instant to another.
+    func microseconds(until other: BootInstant) -> Int64 {
+        duration(to: other).saturatingNanoseconds / 1000
+    }
+
+    /// Never negative, although a deadline may be met a little late: whoever waits with poll(2) would wait for ever.
+    func millisecondsLeft(until deadline: BootInstant) -> Int64 {
+        max(0, duration(to: deadline).milliseconds)
+    }
+}

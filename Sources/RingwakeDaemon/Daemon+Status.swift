@@ -1,0 +1,62 @@
+internal import ControlProtocol
+internal import Cryptography
+internal import Glibc
+internal import HTTPServer
+internal import PushGateway
+internal import PushJournal
+internal import RingwakeCore
+internal import RunLoop
+
+// What `GET /v1/status` shows.
+extension Daemon {
+    func status() -> StatusMessage {
+        let statistics = runLoop.statistics
+        return StatusMessage(
+            version: ProductVersion.current, pid: getpid(),
+            uptimeMs: startedAt.duration(to: BootClock.now()).milliseconds, configuration: configuration.file,
+            appsDirectory: configuration.appsDirectory, stateDirectory: configuration.stateDirectory,
+            controlSocket: configuration.controlSocket,
+            listeners: listeners.map { listener, environment in
+                StatusMessage.Listener(
+                    address: listener.localAddress.description, environment: environment.rawValue,
+                    connections: listener.connectionCount)
+            },
+            serverCertificate: serverCertificate(), apps: configuration.apps.count,
+            activeCalls: runner.coordinator.active.count,
+            pushes: StatusMessage.Pushes(
+                accepted: gateway.counters.accepted,
+                refused: Dictionary(gateway.counters.refused.map { ($0.key.rawValue, $0.value) }) { $0 + $1 }),
+            journal: journalStatus(),
+            strikes: Dictionary(runner.strikes.map { ($0.key.rawValue, $0.value) }) { $0 + $1 },
+            wakeups: StatusMessage.Wakeups(
+                total: statistics.total,
+                byCause: Dictionary(statistics.byCause.map { ($0.key.name, $0.value) }) { $0 + $1 }))
+    }
+
+    private func journalStatus() -> StatusMessage.Journal {
+        let statistics = runner.journal.statistics
+        var status = StatusMessage.Journal(
+            file: runner.journal.path, state: "working",
+            pushes: Int64(statistics.pushes), calls: Int64(statistics.calls), bytes: statistics.bytes)
+        if case .failing(since: let since, let error) = runner.journal.health {
+            status.state = "failing"
+            status.why = error.message
+            status.sinceMs = max(0, since.duration(to: runner.now).milliseconds)
+        }
+        return status
+    }
+
+    private func serverCertificate() -> StatusMessage.ServerCertificate? {
+        guard let server = configuration.server, let certificate = credentials.tls?.certificate else { return nil }
+        return StatusMessage.ServerCertificate(
+            file: server.certificateFile, subject: certificate.subjectCommonName ?? "", notAfter: certificate.notAfter,
+            daysLeft: wholeDays(from: unixMilliseconds() / 1000, to: certificate.notAfter))
+    }
+}
+
+/// Whole days between two times in seconds, rounded down, so that an hour after the end is -1.
+private func wholeDays(from: Int64, to: Int64) -> Int64 {
+    let secondsOfADay: Int64 = 86_400
+    let seconds = to - from
+    return seconds >= 0 ? seconds / secondsOfADay : (seconds - secondsOfADay + 1) / secondsOfADay
+}

@@ -1,0 +1,134 @@
+import ControlProtocol
+
+/// One message of each shape that the control API knows, with made-up contents. `Tests/Fixtures/control-api` holds
+/// each as its bytes, in a folder named for its schema in `Documentation/control-api.yaml`.
+enum MessageSamples {
+    /// By the path of the fixture, without `.json`.
+    static let all: [(path: String, message: any Encodable & Sendable)] =
+        calls + pushes + events + statuses + apps + requests
+
+    static let ringing = CallMessage(
+        call: "c1", app: "com.example.phone", topic: "com.example.phone.voip", environment: "production",
+        team: "TEAM123456", state: "ringing", reason: nil, detail: nil, missed: false, apnsId: "A-1",
+        caller: "sip:alice@example.org", callerName: "Alice", video: true, attempt: 1, pid: 77, deadlineMs: 45_000,
+        receivedAt: "2026-11-21T18:58:52.123Z",
+        timeline: [
+            Hop(stage: "received", atUs: 0), Hop(stage: "verified", atUs: 210), Hop(stage: "woke", atUs: 1310),
+            Hop(stage: "journaled", atUs: 1900), Hop(stage: "rang", atUs: 120_000),
+        ])
+
+    static let missed = CallMessage(
+        call: "c2", app: "com.example.phone", topic: "com.example.phone.voip", environment: "development",
+        team: "TEAM123456", state: "ended", reason: "handlerFailed", detail: "the handler exited with status 1",
+        missed: true, apnsId: "A-2", caller: nil, callerName: nil, video: false, attempt: 2, pid: nil,
+        deadlineMs: nil, receivedAt: "2026-11-21T18:58:52.000Z", timeline: [Hop(stage: "received", atUs: 0)])
+
+    private static let calls: [(String, any Encodable & Sendable)] = [
+        ("CallMessage/ringing", ringing), ("CallMessage/missed", missed),
+        ("CallListMessage/page", CallListMessage(calls: [ringing, missed], next: 41)),
+        (
+            "CallListMessage/incomplete",
+            CallListMessage(calls: [], incomplete: "the journal cannot be read: Input/output error")
+        ),
+    ]
+
+    static let started = PushMessage(
+        apnsId: "A-1", app: "com.example.phone", topic: "com.example.phone.voip", environment: "production",
+        team: "TEAM123456", priority: 10, collapseId: "room/1", call: "c1", outcome: "started", state: "missed",
+        reason: "unanswered", detail: "nobody was there", attempt: 1, receivedAt: "2026-11-21T18:58:52.123Z",
+        timeline: [Hop(stage: "received", atUs: 0), Hop(stage: "ended", atUs: 46_000_000)])
+
+    private static let accepted = PushMessage(
+        apnsId: "A-2", app: "com.example.phone", topic: "com.example.phone.voip", environment: "development",
+        team: "TEAM123456", priority: nil, collapseId: nil, call: "c2", outcome: "started", state: "accepted",
+        reason: nil, detail: nil, attempt: 0, receivedAt: "2026-11-21T18:58:52.000Z",
+        timeline: [Hop(stage: "received", atUs: 0)])
+
+    private static let pushes: [(String, any Encodable & Sendable)] = [
+        ("PushMessage/started", started), ("PushMessage/accepted", accepted),
+        ("PushListMessage/page", PushListMessage(pushes: [started], next: 7)),
+        ("PushListMessage/empty", PushListMessage(pushes: [])),
+    ]
+
+    private static let events: [(String, any Encodable & Sendable)] = [
+        (
+            "EventMessage/call",
+            EventMessage(
+                event: "call", app: "com.example.phone", call: "c1", state: "ringing", deadlineMs: 45_000,
+                caller: "sip:alice@example.org", atUs: 120_000)
+        ),
+        (
+            "EventMessage/action",
+            EventMessage(
+                event: "action", app: "com.example.phone", call: "c1", action: "answer", deadlineMs: 10_000)
+        ),
+        (
+            "EventMessage/push-waits",
+            EventMessage(event: "push", app: "com.example.phone", call: "c1", reason: "waiting", kind: "update")
+        ),
+        (
+            "EventMessage/push-ignored",
+            EventMessage(
+                event: "push", app: "com.example.phone", call: "c1", reason: "duplicate", outcome: "duplicate",
+                apnsId: "A-1")
+        ),
+        (
+            "EventMessage/strike",
+            EventMessage(event: "strike", app: "com.example.phone", call: "c1", reason: "didNotReport")
+        ),
+        (
+            "EventMessage/missed",
+            EventMessage(
+                event: "missed", app: "com.example.phone", call: "c1", reason: "unanswered",
+                caller: "sip:alice@example.org")
+        ),
+        ("EventMessage/reload", EventMessage(event: "reload")),
+    ]
+
+    static func status(_ journal: StatusMessage.Journal) -> StatusMessage {
+        StatusMessage(
+            version: "0.1.0", pid: 42, uptimeMs: 90_061_000, configuration: "/etc/ringwake/ringwaked.toml",
+            appsDirectory: "/etc/ringwake/apps.d", stateDirectory: "/var/lib/ringwake",
+            controlSocket: "/run/ringwake/control.sock",
+            listeners: [.init(address: "[::]:8443", environment: "production", connections: 4)],
+            serverCertificate: .init(
+                file: "/etc/ringwake/server.pem", subject: "push.example.net", notAfter: 2_000_000_000,
+                daysLeft: -1),
+            apps: 6, activeCalls: 7, pushes: .init(accepted: 8, refused: ["BadDeviceToken": 9]), journal: journal,
+            strikes: ["com.example.phone": 2], wakeups: .init(total: 10, byCause: ["timer": 6, "journal": 4]))
+    }
+
+    private static let statuses: [(String, any Encodable & Sendable)] = [
+        (
+            "StatusMessage/working",
+            status(.init(file: "/var/lib/ringwake/store.db", state: "working", pushes: 8, calls: 7, bytes: 40_960))
+        ),
+        (
+            "StatusMessage/failing",
+            status(
+                .init(
+                    file: "/var/lib/ringwake/store.db", state: "failing", why: "the disk is full; free some space",
+                    sinceMs: 1500, pushes: 8, calls: 7, bytes: 40_960))
+        ),
+    ]
+
+    private static let app = AppMessage(
+        app: "com.example.phone", topic: "com.example.phone.voip", exec: ["/usr/bin/phone-handler", "-v"],
+        state: "registered", tokens: ["development": String(repeating: "0f", count: 32)],
+        file: "/etc/ringwake/apps.d/com.example.phone.toml")
+
+    private static let apps: [(String, any Encodable & Sendable)] = [
+        ("AppMessage/registered", app), ("AppListMessage/one", AppListMessage(apps: [app])),
+        ("ReloadMessage/reload", ReloadMessage(apps: ["com.example.phone"], needsRestart: ["listener"])),
+        ("ErrorMessage/not-found", ErrorMessage(error: "not-found", message: "no call 'c9'")),
+    ]
+
+    private static let requests: [(String, any Encodable & Sendable)] = [
+        (
+            "CallReport/full",
+            CallReport(caller: "sip:alice@example.org", callerName: "Alice", video: true, ring: true)
+        ),
+        ("CallReport/empty", CallReport()), ("ActionResult/answer", ActionResult(action: "answer")),
+        ("CallEnding/elsewhere", CallEnding(reason: "answeredElsewhere")),
+    ]
+}

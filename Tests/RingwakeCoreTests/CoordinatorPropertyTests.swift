@@ -1,0 +1,107 @@
+import FoundationEssentials
+import RingwakeCore
+import Testing
+
+@Suite("Whatever comes in whatever order and at whatever time, the coordinator's promises hold")
+struct CoordinatorPropertyTests {
+    static let steps = 300
+
+    /// Seeds in groups of 30, so that several run at a time.
+    static func seeds(_ group: Int) -> Range<Int> { group * 30..<(group + 1) * 30 }
+
+    /// The behaviour of the world with this seed: each kind comes often enough.
+    static func manners(_ seed: Int) -> SimulatedWorld.Manners {
+        SimulatedWorld.Manners(
+            finishedCalls: [2, 6, 64][seed % 3], changesInstances: seed % 4 == 3, hasStrangers: seed % 2 == 0)
+    }
+
+    @Test(
+        "One ring for a call at most, none too late or unrecorded, one end for each, all undone in the end",
+        arguments: 0..<17)
+    func invariants(group: Int) {
+        for seed in CoordinatorPropertyTests.seeds(group) {
+            var world = SimulatedWorld(seed: seed, CoordinatorPropertyTests.manners(seed))
+            var step = 0
+            while step < CoordinatorPropertyTests.steps, world.checks.problems.isEmpty {
+                world.step()
+                step += 1
+            }
+            CoordinatorPropertyTests.end(&world, seed, after: step)
+        }
+    }
+
+    @Test("A snapshot, written as JSON and restored at any point, changes nothing of what follows", arguments: 20..<24)
+    func snapshots(group: Int) throws {
+        for seed in CoordinatorPropertyTests.seeds(group) {
+            var world = SimulatedWorld(seed: seed, CoordinatorPropertyTests.manners(seed))
+            var step = 0
+            while step < CoordinatorPropertyTests.steps, world.checks.problems.isEmpty {
+                if step % 100 == seed % 100 {
+                    let snapshot = world.coordinator.snapshot
+                    let restored = try SnapshotTests.written(snapshot)
+                    let isSame = restored == snapshot
+                    #expect(isSame, "seed \(seed), step \(step)")
+                    world.twin = try CoordinatorStateMachine(restoring: restored, limits: world.limits)
+                }
+                world.step()
+                step += 1
+            }
+            CoordinatorPropertyTests.end(&world, seed, after: step)
+            let isSame = world.twin?.snapshot == world.coordinator.snapshot
+            #expect(isSame, "seed \(seed)")
+        }
+    }
+
+    @Test(
+        "Killed at any point and started again: no call rings twice, and nothing that was accepted is lost",
+        arguments: 30..<38)
+    func crashes(group: Int) {
+        for seed in CoordinatorPropertyTests.seeds(group) {
+            var world = SimulatedWorld(seed: seed, CoordinatorPropertyTests.manners(seed))
+            var step = 0
+            while step < CoordinatorPropertyTests.steps, world.checks.problems.isEmpty {
+                if world.chance(0.02) { world.crash() }
+                world.step()
+                step += 1
+            }
+            CoordinatorPropertyTests.end(&world, seed, after: step)
+        }
+    }
+
+    @Test("The random worlds are rich: calls of every kind come about in them")
+    func richness() {
+        var (rings, ends, states) = (0, 0, Set<CallStateMachine.State.Name>())
+        var (reasons, outcomes) = (Set<CallEndReason>(), Set<PushOutcome>())
+        for seed in 0..<60 {
+            var world = SimulatedWorld(seed: seed, CoordinatorPropertyTests.manners(seed))
+            for _ in 0..<CoordinatorPropertyTests.steps {
+                world.step()
+                states.formUnion(world.coordinator.active.values.map(\.machine.state.name))
+                reasons.formUnion(world.coordinator.finished.suffix(2).compactMap(\.machine.state.endReason))
+            }
+            outcomes.formUnion(world.journal.pushes.values.map(\.outcome))
+            rings += world.checks.rings.count
+            ends += world.checks.ends
+        }
+        #expect(rings > 60 * 3 && ends > 60 * 30)
+        #expect(states.count == CallStateMachine.State.Name.allCases.count - 1)
+        #expect(reasons == Set(CallEndReason.allCases))
+        #expect(outcomes == Set(PushOutcome.allCases))
+    }
+
+    /// Lets the world come to its end and looks at what is left: nothing.
+    static func end(_ world: inout SimulatedWorld, _ seed: Int, after step: Int) {
+        #expect(world.checks.problems.isEmpty, "seed \(seed), step \(step)")
+        guard world.checks.problems.isEmpty else { return }
+        world.driveToTheEnd()
+        #expect(world.checks.problems.isEmpty, "seed \(seed), at the end")
+        #expect(world.coordinator.active.isEmpty && world.coordinator.lanes.isEmpty, "seed \(seed)")
+        #expect(world.coordinator.nextDeadline == nil && world.handlers.isEmpty, "seed \(seed)")
+        #expect(world.checks.open.isEmpty, "seed \(seed): calls without an end")
+        // What was answered with 200 is in the journal, and its call has ended there: rung, refused or missed.
+        #expect(world.journal.open.isEmpty, "seed \(seed): \(world.journal.open.map(\.record.key))")
+        for push in world.journal.pushes.values where push.outcome != .tooLate {
+            #expect(world.journal.call(push.key)?.state == .ended, "seed \(seed): \(push.apnsID) is lost")
+        }
+    }
+}
