@@ -27,7 +27,7 @@ def test_the_stream_tells_each_change_of_a_call(daemon: Daemon) -> None:
         seen = events.until("call", state="ended")
     assert {event["schema"] for event in seen} == {1}
     assert [(event["event"], event.get("state") or event.get("action")) for event in seen] == [
-        ("call", "woken"), ("call", "reported"), ("call", "ringing"), ("call", "answering"), ("action", "answer"),
+        ("call", "woken"), ("call", "reported"), ("call", "confirmed"), ("call", "ringing"), ("call", "answering"), ("action", "answer"),
         ("call", "connected"), ("call", "ended"),
     ]  # fmt: skip
     assert seen[-1]["reason"] == "remoteEnded"

@@ -13,7 +13,9 @@ from support.programs import run
 from support.pushing import push, stages, start_call
 
 # A call from the push to its end, as the timeline has it.
-WHOLE_LIFE = ["received", "verified", "woke", "reported", "rang", "answered", "connected", "hungUp", "ended"]
+WHOLE_LIFE = [
+    "received", "verified", "woke", "journaled", "reported", "rang", "answered", "connected", "hungUp", "ended",
+]
 
 
 def part(daemon: Daemon, wake: Wake) -> Control:
@@ -145,10 +147,13 @@ def test_an_expired_push_is_accepted_and_wakes_nobody(daemon: Daemon, handler: R
     with daemon.control.events() as events:
         answer = push(daemon, call, apns_expiration="1700000000")
         assert (answer.status, answer.frames) == (200, ["headers+end"])
-        last = events.until("push")[-1]
+        last = events.until("missed")[-1]
     assert (last["call"], last["reason"]) == (call, "expired")
     assert handler.count() == 0
-    assert daemon.control.request("GET", f"/v1/calls/{call}")[0] == 404
+    recorded = daemon.control.call(call)
+    assert (recorded["state"], recorded["reason"], stages(recorded)) == (
+        "ended", "expired", ["received", "verified", "ended", "journaled"],
+    )
 
 
 def test_apns_expiration_0_rings_now(daemon: Daemon) -> None:
@@ -165,8 +170,9 @@ def test_several_calls_of_one_app_live_side_by_side(daemon: Daemon, handler: Rec
     assert [daemon.control.call(call)["state"] for call in (first, second, third)] == [
         "answering", "ending", "ringing",
     ]  # fmt: skip
-    # One handler of an app may speak for all of its calls.
-    parts[2][2].verb(first, "fulfill", action="answer")
+    # A handler speaks for its own call only, though it is of the same app.
+    assert parts[2][2].request("POST", f"/v1/calls/{first}/fulfill", {"action": "answer"})[0] == 403
+    parts[0][2].verb(first, "fulfill", action="answer")
     assert daemon.control.status()["activeCalls"] == 3
 
 

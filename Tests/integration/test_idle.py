@@ -14,7 +14,7 @@ from support.waiting import until
 IDLE = 5
 
 # Libraries that the daemon must not bring along: DESIGN sections 3 and 4.
-UNWANTED = re.compile(r"libcurl|libpulse|libFoundation|libswift|libicu|libxml2|libdispatch|libsqlite")
+UNWANTED = re.compile(r"libcurl|libpulse|libFoundation|libswift|libicu|libxml2|libdispatch|libsystemd")
 
 
 def settled_switches(pid: int) -> int:
@@ -49,10 +49,10 @@ def test_nor_does_one_with_idle_connections_after_a_call(daemon: Daemon) -> None
             assert processes.voluntary_switches(daemon.pid) == before
 
 
-def test_it_has_one_thread(daemon: Daemon) -> None:
-    assert processes.threads(daemon.pid) == 1
+def test_it_has_two_threads_the_loop_and_the_journal(daemon: Daemon) -> None:
+    assert processes.threads(daemon.pid) == 2
     start_call(daemon)
-    assert processes.threads(daemon.pid) == 1
+    assert processes.threads(daemon.pid) == 2
 
 
 def test_it_links_nothing_that_it_does_not_need() -> None:

@@ -59,7 +59,9 @@ def test_the_payload_arrives_byte_for_byte(shared: Daemon, payload: bytes) -> No
     head = wake.stdin.partition(b'"payload":')[0].decode()
     message = json.loads(head + '"payload":0}')
     assert message.pop("age_ms") >= 0 and message.pop("deadline_ms") > 0
-    assert message == {"schema": 1, "app": APP, "topic": TOPIC, "call": call, "attempt": 1, "payload": 0}
+    assert message == {
+        "schema": 1, "kind": "call", "app": APP, "topic": TOPIC, "call": call, "attempt": 1, "payload": 0,
+    }  # fmt: skip
 
 
 def test_the_message_says_what_the_handler_needs(daemon: Daemon, handler: Recorder) -> None:

@@ -81,16 +81,18 @@ level = {value("log.level", "info")}
     def write_configuration(self, text: str | None = None) -> None:
         self.configuration.write_text(text if text is not None else self.text())
 
-    def add_app(self, *then: str, app: str = APP) -> Recorder:
+    def add_app(self, *then: str, app: str = APP, instances: str = "call", more: str = "") -> Recorder:
         """Configures an app whose handler records its wakes and then becomes `then`."""
         recorder = Recorder(self.directory / "handlers" / app, *then)
         self.recorders.append(recorder)
-        self.set_handler(recorder.exec, app=app)
+        self.set_handler(recorder.exec, app=app, instances=instances, more=more)
         return recorder
 
-    def set_handler(self, command: list[str], app: str = APP) -> None:
-        """Writes the app's file, as a person or a package would."""
-        (self.directory / "apps.d" / f"{app}.toml").write_text(f"[wake]\nexec = {json.dumps(command)}\n")
+    def set_handler(self, command: list[str], app: str = APP, instances: str = "call", more: str = "") -> None:
+        """Writes the app's file, as a person or a package would; `more` stands after the section [wake]."""
+        (self.directory / "apps.d" / f"{app}.toml").write_text(
+            f'[wake]\nexec = {json.dumps(command)}\ninstances = "{instances}"\n{more}'
+        )
 
     # Process
 
