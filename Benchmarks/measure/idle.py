@@ -24,9 +24,9 @@ def measure(quick: bool) -> Table:
     time.sleep(seconds)
     table = Table(
         "Idle",
-        f"{seconds} s in which nothing happens, the two daemons side by side. Voluntary context switches over all "
-        "threads, and the wakeups that the daemon counted, by cause (asking it is one itself, `control`, and left "
-        "out). Aim: 0.",
+        f"{seconds} s in which nothing happens, the two daemons side by side. Voluntary context switches over both "
+        "threads, the loop's in epoll_wait and the journal's in read(eventfd), and the wakeups that the daemon "
+        "counted, by cause (asking it is one itself, `control`, and left out). Aim: 0.",
         ["", f"switches in {seconds} s", "wakeups by cause", "CPU us"],
         command="Benchmarks/run idle",
     )

@@ -23,13 +23,16 @@ def lacking() -> list[str]:
     for tool, package in {"cc": "gcc", "make": "make"}.items():
         if not shutil.which(tool):
             lines.append(f"{tool}: apt-get install {package}")
-    for header in ("nghttp2/nghttp2.h", "openssl/ssl.h"):
+    packages = {
+        "nghttp2/nghttp2.h": "libnghttp2-dev", "openssl/ssl.h": "libssl-dev", "sqlite3.h": "libsqlite3-dev"
+    }  # fmt: skip
+    for header, package in packages.items():
         probe = subprocess.run(
             [shutil.which("cc") or "false", "-E", "-x", "c", "-"], input=f"#include <{header}>", text=True,
             capture_output=True,
         )  # fmt: skip
         if probe.returncode != 0:
-            lines.append(f"{header}: apt-get install {'libnghttp2-dev' if 'nghttp2' in header else 'libssl-dev'}")
+            lines.append(f"{header}: apt-get install {package}")
     if not RINGWAKED.exists() and not shutil.which("swift"):
         lines.append("swift, to build ringwaked: see README.md")
     return lines

@@ -1,7 +1,9 @@
-"""The servers that are measured: `ringwaked` and `nghttpd`, each in a folder of its own."""
+"""The servers that are measured, each in a folder of its own: `ringwaked`, `nghttpd`, and the one written in C."""
 
+import atexit
 import base64
 import json
+import os
 import resource
 import shutil
 import signal
@@ -12,6 +14,7 @@ import time
 from pathlib import Path
 
 from . import programs
+from .disk import Disk
 
 APP = "com.example.phone"
 TOPIC = APP + ".voip"
@@ -26,15 +29,19 @@ class Server:
     """A process that listens on `port`, and what the kernel knows of it."""
 
     process: subprocess.Popen
+    log: Path
     port: int
     ca: Path
 
-    def launch(self, *command: object, log: Path) -> None:
+    def launch(self, *command: object, log: Path, environment: dict[str, str] | None = None) -> None:
+        self.log = log
         with log.open("wb") as output:
             self.process = subprocess.Popen(
                 [str(part) for part in command], stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd="/",
-                start_new_session=True, preexec_fn=raise_limit,
+                start_new_session=True, preexec_fn=raise_limit, env=os.environ | (environment or {}),
             )  # fmt: skip
+        # Also of a run that ends early: it does nothing to a process that has been stopped.
+        atexit.register(self.process.kill)
 
     def wait_for_port(self) -> None:
         deadline = time.monotonic() + START_TIMEOUT
@@ -43,9 +50,13 @@ class Server:
                 socket.create_connection((HOST, self.port), timeout=1).close()
                 return
             except OSError:
-                if time.monotonic() > deadline or self.process.poll() is not None:
-                    raise
+                self.complain_unless_starting(deadline)
                 time.sleep(0.01)
+
+    def complain_unless_starting(self, deadline: float) -> None:
+        """Ends the run with what the server said, when it has ended or is late."""
+        if time.monotonic() > deadline or self.process.poll() is not None:
+            raise SystemExit(f"{self.process.args[0]} did not start:\n{self.log.read_text()}")
 
     @property
     def tasks(self) -> Path:
@@ -84,10 +95,15 @@ def raise_limit() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
 
 
-class Ringwaked(Server):
-    """The daemon with one app, whose handler is `command`."""
+def free_port() -> int:
+    with socket.create_server((HOST, 0)) as free:
+        return free.getsockname()[1]
 
-    def __init__(self, command: list[str], log_level: str = "info"):
+
+class Ringwaked(Server):
+    """The daemon with one app, whose handler is `command`: one for each call, or with `instances="app"` one at all."""
+
+    def __init__(self, command: list[str], log_level: str = "info", instances: str = "call", disk: Disk | None = None):
         self.folder = Path(tempfile.mkdtemp(prefix="ringwake-bench-"))
         # As /run is: in memory. The daemon keeps its handlers' output there, in files without a name.
         memory = Path("/dev/shm")
@@ -104,7 +120,7 @@ class Ringwaked(Server):
         self.token_key = certs / f"AuthKey_{self.key_id}.p8"
         apps = self.folder / "apps.d"
         apps.mkdir()
-        (apps / f"{APP}.toml").write_text(f"[wake]\nexec = {json.dumps(command)}\n")
+        (apps / f"{APP}.toml").write_text(f'[wake]\nexec = {json.dumps(command)}\ninstances = "{instances}"\n')
         configuration = self.folder / "ringwaked.toml"
         configuration.write_text(
             f"""state_directory = "state"
@@ -126,15 +142,18 @@ file = "{public_key}"
 level = "{log_level}"
 """
         )
-        self.launch(programs.RINGWAKED, "--config", configuration, log=self.folder / "log")
+        self.store = self.folder / "state" / "store.db"
+        self.launch(
+            programs.RINGWAKED, "--config", configuration, log=self.folder / "log",
+            environment=disk.environment if disk else None,
+        )  # fmt: skip
         deadline = time.monotonic() + START_TIMEOUT
         while True:
             try:
                 status = self.control("/v1/status")
                 break
             except OSError:
-                if time.monotonic() > deadline or self.process.poll() is not None:
-                    raise SystemExit((self.folder / "log").read_text()) from None
+                self.complain_unless_starting(deadline)
                 time.sleep(0.01)
         self.port = int(status["listeners"][0]["address"].rpartition(":")[2])
         self.token = self.control(f"/v1/apps/{APP}")["tokens"]["development"]
@@ -170,6 +189,9 @@ level = "{log_level}"
 
     def stop(self) -> None:
         super().stop()
+        self.remove()
+
+    def remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
         shutil.rmtree(self.runtime, ignore_errors=True)
 
@@ -185,8 +207,7 @@ class Nghttpd(Server):
         file.parent.mkdir(parents=True)
         file.write_bytes(b"")
         self.ca = like.ca
-        with socket.create_server((HOST, 0)) as free:
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.launch(
             programs.NGHTTPD, "--address", HOST, "--htdocs", self.folder, self.port, like.server_key,
             like.server_certificate, log=self.folder / "log",
@@ -198,10 +219,38 @@ class Nghttpd(Server):
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+class JournalServer(Server):
+    """The server written in C, with a store that this `ringwaked` would take for its own."""
+
+    def __init__(self, like: Ringwaked, disk: Disk):
+        self.folder = Path(tempfile.mkdtemp(prefix="ringwake-journal-"))
+        self.ca, self.port = like.ca, free_port()
+        self.launch(
+            programs.peer("journal_server"), self.port, like.server_certificate, like.server_key,
+            empty_store(self.folder), log=self.folder / "log", environment=disk.environment,
+        )  # fmt: skip
+        self.wait_for_port()
+
+    def stop(self) -> None:
+        super().stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def empty_store(folder: Path) -> Path:
+    """A store in `folder` without a push, as `ringwaked` makes it: the tables are defined in one place alone."""
+    maker = Ringwaked(["/bin/true"])
+    Server.stop(maker)
+    store = folder / "store.db"
+    shutil.copy(maker.store, store)
+    maker.remove()
+    return store
+
+
 class Peer:
     """A measuring program that does one step for each line on its stdin."""
 
     def __init__(self, name: str, *arguments: object):
+        self.name = name
         self.process = subprocess.Popen(
             [str(programs.peer(name)), *(str(argument) for argument in arguments)], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, text=True, bufsize=1,
@@ -213,10 +262,18 @@ class Peer:
             raise SystemExit(f"{self.process.args[0]} ended early, with {self.process.wait()}")
         return line.split()
 
+    def ask(self, line: object = "") -> None:
+        """Begins one step."""
+        self.process.stdin.write(f"{line}\n")
+
+    def numbers(self) -> list[int]:
+        """Waits for the end of the step; the numbers that it printed."""
+        return [int(word) for word in self.read()]
+
     def step(self, line: object = "") -> list[int]:
         """One step; the numbers that it printed."""
-        self.process.stdin.write(f"{line}\n")
-        return [int(word) for word in self.read()]
+        self.ask(line)
+        return self.numbers()
 
     def stop(self) -> None:
         self.process.stdin.close()

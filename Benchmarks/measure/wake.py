@@ -40,7 +40,9 @@ def measure(quick: bool) -> Table:
             "TLS 1.3), in turn with as many bare posix_spawn calls of the same static program, and as many by a C "
             "program that waits for one byte on a TCP connection and then does the same. From just before the "
             "client's write (or just before posix_spawn) to the first instruction of the handler. Default log level; "
-            "the runtime directory is in memory, as /run is. Microseconds. Aim: at most 2x posix_spawn.",
+            "the runtime directory is in memory, as /run is, and the journal is on the disk: the answer waits for "
+            "it, the handler does not, and when the handler has exited the end of its call is written too. "
+            "Microseconds. Aim: at most 2x posix_spawn.",
             ["", "median", "p90", "p99", "x posix_spawn", "x one byte", "CPU of ringwaked"],
             command="Benchmarks/run wake",
         )

@@ -6,7 +6,6 @@
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <openssl/err.h>
-#include <openssl/rand.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,8 +46,12 @@ static int on_header(
 }
 
 static int on_stream_close(nghttp2_session *session, int32_t stream, uint32_t code, void *user) {
-    (void)session, (void)stream, (void)code;
-    ((struct h2_client *)user)->finished += 1;
+    (void)code;
+    struct h2_client *client = user;
+    int64_t submitted = (int64_t)(intptr_t)nghttp2_session_get_stream_user_data(session, stream);
+    if (client->on_answer)
+        client->on_answer(now_ns() - submitted);
+    client->finished += 1;
     return 0;
 }
 
@@ -126,12 +129,15 @@ void h2_submit(struct h2_client *client, const struct push *push) {
     nghttp2_nv fields[] = {
         FIELD(":method", "POST"), FIELD(":scheme", "https"), FIELD(":authority", "localhost"),
         FIELD(":path", push->path), FIELD("apns-id", push->apns_id), FIELD("apns-topic", push->topic),
-        FIELD("apns-push-type", "voip"), FIELD("apns-priority", "10"),
-        FIELD("authorization", push->authorization ? push->authorization : ""),
+        FIELD("apns-push-type", "voip"), FIELD("apns-priority", "10"), {0}, {0},
     };
-    size_t count = sizeof fields / sizeof fields[0] - (push->authorization ? 0 : 1);
+    size_t count = sizeof fields / sizeof fields[0] - 2;
+    if (push->authorization)
+        fields[count++] = (nghttp2_nv)FIELD("authorization", push->authorization);
+    if (push->expiration)
+        fields[count++] = (nghttp2_nv)FIELD("apns-expiration", push->expiration);
     nghttp2_data_provider body = {.source.ptr = (void *)push->body, .read_callback = read_body};
-    if (nghttp2_submit_request(client->session, NULL, fields, count, &body, NULL) < 0)
+    if (nghttp2_submit_request(client->session, NULL, fields, count, &body, (void *)(intptr_t)now_ns()) < 0)
         fail("submit");
 }
 
@@ -190,14 +196,4 @@ void h2_receive(struct h2_client *client) {
         }
     }
     client->is_closed |= SSL_get_error(client->tls, length) != SSL_ERROR_WANT_READ;
-}
-
-void make_uuid(char text[37]) {
-    unsigned char b[16];
-    RAND_bytes(b, sizeof b);
-    b[6] = (b[6] & 0x0f) | 0x40;
-    b[8] = (b[8] & 0x3f) | 0x80;
-    snprintf(
-        text, 37, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3], b[4],
-        b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
 }

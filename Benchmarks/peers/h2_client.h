@@ -6,12 +6,14 @@
 #include <openssl/ssl.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* A push, the same each time but for its apns-id. */
 struct push {
     const char *path;          /* "/3/device/TOKEN" */
     const char *topic;         /* apns-topic */
     const char *authorization; /* "bearer ...", or NULL with a certificate */
+    const char *expiration;    /* apns-expiration, or NULL */
     const char *body;
     char apns_id[37];
 };
@@ -20,7 +22,7 @@ struct h2_client {
     SSL *tls;
     int descriptor;
     nghttp2_session *session;
-    const struct push *push;
+    void (*on_answer)(int64_t took_ns); /* is told of each complete answer, counted from h2_submit; or NULL */
     unsigned long finished;  /* answers that are complete */
     unsigned long succeeded; /* those with status 200 */
     bool has_settings;       /* the server's SETTINGS have come */
@@ -50,8 +52,5 @@ void h2_receive(struct h2_client *client);
 
 /* Whether it waits for the socket to take more. */
 bool h2_wants_write(const struct h2_client *client);
-
-/* A fresh version 4 UUID, in text. */
-void make_uuid(char text[37]);
 
 #endif

@@ -2,7 +2,7 @@
 ///
 /// The stream begins with where each matching call stands now, what its handler is to do and what waits to be
 /// fetched, so that a handler which reports first and listens afterwards misses nothing. A client that does not read
-/// is dropped when 256 KiB wait for it.
+/// is dropped when 1 MiB wait for it.
 package struct EventMessage: Codable, Equatable, Sendable {
     package var schema = ControlAPI.schema
     /// What happened:

@@ -70,7 +70,7 @@ package enum HandlerCommand {
     /// `why` ends with what to do.
     private static func problem(_ why: String, of app: AppID) -> RingwakeError {
         RingwakeError(
-            .badConfiguration, "the handler of \(app) cannot be started (command in apps.d/\(app).toml): \(why)")
+            .badConfiguration, "the handler of \(app) cannot be started (wake.exec in apps.d/\(app).toml): \(why)")
     }
 
     /// Sets errno for the caller when it is not.

@@ -35,6 +35,8 @@ package nonisolated struct JournalLimits: Hashable, Sendable {
 
     /// How long the store may take to open: it may have a long log to work off.
     package var maximumOpening: Duration = .seconds(60)
+    /// How long the disk may take for an answer before that is said, and further pushes are refused.
+    package var maximumSilence: Duration = .seconds(10)
     /// How long a close may wait for the disk.
     package var maximumClosing: Duration = .seconds(10)
 

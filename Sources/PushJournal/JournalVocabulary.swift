@@ -56,14 +56,29 @@ package nonisolated struct JournalClocks: Sendable {
     package let boot: @Sendable () -> BootInstant
     /// Names this boot: instants of another one mean nothing. `/proc/sys/kernel/random/boot_id`.
     package let bootID: String
+    /// Who vouches for the wall clock.
+    package let trust: @Sendable () -> WallClockTrust
 
     package init(
-        wall: @escaping @Sendable () -> Int64, boot: @escaping @Sendable () -> BootInstant, bootID: String
+        wall: @escaping @Sendable () -> Int64, boot: @escaping @Sendable () -> BootInstant, bootID: String,
+        trust: @escaping @Sendable () -> WallClockTrust
     ) {
         self.wall = wall
         self.boot = boot
         self.bootID = bootID
+        self.trust = trust
     }
+}
+
+/// Who vouches for the wall clock. A board without a battery goes on after a power cut with the time at which it was
+/// switched off, or thereabouts: that looks well and says nothing.
+package nonisolated enum WallClockTrust: Sendable {
+    /// Nobody.
+    case none
+    /// The kernel set it from a clock with a battery when it booted.
+    case battery
+    /// A time service keeps it.
+    case kept
 }
 
 /// Which pushes to read, newest first.

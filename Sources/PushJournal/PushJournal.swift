@@ -21,9 +21,9 @@ package final class PushJournal {
     /// Called when it begins to fail, and when it works again.
     package var onHealthChange: ((JournalHealth) -> Void)?
 
-    private let runLoop: RunLoop
+    let runLoop: RunLoop
     private let logger: Logger
-    private let limits: JournalLimits
+    let limits: JournalLimits
     private let clocks: JournalClocks
     private let directory: String
     private let mailbox: JournalMailbox
@@ -32,7 +32,7 @@ package final class PushJournal {
 
     private var contents: JournalContents?
     /// What has been handed in since the last turn of the loop.
-    private var gathered = JournalHandover()
+    var gathered = JournalHandover()
     private var isHandoverEnqueued = false
     private var waiting = WaitingWork()
     private var lastRevision: UInt64 = 0
@@ -40,7 +40,8 @@ package final class PushJournal {
     private var answers: [JournalAnswer] = []
     private var nextAnswer = 0
     private var isUntidy = false
-    private var isClosed = false
+    var patience = JournalPatience()
+    private(set) var isClosed = false
     private var hasEnded = false
 
     /// Opens `store.db` in `directory`, or begins it, on the journal's own thread, and waits until that is done.
@@ -86,9 +87,10 @@ package final class PushJournal {
         return contents ?? JournalContents(open: [], recent: [], nextCallNumber: 1, newestWallClock: nil)
     }
 
-    /// False while as much waits for the disk as may: what is handed in then fails with `limitReached`.
+    /// False while as much waits for the disk as may, or the disk does not answer at all: what is handed in then fails
+    /// with `limitReached`.
     package var hasRoom: Bool {
-        waiting.pushes < limits.maximumWaiting && waiting.bytes < limits.maximumWaitingBytes
+        waiting.pushes < limits.maximumWaiting && waiting.bytes < limits.maximumWaitingBytes && !patience.isExhausted
     }
 
     /// What the journal holds and has done.
@@ -195,7 +197,7 @@ extension PushJournal {
     }
 
     /// What is handed in later in this turn of the loop goes along.
-    private func enqueueHandover() {
+    func enqueueHandover() {
         guard !isHandoverEnqueued else { return }
         isHandoverEnqueued = true
         runLoop.enqueue { [weak self] in self?.handOver() }
@@ -206,6 +208,7 @@ extension PushJournal {
         guard !gathered.isEmpty else { return }
         mailbox.hand(in: gathered, maximumCalls: limits.maximumWaiting)
         gathered = JournalHandover()
+        expectAnswers()
     }
 
     private var fullError: RingwakeError {
@@ -220,7 +223,7 @@ extension PushJournal {
         RingwakeError(.failed, "the journal is closed, because the daemon ends; try again later.")
     }
 
-    private var silentError: RingwakeError {
+    var silentError: RingwakeError {
         RingwakeError(.timedOut, "the disk of \(directory) does not answer; look into the kernel's log.")
     }
 }
@@ -284,6 +287,7 @@ extension PushJournal {
         }
         answers = []
         nextAnswer = 0
+        if waiting.isEmpty { expectNothing() } else { expectAnswers() }
     }
 
     private func deliver(_ answer: JournalAnswer) {
@@ -291,8 +295,9 @@ extension PushJournal {
         case .push, .ring, .pushes, .calls:
             let tell = waiting.take(answer)
             tell?()
-        case .committed(let error):
+        case .committed(let error, let waitingCalls):
             note(error)
+            if waitingCalls == 0 || error == nil { patience.forgetFailures() } else { tryAgainLater() }
         case .untidy(let error):
             // Once for each time that the disk fails; the next commit says whether it still does.
             guard !isUntidy else { return }
@@ -309,7 +314,7 @@ extension PushJournal {
         }
     }
 
-    private func note(_ error: RingwakeError?) {
+    func note(_ error: RingwakeError?) {
         switch (health, error) {
         case (.working, nil):
             return

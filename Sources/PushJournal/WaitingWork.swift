@@ -17,6 +17,9 @@ struct WaitingWork {
     private(set) var bytes = 0
     private(set) var reads = 0
 
+    /// Whether nobody waits.
+    var isEmpty: Bool { completions.isEmpty }
+
     mutating func addPush(bytes: Int, _ completion: @escaping (Result<PushVerdict, RingwakeError>) -> Void) -> UInt64 {
         pushes += 1
         self.bytes += bytes

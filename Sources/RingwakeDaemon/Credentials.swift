@@ -56,9 +56,11 @@ struct Credentials {
         do {
             return try FileSystem.read(file, maximumSize: maximumFileSize)
         } catch {
+            let folder = file.lastIndex(of: "/").map { String(file[..<$0]) } ?? "."
             throw RingwakeError(
                 .badConfiguration,
-                "\(what) cannot be read from \(file): \(error.reason); 'ringwake certs dev-ca' makes development ones")
+                "\(what) cannot be read from \(file): \(error.reason); "
+                    + "'ringwake certs dev-ca --directory \(folder)' makes development ones there")
         }
     }
 }

@@ -153,7 +153,7 @@ final class Daemon {
             let text = String(decoding: try FileSystem.read(path, maximumSize: 64), as: UTF8.self)
             return JournalClocks(
                 wall: { unixMilliseconds() }, boot: { BootInstant(nanoseconds: BootClock.now().nanoseconds) },
-                bootID: text.filter { !$0.isWhitespace })
+                bootID: text.filter { !$0.isWhitespace }, trust: { wallClockTrust() })
         } catch {
             throw RingwakeError(
                 .system, "\(error.description); ringwaked tells one boot from another by it: mount /proc")

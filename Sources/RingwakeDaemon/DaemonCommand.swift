@@ -95,11 +95,13 @@ private func run(_ command: DaemonCommand) throws(RingwakeError) {
             do throws(RingwakeError) {
                 try HandlerCommand.check(app.exec, of: app.id)
             } catch {
-                throw RingwakeError(.badConfiguration, "\(app.file): \(error.message)")
+                // The message names the app's file.
+                throw RingwakeError(.badConfiguration, error.message)
             }
         }
-        let counts = "\(configuration.listeners.count) listeners, \(configuration.apps.count) apps"
-        write("\(file) is good: \(counts)\n", to: STDOUT_FILENO)
+        let counts = [(configuration.listeners.count, "listener"), (configuration.apps.count, "app")]
+        let text = counts.map { $0 == 1 ? "1 \($1)" : "\($0) \($1)s" }.joined(separator: ", ")
+        write("\(file) is good: \(text)\n", to: STDOUT_FILENO)
         return
     }
     let log = StandardErrorLog(level: configuration.logLevel, isJournal: standardErrorIsJournal())

@@ -38,10 +38,13 @@ nonisolated struct StandardErrorLog: LogHandler {
 
     /// A value that has white space or quotes stands in quotes; control characters never reach the line.
     private func quoted(_ text: String) -> String {
+        // By bytes: nearly every value is plain, and a line is written for each thing that happens to a call.
         let harmless = withoutControlCharacters(text)
-        guard harmless.isEmpty || harmless.contains(where: { $0 == " " || $0 == "\"" || $0 == "=" }) else {
-            return harmless
-        }
+        let bytes = harmless.utf8
+        guard
+            bytes.isEmpty || bytes.contains(UInt8(ascii: " ")) || bytes.contains(UInt8(ascii: "\""))
+                || bytes.contains(UInt8(ascii: "="))
+        else { return harmless }
         return "\"" + harmless.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\\\"") + "\""
     }
 }
@@ -62,7 +65,8 @@ extension Logger.Level {
 
 /// `text` with each control character, of ASCII or of Latin-1 (C1), as `\u{1b}`: none may steer a terminal.
 nonisolated func withoutControlCharacters(_ text: String) -> String {
-    text.unicodeScalars.map { scalar in
+    if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }
+    return text.unicodeScalars.map { scalar in
         switch scalar.value {
         case 0..<0x20, 0x7F..<0xA0: "\\u{\(String(scalar.value, radix: 16))}"
         default: String(scalar)

@@ -1,8 +1,28 @@
 internal import CRingwakeLinux
+internal import FileSystem
 internal import PushGateway
+internal import PushJournal
 
 /// The wall clock, in milliseconds since 1970. Only for what is written down or compared with a peer's dates.
 nonisolated func unixMilliseconds() -> Int64 { ringwake_realtime_milliseconds() }
+
+/// Who vouches for the wall clock: a time service, by what the kernel says, or a battery.
+nonisolated func wallClockTrust() -> WallClockTrust {
+    if ringwake_clock_is_synchronized() { return .kept }
+    return isClockSetFromBattery ? .battery : .none
+}
+
+/// Whether the kernel set the wall clock from a clock with a battery when it booted (`hctosys` of
+/// the kernel's rtc class, Documentation/ABI/testing/sysfs-class-rtc). It does not change while the machine runs.
+private nonisolated let isClockSetFromBattery: Bool = {
+    let folder = "/sys/class/rtc"
+    // No such folder, or a clock that does not say: no battery.
+    let clocks = (try? FileSystem.entries(of: folder)) ?? []
+    return clocks.contains { name in
+        let answer = try? FileSystem.read("\(folder)/\(name)/hctosys", maximumSize: 16)
+        return answer?.first == UInt8(ascii: "1")
+    }
+}()
 
 /// Says whether the wall clock can be judged by: a board without a battery for its clock starts in the past.
 final class ClockJudge {

@@ -92,6 +92,23 @@ import Testing
         #expect(peer?.credentials == PeerCredentials(processID: getpid(), userID: getuid(), groupID: getgid()))
     }
 
+    @Test("Of a full house the connection that has been idle for longest goes; one with a request stays")
+    func idleConnectionsMakeRoom() throws {
+        let loop = try TestLoop()
+        let server = try UnixTestServer(loop) { $0.maximumConnections = 3 }
+        defer { server.stop() }
+        let busy = server.client()
+        busy.send("GET /busy HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n")
+        let idle = server.client()
+        #expect(loop.drive { server.listener.connectionCount == 2 })
+        loop.drive(for: .milliseconds(10))
+        let third = server.client()
+        third.send("GET /third HTTP/1.1\r\nHost: x\r\n\r\n")
+        #expect(loop.drive { idle.isClosed && third.text.hasSuffix("/third") })
+        busy.send("123456789")
+        #expect(loop.drive { busy.text.hasSuffix("/busy") })
+    }
+
     @Test("A connection over the limit waits until another one ends")
     func tooManyConnections() throws {
         let loop = try TestLoop()

@@ -89,9 +89,10 @@ struct AppendTests {
             call.apnsID = text
             call.detail = text
             call.update = CallUpdate(caller: text, callerName: text, hasVideo: nil)
-            let push = PushRecord(
+            var push = PushRecord(
                 apnsID: text, app: .phone, topic: Topic(text), environment: .development, team: text, priority: .low,
                 collapseID: text, receivedAt: harness.clock.boot, call: CallID(text), outcome: .updated)
+            push.receivedWallClock = harness.clock.wall
             let payload = Array(0...255) + Array(text.utf8)
             #expect(try harness.append(push, payload: payload, call: call) == .new)
             #expect(try harness.pushes(PushQuery(apnsID: text)).map(\.push) == [push])

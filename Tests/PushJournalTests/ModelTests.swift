@@ -22,11 +22,15 @@ private struct JournalModel {
 
     mutating func append(_ push: PushRecord, payload: [UInt8], call: CallRecord?) -> PushVerdict {
         let identity = "\(push.apnsID.lowercased()) \(push.app) \(push.environment) \(push.team)"
-        let isNew = !pushes.contains { $0.identity == identity }
+        let known = pushes.first { $0.identity == identity }
+        let isNew = known == nil
         if isNew { pushes.insert(Push(record: push, identity: identity), at: 0) }
         var verdict = isNew ? PushVerdict.new : .repeated
         if let call {
-            if let owner = number(of: call.key), owner != call.number {
+            if let known, known.record.call != push.call {
+                // One push is about one call.
+                verdict = .callKnown
+            } else if let owner = number(of: call.key), owner != call.number {
                 verdict = .callKnown
             } else {
                 if calls[call.number] == nil {
@@ -45,7 +49,8 @@ private struct JournalModel {
     mutating func ring(_ call: CallRecord) -> RingVerdict {
         defer { commit() }
         if let owner = number(of: call.key), owner != call.number { return .callKnown }
-        calls[call.number] = call
+        // What has ended stays so.
+        if calls[call.number]?.state != .ended { calls[call.number] = call }
         pending[call.number] = nil
         return .recorded
     }
@@ -57,6 +62,7 @@ private struct JournalModel {
     mutating func commit() {
         for call in pending.values.sorted(by: { $0.number < $1.number }) {
             let isKnown = calls[call.number] != nil
+            guard calls[call.number]?.state != .ended || call.state == .ended else { continue }
             if call.hasRung || call.state == .ended {
                 if isKnown || number(of: call.key) == nil { calls[call.number] = call }
                 if call.state == .ended { payloads[call.number] = nil }

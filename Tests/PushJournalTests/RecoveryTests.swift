@@ -137,4 +137,50 @@ struct RecoveryTests {
         }
         #expect(harness.contents.nextCallNumber == .max)
     }
+
+    @Test(
+        "after a restart of the machine the wall clock counts only if somebody vouches for it",
+        arguments: [(WallClockTrust.none, false), (.battery, true), (.kept, true)])
+    func vouchedClock(trust: WallClockTrust, isKnown: Bool) throws {
+        let harness = try JournalHarness()
+        _ = try harness.append(harness.push("A"), call: harness.call(1, "A"))
+        // A board without a battery: switched off for hours, it goes on with the time at which it was.
+        harness.clock.restart(uptime: .seconds(20), wall: harness.clock.wall + 1_000)
+        harness.clock.setTrust(trust)
+        try harness.reopen(bootID: "boot-2")
+        let recovered = try #require(harness.contents.open.first)
+        #expect(recovered.isTimeKnown == isKnown)
+        // It came before this boot, whatever the clock says.
+        #expect(recovered.record.receivedAt.nanoseconds <= 0)
+    }
+
+    @Test("a record that waited too long does not take a call's end back")
+    func endStays() throws {
+        let harness = try JournalHarness()
+        let call = harness.call(1, "A")
+        _ = try harness.append(harness.push("A"), call: call)
+        let ended = call.ending(.cancelled, at: harness.clock.boot)
+        harness.journal.write(ended, .now)
+        #expect(try harness.records() == [ended])
+        // As when the ring lay deep in a backlog that the end went past.
+        #expect(try harness.appendRing(call.entering(.ringing, .rang, at: harness.clock.boot)) == .recorded)
+        harness.journal.write(call.entering(.reported, .reported, at: harness.clock.boot), .now)
+        #expect(try harness.records() == [ended])
+    }
+
+    @Test("a clock that nobody keeps removes nothing by age")
+    func clockAhead() throws {
+        let harness = try JournalHarness()
+        _ = try harness.append(
+            harness.push("A"), call: harness.call(1, "A").ending(.unanswered, at: harness.clock.boot))
+        harness.clock.setTrust(.battery)
+        harness.clock.setWall(harness.clock.wall + 40 * 86_400_000)
+        _ = try harness.append(harness.push("B"), call: harness.call(2, "B"))
+        try harness.reopen()
+        #expect(try harness.records().count == 2)
+        harness.clock.setTrust(.kept)
+        _ = try harness.append(harness.push("C"), call: harness.call(3, "C"))
+        harness.run { harness.journal.statistics.calls == 2 }
+        #expect(try harness.records().map(\.key.id.rawValue) == ["C", "B"])
+    }
 }

@@ -167,6 +167,7 @@ struct PayloadMappingTests {
         arguments: [
             ("true", true), ("false", false), ("1", true), ("0", false), (#""TRUE""#, true), (#""video""#, true),
             (#""yes""#, true), (#""audio""#, false), (#""voice""#, false), (#""no""#, false), (#""""#, false),
+            ("1.0", true), ("10e-1", true), ("0.0", false), ("-0", false), (#""none""#, false), (#"" ""#, false),
             ("2", nil), (#""maybe""#, nil), (#"["video"]"#, nil), ("{}", nil),
         ] as [(String, Bool?)])
     func video(value: String, says: Bool?) throws {
@@ -184,7 +185,10 @@ struct PayloadMappingTests {
             // A reason that no push may give is a cancel like any other.
             (#""localEnded""#, .cancelled), (#""handlerFailed""#, .cancelled),
             ("false", nil), ("0", nil), ("null", nil), (#""""#, nil), (#""false""#, nil), (#""False""#, nil),
-            (#""0""#, nil),
+            (#""0""#, nil), ("0.5", .cancelled), (#""nobody""#, .cancelled),
+            // By value, not as it is written.
+            ("0.0", nil), ("-0", nil), ("0e5", nil), (#""0.0""#, nil), (#""no""#, nil), (#""No""#, nil),
+            (#""none""#, nil), (#"" ""#, nil),
         ] as [(String, CallEndReason?)])
     func cancels(value: String, reason: CallEndReason?) throws {
         let (facts, problems) = try read(#"{"ringwake":{"cancel":\#(value)}}"#, preset("ringwake"))

@@ -69,7 +69,7 @@ struct ConfigurationTests {
 
         [journal]
         keep = "7d"
-        pushes = 5000
+        pushes = 50000
 
         [log]
         level = "debug"
@@ -102,7 +102,7 @@ struct ConfigurationTests {
             ])
         #expect(configuration.deadlines == CallDeadlines(report: .milliseconds(1500), ring: .seconds(120)))
         #expect(configuration.journal.maximumAge == .seconds(7 * 86_400))
-        #expect(configuration.journal.maximumPushes == 5000)
+        #expect(configuration.journal.maximumPushes == 50_000)
         #expect(configuration.logLevel == .debug)
         let app = try #require(AppID("com.example.phone"))
         #expect(configuration.apps.keys.map(\.self) == [app])
@@ -151,7 +151,7 @@ struct ConfigurationTests {
             ("[calls]\nring = 45", "'calls.ring' has to be a duration"),
             ("[calls]\nring = \"367d\"", "'calls.ring' has to be a duration"),
             ("[journal]\nkeep = \"30 d\"", ":2: 'journal.keep' has to be a duration"),
-            ("[journal]\npushes = 999", ":2: 'journal.pushes' has to be a whole number from 1000 to 10000000"),
+            ("[journal]\npushes = 999", ":2: 'journal.pushes' has to be a whole number from 10000 to 10000000"),
             ("[journal]\npushes = \"1000\"", "'journal.pushes' has to be a whole number"),
             ("[log]\nlevel = \"loud\"", ":2: 'log.level' is one of trace, debug"),
             ("state_directory = \"a\\u0000b\"", "'state_directory' has to be text without a zero byte"),

@@ -1,3 +1,4 @@
+import ControlProtocol
 import FoundationEssentials
 import RingwakeCore
 import Testing
@@ -67,5 +68,65 @@ struct ControlRequestTests {
         #expect(refused?.code == .notPermitted)
         #expect(throws: RingwakeError.self) { try request(caller: .user).app() }
         #expect(throws: RingwakeError.self) { try request("GET", ["app": "a..b"]).app() }
+    }
+
+    private func decode<Message: Decodable>(
+        _ type: Message.Type, _ body: [UInt8], empty: Message? = nil
+    ) throws(RingwakeError) -> Message {
+        try ControlRequest(
+            method: "POST", target: "/v1/calls/c/report", parts: ["calls", "c", "report"], query: [:], body: body,
+            caller: .owner
+        ).decode(type, empty: empty)
+    }
+
+    @Test("A body is one JSON object; what is not known in it is passed over, and no body is the empty message")
+    func bodies() throws {
+        let report = try decode(CallReport.self, Array(#" {"caller":"a","ring":null,"more":[{}]} "#.utf8))
+        #expect(report == CallReport(caller: "a"))
+        #expect(try decode(CallReport.self, [], empty: CallReport(callerName: "n")) == CallReport(callerName: "n"))
+    }
+
+    @Test(
+        "What is wrong with a body is said in our words",
+        arguments: [
+            ("", "it is empty"), ("[]", "another kind"), ("1", "another kind"), ("{", "byte 1"), ("{}x", "byte 2"),
+            (#"{"caller":"a",}"#, "byte 14"), ("\u{FEFF}{}", "byte 0"), (#"{"caller":7}"#, "'caller' has to be a text"),
+            (#"{"ring":1}"#, "'ring' has to be true or false"),
+            (String(repeating: #"{"a":"#, count: 65), "nested deeper than 64"),
+        ])
+    func badBodies(body: String, says: String) {
+        let error = #expect(throws: RingwakeError.self) { try decode(CallReport.self, Array(body.utf8)) }
+        #expect(error?.code == .invalidRequest && error?.message.contains(says) == true, "\(error?.message ?? "")")
+        #expect(error?.message.contains("Decoding") == false && error?.message.contains("Dictionary") == false)
+    }
+
+    @Test("JSON in UTF-16, and a byte that is no UTF-8, are refused; a missing member is named")
+    func odderBodies() {
+        for (body, says) in [
+            (Array("{}".utf16).flatMap { [UInt8(truncatingIfNeeded: $0), 0] }, "byte 1"),
+            (Array(#"{"a":""#.utf8) + [0xFF] + Array(#""}"#.utf8), "byte 6 is not UTF-8"),
+            (Array("{}".utf8), "'action' is missing"), (Array(#"{"action":null}"#.utf8), "'action' has to be a text"),
+        ] {
+            let error = #expect(throws: RingwakeError.self) { try decode(ActionResult.self, body) }
+            #expect(error?.message.contains(says) == true, "\(error?.message ?? "")")
+        }
+    }
+
+    @Test(
+        "A reported text is kept as a payload's is: cut at 256 bytes, blank is unknown",
+        arguments: [
+            ("tel", "tel"), ("", nil), (" ", nil), ("\t\u{A0}", nil),
+            (String(repeating: "a", count: 257), String(repeating: "a", count: 256)),
+            (String(repeating: "a", count: 255) + "é", String(repeating: "a", count: 255)),
+        ] as [(String, String?)])
+    func reports(text: String, kept: String?) throws {
+        #expect(try CallReport(caller: text, video: true).update() == CallUpdate(caller: kept, hasVideo: true))
+        #expect(try CallReport(callerName: text).update() == CallUpdate(callerName: kept))
+    }
+
+    @Test("A reported text with a zero byte is refused, and the message says which")
+    func zeroByte() {
+        let error = #expect(throws: RingwakeError.self) { try CallReport(caller: "a", callerName: "a\0b").update() }
+        #expect(error?.code == .invalidRequest && error?.message.contains("'callerName'") == true)
     }
 }

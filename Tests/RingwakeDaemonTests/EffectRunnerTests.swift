@@ -35,7 +35,7 @@ final class EffectRunnerTests {
             directory: directory, runLoop: loop, logger: logger, limits: configuration.journal,
             clocks: JournalClocks(
                 wall: { unixMilliseconds() }, boot: { BootInstant(nanoseconds: BootClock.now().nanoseconds) },
-                bootID: "test"))
+                bootID: "test", trust: { .kept }))
         let activator = ExecHandlerActivator(
             runLoop: loop, logger: logger, runtimeDirectory: directory, baseEnvironment: [:], socketPath: "/tmp/none")
         runner = EffectRunner(
@@ -121,7 +121,7 @@ final class EffectRunnerTests {
             directory: directory, runLoop: loop, logger: logger, limits: JournalLimits(),
             clocks: JournalClocks(
                 wall: { unixMilliseconds() }, boot: { BootInstant(nanoseconds: BootClock.now().nanoseconds) },
-                bootID: "test"))
+                bootID: "test", trust: { .kept }))
         defer { again.close() }
         var coordinator = CoordinatorStateMachine()
         var wakes: [WakeRequest] = []

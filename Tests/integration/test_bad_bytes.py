@@ -207,8 +207,8 @@ def test_random_bytes_on_the_control_socket(alive: Daemon) -> None:
         (b"POST /v1/reload HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n", b"400"),
         (b"POST /v1/reload HTTP/1.1\r\nhost: x\r\ntransfer-encoding: gzip\r\n\r\n", b"501"),
         (b"POST /v1/reload HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nffffffffffffffffff\r\n", b"501"),
-        (b"GET /v1/%zz HTTP/1.1\r\nhost: x\r\n\r\n", b"404"),
-        (b"GET /v1/calls/%00%ff HTTP/1.1\r\nhost: x\r\n\r\n", b"404"),
+        (b"GET /v1/%zz HTTP/1.1\r\nhost: x\r\n\r\n", b"400"),
+        (b"GET /v1/calls/%00%ff HTTP/1.1\r\nhost: x\r\n\r\n", b"400"),
         (b"BREW /v1/status HTTP/1.1\r\nhost: x\r\n\r\n", b"400"),
     ],
 )

@@ -36,6 +36,7 @@ def broken(make_daemon) -> Daemon:
 def test_a_good_configuration_passes(broken: Daemon) -> None:
     done = broken.run_to_its_end("--check-config")
     assert (done.returncode, done.stderr) == (0, ""), done
+    assert done.stdout.endswith(" is good: 1 listener, 1 app\n")
     assert not (broken.directory / "run").exists(), "--check-config changes nothing"
     assert not (broken.directory / "state").exists()
 
@@ -54,6 +55,7 @@ def test_a_configuration_that_is_not_there(broken: Daemon) -> None:
         ("[calls]", "[calls]\nrign = '45s'", ["rign", "ring"]),
         ("[calls]", "[cals]", ["cals", "calls"]),
         ("[calls]", "[calls]\nring = '45 parsecs'", ["calls.ring", "5s"]),
+        ("[calls]", "[calls]\nring = '400d'", ["calls.ring", "at most", "366d"]),
         ("[calls]", "[calls]\nring = -1", ["ring"]),
         ("[calls]", "[calls]\nring = '99999999999999999999h'", ["ring"]),
         ('level = "info"', 'level = "chatty"', ["level", "chatty", "info"]),
@@ -96,6 +98,12 @@ def test_a_wrong_app_file_is_named(broken: Daemon, text: str, says: list[str]) -
     refusal(broken, "--check-config", status=BAD_CONFIGURATION, says=[f"{APP}.toml", *says])
 
 
+def test_a_handler_that_is_not_there_is_named_with_its_file_and_setting(broken: Daemon) -> None:
+    broken.set_handler(["/nowhere/handler"])
+    line = refusal(broken, "--check-config", status=BAD_CONFIGURATION, says=["wake.exec", "/nowhere/handler"])
+    assert line.count(f"{APP}.toml") == 1, line
+
+
 def test_an_app_file_whose_name_is_no_bundle_id(broken: Daemon) -> None:
     (broken.directory / "apps.d" / "..toml").write_text("[wake]\nexec = ['/bin/true']\n")
     (broken.directory / "apps.d" / "not an app.toml").write_text("[wake]\nexec = ['/bin/true']\n")
@@ -115,7 +123,8 @@ def test_a_credential_that_cannot_be_used(broken: Daemon, place: str, fault: str
             file.mkdir()
     broken.settings[place] = str(file)
     for arguments in (["--check-config"], []):
-        refusal(broken, *arguments, status=BAD_CONFIGURATION, says=[str(file)])
+        line = refusal(broken, *arguments, status=BAD_CONFIGURATION, says=[str(file)])
+        assert fault != "missing" or f"dev-ca --directory {file.parent}" in line, "it helps as it stands"
 
 
 def test_a_provider_ca_that_is_none(broken: Daemon) -> None:

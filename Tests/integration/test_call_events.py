@@ -12,7 +12,7 @@ from support.pushing import push, start_call
 from support.waiting import until
 
 # A reader that takes nothing is dropped when this many bytes wait for it, `EventMessage` says.
-READER_LIMIT = 256 * 1024
+READER_LIMIT = 1024 * 1024
 
 
 def test_the_stream_tells_each_change_of_a_call(daemon: Daemon) -> None:
@@ -92,7 +92,7 @@ def test_a_reader_that_does_not_read_is_dropped(make_daemon) -> None:
     handler.wait(call)
     before = processes.resident_kilobytes(daemon.pid)
     # Each repeat is an event of about 150 bytes; far more of them than the socket's and the daemon's buffers hold.
-    flood(daemon, call, 6000)
+    flood(daemon, call, 16000)
     until(lambda: is_dropped(reader), 10, "the reader to be dropped")
     assert processes.resident_kilobytes(daemon.pid) - before < 4 * READER_LIMIT // 1024 + 4096
     daemon.check_alive()

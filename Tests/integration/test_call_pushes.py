@@ -3,14 +3,19 @@
 import json
 import uuid
 
+import pytest
+
 from support import processes
 from support.control import Control
+from support.credentials import APP
 from support.daemon import Daemon
 from support.handlers import Wake
+from support.programs import ROOT
 from support.pushing import push
 from support.waiting import until
 
 
+OTHER = "com.example.other"
 MAPPING = '[payload]\ncall = "/id"\ncaller = "/from"\ncancel = "/cancel"\nring_time = "/ring"\n'
 
 
@@ -44,6 +49,49 @@ def test_the_payload_names_call_and_caller(make_daemon) -> None:
     assert (call["caller"], call["callerName"]) == ("sip:alice@example.org", "Alice"), "what the handler adds is added"
 
 
+@pytest.mark.parametrize("blank", ["", " ", "\t\u00a0"])
+def test_a_blank_caller_in_a_report_leaves_what_the_payload_said(make_daemon, blank: str) -> None:
+    daemon = mapped(make_daemon)
+    send(daemon, id="c1", **{"from": "sip:alice@example.org"})
+    handler = part(daemon, daemon.recorders[0].wait("c1"))
+    handler.verb("c1", "report", caller=blank, callerName=blank)
+    call = daemon.control.call("c1")
+    assert (call["caller"], call.get("callerName")) == ("sip:alice@example.org", None)
+
+
+def test_the_shell_handler_keeps_the_caller_that_the_payload_said(make_daemon) -> None:
+    daemon = make_daemon()
+    daemon.set_handler([str(ROOT / "Examples" / "shell-handler" / "handler")], more=MAPPING)
+    daemon.start()
+    send(daemon, id="c1", **{"from": "sip:alice@example.org"})
+    assert daemon.control.wait_for("c1", "ringing")["caller"] == "sip:alice@example.org"
+    send(daemon, id="c2", caller="sip:bob@example.org")
+    assert daemon.control.wait_for("c2", "ringing")["caller"] == "sip:bob@example.org", "a caller that it knows is told"
+    for call in ("c1", "c2"):
+        daemon.control.verb(call, "decline")
+        daemon.control.wait_for(call, "ended")
+
+
+def test_a_long_caller_in_a_report_is_cut_as_the_payloads_is(make_daemon) -> None:
+    daemon = mapped(make_daemon)
+    long = "a" * 255 + "é"
+    send(daemon, id="c1", **{"from": long})
+    assert daemon.control.call("c1")["caller"] == "a" * 255
+    handler = part(daemon, daemon.recorders[0].wait("c1"))
+    answer = handler.verb("c1", "report", caller="b" + long, callerName=long)
+    assert (answer["state"], answer["caller"], answer["callerName"]) == ("reported", "b" + "a" * 255, "a" * 255)
+
+
+def test_a_zero_byte_in_a_report_is_refused(make_daemon) -> None:
+    daemon = mapped(make_daemon)
+    send(daemon, id="c1", **{"from": "sip:alice@example.org"})
+    handler = part(daemon, daemon.recorders[0].wait("c1"))
+    status, answer = handler.request("POST", "/v1/calls/c1/report", {"callerName": "Al\0ice"})
+    assert (status, answer["error"]) == (400, "invalid-request")
+    assert "'callerName'" in answer["message"] and "zero byte" in answer["message"]
+    assert daemon.control.call("c1")["state"] == "woken"
+
+
 def test_the_same_call_id_in_another_push_does_not_ring_again(make_daemon) -> None:
     daemon = mapped(make_daemon)
     send(daemon, id="c1")
@@ -59,6 +107,34 @@ def test_the_same_call_id_in_another_push_does_not_ring_again(make_daemon) -> No
     third = send(daemon, id="c1")
     assert daemon.control.get(f"/v1/pushes/{third}")["outcome"] == "duplicate"
     assert daemon.recorders[0].count() == 1
+
+
+def test_a_call_of_another_app_that_is_over_does_not_stand_in_the_way(make_daemon) -> None:
+    daemon = make_daemon()
+    daemon.settings["team.topics"] = [APP + ".voip", OTHER + ".voip"]
+    daemon.add_app(more=MAPPING)
+    daemon.add_app(app=OTHER, more=MAPPING)
+    daemon.start()
+    push(daemon, str(uuid.uuid4()), b'{"id":"c1","cancel":true}', app=OTHER)
+    send(daemon, id="c1")
+    handler = part(daemon, daemon.recorders[0].wait("c1"))
+    handler.verb("c1", "report", ring=True)
+    assert daemon.control.verb("c1", "answer")["app"] == APP
+    status, answer = daemon.control.request("GET", "/v1/calls/c1")
+    assert (status, answer["error"]) == (409, "conflict"), "which one to show is still a question"
+
+
+def test_two_calls_of_one_id_that_run_have_to_be_told_apart(make_daemon) -> None:
+    daemon = make_daemon()
+    daemon.settings["team.topics"] = [APP + ".voip", OTHER + ".voip"]
+    daemon.add_app(more=MAPPING)
+    daemon.add_app(app=OTHER, more=MAPPING)
+    daemon.start()
+    for app in (APP, OTHER):
+        push(daemon, str(uuid.uuid4()), b'{"id":"c1"}', app=app)
+    status, answer = daemon.control.request("POST", "/v1/calls/c1/end")
+    assert (status, answer["error"]) == (409, "conflict")
+    assert daemon.control.post(f"/v1/calls/c1/end?app={OTHER}")["app"] == OTHER
 
 
 def test_cancel_before_the_call_came(make_daemon) -> None:

@@ -1,6 +1,7 @@
 """The command line against a real daemon: the user's commands, and a handler that is a shell script."""
 
 import json
+import re
 import uuid
 
 import pytest
@@ -107,6 +108,20 @@ def test_json_has_a_schema_everywhere(daemon: Daemon, command: list[str]) -> Non
     done = daemon.ringwake(*command, "--json")
     assert json.loads(done.stdout)["schema"] == 1
     assert "\x1b" not in daemon.ringwake(*command).stdout
+
+
+def test_json_does_not_steer_the_terminal_that_shows_it(daemon: Daemon) -> None:
+    call, _ = start_call(daemon)
+    caller = "a\x7fb\u009b31mc\u202ed\u2066e\u200bfé"
+    daemon.control.verb(call, "report", caller=caller)
+    for command in (["call", "show", call], ["call", "list"], ["watch", "--call", call, "--count", "1"]):
+        text = daemon.ringwake(*command, "--json").stdout
+        assert not re.search("[\x7f-\x9f\u200b\u2028-\u202e\u2066-\u2069]", text), command
+        assert "\\u009b31m" in text and "é" in text
+        shown = json.loads(text)
+        assert shown.get("caller", shown.get("calls", [{}])[0].get("caller")) == caller
+        text = daemon.ringwake(*command).stdout
+        assert not re.search("[\x7f-\x9f\u200b\u2028-\u202e\u2066-\u2069]", text), command
 
 
 def test_push_by_app_needs_nothing_else(daemon: Daemon, handler: Recorder) -> None:

@@ -13,6 +13,7 @@ from openapi_spec_validator import validate
 
 from support import api
 from support.bridge import Bridge
+from support.control import UnixConnection
 from support.daemon import Daemon
 from support.programs import ROOT
 from support.pushing import start_call
@@ -158,3 +159,53 @@ def test_a_parameter_that_makes_no_sense_is_refused(daemon: Daemon, target: str)
     status, answer = daemon.control.request("GET", target)
     assert (status, answer["error"]) == (400, "invalid-request")
     api.check(answer, "ErrorMessage")
+
+
+@pytest.mark.parametrize("target", ["/v1/calls/%", "/v1/calls/%ff", "/v1/calls/%zz/report", "/v1/calls?app=%c3"])
+def test_an_escape_that_is_none_is_named(daemon: Daemon, target: str) -> None:
+    status, answer = daemon.control.request("GET", target)
+    assert (status, answer["error"]) == (400, "invalid-request")
+    assert "'%'" in answer["message"] and "UTF-8" in answer["message"]
+
+
+@pytest.mark.parametrize(
+    ("verb", "body", "says"),
+    [
+        ("fulfill", b"", "it is empty"), ("fulfill", b"{}", "'action' is missing"),
+        ("report", b"[]", "another kind"), ("report", b'{"caller":7}', "'caller' has to be a text"),
+        ("report", b'{"caller":"a",}', "byte 14"), ("report", b"\xef\xbb\xbf{}", "byte 0"),
+        ("report", '{"caller":"a"}'.encode("utf-16-le"), "byte 1"), ("ended", b'{"reason":"\xff"}', "not UTF-8"),
+    ],
+)  # fmt: skip
+def test_a_body_that_does_not_fit_is_explained(daemon: Daemon, verb: str, body: bytes, says: str) -> None:
+    call, _ = start_call(daemon)
+    connection = UnixConnection(daemon.control_socket)
+    connection.request("POST", f"/v1/calls/{call}/{verb}", body)
+    answer = connection.getresponse()
+    message = json.loads(answer.read())
+    connection.close()
+    assert (answer.status, message["error"]) == (400, "invalid-request")
+    assert says in message["message"], message
+    assert "Decoding" not in message["message"], "no words of the library's own"
+    assert daemon.control.call(call)["state"] == "woken"
+
+
+def test_an_answer_below_the_api_is_written_as_those_of_the_api(daemon: Daemon) -> None:
+    connection = UnixConnection(daemon.control_socket)
+    connection.request("POST", "/v1/reload", iter([b"{}"]), encode_chunked=True)
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    connection.close()
+    assert answer.status == 501
+    api.check(json.loads(text), "ErrorMessage")
+    assert list(json.loads(text)) == ["error", "message", "schema"]
+
+
+def test_the_statuses_below_the_api_are_described() -> None:
+    page = (ROOT / "Documentation" / "errors.md").read_text()
+    text = (ROOT / "Sources" / "HTTP1" / "HTTP1Error.swift").read_text()
+    [statuses] = re.findall(r"answer a request with: 400, (.*)\. For", text)
+    given = re.findall(r"\d{3}", statuses)
+    assert re.findall(r"^\| (\d{3}) \|", page, re.MULTILINE) == given
+    for status in given:
+        assert status in api.description()["info"]["description"]

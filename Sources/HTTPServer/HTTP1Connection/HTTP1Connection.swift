@@ -36,6 +36,8 @@ final class HTTP1Connection {
     private var timer = DeadlineTimer()
     private var parser: HTTP1RequestParser
     private var exchange: HTTP1Exchange?
+    /// When the last answer was given, or the connection began.
+    private var lastUsed: BootClock.Instant
     private var isProcessing = false
     private var requestStart: BootClock.Instant?
     private var output: [UInt8] = []
@@ -61,8 +63,15 @@ final class HTTP1Connection {
         self.credentials = credentials
         self.shared = shared
         self.ended = ended
+        lastUsed = shared.runLoop.now
         parser = HTTP1RequestParser(limits: HTTP1Limits(shared.limits))
         handler = shared.makeHandler(PeerInfo(address: "unix", credentials: credentials))
+    }
+
+    /// Since when it is kept open for nothing: no request under way, no answer; nil while it is in use.
+    var idleSince: BootClock.Instant? {
+        guard case .open = stage, exchange == nil, requestStart == nil, output.isEmpty else { return nil }
+        return lastUsed
     }
 
     /// Begins; the connection must be in its listener's table.
@@ -183,7 +192,9 @@ final class HTTP1Connection {
     /// Adds a piece of a streamed answer; false, and the connection is closed, when too much waits.
     func append(_ bytes: [UInt8]) -> Bool {
         guard case .open = stage else { return false }
-        guard bytes.count <= shared.limits.maximumBufferedStreamBytes - output.count else {
+        // One piece is taken whole, however long: an opening that tells of every call is the server's own, not the
+        // client's slowness.
+        guard output.count <= shared.limits.maximumBufferedStreamBytes else {
             log("a control connection was closed", "the client reads its stream too slowly")
             close()
             return false
@@ -204,6 +215,7 @@ final class HTTP1Connection {
     func exchangeEnded(_ exchange: HTTP1Exchange, with bytes: [UInt8]) {
         guard case .open = stage, self.exchange === exchange else { return }
         self.exchange = nil
+        lastUsed = shared.runLoop.now
         output.append(contentsOf: bytes)
         if !exchange.keepAlive || isDraining {
             isLastAnswer = true

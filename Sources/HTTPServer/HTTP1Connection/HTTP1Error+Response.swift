@@ -4,7 +4,7 @@ import HTTP1
 ///
 /// - Parameter message: holds neither quotation marks nor backslashes nor control characters.
 nonisolated func lastResponse(status: Int, error: String, message: String) -> [UInt8] {
-    let body = "{\"schema\":1,\"error\":\"\(error)\",\"message\":\"\(message)\"}\n"
+    let body = "{\"error\":\"\(error)\",\"message\":\"\(message)\",\"schema\":1}\n"
     return HTTP1Writer.response(
         status: status, fields: [HTTP1Field(name: "content-type", value: "application/json")],
         body: Array(body.utf8), keepAlive: false)

@@ -90,6 +90,17 @@ package final class UnixHTTPListener {
         }
         connections[ObjectIdentifier(connection)] = connection
         connection.start()
+        makeRoom(beside: connection)
+    }
+
+    /// Connections that are kept open for nothing must not lock out a handler with a call: of a full house the one
+    /// that has been idle for longest goes, so that the next one finds a place.
+    private func makeRoom(beside newest: HTTP1Connection) {
+        guard connections.count >= shared.limits.maximumConnections else { return }
+        let idle = connections.values.compactMap { connection in
+            connection === newest ? nil : connection.idleSince.map { (since: $0, connection: connection) }
+        }
+        idle.min { $0.since < $1.since }?.connection.close()
     }
 
     private var hasRoomForOtherUsers: Bool {

@@ -55,6 +55,9 @@ package nonisolated struct ConnectionLimits: Sendable {
         limits.maximumConnections = 128
         limits.maximumConnectionsOfOtherUsers = 32
         limits.maximumHeaderFields = 64
+        // Several hundred calls that come at once, each with a caller of full length, for a handler that does one
+        // thing after the other.
+        limits.maximumBufferedStreamBytes = 1024 * 1024
         limits.requestDeadline = .seconds(10)
         return limits
     }

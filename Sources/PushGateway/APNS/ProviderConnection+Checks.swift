@@ -54,11 +54,13 @@ extension ProviderConnection {
         try requirePayload(of: request, isAcceptableFor: type)
 
         let app = try app(tokenText: tokenText, topic: topic)
-        return VerifiedPush(
+        var push = VerifiedPush(
             apnsID: apnsID, app: app, topic: topic, environment: environment, sender: sender.name,
             priority: priority, expiration: expiration, collapseID: collapseID, payload: request.body,
             receivedAt: BootInstant(nanoseconds: request.receivedAt.nanoseconds),
             verifiedAt: BootInstant(nanoseconds: gateway.bootClock().nanoseconds))
+        push.receivedWallClock = wallClock
+        return push
     }
 
     /// What stands for the token in `/3/device/TOKEN`.

@@ -1,4 +1,5 @@
 internal import CRingwakeSQLite
+internal import Glibc
 
 /// A connection to one store, without locks of its own: it belongs to the thread that made it.
 nonisolated final class Connection {
@@ -88,6 +89,7 @@ nonisolated final class Connection {
             let read = methods.xRead, let write = methods.xWrite, let sync = methods.xSync
         else { return }
         var length: Int64 = 0
+        errno = 0
         var result = size(log, &length)
         var buffer = [UInt8](repeating: 0, count: 65_536)
         var offset: Int64 = 0
@@ -99,7 +101,8 @@ nonisolated final class Connection {
         }
         if result == SQLITE_OK, length > 0 { result = sync(log, SQLITE_SYNC_NORMAL) }
         guard result == SQLITE_OK else {
-            throw SQLiteFailure(extendedCode: result, text: String(cString: sqlite3_errstr(result)))
+            let reason = errno
+            throw SQLiteFailure(extendedCode: result, text: String(cString: sqlite3_errstr(result)), errno: reason)
         }
     }
 

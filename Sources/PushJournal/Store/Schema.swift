@@ -118,10 +118,14 @@ nonisolated enum Schema {
 
     /// Changes nothing when another number has the app's and the team's id.
     static let upsertCall =
-        insertIntoCall + " ON CONFLICT (number) DO UPDATE SET \(assignments) ON CONFLICT (id, app, team) DO NOTHING"
+        insertIntoCall
+        + " ON CONFLICT (number) DO UPDATE SET \(assignments) WHERE \(isNewer) ON CONFLICT (id, app, team) DO NOTHING"
 
     /// Takes what `insertCall` takes.
-    static let updateCall = "UPDATE call SET \(assignments) WHERE number = ?1"
+    static let updateCall = "UPDATE call SET \(assignments) WHERE number = ?1 AND state <> 'ended'"
+
+    /// What has ended stays so: a record that says otherwise is older, and has only waited longer.
+    private static let isNewer = "call.state <> 'ended' OR excluded.state = 'ended'"
 
     /// `SELECT` of the columns of a push and, where the journal has it, of its call.
     static let selectPush =

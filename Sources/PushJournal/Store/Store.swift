@@ -19,7 +19,7 @@ nonisolated final class Store {
     let limits: JournalLimits
     /// The row of the present boot.
     let boot: Int64
-    let file: StoreFile
+    var file: StoreFile
 
     /// Pushes and calls stored.
     var pushCount: Int
@@ -54,7 +54,12 @@ nonisolated final class Store {
 
     /// Both clocks, and what the journal makes of them.
     func times() -> BootTimes {
-        BootTimes(boot: boot, now: clocks.boot(), wall: clocks.wall(), newestWall: newestWall)
+        BootTimes(boot: boot, now: clocks.boot(), wall: clocks.wall(), newestWall: newestWall, trust: clocks.trust())
+    }
+
+    /// The same to write with, when nobody asks whether the wall clock is right.
+    func writingTimes() -> BootTimes {
+        BootTimes(boot: boot, now: clocks.boot(), wall: clocks.wall(), newestWall: newestWall, trust: .none)
     }
 
     // MARK: - Transactions
@@ -115,6 +120,10 @@ nonisolated final class Store {
         let verdict: PushVerdict = isNew ? .new : .repeated
         let place = isNew ? sequence : nil
         guard let call else { return Appended(verdict: verdict, sequence: place, wroteCall: false) }
+        // One push is about one call: what its repeat calls another is not rung for.
+        if !isNew, try nameOfCall(of: push) != push.call.rawValue {
+            return Appended(verdict: .callKnown, sequence: nil, wroteCall: false)
+        }
 
         StoreRows.bind(call, times: times, to: statements.insertCall)
         try statements.insertCall.run()
@@ -135,7 +144,10 @@ nonisolated final class Store {
         let isKnown = try number(of: call) != nil
         StoreRows.bind(call, times: times, to: statements.upsertCall)
         try statements.upsertCall.run()
-        guard connection.changes == 1 else { return .callKnown }
+        guard connection.changes == 1 else {
+            // Its end may have been written before, with an earlier transaction, and stays.
+            return try number(of: call) == call.number ? .recorded : .callKnown
+        }
         if !isKnown { callCount += 1 }
         return .recorded
     }
@@ -177,6 +189,17 @@ nonisolated final class Store {
         unwrittenTimes.first { $0.pushes.contains(sequence) }?.at
     }
 
+    /// The id of the call that a push was about when it came first.
+    private func nameOfCall(of push: PushRecord) throws(SQLiteFailure) -> String? {
+        let statement = statements.callOfPush
+        statement.bind(push.apnsID)
+        statement.bind(push.app.rawValue)
+        statement.bind(push.environment.rawValue)
+        statement.bind(push.team)
+        defer { statement.reset() }
+        return try statement.next() ? statement.text() : nil
+    }
+
     /// The number of the call that the journal has under the name of `call`, of its app and team.
     private func number(of call: CallRecord) throws(SQLiteFailure) -> Int64? {
         statements.numberOfCall.bind(call.key.id.rawValue)
@@ -196,6 +219,7 @@ nonisolated struct StoreStatements {
     let upsertCall: Statement
     let updateCall: Statement
     let numberOfCall: Statement
+    let callOfPush: Statement
     let insertPayload: Statement
     let deletePayload: Statement
     let setJournaled: Statement
@@ -208,6 +232,8 @@ nonisolated struct StoreStatements {
         insertCall = try connection.keep(Schema.insertCall)
         upsertCall = try connection.keep(Schema.upsertCall)
         updateCall = try connection.keep(Schema.updateCall)
+        callOfPush = try connection.keep(
+            "SELECT call_id FROM push WHERE lower(apns_id) = lower(?1) AND app = ?2 AND environment = ?3 AND team = ?4")
         numberOfCall = try connection.keep("SELECT number FROM call WHERE id = ?1 AND app = ?2 AND team = ?3")
         // One of a call that has ended is not needed any more.
         insertPayload = try connection.keep(

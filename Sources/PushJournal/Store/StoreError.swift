@@ -64,7 +64,7 @@ nonisolated enum StoreError {
     static func moved(_ path: String) -> RingwakeError {
         RingwakeError(
             .system,
-            "\(path) was moved, replaced or deleted while it was in use: what is written now would be lost. "
+            "\(path) or \(path)-wal was moved, replaced or deleted while in use: what is written now would be lost. "
                 + "Put it back, or restart ringwaked.")
     }
 

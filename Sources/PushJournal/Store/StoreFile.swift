@@ -11,8 +11,20 @@ nonisolated struct StoreFile {
     static let name = "store.db"
 
     let path: String
-    private let device: dev_t
-    private let inode: ino_t
+    private let store: Identity
+    /// Set once SQLite has made it; it stays until the connection is closed.
+    private var log: Identity?
+
+    /// Which file it is, whatever path leads to it.
+    private struct Identity: Equatable {
+        let device: dev_t
+        let inode: ino_t
+
+        init(_ status: stat) {
+            device = status.st_dev
+            inode = status.st_ino
+        }
+    }
 
     var logPath: String { path + "-wal" }
 
@@ -33,15 +45,18 @@ nonisolated struct StoreFile {
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw FileSystemError(operation: "open", path: path, errno: EINVAL)
         }
-        (device, inode) = (status.st_dev, status.st_ino)
+        store = Identity(status)
     }
 
-    /// Bytes of the store and its log; nil when the path leads to another file than the one that is open, or to none.
-    func bytes() -> Int64? {
+    /// Bytes of the store and its log; nil when a path leads to another file than the one that is open, or to none.
+    mutating func bytes() -> Int64? {
         var status = stat()
-        guard stat(path, &status) == 0, status.st_dev == device, status.st_ino == inode else { return nil }
+        guard stat(path, &status) == 0, Identity(status) == store else { return nil }
         let bytes = Int64(status.st_size)
-        return stat(logPath, &status) == 0 ? bytes + Int64(status.st_size) : bytes
+        guard stat(logPath, &status) == 0 else { return log == nil ? bytes : nil }
+        if let log { guard Identity(status) == log else { return nil } }
+        log = Identity(status)
+        return bytes + Int64(status.st_size)
     }
 
     private static func synchronize(_ directory: String) throws(FileSystemError) {

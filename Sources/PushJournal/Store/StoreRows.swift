@@ -17,7 +17,7 @@ nonisolated enum StoreRows {
         statement.bind(push.outcome.rawValue)
         statement.bind(times.boot)
         statement.bind(push.receivedAt.nanoseconds)
-        statement.bind(times.wallClock(at: push.receivedAt))
+        statement.bind(push.receivedWallClock ?? times.wallClock(at: push.receivedAt))
         statement.bind(nil as Int64?)
     }
 
@@ -32,7 +32,7 @@ nonisolated enum StoreRows {
         statement.bind(call.apnsID)
         statement.bind(times.boot)
         statement.bind(received.nanoseconds)
-        statement.bind(times.wallClock(at: received))
+        statement.bind(call.receivedWallClock ?? times.wallClock(at: received))
         statement.bind((call.isMissed ? 1 : 0) as Int64)
         statement.bind(call.state.rawValue)
         statement.bind(call.reason?.rawValue)
@@ -74,9 +74,10 @@ nonisolated enum StoreRows {
         guard let app, let environment, let priority, let outcome else { return nil }
         let arrival = times.arrival(
             boot: boot, receivedBoot: receivedBoot, receivedWall: receivedWall, lastOffset: journaled ?? 0)
-        let record = PushRecord(
+        var record = PushRecord(
             apnsID: apnsID, app: app, topic: topic, environment: environment, team: team, priority: priority,
             collapseID: collapseID, receivedAt: arrival.at, call: call, outcome: outcome)
+        record.receivedWallClock = receivedWall
         return JournaledPush(
             sequence: sequence, push: record, receivedWallClock: receivedWall,
             journaledAt: journaled.map(arrival.at.advanced(byOffset:)),
@@ -127,11 +128,12 @@ nonisolated enum StoreRows {
                 entry.offset.map { TimelineEntry(entry.stage, at: arrival.at.advanced(byOffset: $0)) }
             }
             .sorted { $0.at < $1.at }
-        let record = CallRecord(
+        var record = CallRecord(
             number: number, key: CallKey(app: app, id: id), topic: topic, environment: environment, team: team,
             apnsID: apnsID, state: state, reason: reason, detail: detail, update: update, attempt: attempt,
             ringBefore: arrival.at.advanced(byOffset: ringBefore), isOneAttempt: isOneAttempt, ringTime: ringTime,
             timeline: timeline)
+        record.receivedWallClock = receivedWall
         return Call(
             journaled: JournaledCall(record: record, receivedWallClock: receivedWall), isTimeKnown: arrival.isKnown)
     }

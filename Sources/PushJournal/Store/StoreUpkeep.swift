@@ -6,6 +6,8 @@ internal import RingwakeCore
 nonisolated struct StoreUpkeep {
     /// How long nothing is looked for that is too old.
     static let ageCheckInterval = Duration.seconds(3600)
+    /// Rows of one kind that one step removes while far too many are there: more than one transaction adds.
+    static let overfullStep = 1_024
 
     private let limits: JournalLimits
     /// Whether something was committed since the last step that found nothing to do.
@@ -23,16 +25,25 @@ nonisolated struct StoreUpkeep {
         return try vacuum(store)
     }
 
+    /// Whether so much is too many that it goes although something waits.
+    func isOverfull(_ store: Store) -> Bool {
+        max(store.pushCount, store.callCount) >= limits.maximumPushes + limits.maximumPushes / 10 + Self.overfullStep
+    }
+
     private mutating func removeRows(_ store: Store) throws(SQLiteFailure) -> Bool {
         let times = store.times()
         // By count only when a whole step is too many: else each push would remove one.
-        if store.pushCount >= limits.maximumPushes + limits.pruneStep {
-            if try store.removePushes(limits.pruneStep, received: .min ... .max) > 0 { return true }
+        let step = isOverfull(store) ? Self.overfullStep : limits.pruneStep
+        var removed = 0
+        if store.pushCount >= limits.maximumPushes + step {
+            removed += try store.removePushes(step, received: .min ... .max)
         }
-        if store.callCount >= limits.maximumPushes + limits.pruneStep {
-            if try store.removeCalls(limits.pruneStep, received: .min ... .max) > 0 { return true }
+        if store.callCount >= limits.maximumPushes + step {
+            removed += try store.removeCalls(step, received: .min ... .max)
         }
-        guard times.isWallKnown, times.now >= nextAgeCheck ?? times.now else { return false }
+        if removed > 0 { return true }
+        // A clock that nobody keeps may be ahead for a moment, and what goes then does not come back.
+        guard times.isWallKept, times.now >= nextAgeCheck ?? times.now else { return false }
         let (cutoff, overflow) = times.wall.subtractingReportingOverflow(limits.maximumAge.milliseconds)
         if !overflow, cutoff >= BootTimes.earliestWallClock {
             // How old something is that came while the clock was not set, nobody knows.

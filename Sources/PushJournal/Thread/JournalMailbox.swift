@@ -27,7 +27,7 @@ nonisolated struct JournalHandover: Sendable {
     /// Calls that found no room.
     var droppedCalls = 0
 
-    var isEmpty: Bool { work.isEmpty && calls.isEmpty }
+    var isEmpty: Bool { work.isEmpty && calls.isEmpty && !isUrgent }
 
     /// Takes over a record unless it has a newer one.
     /// - Parameter maximum: How many calls may wait. Beyond it a call that is not among them is given up: it came
@@ -50,8 +50,9 @@ nonisolated enum JournalAnswer: Sendable {
     case ring(ticket: UInt64, Result<RingVerdict, RingwakeError>)
     case pushes(ticket: UInt64, Result<[JournaledPush], RingwakeError>)
     case calls(ticket: UInt64, Result<[JournaledCall], RingwakeError>)
-    /// A transaction was committed, or the error with which it failed; before the answers that rest on it.
-    case committed(RingwakeError?)
+    /// A transaction was committed, or the error with which it failed, and how many records of calls wait for another
+    /// one; before the answers that rest on it.
+    case committed(RingwakeError?, waitingCalls: Int)
     /// The log could not be moved into the store, or old rows could not be removed.
     case untidy(RingwakeError)
     /// That many rows held something that no version writes, and were passed over.

@@ -33,6 +33,8 @@ nonisolated final class JournalWorker {
     func run() {
         while !isClosing {
             take()
+            // A sender that keeps the journal busy must not make it grow for ever.
+            if upkeep.isOverfull(store) { _ = tidy() }
             if position < backlog.count || pending.isUrgent {
                 workOff()
             } else if !tidy() {
@@ -110,7 +112,7 @@ nonisolated final class JournalWorker {
         let isShown = failure != nil || store.connection.totalChanges != changesBefore
         if isShown, failure == nil { statistics.commits += 1 }
         publishStatistics()
-        mailbox.answer((isShown ? [.committed(failure)] : []) + answers)
+        mailbox.answer((isShown ? [.committed(failure, waitingCalls: pending.calls.count)] : []) + answers)
         if failure == nil, store.connection.logPages >= limits.largeLogPages { moveLog() }
         upkeep.isDue = failure == nil
     }
@@ -120,7 +122,7 @@ nonisolated final class JournalWorker {
         var answers: [JournalAnswer] = []
         var sequences: [Int64] = []
         var written: [Int64: UInt64] = [:]
-        let times = store.times()
+        let times = store.writingTimes()
         try store.transaction { () throws(SQLiteFailure) in
             try store.writeTimes()
             for work in batch {

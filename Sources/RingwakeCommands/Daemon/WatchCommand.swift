@@ -78,8 +78,8 @@ struct WatchCommand: RunnableCommand {
             throw RingwakeError(.unreachable, "the daemon sent an event that is not JSON; see its log")
         }
         if wantsJSON {
-            // As it came, so that members which this version does not know pass through.
-            context.output.write(String(decoding: line, as: UTF8.self) + "\n")
+            // With members that this version does not know: those pass through.
+            context.output.write(String(decoding: PlainJSON.escaped(line), as: UTF8.self) + "\n")
             return
         }
         guard let event = try? JSONDecoder().decode(EventMessage.self, from: Data(line)) else {

@@ -2,7 +2,7 @@ import ControlProtocol
 import FoundationEssentials
 import RingwakeCore
 
-/// JSON as the command line writes it.
+/// JSON as the command line writes it: what could steer a terminal stands in it as an escape.
 enum JSONText {
     /// `value` over several lines, its members in alphabetical order, with a newline at the end.
     static func document(_ value: some Encodable) throws(RingwakeError) -> String {
@@ -27,7 +27,8 @@ enum JSONText {
         let encoder = JSONEncoder()
         encoder.outputFormatting = formatting
         do {
-            return String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
+            let json = PlainJSON.escaped(Array(try encoder.encode(value)))
+            return String(decoding: json, as: UTF8.self) + "\n"
         } catch {
             throw RingwakeError(.failed, "the result could not be written as JSON: \(error)")
         }

@@ -1,3 +1,5 @@
+import ControlProtocol
+
 /// Colours for people, where the output is a terminal.
 struct TextStyle: Equatable, Sendable {
     let isEnabled: Bool
@@ -18,23 +20,15 @@ struct TextStyle: Equatable, Sendable {
 
 /// Text of strangers, made safe to show.
 enum TerminalText {
-    /// `text` with each control and direction character as `?`: a caller's name must not steer the terminal that
-    /// shows it.
+    /// `text` with each control, direction and invisible character as `?`: a caller's name must not steer the terminal
+    /// that shows it.
     static func printable(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
+        guard text.unicodeScalars.contains(where: \.isUnsafeToShow) else { return text }
         var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
-            result.append(isUnsafe(scalar) ? "?" : scalar)
+            result.append(scalar.isUnsafeToShow ? "?" : scalar)
         }
         return String(result)
-    }
-
-    private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.value {
-        // C0, DEL, C1; line and paragraph separators; what turns the direction of writing (UAX #9).
-        case 0...0x1F, 0x7F...0x9F, 0x2028...0x202E, 0x2066...0x2069, 0x200E, 0x200F, 0x061C: true
-        default: false
-        }
     }
 }
 

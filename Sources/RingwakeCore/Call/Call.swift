@@ -12,6 +12,9 @@ package struct Call: Hashable, Sendable, Codable {
     package let team: String
     /// The `apns-id` of the push that started it.
     package let apnsID: String
+    /// When its push arrived by the wall clock, in milliseconds since 1970, as it stood then; nil where nobody
+    /// looked. For people to read: nothing is decided by it.
+    package let receivedWallClock: Int64?
     /// `apns-expiration: 0`: it is not delivered again after a restart.
     package let isOneAttempt: Bool
     /// How often a handler was woken for it, or fetched it; 0 while it waits for its turn.
@@ -24,6 +27,8 @@ package struct Call: Hashable, Sendable, Codable {
     package internal(set) var handler: WakeID?
     /// What no handler has been given of its pushes, in the order of their arrival.
     package internal(set) var unread: [UnreadPush]
+    /// How many of these its handler has fetched, and not answered with a report.
+    private var fetched = 0
     /// The pushes whose repeats are known: the one that started it, and the newest.
     private var pushes: [KnownPush]
     /// What happened, in order.
@@ -59,6 +64,7 @@ package struct Call: Hashable, Sendable, Codable {
         environment = push.environment
         team = push.sender.team
         apnsID = push.apnsID
+        receivedWallClock = push.receivedWallClock
         isOneAttempt = push.expiration == .oneAttempt
         attempt = 0
         self.machine = machine
@@ -78,6 +84,7 @@ package struct Call: Hashable, Sendable, Codable {
         environment = record.environment
         team = record.team
         apnsID = record.apnsID
+        receivedWallClock = record.receivedWallClock
         isOneAttempt = record.isOneAttempt
         attempt = record.attempt
         self.machine = machine
@@ -114,22 +121,42 @@ package struct Call: Hashable, Sendable, Codable {
         pushes.append(KnownPush(apnsID: push.apnsID.lowercased(), outcome: outcome))
     }
 
+    /// The first of the unread pushes have gone to the handler.
+    ///
+    /// - Parameter isKept: they are kept until it reports the call.
+    mutating func noteFetched(_ count: Int, isKept: Bool) {
+        if isKept {
+            fetched = max(fetched, count)
+        } else {
+            unread.removeFirst(min(count, unread.count))
+        }
+    }
+
+    /// The handler has reported the call, so it has what it fetched.
+    mutating func dropFetched() {
+        unread.removeFirst(min(fetched, unread.count))
+        fetched = 0
+    }
+
     /// Keeps a further push for the handler; of too many, what lies between the first and the newest goes.
     mutating func keep(_ push: VerifiedPush, _ outcome: PushOutcome) {
         note(push, outcome)
         if unread.count >= Call.maximumUnread {
             unread.remove(at: 1)
+            if fetched > 1 { fetched -= 1 }
         }
         unread.append(UnreadPush(kind: .update, receivedAt: push.receivedAt, payload: push.payload))
     }
 
     /// The call as it stands.
     package var record: CallRecord {
-        CallRecord(
+        var record = CallRecord(
             number: number, key: key, topic: topic, environment: environment, team: team, apnsID: apnsID,
             state: machine.state.name, reason: machine.state.endReason, detail: machine.state.endDetail,
             update: update, attempt: attempt, ringBefore: machine.ringBefore, isOneAttempt: isOneAttempt,
             ringTime: machine.deadlines.ring, timeline: timeline)
+        record.receivedWallClock = receivedWallClock
+        return record
     }
 
     /// The call as the journal is to keep it. While the journal is being asked to record that it rings, each record

@@ -28,6 +28,9 @@ package struct CallRecord: Hashable, Sendable {
     package var isOneAttempt: Bool
     /// How long it rings, at most.
     package var ringTime: Duration
+    /// When its push arrived by the wall clock, in milliseconds since 1970, as it stood then; nil where nobody
+    /// looked. For people to read: nothing is decided by it.
+    package var receivedWallClock: Int64?
     /// What happened, in order; the first entry is the push's arrival.
     package var timeline: [TimelineEntry]
 

@@ -84,6 +84,7 @@ extension CoordinatorStateMachine {
         if let stage = call.machine.state.timelineStage {
             call.note(stage, at: now)
         }
+        if case .woken = before.state { call.dropFetched() }
         if call.machine.hasEnded {
             call.unread = []
         }

@@ -23,14 +23,15 @@ extension CoordinatorStateMachine {
         let wake = WakeID(number: nextWakeNumber)
         nextWakeNumber += 1
         lanes[key.app]?.begin(wake, with: key, at: now)
-        let (requests, effects) = hand(key, to: wake, at: now, atMost: 1)
+        let (requests, effects) = hand(key, to: wake, at: now, atMost: 1, isFetch: false)
         // The wake comes first: to tell of it can wait, the caller cannot.
         return requests.map { .wake($0) } + effects
     }
 
-    /// Gives a call to a handler, with what is unread of it.
+    /// Gives a call to a handler, with what is unread of it. What is fetched of a call that has not been reported is
+    /// kept until it is: the answer to the fetch may be lost.
     private mutating func hand(
-        _ key: CallKey, to wake: WakeID, at now: BootInstant, atMost limit: Int
+        _ key: CallKey, to wake: WakeID, at now: BootInstant, atMost limit: Int, isFetch: Bool
     ) -> (requests: [WakeRequest], effects: [Effect]) {
         guard var call = active[key] else { return ([], []) }
         var effects: [Effect] = []
@@ -39,7 +40,10 @@ extension CoordinatorStateMachine {
             call.attempt += 1
         }
         let unread = call.unread.prefix(limit)
-        call.unread.removeFirst(unread.count)
+        switch call.machine.state {
+        case .queued, .woken: call.noteFetched(unread.count, isKept: isFetch)
+        default: call.noteFetched(unread.count, isKept: false)
+        }
         active[key] = call
         if case .queued = call.machine.state {
             effects = settle(key, at: now) { machine throws(CallStateMachine.Refusal) in try machine.wake(at: now) }
@@ -71,7 +75,8 @@ extension CoordinatorStateMachine {
         var requests: [WakeRequest] = []
         var effects: [Effect] = []
         for key in lane.handlers[wake]?.calls ?? [] where requests.count < Self.maximumFetched {
-            requests += hand(key, to: wake, at: now, atMost: Self.maximumFetched - requests.count).requests
+            let limit = Self.maximumFetched - requests.count
+            requests += hand(key, to: wake, at: now, atMost: limit, isFetch: true).requests
         }
         if lane.taker == wake {
             for key in lane.waiting where requests.count < Self.maximumFetched {
@@ -89,7 +94,7 @@ extension CoordinatorStateMachine {
     ) -> (requests: [WakeRequest], effects: [Effect]) {
         let wasIdle = lanes[key.app]?.take(key, by: wake, at: now) ?? false
         active[key]?.note(.woke, at: now)
-        let (requests, effects) = hand(key, to: wake, at: now, atMost: limit)
+        let (requests, effects) = hand(key, to: wake, at: now, atMost: limit, isFetch: true)
         return (requests, (wasIdle ? [.retainHandler(wake)] : []) + effects)
     }
 

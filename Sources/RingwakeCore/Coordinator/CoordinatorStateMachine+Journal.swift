@@ -47,7 +47,9 @@ extension CoordinatorStateMachine {
         var deadlines = policy?.deadlines ?? CallDeadlines()
         deadlines.ring = record.ringTime
         let machine = CallStateMachine(deadlines: deadlines, ringBefore: record.ringBefore)
-        let call = Call(record, payload: recovered.payload, machine: machine)
+        var call = Call(record, payload: recovered.payload, machine: machine)
+        // When it was journaled may not have been written down any more; that it was is sure.
+        call.note(.journaled, at: now)
         file(call)
         if let (reason, detail) = end(of: recovered, hasPolicy: policy != nil, at: now) {
             return settle(call.key, at: now) { machine throws(CallStateMachine.Refusal) in

@@ -23,15 +23,20 @@ extension CoordinatorStateMachine {
         case (nil, nil):
             guard now < ringBefore(push, facts, policy) else {
                 return start(key, push, facts, policy, at: now, outcome: .expired) { machine in
-                    machine.abandon(.expired, "its push came after its expiration")
+                    machine.abandon(.expired, Self.lateness(push, facts))
                 }
             }
-            let ofThisApp = active.keys.count { $0.app == push.app }
-            guard active.count < limits.activeCalls, ofThisApp < limits.activeCallsOfAnApp else {
-                return [.refused(.tooManyCalls(push.app))]
-            }
+            guard hasRoom(for: push.app) else { return [.refused(.tooManyCalls(push.app))] }
             return start(key, push, facts, policy, at: now, outcome: .started) { _ in [] }
         }
+    }
+
+    /// Whether one more call, and one more handler, may be. Handlers live on for a while after their calls.
+    private func hasRoom(for app: AppID) -> Bool {
+        let calls = active.keys.count { $0.app == app }
+        guard active.count < limits.activeCalls, calls < limits.activeCallsOfAnApp else { return false }
+        let handlers = lanes.values.reduce(0) { $0 + $1.handlers.count }
+        return handlers < limits.activeCalls && lanes[app]?.handlers.count ?? 0 < limits.activeCallsOfAnApp
     }
 
     /// The call that a push is about. A sender of another team cannot mean a call of this one, whatever id it
@@ -52,6 +57,13 @@ extension CoordinatorStateMachine {
     private func ringBefore(_ push: VerifiedPush, _ facts: PushFacts, _ policy: AppPolicy) -> BootInstant {
         if case .at(let instant) = push.expiration { return instant }
         return (facts.sentAt ?? push.receivedAt).advanced(by: facts.ringTime ?? policy.deadlines.ring)
+    }
+
+    /// Why a push is too late, for a person.
+    private static func lateness(_ push: VerifiedPush, _ facts: PushFacts) -> String {
+        if case .at = push.expiration { return "its push came after its expiration" }
+        let age = (facts.sentAt ?? push.receivedAt).duration(to: push.receivedAt).milliseconds / 1000
+        return "its payload says that it was sent \(age) s before it came, and that is longer than it would ring"
     }
 
     /// A call that was not known. `ending` ends it where it is over already.

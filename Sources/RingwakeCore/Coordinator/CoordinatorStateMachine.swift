@@ -31,9 +31,9 @@
 package struct CoordinatorStateMachine: Hashable, Sendable {
     /// How much is kept.
     package struct Limits: Hashable, Sendable {
-        /// Calls of one app that run at a time.
+        /// Calls of one app that run at a time, and handlers of it.
         package var activeCallsOfAnApp = 512
-        /// Calls of all apps that run at a time.
+        /// Calls of all apps that run at a time, and handlers.
         package var activeCalls = 1024
         /// Calls that are remembered after their end.
         package var finishedCalls = 1024

@@ -95,6 +95,16 @@ package struct CallID: Hashable, Sendable, Codable, CustomStringConvertible {
 
     package var description: String { rawValue }
 
+    // Byte by byte, as the journal compares: to Swift texts are equal that only look the same.
+    package static func == (left: CallID, right: CallID) -> Bool {
+        left.rawValue.utf8.elementsEqual(right.rawValue.utf8)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        for byte in rawValue.utf8 { hasher.combine(byte) }
+        hasher.combine(0xFF as UInt8)
+    }
+
     package init(from decoder: any Decoder) throws {
         rawValue = try decoder.singleValueContainer().decode(String.self)
     }

@@ -26,8 +26,8 @@ package struct PayloadMapping: Hashable, Sendable {
     /// A value that says yes or no.
     package struct Flag: Hashable, Sendable {
         package var at: JSONPointer
-        /// The values that say yes, where every other says no. Nil: `true`, `1`, `yes` and `video` say yes, `false`,
-        /// `0`, `no`, `audio`, `voice` and the empty text no, in any case of letters.
+        /// The values that say yes, where every other says no. Nil: `true`, 1, `yes` and `video` say yes, `false`,
+        /// 0, `no`, `none`, `audio`, `voice` and a blank text no, in any case of letters.
         package var values: [String]?
 
         package init(at pointer: JSONPointer, values: [String]? = nil) {
@@ -39,8 +39,9 @@ package struct PayloadMapping: Hashable, Sendable {
     /// A value that takes a call back.
     package struct Cancel: Hashable, Sendable {
         package var at: JSONPointer
-        /// The values that do, each with the reason that it stands for. Nil: every value does but `false`, `0`, the
-        /// empty text and null, and `answeredElsewhere` and `declinedElsewhere` name their reasons themselves.
+        /// The values that do, each with the reason that it stands for. Nil: every value does but `false`, 0, `no`,
+        /// `none`, a blank text and null, and `answeredElsewhere` and `declinedElsewhere` name their reasons
+        /// themselves.
         package var values: [String: CallEndReason]?
 
         package init(at pointer: JSONPointer, values: [String: CallEndReason]? = nil) {
@@ -94,18 +95,20 @@ extension PayloadMapping {
         return CallID(text)
     }
 
-    /// A text to show; nil for a blank one, which senders write for a name that they do not know: flexisip an empty
-    /// one, sygnal a space.
     private func shown(_ value: PayloadValue) throws(PayloadProblem.Reason) -> String? {
-        let text = try value.text().prefix(bytes: CallUpdate.maximumTextBytes)
-        return text.allSatisfy(\.isWhitespace) ? nil : text
+        let text = try value.text()
+        do throws(ShownText.ZeroByte) {
+            return try ShownText.kept(text)
+        } catch {
+            throw .zeroByte
+        }
     }
 
     private func hasVideo(_ value: PayloadValue) throws(PayloadProblem.Reason) -> Bool {
         if let values = video?.values {
             return values.contains(try value.word())
         }
-        let says = try value.says(yes: ["true", "1", "yes", "video"], no: ["false", "0", "no", "audio", "voice", ""])
+        let says = try value.says(yes: ["true", "yes", "video"], no: ["false", "no", "none", "audio", "voice"])
         guard let says else { throw .wrongKind }
         return says
     }
@@ -115,9 +118,8 @@ extension PayloadMapping {
         if let values = cancel?.values {
             return values[word]
         }
-        switch word.lowercased() {
-        case "", "0", "false": return nil
-        default: break
+        if try value.says(yes: [], no: ["false", "no", "none"]) == false {
+            return nil
         }
         guard let reason = CallEndReason(rawValue: word), PushFacts.cancelReasons.contains(reason) else {
             return .cancelled

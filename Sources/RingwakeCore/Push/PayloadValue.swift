@@ -43,9 +43,18 @@ struct PayloadValue {
         }
     }
 
-    /// Whether a text says yes or no, in any case of letters; nil when it says neither. A number does, as 1 and 0.
+    /// Whether the value says yes or no: `true` and `false`, a number that is 1 or 0, however it is written, or one of
+    /// these texts in any case of letters. A blank text says no. Nil when it says neither.
     func says(yes: [String], no: [String]) throws(PayloadProblem.Reason) -> Bool? {
         let word = try word().lowercased()
+        switch PayloadTime.number(word) {
+        case 1: return true
+        case 0: return false
+        default: break
+        }
+        if word.allSatisfy(\.isWhitespace) {
+            return false
+        }
         return yes.contains(word) ? true : no.contains(word) ? false : nil
     }
 
@@ -65,31 +74,5 @@ struct PayloadValue {
         // Between the quotes; of bytes that were never checked the closing one may be missing.
         let end = max(range.lowerBound + 1, range.upperBound - 1)
         return PayloadText.string(bytes, (range.lowerBound + 1)..<min(end, bytes.count))
-    }
-}
-
-extension String {
-    /// As much of the text as has at most `maximum` bytes, cut where a character ends; where the first character
-    /// alone is longer, where a code point ends.
-    func prefix(bytes maximum: Int) -> String {
-        guard utf8.count > maximum else { return self }
-        var end = startIndex
-        var size = 0
-        for index in indices {
-            size += self[index].utf8.count
-            guard size <= maximum else { break }
-            end = self.index(after: index)
-        }
-        if end > startIndex {
-            return String(self[..<end])
-        }
-        var scalars = String.UnicodeScalarView()
-        size = 0
-        for scalar in unicodeScalars {
-            size += UTF8.width(scalar)
-            guard size <= maximum else { break }
-            scalars.append(scalar)
-        }
-        return String(scalars)
     }
 }

@@ -16,6 +16,9 @@ package struct PushRecord: Hashable, Sendable {
     package let collapseID: String?
     /// When its headers arrived.
     package let receivedAt: BootInstant
+    /// When its headers arrived by the wall clock, in milliseconds since 1970, as it stood then; nil where nobody
+    /// looked. For people to read: nothing is decided by it.
+    package var receivedWallClock: Int64?
     /// The call that it is about.
     package let call: CallID
     /// What it brought about when it arrived.
@@ -42,6 +45,7 @@ package struct PushRecord: Hashable, Sendable {
             apnsID: push.apnsID, app: push.app, topic: push.topic, environment: push.environment,
             team: push.sender.team, priority: push.priority, collapseID: push.collapseID,
             receivedAt: push.receivedAt, call: call, outcome: outcome)
+        receivedWallClock = push.receivedWallClock
     }
 
     /// The call's name on this device.

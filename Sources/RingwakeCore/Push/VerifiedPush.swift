@@ -22,6 +22,9 @@ package struct VerifiedPush: Hashable, Sendable {
     package let receivedAt: BootInstant
     /// When the last check was passed.
     package let verifiedAt: BootInstant
+    /// When its headers arrived by the wall clock, in milliseconds since 1970, as it stood then; nil where nobody
+    /// looked. For people to read: nothing is decided by it.
+    package var receivedWallClock: Int64?
 
     package init(
         apnsID: String, app: AppID, topic: Topic, environment: PushEnvironment, sender: Sender,

@@ -309,6 +309,8 @@ extension Call {
     /// How soon the journal has to have what changed; nil when something else brings it along.
     fileprivate var writeUrgency: WriteUrgency? {
         switch machine.state {
+        // Two starts after two restarts must not carry the same number.
+        case .woken where attempt > 1: .now
         case .queued, .woken: isJournaled ? .withNext : nil
         case .reported, .ringing, .connected: .withNext
         // The ring's own record follows.

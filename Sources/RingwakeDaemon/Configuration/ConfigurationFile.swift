@@ -29,7 +29,7 @@ extension Configuration {
             throw RingwakeError(
                 .badConfiguration,
                 "\(file): there is a [[listener]], but no [server] with its certificate and key; "
-                    + "'ringwake certs dev-ca' makes one for development")
+                    + "'ringwake certs dev-ca --directory \(base)/certs' makes one for development")
         }
         configuration.apps = try apps(in: configuration.appsDirectory)
         return configuration
@@ -125,7 +125,7 @@ extension Configuration {
         var limits = JournalLimits()
         guard var reader = try root.table("journal") else { return limits }
         limits.maximumAge = try reader.duration("keep") ?? limits.maximumAge
-        limits.maximumPushes = try reader.integer("pushes", in: 1000...10_000_000) ?? limits.maximumPushes
+        limits.maximumPushes = try reader.integer("pushes", in: 10_000...10_000_000) ?? limits.maximumPushes
         try reader.refuseUnknownKeys()
         return limits
     }

@@ -59,7 +59,9 @@ nonisolated struct TOMLReader {
     mutating func duration(_ key: String) throws(RingwakeError) -> Duration? {
         guard let node = take(key) else { return nil }
         guard case .string(let text) = node.value, let duration = Duration(configurationText: text) else {
-            throw wrongKind(key, node, "a duration such as \"500ms\", \"5s\", \"2m\", \"4h\" or \"30d\", above zero")
+            throw wrongKind(
+                key, node,
+                "a duration such as \"500ms\", \"5s\", \"2m\", \"4h\" or \"30d\", above zero and at most \"366d\"")
         }
         return duration
     }

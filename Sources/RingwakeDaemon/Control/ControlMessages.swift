@@ -6,7 +6,7 @@ extension CallMessage {
     /// A call that the coordinator knows, as it stands now.
     nonisolated init(_ call: Call, pid: Int32?, _ clock: WallTimes) {
         self.init(
-            call.record, receivedAt: clock.text(of: call.receivedAt), pid: pid,
+            call.record, receivedAt: clock.arrival(of: call), pid: pid,
             deadlineMs: call.machine.nextDeadline.map { clock.now.millisecondsLeft(until: $0) })
     }
 

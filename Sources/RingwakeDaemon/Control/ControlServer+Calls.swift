@@ -45,8 +45,14 @@ extension ControlServer {
     }
 
     /// The call of this id that runs or is remembered; nil when there is none.
-    private func known(_ id: String, _ app: AppID?) throws(RingwakeError) -> Call? {
-        let found = runner.calls(named: CallID(id)).filter { app == nil || $0.key.app == app }
+    ///
+    /// - Parameter runningFirst: whether one that runs comes before those of other apps that are over: nothing can be
+    ///   done to these.
+    private func known(_ id: String, _ app: AppID?, runningFirst: Bool = false) throws(RingwakeError) -> Call? {
+        var found = runner.calls(named: CallID(id)).filter { app == nil || $0.key.app == app }
+        if runningFirst, found.contains(where: { !$0.machine.hasEnded }) {
+            found.removeAll { $0.machine.hasEnded }
+        }
         guard found.count <= 1 else { throw ControlServer.severalApps(id, found.map(\.key.app)) }
         return found.first
     }
@@ -77,7 +83,7 @@ extension ControlServer {
 extension ControlServer {
     func act(_ request: ControlRequest, _ exchange: any HTTPExchange) throws(RingwakeError) {
         try request.require("POST", parameters: ["app"])
-        guard let call = try known(request.parts[1], try request.app()) else {
+        guard let call = try known(request.parts[1], try request.app(), runningFirst: true) else {
             throw ControlServer.noCall(request.parts[1])
         }
         guard let verb = CallVerb(rawValue: request.parts[2]) else {
@@ -128,14 +134,21 @@ extension ControlServer {
 }
 
 extension CallReport {
-    /// The report with its texts checked: what is kept of a caller is bounded.
-    fileprivate func update() throws(RingwakeError) -> CallUpdate {
-        for text in [caller, callerName].compactMap(\.self)
-        where text.utf8.count > CallUpdate.maximumTextBytes {
-            throw RingwakeError(
-                .invalidRequest, "'caller' and 'callerName' have at most \(CallUpdate.maximumTextBytes) bytes each")
+    /// What the report says of the call, its texts as they are kept: like those of a payload.
+    ///
+    /// A text that is too long is cut, not refused: a handler that does not look at the answer would lose the call.
+    func update() throws(RingwakeError) -> CallUpdate {
+        CallUpdate(
+            caller: try kept(caller, "caller"), callerName: try kept(callerName, "callerName"), hasVideo: video)
+    }
+
+    private func kept(_ text: String?, _ name: String) throws(RingwakeError) -> String? {
+        guard let text else { return nil }
+        do throws(ShownText.ZeroByte) {
+            return try ShownText.kept(text)
+        } catch {
+            throw RingwakeError(.invalidRequest, "'\(name)' holds a zero byte (U+0000); leave it out")
         }
-        return CallUpdate(caller: caller, callerName: callerName, hasVideo: video)
     }
 }
 

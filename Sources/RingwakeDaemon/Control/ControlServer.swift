@@ -27,7 +27,13 @@ final class ControlServer {
         _ request: HTTPRequest, from credentials: PeerCredentials?, on exchange: any HTTPExchange
     ) {
         do throws(RingwakeError) {
-            guard let path = ControlPath(request.path), path.parts.first == "v1" else {
+            guard let path = ControlPath(request.path) else {
+                throw RingwakeError(
+                    .invalidRequest,
+                    "\(request.path) is no path of this API: it begins with a slash, and each '%' in it begins an escape "
+                        + "of two hex digits; what the escapes stand for is UTF-8")
+            }
+            guard path.parts.first == "v1" else {
                 throw RingwakeError(.notFound, "there is nothing at \(request.path); the paths begin with /v1/")
             }
             let caller = try ControlCaller(request: request, credentials: credentials) { runner.wake(ofSecret: $0) }

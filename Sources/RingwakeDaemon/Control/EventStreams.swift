@@ -26,9 +26,9 @@ final class EventStreams {
         let id = ObjectIdentifier(exchange)
         subscribers[id] = Subscriber(exchange: exchange, app: app, call: call)
         exchange.onClose = { [weak self] in self?.subscribers[id] = nil }
-        for event in first where !exchange.send(EventStreams.line(event)) {
-            return
-        }
+        // As one piece: what is there to tell at the beginning must not count as a client that does not read.
+        let opening = first.flatMap { EventStreams.line($0) }
+        if !opening.isEmpty { _ = exchange.send(opening) }
     }
 
     /// Sends `event` to each client that asked for its app and call. Encodes it only when there is one.
@@ -64,7 +64,8 @@ func controlJSON(_ message: some Encodable) -> [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     do {
-        return Array(try encoder.encode(message))
+        // Callers are a stranger's text, and a terminal may be all that reads it.
+        return PlainJSON.escaped(Array(try encoder.encode(message)))
     } catch {
         // The messages hold texts, whole numbers and Booleans only, which always encode.
         preconditionFailure("a control message that does not encode: \(error)")

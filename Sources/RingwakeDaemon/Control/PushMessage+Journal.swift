@@ -26,7 +26,7 @@ nonisolated extension PushMessage {
             environment: call.environment.rawValue, team: call.team, priority: nil, collapseId: nil,
             call: call.key.id.rawValue, outcome: PushOutcome.started.rawValue, state: State.accepted.rawValue,
             reason: record.reason?.rawValue, detail: record.detail, attempt: call.attempt,
-            receivedAt: clock.text(of: call.receivedAt), timeline: record.hops)
+            receivedAt: clock.arrival(of: call), timeline: record.hops)
     }
 }
 

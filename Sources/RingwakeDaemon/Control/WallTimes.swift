@@ -15,6 +15,11 @@ nonisolated struct WallTimes {
             .subtractingReportingOverflow(now.nanoseconds).partialValue
     }
 
+    /// When `call` arrived, as the control API writes times: as the wall clock stood then, if it was looked at.
+    func arrival(of call: Call) -> String {
+        call.receivedWallClock.map { UTCTime(milliseconds: $0).description } ?? text(of: call.receivedAt)
+    }
+
     /// `instant` as the control API writes times.
     func text(of instant: BootInstant) -> String {
         let (sum, overflow) = zero.addingReportingOverflow(instant.nanoseconds)

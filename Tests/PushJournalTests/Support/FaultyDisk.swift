@@ -21,6 +21,9 @@ nonisolated final class FaultyDisk: Sendable {
         case sync(file: String, succeeded: Bool)
     }
 
+    /// What SQLite is told when a sync fails.
+    static let syncFailure = SQLITE_IOERR | (4 << 8)
+
     /// Says what goes wrong: a result code of SQLite, or nil. The file's name is that within the directory.
     typealias Plan = @Sendable (Operation, String) -> Int32?
 

@@ -99,19 +99,23 @@ final class JournalHarness {
         _ apnsID: String, call: String? = nil, app: AppID = .phone, team: String = "TEAM",
         outcome: PushOutcome = .started
     ) -> PushRecord {
-        PushRecord(
+        var push = PushRecord(
             apnsID: apnsID, app: app, topic: .voip(of: app), environment: .production, team: team,
             priority: .immediate, collapseID: nil, receivedAt: clock.boot, call: CallID(call ?? apnsID),
             outcome: outcome)
+        push.receivedWallClock = clock.wall
+        return push
     }
 
     /// A call that a push has just started.
     func call(_ number: Int64, _ id: String, app: AppID = .phone) -> CallRecord {
-        CallRecord(
+        var call = CallRecord(
             number: number, key: CallKey(app: app, id: CallID(id)), topic: .voip(of: app), environment: .production,
             team: "TEAM", apnsID: id, state: .woken, reason: nil, detail: nil, update: CallUpdate(), attempt: 1,
             ringBefore: clock.boot.advanced(by: .seconds(45)), isOneAttempt: false, ringTime: .seconds(45),
             timeline: [TimelineEntry(.received, at: clock.boot)])
+        call.receivedWallClock = clock.wall
+        return call
     }
 }
 

@@ -8,6 +8,7 @@ nonisolated final class TestClock: Sendable {
         /// 2026-03-01 12:00 UTC.
         var wall: Int64 = 1_772_366_400_000
         var boot = BootInstant(nanoseconds: 5_000_000_000_000)
+        var trust = WallClockTrust.kept
     }
 
     private let times = Mutex(Times())
@@ -35,7 +36,12 @@ nonisolated final class TestClock: Sendable {
         times.withLock { $0.wall = wall }
     }
 
+    func setTrust(_ trust: WallClockTrust) {
+        times.withLock { $0.trust = trust }
+    }
+
     func clocks(bootID: String = "boot-1") -> JournalClocks {
-        JournalClocks(wall: { self.wall }, boot: { self.boot }, bootID: bootID)
+        JournalClocks(
+            wall: { self.wall }, boot: { self.boot }, bootID: bootID, trust: { self.times.withLock { $0.trust } })
     }
 }
