@@ -59,7 +59,9 @@ extension ProviderConnection {
             priority: priority, expiration: expiration, collapseID: collapseID, payload: request.body,
             receivedAt: BootInstant(nanoseconds: request.receivedAt.nanoseconds),
             verifiedAt: BootInstant(nanoseconds: gateway.bootClock().nanoseconds))
-        push.receivedWallClock = wallClock
+        // The clock was read when all of it had come; it arrived when its headers did.
+        let since = push.receivedAt.duration(to: BootInstant(nanoseconds: bootClock.nanoseconds)).milliseconds
+        push.receivedWallClock = wallClock - max(0, since)
         return push
     }
 

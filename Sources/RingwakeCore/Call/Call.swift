@@ -121,6 +121,9 @@ package struct Call: Hashable, Sendable, Codable {
         pushes.append(KnownPush(apnsID: push.apnsID.lowercased(), outcome: outcome))
     }
 
+    /// Whether something of it waits that no handler has fetched.
+    package var hasUnfetched: Bool { unread.count > fetched }
+
     /// The first of the unread pushes have gone to the handler.
     ///
     /// - Parameter isKept: they are kept until it reports the call.

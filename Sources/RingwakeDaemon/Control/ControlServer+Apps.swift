@@ -39,7 +39,7 @@ extension ControlServer {
         _ = try request.caller.confinedApp(asked: app)
         guard let wake = request.caller.wake else {
             let calls = runner.coordinator.active.values
-                .filter { $0.key.app == app && !$0.unread.isEmpty }
+                .filter { $0.key.app == app && $0.hasUnfetched }
                 .sorted { $0.number < $1.number }
             guard !calls.isEmpty || runner.apps[app] != nil else {
                 throw RingwakeError(
