@@ -28,8 +28,9 @@ struct JournalPatience {
 
 extension PushJournal {
     /// Something was handed in. An idle journal has no timer, and one whose disk answers in time wakes nobody by it.
+    /// Only what somebody waits for is answered: a record that is written may change nothing, and then nothing is said.
     func expectAnswers() {
-        guard patience.watch == nil, !patience.isExhausted, !isClosed else { return }
+        guard !waiting.isEmpty, patience.watch == nil, !patience.isExhausted, !isClosed else { return }
         let deadline = BootClock.now().advanced(by: limits.maximumSilence)
         patience.watch = runLoop.schedule(at: deadline, tolerance: limits.maximumSilence / 10) { [weak self] in
             guard let self, !self.isClosed else { return }
@@ -39,7 +40,7 @@ extension PushJournal {
         }
     }
 
-    /// Everything that was handed in has been answered.
+    /// The disk has answered.
     func expectNothing() {
         patience.isExhausted = false
         if let watch = patience.watch { runLoop.cancel(watch) }

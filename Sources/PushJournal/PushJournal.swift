@@ -34,7 +34,7 @@ package final class PushJournal {
     /// What has been handed in since the last turn of the loop.
     var gathered = JournalHandover()
     private var isHandoverEnqueued = false
-    private var waiting = WaitingWork()
+    private(set) var waiting = WaitingWork()
     private var lastRevision: UInt64 = 0
     /// Answers that have been taken and not been dealt with.
     private var answers: [JournalAnswer] = []
@@ -287,7 +287,9 @@ extension PushJournal {
         }
         answers = []
         nextAnswer = 0
-        if waiting.isEmpty { expectNothing() } else { expectAnswers() }
+        // The disk has answered: for what still waits its time begins anew.
+        expectNothing()
+        expectAnswers()
     }
 
     private func deliver(_ answer: JournalAnswer) {

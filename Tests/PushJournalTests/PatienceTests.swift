@@ -2,6 +2,7 @@ import Glibc
 import Logging
 import PushJournal
 import RingwakeCore
+import RunLoop
 import Testing
 
 @Suite("Waiting for the disk")
@@ -29,6 +30,47 @@ struct PatienceTests {
         #expect(throws: Never.self) { try answer?.get() }
         #expect(harness.journal.hasRoom && harness.journal.health == .working)
         #expect(try harness.append(harness.push("B")) == .new)
+    }
+
+    @Test("a record that changes nothing is not answered, and that is no silent disk")
+    func nothingToAnswer() throws {
+        var limits = JournalLimits()
+        limits.maximumSilence = .milliseconds(20)
+        let harness = try JournalHarness(limits: limits)
+        let call = harness.call(1, "one")
+        _ = try harness.append(harness.push("A", call: "one"), call: call)
+        // When the push became durable is written with this commit, so the next one has nothing of its own.
+        harness.journal.write(call, .now)
+        _ = try harness.records()
+        // Another number for the same call, as of a late repeat: the journal keeps what it has.
+        harness.journal.write(harness.call(2, "one").ending(.cancelled, at: harness.clock.boot), .now)
+        for _ in 0..<10 { harness.loop.runOnce(timeout: .milliseconds(10)) }
+        #expect(harness.journal.hasRoom && harness.journal.health == .working)
+        #expect(try harness.records() == [call])
+    }
+
+    @Test("a disk that is busy all the time, and answers all the time, is not silent")
+    func busy() throws {
+        var limits = JournalLimits()
+        limits.maximumSilence = .milliseconds(200)
+        let harness = try JournalHarness(limits: limits)
+        var isRefused = false
+        var waits = 0
+        // Something waits at every moment, for far longer than a single answer may take.
+        let end = BootClock.now().advanced(by: .seconds(1))
+        var number = 0
+        while BootClock.now() < end || waits > 0 {
+            if BootClock.now() < end {
+                for _ in 0..<64 where waits < 512 {
+                    number += 1
+                    waits += 1
+                    harness.journal.append(harness.push("\(number)"), payload: [1], call: nil) { _ in waits -= 1 }
+                }
+            }
+            harness.loop.runOnce(timeout: .milliseconds(20))
+            if harness.journal.health != .working { isRefused = true }
+        }
+        #expect(!isRefused && harness.journal.hasRoom)
     }
 
     @Test("what a failed commit has left is written when the disk works again, though no push comes")
