@@ -4,18 +4,8 @@ import Testing
 
 @Suite("The scanner finds in one pass what a walk over the tree finds")
 struct PayloadScannerTests {
-    /// SplitMix64: the same payloads for the same seed, so that a failure can be repeated.
-    struct Generator: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
-    }
+    /// The same payloads for the same seed, so that a failure can be repeated.
+    typealias Generator = RandomOrderTests.Generator
 
     /// A JSON value; `node` names it, so that it can be told from an equal one.
     indirect enum Tree {
