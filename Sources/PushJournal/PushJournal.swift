@@ -93,6 +93,12 @@ package final class PushJournal {
         waiting.pushes < limits.maximumWaiting && waiting.bytes < limits.maximumWaitingBytes && !patience.isExhausted
     }
 
+    /// Why there is no room, for a person.
+    package var complaint: String {
+        if case .failing(_, let error) = health { return error.message }
+        return fullError.message
+    }
+
     /// What the journal holds and has done.
     package var statistics: JournalStatistics { mailbox.statistics }
 

@@ -83,7 +83,7 @@ final class EffectRunner {
                 "push cannot be taken now",
                 metadata: [
                     "app": "\(push.app)", "apns-id": "\(push.apnsID)",
-                    "why": "\(apps[push.app] == nil ? "its app is gone" : "too much waits for the disk")",
+                    "why": "\(apps[push.app] == nil ? "its app is gone" : journal.complaint)",
                 ])
             return answer(.refused(.serviceUnavailable))
         }
