@@ -143,6 +143,7 @@ final class Daemon {
                         "another ringwaked uses the state directory \(directory); stop it, or set state_directory")
                 }
             }
+            // The loop does not run yet: nobody waits but the one who starts the daemon.
             usleep(lockPause)
         }
     }
