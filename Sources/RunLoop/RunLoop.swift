@@ -159,6 +159,19 @@ package final class RunLoop {
         isStopRequested = true
     }
 
+    /// A descriptor that is readable when a turn would find something to do: for a program with a loop of its own, which
+    /// calls `prepareToWait` before it waits for it, and `runOnce(timeout: .zero)` after.
+    package var descriptor: Int32 { epoll }
+
+    /// Sets the kernel timer of `descriptor` to the next timer.
+    /// - Returns: False when there is work already; then a turn is due at once.
+    package func prepareToWait() -> Bool {
+        refreshNow()
+        if hasWork { return false }
+        timerDescriptor.arm(at: timers.nextWakeup())
+        return true
+    }
+
     /// Takes one turn. For tests, and for drivers that have a loop of their own.
     /// - Parameter timeout: How long to sleep at most; nil for no limit. Rounded up to milliseconds.
     package func runOnce(timeout: Duration?) {

@@ -1,4 +1,5 @@
 internal import RingwakeCore
+internal import RunLoop
 internal import Synchronization
 
 /// A record of a call, and how new it is: a higher revision is a newer record.
@@ -72,8 +73,13 @@ nonisolated final class JournalMailbox: Sendable {
     private let answerBell: EventDescriptor
 
     init() throws(RingwakeError) {
-        workBell = try EventDescriptor(nonblocking: false)
-        answerBell = try EventDescriptor(nonblocking: true)
+        do throws(RunLoopError) {
+            workBell = try EventDescriptor(nonblocking: false)
+            answerBell = try EventDescriptor(nonblocking: true)
+        } catch {
+            throw RingwakeError(
+                .system, "no descriptor for the journal: \(error.reason); raise the limit on them.")
+        }
     }
 
     /// What the journal holds and has done.
