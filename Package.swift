@@ -25,6 +25,7 @@ let package = Package(
     products: [
         .executable(name: "ringwaked", targets: ["ringwaked"]),
         .executable(name: "ringwake", targets: ["ringwake"]),
+        .library(name: "Reachability", targets: ["Reachability"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -41,6 +42,9 @@ let package = Package(
             name: "CRingwakeCurl", path: "Sources/C/CRingwakeCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(
             name: "CRingwakeSQLite", path: "Sources/C/CRingwakeSQLite", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(
+            name: "CRingwakeNetlink", path: "Sources/C/CRingwakeNetlink", pkgConfig: "libnl-3.0",
+            providers: [.apt(["libnl-3-dev"])]),
         .target(name: "CRingwakeTOML", path: "Sources/C/CRingwakeTOML"),
 
         // Ring 1: pure, or the kernel alone.
@@ -58,6 +62,10 @@ let package = Package(
                 "CRingwakeLinux", "CRingwakeNGHTTP2", "Cryptography", "HTTP1", "RingwakeCore", "RunLoop", logging,
             ],
             swiftSettings: onTheRunLoop),
+
+        .target(
+            name: "Reachability", dependencies: ["CRingwakeLinux", "CRingwakeNetlink", "FileSystem", "RunLoop"],
+            swiftSettings: common),
 
         // Ring 3: one stage each; they do not know each other.
         .target(
@@ -78,21 +86,22 @@ let package = Package(
         .target(
             name: "VoIPCertificates", dependencies: ["Cryptography", "FileSystem", "RingwakeCore"],
             swiftSettings: common),
-        .target(name: "ControlProtocol", dependencies: ["RingwakeCore"], swiftSettings: common),
+        .target(name: "ControlProtocol", dependencies: ["Reachability", "RingwakeCore"], swiftSettings: common),
 
         // Ring 5: composition roots.
         .target(
             name: "RingwakeDaemon",
             dependencies: [
                 "CRingwakeLinux", "CRingwakeTOML", "ControlProtocol", "Cryptography", "FileSystem",
-                "HandlerActivation", "HTTPServer", "PushGateway", "PushJournal", "RingwakeCore", "RunLoop", logging,
+                "HandlerActivation", "HTTPServer", "PushGateway", "PushJournal", "Reachability", "RingwakeCore",
+                "RunLoop", logging,
             ],
             swiftSettings: onTheRunLoop),
         .target(
             name: "RingwakeCommands",
             dependencies: [
                 "CRingwakeLinux", "ControlProtocol", "Cryptography", "FileSystem", "HTTP1", "PushClient",
-                "RingwakeCore", "VoIPCertificates", argumentParser,
+                "Reachability", "RingwakeCore", "RunLoop", "VoIPCertificates", argumentParser,
             ],
             swiftSettings: common),
 
@@ -107,6 +116,9 @@ let package = Package(
         .testTarget(
             name: "CryptographyTests", dependencies: ["CRingwakeOpenSSL", "Cryptography", "RingwakeCore"],
             swiftSettings: common),
+        .testTarget(
+            name: "ReachabilityTests",
+            dependencies: ["CRingwakeLinux", "CRingwakeNetlink", "Reachability", "RunLoop"], swiftSettings: common),
         .testTarget(
             name: "HTTPServerTests",
             dependencies: [
@@ -134,19 +146,20 @@ let package = Package(
             dependencies: ["Cryptography", "FileSystem", "RingwakeCore", "VoIPCertificates"],
             swiftSettings: common),
         .testTarget(
-            name: "ControlProtocolTests", dependencies: ["ControlProtocol"], swiftSettings: common),
+            name: "ControlProtocolTests", dependencies: ["ControlProtocol", "Reachability", "RingwakeCore"],
+            swiftSettings: common),
         .testTarget(
             name: "RingwakeDaemonTests",
             dependencies: [
-                "ControlProtocol", "HTTPServer", "HandlerActivation", "PushGateway", "PushJournal", "RingwakeCore",
-                "RingwakeDaemon", "RunLoop", logging,
+                "ControlProtocol", "HTTPServer", "HandlerActivation", "PushGateway", "PushJournal", "Reachability",
+                "RingwakeCore", "RingwakeDaemon", "RunLoop", logging,
             ],
             swiftSettings: onTheRunLoop),
         .testTarget(
             name: "RingwakeCommandsTests",
             dependencies: [
-                "CRingwakeLinux", "ControlProtocol", "Cryptography", "PushClient", "RingwakeCommands", "RingwakeCore",
-                "VoIPCertificates", argumentParser,
+                "CRingwakeLinux", "ControlProtocol", "Cryptography", "PushClient", "Reachability", "RingwakeCommands",
+                "RingwakeCore", "VoIPCertificates", argumentParser,
             ],
             swiftSettings: common),
     ],

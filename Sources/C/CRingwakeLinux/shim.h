@@ -88,6 +88,16 @@ static inline int ringwake_timerfd_arm(int descriptor, int64_t nanoseconds) {
     return timerfd_settime(descriptor, TFD_TIMER_ABSTIME, &value, NULL);
 }
 
+// A timer on the wall clock that never comes and that becomes readable, with ECANCELED, when that clock is set or the
+// machine resumes. Arms it, also again. The flags are enumerators of an anonymous enum. The time is 2200-01-01, or the
+// last that a 32-bit time_t holds.
+static inline int ringwake_timerfd_arm_for_clock_changes(int descriptor) {
+    struct itimerspec value;
+    memset(&value, 0, sizeof value);
+    value.it_value.tv_sec = (time_t)(sizeof(time_t) < sizeof(int64_t) ? INT32_MAX : INT64_C(7258118400));
+    return timerfd_settime(descriptor, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &value, NULL);
+}
+
 // SFD_NONBLOCK and SFD_CLOEXEC are enumerators of an anonymous enum. `descriptor` -1 makes a new one.
 static inline int ringwake_signalfd(int descriptor, const sigset_t *mask) {
     return signalfd(descriptor, mask, SFD_NONBLOCK | SFD_CLOEXEC);
@@ -352,6 +362,19 @@ static inline int ringwake_local_address(int descriptor, struct sockaddr_storage
     socklen_t length = sizeof *storage;
     memset(storage, 0, sizeof *storage);
     return getsockname(descriptor, (struct sockaddr *)storage, &length);
+}
+
+// A socket address, the union by cast, read: how many of the bytes, in network order, are the address (4 or 16), or
+// 0 for another family. `scope` is the index of the interface that a link-local address belongs to, or 0.
+static inline int ringwake_ip_bytes(const struct sockaddr *address, socklen_t length, uint8_t *bytes, uint32_t *scope) {
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)address;
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
+    const bool is_v4 = address->sa_family == AF_INET && length >= sizeof *v4;
+    const bool is_v6 = address->sa_family == AF_INET6 && length >= sizeof *v6;
+    *scope = is_v6 ? v6->sin6_scope_id : 0;
+    if (is_v4) memcpy(bytes, &v4->sin_addr, 4);
+    if (is_v6) memcpy(bytes, &v6->sin6_addr, 16);
+    return is_v4 ? 4 : is_v6 ? 16 : 0;
 }
 
 // The environment of the process; Swift refuses the global variable, which another thread could change.

@@ -1,0 +1,78 @@
+// What the numbers in the kernel's facts mean; the constants are those of its headers.
+
+internal import CRingwakeNetlink
+
+extension LinkFacts {
+    /// Whether packets can be sent over a link, as far as the link itself goes.
+    enum State: Equatable {
+        case usable
+        case dormant
+        case unusable(UnsatisfiedReason)
+    }
+
+    private func has(_ flag: net_device_flags) -> Bool { flags & flag.rawValue != 0 }
+
+    var isLoopback: Bool { has(IFF_LOOPBACK) }
+    var isPointToPoint: Bool { has(IFF_POINTOPOINT) }
+
+    /// From IFF_UP and the operational state only: the kernel sets IFF_LOWER_UP together with NO-CARRIER at times. A
+    /// driver that does not say what state it is in is believed to be up.
+    var state: State {
+        guard has(IFF_UP) else { return .unusable(.interfaceDown) }
+        return switch Int(operationalState) {
+        case Int(IF_OPER_UP), Int(IF_OPER_UNKNOWN): .usable
+        case Int(IF_OPER_DORMANT): .dormant
+        default: .unusable(.noCarrier)
+        }
+    }
+}
+
+extension AddressFacts {
+    private func has(_ flag: Int32) -> Bool { flags & UInt32(bitPattern: flag) != 0 }
+
+    /// Other machines may send to it: its scope is wider than the link.
+    var isRoutable: Bool { UInt32(scope) < RT_SCOPE_LINK.rawValue }
+
+    /// No duplicate check is under way that keeps it from being used. An optimistic address is used before the check
+    /// has ended (RFC 4429).
+    var isUsable: Bool { !isDuplicate && (!has(IFA_F_TENTATIVE) || has(IFA_F_OPTIMISTIC)) }
+
+    /// The duplicate check has ended.
+    var isChecked: Bool { !has(IFA_F_TENTATIVE) && !has(IFA_F_OPTIMISTIC) }
+
+    /// The duplicate check found another node with it.
+    var isDuplicate: Bool { has(IFA_F_DADFAILED) }
+
+    /// Why packets cannot be sent from it; nil when they can.
+    var obstacle: UnsatisfiedReason? {
+        isDuplicate ? .sourceDuplicate : isUsable ? nil : .sourceTentative
+    }
+
+    /// The kernel tells the addresses of a link apart by these.
+    func isSameEntry(as other: AddressFacts) -> Bool {
+        interface == other.interface && address == other.address && prefixLength == other.prefixLength
+    }
+}
+
+extension Route {
+    /// What becomes of a packet.
+    enum Verdict: Equatable {
+        /// This machine takes it.
+        case local
+        /// It is sent.
+        case sent
+        case refused(UnsatisfiedReason)
+    }
+
+    var verdict: Verdict {
+        switch Int(type) {
+        // Packets to an anycast address of this machine do not leave it either (RFC 4291 section 2.6).
+        case Int(RTN_LOCAL), Int(RTN_ANYCAST): .local
+        case Int(RTN_UNICAST), Int(RTN_BROADCAST), Int(RTN_MULTICAST): .sent
+        case Int(RTN_BLACKHOLE): .refused(.blackhole)
+        case Int(RTN_UNREACHABLE): .refused(.unreachable)
+        case Int(RTN_PROHIBIT): .refused(.prohibited)
+        default: .refused(.noRoute)
+        }
+    }
+}

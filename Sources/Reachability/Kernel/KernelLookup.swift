@@ -1,0 +1,55 @@
+/// What RTM_GETROUTE is asked.
+struct RouteQuestion: Hashable, Sendable {
+    var destination: IPAddress
+    /// RTA_SRC: the address to send from.
+    var source: IPAddress?
+    /// RTA_OIF: the interface to leave by; 0 for any.
+    var interface: UInt32 = 0
+    /// RTM_F_FIB_MATCH: answer with the entry of the table, which has the metric, instead of the result of the look-up.
+    /// An IPv4 look-up with an interface invents a direct route where the table has none; this one does not.
+    var matchesTable = false
+}
+
+/// The kernel's answer to a ``RouteQuestion``.
+enum RouteAnswer: Hashable, Sendable {
+    case route(Route)
+    /// There is none; the `errno` says why: ENETUNREACH, EHOSTUNREACH, EACCES, EINVAL.
+    case refused(Int32)
+}
+
+/// A route as RTM_NEWROUTE gives it.
+struct Route: Hashable, Sendable {
+    /// `RTN_*`: RTN_UNICAST, RTN_LOCAL, RTN_BROADCAST, RTN_MULTICAST.
+    var type: UInt8
+    /// RTA_OIF; 0 when there is none.
+    var interface: UInt32
+    /// RTA_GATEWAY or RTA_VIA (RFC 5549: of the other family).
+    var gateway: IPAddress?
+    /// RTA_PREFSRC.
+    var source: IPAddress?
+    /// RTA_PRIORITY.
+    var metric: UInt32 = 0
+}
+
+/// The kernel did not answer, or answered what cannot be read.
+struct KernelLookupError: Error, Hashable, Sendable {
+    /// What was asked: `RTM_GETLINK`.
+    let request: String
+    /// What went wrong.
+    let message: String
+}
+
+/// What is asked of the kernel while facts are judged. Two stand behind it: netlink, and tables of a test.
+protocol KernelLookup: AnyObject {
+    func route(_ question: RouteQuestion) throws(KernelLookupError) -> RouteAnswer
+    /// All links.
+    func links() throws(KernelLookupError) -> [LinkFacts]
+    /// One link; nil when there is none of that index.
+    func link(_ index: UInt32) throws(KernelLookupError) -> LinkFacts?
+    /// The index of the link of this name; nil when there is none.
+    func index(ofLink name: String) throws(KernelLookupError) -> UInt32?
+    /// The addresses of a link, or of all when it is 0.
+    func addresses(of interface: UInt32) throws(KernelLookupError) -> [AddressFacts]
+    /// What kind of device the driver calls it (DEVTYPE of its uevent): `wlan`, `wwan`, `bridge`; empty for none.
+    func deviceType(of link: LinkFacts) -> String
+}

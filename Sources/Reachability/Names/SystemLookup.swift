@@ -1,0 +1,59 @@
+internal import CRingwakeLinux
+internal import Glibc
+
+/// The system's own look-up of host names, which blocks until it has an answer.
+enum SystemLookup {
+    /// Addresses of one name that are kept; the system gives the best ones first.
+    static let maximumAddresses = 64
+    /// Longest name that is asked for, in bytes. Names of DNS have 253 at most, those of other sources may have more.
+    static let maximumNameLength = 1_024
+
+    /// Asks `getaddrinfo`: /etc/hosts, mDNS, name servers, as nsswitch.conf(5) says.
+    ///
+    /// Both families are asked for whatever the interfaces have (no AI_ADDRCONFIG): which of them can be used is
+    /// judged here, and may change while the answer stays. glibc reads resolv.conf again by itself when the file has
+    /// changed (since 2.26); each call sees the servers of its time.
+    static func addresses(of host: String) -> Resolution {
+        guard !host.isEmpty, !host.utf8.contains(0), host.utf8.count <= maximumNameLength else { return .notFound }
+        var hints = addrinfo()
+        hints.ai_family = AF_UNSPEC
+        // Without a type each address comes three times.
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var list: UnsafeMutablePointer<addrinfo>?
+        let result = getaddrinfo(host, nil, &hints, &list)
+        let systemError = errno
+        guard result == 0 else {
+            // With these hints what is left says that there is no such name or no address: EAI_NONAME, and two that
+            // hide behind _GNU_SOURCE (EAI_NODATA, EAI_ADDRFAMILY).
+            let isFailure = [EAI_AGAIN, EAI_FAIL, EAI_MEMORY, EAI_SYSTEM].contains(result)
+            return isFailure ? .failed(reason(of: result, systemError)) : .notFound
+        }
+        defer { freeaddrinfo(list) }
+        let addresses = collect(list)
+        return addresses.isEmpty ? .notFound : .addresses(addresses)
+    }
+
+    private static func reason(of result: Int32, _ systemError: Int32) -> String {
+        if result == EAI_SYSTEM { return String(cString: strerror(systemError)) }
+        return gai_strerror(result).map { String(cString: $0) } ?? "error \(result)"
+    }
+
+    private static func collect(_ list: UnsafeMutablePointer<addrinfo>?) -> [IPAddress] {
+        var addresses: [IPAddress] = []
+        var next = list
+        while let entry = next, addresses.count < maximumAddresses {
+            if let address = address(in: entry.pointee), !addresses.contains(address) { addresses.append(address) }
+            next = entry.pointee.ai_next
+        }
+        return addresses
+    }
+
+    private static func address(in entry: addrinfo) -> IPAddress? {
+        guard let storage = entry.ai_addr else { return nil }
+        var bytes = [UInt8](repeating: 0, count: 16)
+        var scope: UInt32 = 0
+        let count = Int(ringwake_ip_bytes(storage, entry.ai_addrlen, &bytes, &scope))
+        let address = IPAddress(bytes: bytes.prefix(count))
+        return scope == 0 ? address : address?.inZone("\(scope)")
+    }
+}

@@ -1,0 +1,58 @@
+internal import CRingwakeNetlink
+internal import Glibc
+
+/// A request to rtnetlink, built by libnl. It can be sent again.
+final class NetlinkRequest {
+    /// What is asked, for errors: `RTM_GETLINK`.
+    let name: String
+    private let message: OpaquePointer
+
+    /// - Parameters:
+    ///   - flags: `NLM_F_*` besides NLM_F_REQUEST.
+    ///   - header: The fixed part: `ifinfomsg`, `ifaddrmsg`, `rtmsg`.
+    init<Header: BitwiseCopyable>(
+        _ name: String, type: Int, flags: Int32 = 0, header: Header
+    ) throws(KernelLookupError) {
+        guard let message = nlmsg_alloc_simple(Int32(type), NLM_F_REQUEST | flags) else {
+            throw KernelLookupError(request: name, message: "no memory")
+        }
+        self.name = name
+        self.message = message
+        var header = header
+        let size = MemoryLayout<Header>.size
+        guard nlmsg_append(message, &header, size, Int32(NLMSG_ALIGNTO)) == 0 else {
+            throw KernelLookupError(request: name, message: "no memory")
+        }
+    }
+
+    deinit { nlmsg_free(message) }
+
+    func put(_ attribute: Int, _ bytes: [UInt8]) throws(KernelLookupError) {
+        guard nla_put(message, Int32(attribute), Int32(bytes.count), bytes) == 0 else {
+            throw KernelLookupError(request: name, message: "no memory")
+        }
+    }
+
+    func put(_ attribute: Int, _ number: UInt32) throws(KernelLookupError) {
+        guard nla_put_u32(message, Int32(attribute), number) == 0 else {
+            throw KernelLookupError(request: name, message: "no memory")
+        }
+    }
+
+    /// Sends it to the kernel, which has the answer, or the begin of it, ready when this returns.
+    func send(on socket: NetlinkSocket, sequence: UInt32) throws(KernelLookupError) {
+        guard let header = nlmsg_hdr(message) else {
+            throw KernelLookupError(request: name, message: "no memory")
+        }
+        header.pointee.nlmsg_seq = sequence
+        let length = Int(header.pointee.nlmsg_len)
+        while true {
+            let sent = Glibc.send(socket.descriptor, header, length, 0)
+            if sent == length { return }
+            guard sent < 0, errno == EINTR else {
+                let why = sent < 0 ? String(cString: strerror(errno)) : "sent in part"
+                throw KernelLookupError(request: name, message: why)
+            }
+        }
+    }
+}

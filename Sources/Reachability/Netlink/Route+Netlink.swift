@@ -1,0 +1,89 @@
+internal import CRingwakeNetlink
+internal import Glibc
+
+extension RouteAnswer {
+    /// Reads an RTM_NEWROUTE that answers a look-up.
+    init?(_ message: NetlinkMessage) {
+        guard let header = message.header(as: rtmsg.self) else { return nil }
+        let answer = message.withAttributes(after: rtmsg.self, maximum: RTA_VIA.index) { attributes in
+            if let code = Self.refusal(type: header.rtm_type, attributes) { return RouteAnswer.refused(code) }
+            return RouteAnswer.route(Route(type: header.rtm_type, attributes))
+        }
+        guard let answer else { return nil }
+        self = answer
+    }
+
+    /// Some kernels answer for IPv6 with the route even where it refuses; the `errno` is then in RTA_CACHEINFO.
+    private static func refusal(type: UInt8, _ attributes: NetlinkAttributes) -> Int32? {
+        let byType: Int32
+        switch Int(type) {
+        case RTN_UNREACHABLE: byType = EHOSTUNREACH
+        case RTN_PROHIBIT: byType = EACCES
+        case RTN_BLACKHOLE: byType = EINVAL
+        case RTN_THROW: byType = ENETUNREACH
+        default: return nil
+        }
+        guard let bytes = attributes.bytes(RTA_CACHEINFO.index), bytes.count >= MemoryLayout<rta_cacheinfo>.size
+        else { return byType }
+        let code = Int32(bitPattern: bytes.loadUnaligned(as: rta_cacheinfo.self).rta_error)
+        // The null entry, which stands for no route at all, is of type unreachable.
+        return code == -ENETUNREACH ? ENETUNREACH : byType
+    }
+}
+
+extension Route {
+    init(type: UInt8, _ attributes: NetlinkAttributes) {
+        let hop = attributes.bytes(RTA_MULTIPATH.index).flatMap(Hop.firstAlive)
+        self.init(
+            type: type, interface: attributes.number(RTA_OIF.index, as: UInt32.self) ?? hop?.interface ?? 0,
+            gateway: attributes.gateway ?? hop?.gateway, source: attributes.address(RTA_PREFSRC.index),
+            metric: attributes.number(RTA_PRIORITY.index, as: UInt32.self) ?? 0)
+    }
+
+    /// One of the ways of a route that has several.
+    private struct Hop {
+        let interface: UInt32
+        let gateway: IPAddress?
+        let isDead: Bool
+
+        /// The first hop that is not dead; when all are, the first.
+        static func firstAlive(_ bytes: UnsafeRawBufferPointer) -> Hop? {
+            var rest = bytes
+            var first: Hop?
+            let headerLength = MemoryLayout<rtnexthop>.size
+            while rest.count >= headerLength {
+                let header = rest.loadUnaligned(as: rtnexthop.self)
+                let length = Int(header.rtnh_len)
+                guard length >= headerLength, length <= rest.count else { break }
+                let attributes = UnsafeRawBufferPointer(rebasing: rest[headerLength..<length])
+                let hop = Hop(
+                    interface: UInt32(exactly: header.rtnh_ifindex) ?? 0,
+                    gateway: NetlinkAttributes.parse(attributes, maximum: RTA_VIA.index) { $0.gateway },
+                    isDead: Int32(header.rtnh_flags) & RTNH_F_DEAD != 0)
+                if !hop.isDead { return hop }
+                first = first ?? hop
+                rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst((length + 3) & ~3))
+            }
+            return first
+        }
+    }
+}
+
+extension NetlinkAttributes {
+    /// RTA_GATEWAY, or RTA_VIA: a gateway of the other family (RFC 5549).
+    fileprivate var gateway: IPAddress? {
+        if let gateway = address(RTA_GATEWAY.index) { return gateway }
+        let familyLength = MemoryLayout<rtvia>.size
+        guard let via = bytes(RTA_VIA.index), via.count > familyLength else { return nil }
+        switch Int32(via.loadUnaligned(as: rtvia.self).rtvia_family) {
+        case AF_INET: return IPAddress(bytes: via.dropFirst(familyLength).prefix(4))
+        case AF_INET6: return IPAddress(bytes: via.dropFirst(familyLength).prefix(16))
+        default: return nil
+        }
+    }
+}
+
+extension rtattr_type_t {
+    /// As an index of a table of attributes.
+    fileprivate var index: Int { Int(rawValue) }
+}

@@ -1,0 +1,36 @@
+internal import Glibc
+
+/// Reachability cannot be watched or asked for.
+public struct ReachabilityError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What kind of error it is.
+    public struct Code: Hashable, Sendable {
+        let name: String
+
+        /// The kernel refused something: descriptors, memory, netlink sockets (a seccomp filter, or
+        /// `RestrictAddressFamilies=` without `AF_NETLINK`).
+        public static let system = Code(name: "system")
+        /// No more targets or watchers are taken.
+        public static let limit = Code(name: "limit")
+        /// The monitor was closed.
+        public static let closed = Code(name: "closed")
+    }
+
+    public let code: Code
+    /// What happened, and what to do.
+    public let message: String
+    /// The `errno` of the system call that failed; 0 when none did.
+    public let errno: Int32
+
+    init(_ code: Code, _ message: String, errno: Int32 = 0) {
+        self.code = code
+        self.message = message
+        self.errno = errno
+    }
+
+    /// A system call that failed.
+    init(call: String, errno: Int32, advice: String) {
+        self.init(.system, "\(call) failed: \(String(cString: strerror(errno))); \(advice)", errno: errno)
+    }
+
+    public var description: String { message }
+}

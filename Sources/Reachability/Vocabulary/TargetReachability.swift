@@ -1,0 +1,48 @@
+/// What the kernel's tables say of the way to one destination. No packet is sent to find out.
+public struct TargetReachability: Hashable, Sendable {
+    public var flags: ReachabilityFlags
+    public var status: NetworkPath.Status
+    /// Why it is not satisfied; nil when it is.
+    public var unsatisfiedReason: UnsatisfiedReason?
+    /// The interface that packets leave by; also of one that is down, where it is the reason.
+    public var interface: NetworkInterface?
+    /// The address that packets are sent from.
+    public var source: IPAddress?
+    /// The gateway; nil when the destination is on the link.
+    public var nextHop: IPAddress?
+    /// The interface is paid for by volume.
+    public var isExpensive: Bool
+    /// The interface is to be spared. From configuration only.
+    public var isConstrained: Bool
+    /// An IPv4 address of the destination can be reached.
+    public var supportsIPv4: Bool
+    /// An IPv6 address of the destination can be reached.
+    public var supportsIPv6: Bool
+    /// Some name server of `/etc/resolv.conf` is reachable.
+    public var supportsDNS: Bool
+    /// The addresses that were looked at; those of a host name, in the resolver's order. Empty for ``ReachabilityTarget/any``.
+    public var addresses: [IPAddress]
+
+    public init(
+        flags: ReachabilityFlags, status: NetworkPath.Status, unsatisfiedReason: UnsatisfiedReason? = nil,
+        interface: NetworkInterface? = nil, source: IPAddress? = nil, nextHop: IPAddress? = nil,
+        isExpensive: Bool = false, isConstrained: Bool = false, supportsIPv4: Bool = false,
+        supportsIPv6: Bool = false, supportsDNS: Bool = false, addresses: [IPAddress] = []
+    ) {
+        self.flags = flags
+        self.status = status
+        self.unsatisfiedReason = unsatisfiedReason
+        self.interface = interface
+        self.source = source
+        self.nextHop = nextHop
+        self.isExpensive = isExpensive
+        self.isConstrained = isConstrained
+        self.supportsIPv4 = supportsIPv4
+        self.supportsIPv6 = supportsIPv6
+        self.supportsDNS = supportsDNS
+        self.addresses = addresses
+    }
+
+    /// Packets can be sent now.
+    public var isReachable: Bool { status == .satisfied }
+}

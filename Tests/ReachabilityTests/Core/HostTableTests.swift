@@ -1,0 +1,107 @@
+import RunLoop
+import Testing
+
+@testable import Reachability
+
+@Suite("Host table")
+struct HostTableTests {
+    private var table = HostTable()
+    private let one = IPAddress("192.0.2.1") ?? IPAddress(ipv4: 0)
+    private let two = IPAddress("192.0.2.2") ?? IPAddress(ipv4: 0)
+
+    private func at(_ seconds: Int64) -> BootClock.Instant {
+        BootClock.Instant(nanoseconds: seconds * 1_000_000_000)
+    }
+
+    private mutating func resolve(
+        _ answer: Resolution, at seconds: Int64 = 0, mayRetry: Bool = true
+    ) -> (isChanged: Bool, ask: [String]) {
+        table.resolved("a.example", answer, at: at(seconds), mayRetry: mayRetry)
+    }
+
+    @Test("asks a new name once, and is resolving until the answer")
+    mutating func new() {
+        #expect(table.add("a.example") == ["a.example"])
+        #expect(table.add("a.example") == [])
+        #expect(table.knowledge(of: "a.example") == .unknown(.resolving))
+        let answer = resolve(.addresses([one]))
+        #expect(answer.isChanged && answer.ask.isEmpty)
+        #expect(table.knowledge(of: "a.example") == .addresses([one]))
+        #expect(table.nextDeadline == nil)
+    }
+
+    @Test("asks again when things changed while the name was asked, once")
+    mutating func changedMeanwhile() {
+        _ = table.add("a.example")
+        #expect(table.askAll() == [])
+        #expect(table.askAll() == [])
+        #expect(resolve(.addresses([one])).ask == ["a.example"])
+        let second = resolve(.addresses([two]))
+        #expect(second.isChanged && second.ask.isEmpty)
+    }
+
+    @Test("an answer that is the same changes nothing")
+    mutating func same() {
+        _ = table.add("a.example")
+        _ = resolve(.addresses([one]))
+        #expect(table.askAll() == ["a.example"])
+        #expect(!resolve(.addresses([one])).isChanged)
+    }
+
+    @Test("the same addresses in another order change nothing")
+    mutating func order() {
+        _ = table.add("a.example")
+        _ = resolve(.addresses([one, two]))
+        _ = table.askAll()
+        #expect(!resolve(.addresses([two, one])).isChanged)
+        #expect(table.knowledge(of: "a.example") == .addresses([one, two]))
+    }
+
+    @Test("a name without an answer is asked again, later each time, and no more once it has one")
+    mutating func retries() {
+        _ = table.add("a.example")
+        var seconds: Int64 = 0
+        for pause: Int64 in [2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900] {
+            _ = resolve(.failed("no server"), at: seconds)
+            #expect(table.nextDeadline == at(seconds + pause))
+            #expect(table.askDue(at: at(seconds + pause - 1)) == [])
+            seconds += pause
+            #expect(table.askDue(at: at(seconds)) == ["a.example"])
+            #expect(table.nextDeadline == nil)
+        }
+        _ = resolve(.addresses([one]), at: seconds)
+        #expect(table.nextDeadline == nil)
+        _ = table.askAll()
+        _ = resolve(.notFound, at: seconds)
+        #expect(table.nextDeadline == at(seconds + 2))
+    }
+
+    @Test("without a name server in reach there is no retry")
+    mutating func noServer() {
+        _ = table.add("a.example")
+        _ = resolve(.failed("unreachable"), mayRetry: false)
+        #expect(table.nextDeadline == nil)
+        #expect(table.knowledge(of: "a.example") == .unknown(.nameServersSilent))
+    }
+
+    @Test("silent servers leave the old addresses, a definite no takes them")
+    mutating func keep() {
+        _ = table.add("a.example")
+        _ = resolve(.addresses([one]))
+        _ = table.askAll()
+        #expect(!resolve(.failed("silent")).isChanged)
+        #expect(table.knowledge(of: "a.example") == .addresses([one]))
+        _ = table.askAll()
+        #expect(resolve(.notFound).isChanged)
+        #expect(table.knowledge(of: "a.example") == .unknown(.nameNotFound))
+    }
+
+    @Test("the answer for a name that is watched no more is dropped")
+    mutating func gone() {
+        _ = table.add("a.example")
+        table.remove("a.example")
+        let answer = resolve(.addresses([one]))
+        #expect(!answer.isChanged && answer.ask.isEmpty)
+        #expect(table.askAll() == [])
+    }
+}

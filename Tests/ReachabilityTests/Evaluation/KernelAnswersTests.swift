@@ -1,0 +1,176 @@
+import CRingwakeNetlink
+import Testing
+
+@testable import Reachability
+
+/// What this kernel answers is what the judgement expects: the tables of the other tests are made after it.
+@Suite(
+    "Judging by the real kernel",
+    .enabled(if: NetworkNamespace.isAvailable, "needs root: it makes network namespaces"))
+struct KernelAnswersTests {
+    /// A machine in a namespace of its own, with `wlan0` and `wwan0` whose other ends are there too.
+    private struct Machine {
+        let commands: Commands
+        let kernel: KernelQueries
+        let tables = KernelTables()
+
+        init(_ commands: Commands) throws {
+            self.commands = commands
+            kernel = try KernelQueries()
+            try ip("link set lo up")
+            for name in ["wlan0", "wwan0"] {
+                try ip("link add \(name) type veth peer name \(name)-peer")
+                try ip("link set \(name) addrgenmode none")
+                try ip("link set \(name)-peer addrgenmode none")
+                try ip("link set \(name) up")
+                try ip("link set \(name)-peer up")
+            }
+            try ip("addr add 192.0.2.10/24 brd + dev wlan0")
+            try ip("addr add 198.51.100.10/24 dev wwan0")
+            try ip("addr add 2001:db8::10/64 dev wlan0 nodad")
+            try ip("addr add fe80::10/64 dev wlan0 nodad")
+            try ip("route add default via 192.0.2.1 metric 600")
+            try ip("route add default via 198.51.100.1 metric 700")
+            try ip("route add default via fe80::1 dev wlan0 metric 600")
+        }
+
+        func ip(_ line: String) throws {
+            try commands.ip(line.split(separator: " ").map(String.init))
+        }
+
+        func judge(_ target: String) throws -> TargetReachability {
+            try tables.resynchronize(kernel)
+            var round = Evaluation(tables: tables, kernel: kernel)
+            let result = round.reachability(of: try #require(ReachabilityTarget(target)))
+            #expect(round.lastError == nil)
+            #expect(result.isConsistent)
+            return result
+        }
+
+        func path() throws -> NetworkPath {
+            try tables.resynchronize(kernel)
+            var round = Evaluation(tables: tables, kernel: kernel)
+            return round.path()
+        }
+    }
+
+    @Test("every kind of destination has its flags")
+    func destinations() throws {
+        try NetworkNamespace.run { commands in
+            let machine = try Machine(commands)
+            for (target, flags, source, hop) in [
+                ("203.0.113.1", .reachable, "192.0.2.10", "192.0.2.1"),
+                ("2600::5", .reachable, "2001:db8::10", "fe80::1"),
+                ("192.0.2.77", [.reachable, .isDirect], "192.0.2.10", nil),
+                ("2001:db8::77", [.reachable, .isDirect], "2001:db8::10", nil),
+                ("fe80::77%wlan0", [.reachable, .isDirect], "fe80::10", nil),
+                ("192.0.2.255", [.reachable, .isDirect], "192.0.2.10", nil),
+                ("255.255.255.255", [.reachable, .isDirect], "192.0.2.10", nil),
+                ("239.1.1.1", [.reachable, .isDirect], "192.0.2.10", nil),
+                ("ff02::1%wlan0", [.reachable, .isDirect], "fe80::10", nil),
+                ("192.0.2.10", [.reachable, .isLocalAddress, .isDirect], "192.0.2.10", nil),
+                ("2001:db8::10", [.reachable, .isLocalAddress, .isDirect], "2001:db8::10", nil),
+                ("127.0.0.1", [.reachable, .isLocalAddress], "127.0.0.1", nil),
+                ("127.0.0.53", [.reachable, .isLocalAddress], "127.0.0.1", nil),
+                ("::1", [.reachable, .isLocalAddress], "::1", nil),
+                ("192.0.2.10,203.0.113.1", .reachable, "192.0.2.10", "192.0.2.1"),
+                ("2001:db8::10,2600::5", .reachable, "2001:db8::10", "fe80::1"),
+                ("127.0.0.9,127.0.0.1", [.reachable, .isLocalAddress], "127.0.0.9", nil),
+                ("any", .reachable, "192.0.2.10", "192.0.2.1"),
+            ] as [(String, ReachabilityFlags, String, String?)] {
+                let result = try machine.judge(target)
+                #expect(result.flags == flags, "\(target)")
+                #expect(result.source?.description == source, "\(target)")
+                #expect(result.nextHop?.description == hop, "\(target)")
+            }
+        }
+    }
+
+    @Test("every kind of refusal has its reason")
+    func refusals() throws {
+        try NetworkNamespace.run { commands in
+            let machine = try Machine(commands)
+            try machine.ip("rule add to 203.0.113.192/26 prohibit")
+            for (kind, number) in [("unreachable", 1), ("prohibit", 2), ("blackhole", 3), ("throw", 4)] {
+                try machine.ip("route add \(kind) 10.\(number).0.0/16")
+                try machine.ip("route add \(kind) 2600:\(number)::/32")
+            }
+            for (number, reason) in [
+                (1, UnsatisfiedReason.unreachable), (2, .prohibited), (3, .blackhole), (4, .noRoute),
+            ] {
+                #expect(try machine.judge("10.\(number).0.1").unsatisfiedReason == reason)
+                #expect(try machine.judge("2600:\(number)::1").unsatisfiedReason == reason)
+            }
+            #expect(try machine.judge("203.0.113.200").unsatisfiedReason == .prohibited)
+            #expect(try machine.judge("192.0.2.99,203.0.113.1").unsatisfiedReason == .sourceNotLocal)
+            #expect(try machine.judge("2001:db8::99,2600::5").unsatisfiedReason == .sourceNotLocal)
+            #expect(try machine.judge("127.0.0.1,203.0.113.1").unsatisfiedReason == .noSourceAddress)
+            #expect(try machine.judge("fe80::77%eth9").unsatisfiedReason == .noInterface)
+        }
+    }
+
+    @Test("with the loopback down, nothing is local")
+    func loopbackDown() throws {
+        try NetworkNamespace.run { commands in
+            let machine = try Machine(commands)
+            try machine.ip("link set lo down")
+            for target in ["127.0.0.1", "::1", "192.0.2.10", "2001:db8::10"] {
+                let result = try machine.judge(target)
+                #expect(result.unsatisfiedReason == .interfaceDown, "\(target)")
+                #expect(result.interface?.name == "lo", "\(target)")
+            }
+        }
+    }
+
+    @Test("a tentative address is none yet; a link-local one does not pass the gateway")
+    func tentative() throws {
+        try NetworkNamespace.run { commands in
+            let machine = try Machine(commands)
+            let setting = "/proc/sys/net/ipv6/conf/wlan0/dad_transmits"
+            try commands.run("/bin/sh", ["-c", "echo 1000 > \(setting)"])
+            try machine.ip("addr del 2001:db8::10/64 dev wlan0")
+            #expect(try machine.judge("2600::5").unsatisfiedReason == .sourceLinkLocal)
+            try machine.ip("addr add 2001:db8::11/64 dev wlan0")
+            #expect(try machine.judge("2600::5").unsatisfiedReason == .sourceTentative)
+            #expect(try machine.judge("2001:db8::11,2600::5").unsatisfiedReason == .sourceTentative)
+            var round = Evaluation(tables: machine.tables, kernel: machine.kernel)
+            #expect(round.path().supportsIPv6 == false)
+            #expect(round.scope.hasTentativeAddresses)
+        }
+    }
+
+    @Test("the path follows metrics, halves of the address space, and what is switched off")
+    func path() throws {
+        try NetworkNamespace.run { commands in
+            let machine = try Machine(commands)
+            var path = try machine.path()
+            #expect(path.interfaces.map(\.name) == ["wlan0", "wwan0"])
+            #expect(path.interfaces.map(\.type) == [.wifi, .cellular])
+            #expect(path.supportsIPv4 && path.supportsIPv6 && !path.isExpensive)
+            try machine.ip("route add default via 198.51.100.1 metric 50")
+            path = try machine.path()
+            #expect(path.interfaces.map(\.name) == ["wwan0", "wlan0"])
+            #expect(path.isExpensive)
+            try machine.ip("route del default via 198.51.100.1 metric 50")
+            try machine.ip("link set wlan0 down")
+            path = try machine.path()
+            #expect(path.interfaces.map(\.name) == ["wwan0"])
+            #expect(path.supportsIPv4 && !path.supportsIPv6)
+            try machine.ip("route del default")
+            #expect(try machine.path().unsatisfiedReason == .noRoute)
+            try machine.ip("route add 0.0.0.0/1 dev wwan0")
+            #expect(try machine.path().unsatisfiedReason == .noRoute)
+            try machine.ip("route add 128.0.0.0/1 dev wwan0")
+            #expect(try machine.path().status == .satisfied)
+        }
+    }
+
+    @Test("an address of the link's own scope is direct, though the link does not matter otherwise")
+    func linkScope() throws {
+        try NetworkNamespace.run { commands in
+            let machine = try Machine(commands)
+            try machine.ip("addr add 169.254.7.7/16 dev wwan0-peer scope link")
+            #expect(try machine.judge("169.254.7.7").flags == [.reachable, .isLocalAddress, .isDirect])
+        }
+    }
+}

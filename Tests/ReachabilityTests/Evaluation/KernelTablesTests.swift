@@ -1,0 +1,181 @@
+import CRingwakeNetlink
+import Testing
+
+@testable import Reachability
+
+@Suite("Tables of links and addresses")
+struct KernelTablesTests {
+    private func facts(_ scene: Scene, _ index: UInt32) throws -> LinkFacts {
+        try #require(scene.kernel.linkTable.first { $0.index == index })
+    }
+
+    private func address(
+        _ text: String, on index: UInt32, scope: rt_scope_t = RT_SCOPE_UNIVERSE, flags: Int32 = IFA_F_PERMANENT,
+        length: UInt8 = 24
+    ) throws -> AddressFacts {
+        AddressFacts(
+            interface: index, address: try #require(IPAddress(text)), prefixLength: length,
+            scope: UInt8(scope.rawValue), flags: UInt32(bitPattern: flags))
+    }
+
+    @Test("links that matter are kept: the loopback, owners of addresses, point-to-point ones")
+    func relevant() throws {
+        let (scene, ethernet) = try Scene.office()
+        let container = scene.link("veth1", kind: "veth")
+        try scene.address("fe80::99/64", on: container, scope: RT_SCOPE_LINK)
+        let vpn = scene.link("tun0", kind: "tun", pointToPoint: true)
+        for _ in 0..<1_000 { scene.link("veth", kind: "veth") }
+        let round = try scene.round()
+        #expect(round.scope.interfaces == [1, ethernet, vpn])
+        #expect(scene.tables.addresses(on: container) == [])
+        #expect(scene.tables.candidates.map(\.index) == [ethernet, vpn])
+    }
+
+    @Test("a link without an address that a route leads over matters from then on, and after a resynchronization")
+    func usedByRoute() throws {
+        let (scene, _) = try Scene.office()
+        let other = scene.link("eth1")
+        try scene.address("fe80::11/64", on: other, scope: RT_SCOPE_LINK)
+        try scene.route("198.51.100.0/24", on: other)
+        let target = try #require(ReachabilityTarget("198.51.100.1"))
+        var round = try scene.round()
+        #expect(!round.scope.interfaces.contains(other))
+        _ = round.reachability(of: target)
+        #expect(round.scope.interfaces.contains(other))
+        #expect(scene.tables.addresses(on: other).count == 1)
+        #expect(try scene.round().scope.interfaces.contains(other))
+        // It was not asked for in the last round.
+        #expect(try !scene.round().scope.interfaces.contains(other))
+    }
+
+    @Test("what cannot matter changes nothing")
+    func irrelevant() throws {
+        let (scene, ethernet) = try Scene.office()
+        _ = try scene.round()
+        let container = scene.link("veth1", kind: "veth")
+        #expect(!scene.tables.apply(.link(try facts(scene, container))))
+        #expect(
+            !scene.tables.apply(
+                .address(try address("fe80::99", on: container, scope: RT_SCOPE_LINK, length: 64))))
+        #expect(!scene.tables.apply(.addressGone(try address("fe80::99", on: container, scope: RT_SCOPE_LINK))))
+        #expect(!scene.tables.apply(.linkGone(container)))
+        // The same again: a refresh of an address, statistics of a link.
+        #expect(!scene.tables.apply(.link(try facts(scene, ethernet))))
+        #expect(!scene.tables.apply(.address(try address("192.0.2.10", on: ethernet))))
+        #expect(!scene.tables.apply(.addressGone(try address("192.0.2.99", on: ethernet))))
+    }
+
+    @Test("a route, a rule, a link or an address that changed is a reason to judge anew")
+    func changes() throws {
+        let (scene, ethernet) = try Scene.office()
+        _ = try scene.round()
+        #expect(scene.tables.apply(.routing))
+        try scene.down(ethernet)
+        #expect(scene.tables.apply(.link(try facts(scene, ethernet))))
+        #expect(scene.tables.apply(.address(try address("192.0.2.10", on: ethernet, flags: IFA_F_DEPRECATED))))
+        #expect(scene.tables.apply(.addressGone(try address("192.0.2.10", on: ethernet))))
+        #expect(scene.tables.owners(of: try #require(IPAddress("192.0.2.10"))).isEmpty)
+        #expect(scene.tables.apply(.linkGone(ethernet)))
+        #expect(scene.tables.relevant == [1])
+        #expect(scene.tables.addresses(on: ethernet) == [])
+    }
+
+    @Test("events alone lead to the same judgement as reading everything anew")
+    func eventsOnly() throws {
+        let (scene, ethernet) = try Scene.office()
+        var round = try scene.round()
+        #expect(round.path().status == .satisfied)
+        try scene.down(ethernet)
+        #expect(scene.tables.apply(.link(try facts(scene, ethernet))))
+        round = scene.later()
+        #expect(round.path().unsatisfiedReason == .interfaceDown)
+    }
+
+    @Test("an address on an unknown link has the link fetched, with its other addresses, in the next round")
+    func newOwner() throws {
+        let (scene, _) = try Scene.office()
+        _ = try scene.round()
+        let wifi = scene.link("wlan0")
+        try scene.address("198.51.100.9/24", on: wifi)
+        try scene.address("fe80::77/64", on: wifi, scope: RT_SCOPE_LINK)
+        #expect(scene.tables.apply(.address(try address("198.51.100.9", on: wifi))))
+        #expect(scene.tables.relevant.contains(wifi))
+        _ = scene.later()
+        #expect(scene.kernel.linkRequests == [wifi])
+        #expect(scene.tables.addresses(on: wifi).count == 2)
+        #expect(scene.tables.candidates.contains { $0.index == wifi })
+        _ = scene.later()
+        #expect(scene.kernel.linkRequests == [wifi])
+    }
+
+    @Test("an address on a link that is gone again is forgotten")
+    func vanishedOwner() throws {
+        let (scene, _) = try Scene.office()
+        _ = try scene.round()
+        #expect(scene.tables.apply(.address(try address("198.51.100.9", on: 77))))
+        _ = scene.later()
+        #expect(!scene.tables.relevant.contains(77))
+        #expect(scene.tables.owners(of: try #require(IPAddress("198.51.100.9"))).isEmpty)
+    }
+
+    @Test("the same address with two prefixes is two entries")
+    func twoPrefixes() throws {
+        let (scene, ethernet) = try Scene.office()
+        _ = try scene.round()
+        #expect(scene.tables.apply(.address(try address("192.0.2.10", on: ethernet, length: 25))))
+        #expect(scene.tables.apply(.addressGone(try address("192.0.2.10", on: ethernet, length: 24))))
+        #expect(scene.tables.owners(of: try #require(IPAddress("192.0.2.10"))) == [ethernet])
+    }
+
+    @Test("addresses are read again when their link went up or down: they may be tentative, and nobody told")
+    func readAgain() throws {
+        let (scene, ethernet) = try Scene.office()
+        _ = try scene.round()
+        scene.kernel.addressTable = scene.kernel.addressTable.map {
+            var facts = $0
+            facts.flags = UInt32(IFA_F_TENTATIVE)
+            return facts
+        }
+        try scene.change(ethernet) { $0.operationalState = UInt8(IF_OPER_DOWN) }
+        #expect(scene.tables.apply(.link(try facts(scene, ethernet))))
+        #expect(scene.later().scope.hasTentativeAddresses)
+    }
+
+    @Test("what the driver calls a device is asked once, and again after a change of its name")
+    func deviceType() throws {
+        let (scene, ethernet) = try Scene.office()
+        scene.kernel.deviceTypes = ["eth0": "wlan", "cell0": "wwan"]
+        for _ in 0..<3 { #expect(try scene.judge("any").interface?.type == .wifi) }
+        #expect(scene.kernel.deviceTypeRequests.filter { $0 == "eth0" }.count == 1)
+        try scene.change(ethernet) { $0.name = "cell0" }
+        #expect(scene.tables.apply(.link(try facts(scene, ethernet))))
+        var round = scene.later()
+        #expect(round.reachability(of: .any).interface?.type == .cellular)
+        #expect(round.reachability(of: .any).interface?.name == "cell0")
+    }
+
+    @Test("a refresh tells whether something changed before the filter had the link")
+    func refresh() throws {
+        let (scene, ethernet) = try Scene.office()
+        _ = try scene.round()
+        #expect(try !scene.tables.refresh([1, ethernet], scene.kernel))
+        try scene.address("fe80::20/64", on: ethernet, scope: RT_SCOPE_LINK)
+        #expect(try scene.tables.refresh([ethernet], scene.kernel))
+        try scene.down(ethernet)
+        #expect(try scene.tables.refresh([ethernet], scene.kernel))
+        scene.kernel.linkTable.removeAll { $0.index == ethernet }
+        #expect(try scene.tables.refresh([ethernet], scene.kernel))
+        #expect(scene.tables.relevant == [1])
+    }
+
+    @Test("a kernel that does not answer leaves the tables as they were")
+    func silence() throws {
+        let (scene, ethernet) = try Scene.office()
+        _ = try scene.round()
+        #expect(scene.tables.apply(.address(try address("198.51.100.9", on: 77))))
+        scene.kernel.isSilent = true
+        #expect(throws: KernelLookupError.self) { try scene.tables.resynchronize(scene.kernel) }
+        #expect(scene.later().lastError == "RTM_GETLINK: is silent")
+        #expect(scene.tables.relevant == [1, ethernet, 77])
+    }
+}
