@@ -13,9 +13,12 @@ package struct AppMessage: Codable, Equatable, Sendable {
     package var tokens: [String: String]
     /// The file that configures it.
     package var file: String
+    /// Whether it can reach what it has to; nil where that is not known, and of an app that was removed.
+    package var connection: ConnectionMessage?
 
     package init(
-        app: String, topic: String, exec: [String], state: String, tokens: [String: String], file: String
+        app: String, topic: String, exec: [String], state: String, tokens: [String: String], file: String,
+        connection: ConnectionMessage? = nil
     ) {
         self.app = app
         self.topic = topic
@@ -23,6 +26,7 @@ package struct AppMessage: Codable, Equatable, Sendable {
         self.state = state
         self.tokens = tokens
         self.file = file
+        self.connection = connection
     }
 }
 

@@ -5,6 +5,8 @@
 /// | request | who | answer |
 /// |---|---|---|
 /// | `GET /v1/status` | any local user | ``StatusMessage`` |
+/// | `GET /v1/path` | any local user | ``PathMessage``; `?watch=true`: one a line |
+/// | `GET /v1/reachability` | any local user | ``TargetListMessage``; `?watch=true`: ``TargetMessage``, one a line |
 /// | `GET /v1/apps`, `GET /v1/apps/{app}` | owner | ``AppListMessage``, ``AppMessage`` |
 /// | `DELETE /v1/apps/{app}` | owner | ``AppMessage``, its tokens unregistered |
 /// | `GET /v1/apps/{app}/pushes` | handler | what waits, as on standard input: it is the handler's from now on |
@@ -28,6 +30,9 @@ package enum ControlAPI {
 
     /// How many pushes, or calls of the log, a list holds where `limit` does not say.
     package static let defaultListLimit = 50
+    /// The most destinations that one request for reachability may name.
+    package static let maximumTargets = 64
+
     /// The most that `limit` may ask for.
     package static let maximumListLimit = 500
 }

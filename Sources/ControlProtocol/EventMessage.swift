@@ -11,6 +11,9 @@ package struct EventMessage: Codable, Equatable, Sendable {
     /// - `push`: one arrived that changed nothing, or one waits for the handler to fetch it (`reason` is `waiting`);
     /// - `strike`: a handler did not do its part in the call;
     /// - `missed`: the call ended, and nobody answered or declined it anywhere;
+    /// - `path`: the network changed; once for the daemon, without `app`, and once for each call that rings, is being
+    ///   answered or is connected, so that its handler can tell its peer where it is now;
+    /// - `connection`: the daemon (without `app`) or an app is online, limited or offline;
     /// - `reload`: the configuration was read again.
     package var event: String
     /// The app; nil where the event is the daemon's own.
@@ -19,7 +22,7 @@ package struct EventMessage: Codable, Equatable, Sendable {
     package var call: String?
     /// The call's state after the event.
     package var state: String?
-    /// Of `call` and `missed`, why the call ended. Of `push`, `waiting` or the same as `outcome`. Of `strike`,
+    /// Of `call` and `missed`, why the call ended. Of `connection`, why it is not `online`. Of `push`, `waiting` or the same as `outcome`. Of `strike`,
     /// `didNotStart`, `didNotReport`, `didNotConfirm`, `didNotAct` or `exited`.
     package var reason: String?
     /// What became of a push that changed nothing: `duplicate` or `tooLate`.
@@ -36,11 +39,16 @@ package struct EventMessage: Codable, Equatable, Sendable {
     package var caller: String?
     /// Microseconds since the push arrived.
     package var atUs: Int64?
+    /// `online`, `limited` or `offline`.
+    package var connection: String?
+    /// What the network offers now.
+    package var path: PathMessage?
 
     package init(
         event: String, app: String? = nil, call: String? = nil, state: String? = nil, reason: String? = nil,
         outcome: String? = nil, kind: String? = nil, apnsId: String? = nil, action: String? = nil,
-        deadlineMs: Int64? = nil, caller: String? = nil, atUs: Int64? = nil
+        deadlineMs: Int64? = nil, caller: String? = nil, atUs: Int64? = nil, connection: String? = nil,
+        path: PathMessage? = nil
     ) {
         self.event = event
         self.app = app
@@ -54,5 +62,7 @@ package struct EventMessage: Codable, Equatable, Sendable {
         self.deadlineMs = deadlineMs
         self.caller = caller
         self.atUs = atUs
+        self.connection = connection
+        self.path = path
     }
 }

@@ -27,6 +27,12 @@ package struct StatusMessage: Codable, Equatable, Sendable {
     package var pushes: Pushes
     /// The journal that holds pushes and calls.
     package var journal: Journal
+    /// How the look at the network is doing.
+    package var reachability: ReachabilityMessage
+    /// What the network offers; nil when that is not known.
+    package var path: PathMessage?
+    /// Whether the daemon is connected; nil when that is not known.
+    package var connection: ConnectionMessage?
     /// How often a handler did not do its part since the start, by app; apps without are left out.
     package var strikes: [String: UInt64]
     /// Times that the daemon woke up since its start.
@@ -35,8 +41,9 @@ package struct StatusMessage: Codable, Equatable, Sendable {
     package init(
         version: String, pid: Int32, uptimeMs: Int64, configuration: String, appsDirectory: String,
         stateDirectory: String, controlSocket: String, listeners: [Listener], serverCertificate: ServerCertificate?,
-        apps: Int, activeCalls: Int, pushes: Pushes, journal: Journal, strikes: [String: UInt64],
-        wakeups: Wakeups
+        apps: Int, activeCalls: Int, pushes: Pushes, journal: Journal,
+        reachability: ReachabilityMessage, path: PathMessage?, connection: ConnectionMessage?,
+        strikes: [String: UInt64], wakeups: Wakeups
     ) {
         self.version = version
         self.pid = pid
@@ -51,6 +58,9 @@ package struct StatusMessage: Codable, Equatable, Sendable {
         self.activeCalls = activeCalls
         self.pushes = pushes
         self.journal = journal
+        self.reachability = reachability
+        self.path = path
+        self.connection = connection
         self.strikes = strikes
         self.wakeups = wakeups
     }
@@ -141,7 +151,7 @@ extension StatusMessage {
         /// All of them.
         package var total: UInt64
         /// By what caused them: `provider`, `control`, `timer`, `signal`, `child`,
-        /// `handler-output`, `journal`.
+        /// `handler-output`, `journal`, `netlink`, `resolver`, `resume`, `name-lookup`, `interruption`, `timeout`.
         package var byCause: [String: UInt64]
 
         package init(total: UInt64, byCause: [String: UInt64]) {

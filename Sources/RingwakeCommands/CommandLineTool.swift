@@ -95,4 +95,7 @@ struct ExitStatus: Equatable, Sendable {
 
     /// A refusal that was reported as a result.
     static let rejected = ExitStatus(code: RingwakeError.Code.rejectedByPeer.exitStatus)
+
+    /// A target that cannot be reached, which was reported as a result.
+    static let unreachable = ExitStatus(code: RingwakeError.Code.unreachable.exitStatus)
 }

@@ -9,6 +9,7 @@ struct RingwakeCommand: ParsableCommand {
         discussion: """
             EXAMPLES:
               ringwake status
+              ringwake reachability sip.example.org
               ringwake app add com.example.phone --exec /usr/bin/phone-handler
               ringwake certs dev-ca --app com.example.phone --directory ~/ringwake-certs
               ringwake push --app com.example.phone --trace
@@ -27,8 +28,8 @@ struct RingwakeCommand: ParsableCommand {
             """,
         version: "ringwake \(ProductVersion.current)",
         subcommands: [
-            StatusCommand.self, WatchCommand.self, ReloadCommand.self, AppCommand.self, CallCommand.self,
-            PushCommand.self, CertsCommand.self,
+            StatusCommand.self, ReachabilityCommand.self, PowerCommand.self, WatchCommand.self, ReloadCommand.self,
+            AppCommand.self, CallCommand.self, PushCommand.self, CertsCommand.self,
         ])
 
     init() {}

@@ -26,7 +26,8 @@ extension Daemon {
             pushes: StatusMessage.Pushes(
                 accepted: gateway.counters.accepted,
                 refused: Dictionary(gateway.counters.refused.map { ($0.key.rawValue, $0.value) }) { $0 + $1 }),
-            journal: journalStatus(),
+            journal: journalStatus(), reachability: reachabilityStatus(), path: network.path.map { PathMessage($0) },
+            connection: network.connection.map { ConnectionMessage($0) },
             strikes: Dictionary(runner.strikes.map { ($0.key.rawValue, $0.value) }) { $0 + $1 },
             wakeups: StatusMessage.Wakeups(
                 total: statistics.total,
@@ -44,6 +45,14 @@ extension Daemon {
             status.sinceMs = max(0, since.duration(to: runner.now).milliseconds)
         }
         return status
+    }
+
+    private func reachabilityStatus() -> ReachabilityMessage {
+        do throws(RingwakeError) {
+            return ReachabilityMessage(try network.status())
+        } catch {
+            return ReachabilityMessage(failed: error.message, wantedFilterLevel: network.filterLevel)
+        }
     }
 
     private func serverCertificate() -> StatusMessage.ServerCertificate? {

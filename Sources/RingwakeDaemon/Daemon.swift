@@ -27,13 +27,16 @@ final class Daemon {
     private let tokens: TokenStore
     private let journal: PushJournal
     let runner: EffectRunner
-    private let events = EventStreams()
+    let events = EventStreams()
+    let network: NetworkWatch
+    private let queries: NetworkQueries
     private let descriptors = DescriptorLimit.raise()
     let startedAt = BootClock.now()
 
     private(set) lazy var gateway = makeGateway()
     private lazy var control = ControlServer(
-        daemon: self, runner: runner, events: events, journal: JournalReader(journal: journal, runLoop: runLoop))
+        daemon: self, runner: runner, events: events, journal: JournalReader(journal: journal, runLoop: runLoop),
+        network: network, queries: queries)
     private(set) var credentials: Credentials
     private(set) var listeners: [(listener: HTTP2TLSListener, environment: PushEnvironment)] = []
     private let judge: ClockJudge
@@ -71,6 +74,8 @@ final class Daemon {
             configuration: configuration, runLoop: runLoop, journal: journal,
             handlers: HandlerProcesses(activator: activator, exitPatience: .seconds(30)), events: events,
             logger: logger)
+        network = NetworkWatch(runLoop: runLoop, configuration: configuration, logger: logger)
+        queries = NetworkQueries(network: network, runLoop: runLoop)
         let contents = journal.takeContents()
         judge = ClockJudge(newestArrival: contents.newestWallClock)
         do throws(RingwakeError) {
@@ -78,9 +83,11 @@ final class Daemon {
             try listen()
             try watchSignals()
         } catch {
+            network.close()
             journal.close()
             throw error
         }
+        tellOfNetwork()
         // Their handlers speak to the control socket, which is there now.
         runner.recover(contents)
     }
@@ -95,6 +102,7 @@ final class Daemon {
                 "apps": "\(configuration.apps.count)",
             ])
         runLoop.run()
+        network.close()
         journal.close()
         logger.notice("ringwaked has stopped", metadata: ["active-calls": "\(runner.coordinator.active.count)"])
     }
@@ -237,6 +245,7 @@ final class Daemon {
         logger.notice("ringwaked is stopping", metadata: ["signal": "\(signal)"])
         gateway.beginShutdown()
         events.finish()
+        queries.finish()
         var draining = listeners.count + 1
         let oneIsDrained = { [runLoop] in
             draining -= 1
@@ -274,6 +283,7 @@ final class Daemon {
         }
         gateway.reconfigure(newCredentials.gateway)
         runner.reconfigure(new)
+        network.reconfigure(new)
         credentials = newCredentials
         configuration.adopt(new)
         logger.notice(
@@ -288,7 +298,8 @@ final class Daemon {
             let tokens = tokens.tokens(of: app.id).map { ($0.key.rawValue, $0.value.hex) }
             return AppMessage(
                 app: app.id.rawValue, topic: Topic.voip(of: app.id).rawValue, exec: app.exec, state: "registered",
-                tokens: Dictionary(tokens) { first, _ in first }, file: app.file)
+                tokens: Dictionary(tokens) { first, _ in first }, file: app.file,
+                connection: network.message(of: app.id))
         }
     }
 
@@ -307,6 +318,7 @@ final class Daemon {
         try tokens.unregister(app: id, at: unixMilliseconds())
         configuration.apps[id] = nil
         runner.apps[id] = nil
+        network.reconfigure(configuration)
         logger.notice("app removed, its tokens are unregistered", metadata: ["app": "\(id)"])
         return AppMessage(
             app: id.rawValue, topic: Topic.voip(of: id).rawValue, exec: app.exec, state: "unregistered", tokens: [:],
@@ -332,6 +344,7 @@ extension Configuration {
         server = new.server
         teams = new.teams
         deadlines = new.deadlines
+        reachability = new.reachability
         apps = new.apps
     }
 }

@@ -5,7 +5,7 @@ import ControlProtocol
 enum MessageSamples {
     /// By the path of the fixture, without `.json`.
     static let all: [(path: String, message: any Encodable & Sendable)] =
-        calls + pushes + events + statuses + apps + requests
+        calls + pushes + events + statuses + network + apps + requests
 
     static let ringing = CallMessage(
         call: "c1", app: "com.example.phone", topic: "com.example.phone.voip", environment: "production",
@@ -83,9 +83,30 @@ enum MessageSamples {
                 caller: "sip:alice@example.org")
         ),
         ("EventMessage/reload", EventMessage(event: "reload")),
+        (
+            "EventMessage/connection",
+            EventMessage(event: "connection", app: "com.example.phone", reason: "noRoute", connection: "offline")
+        ),
+        (
+            "EventMessage/path",
+            EventMessage(event: "path", app: "com.example.phone", call: "c1", path: NetworkSamples.path)
+        ),
     ]
 
-    static func status(_ journal: StatusMessage.Journal) -> StatusMessage {
+    private static let network: [(String, any Encodable & Sendable)] = [
+        ("PathMessage/satisfied", NetworkSamples.path), ("PathMessage/unsatisfied", NetworkSamples.noPath),
+        ("TargetMessage/reachable", NetworkSamples.reachable),
+        ("TargetMessage/unreachable", NetworkSamples.unreachable),
+        (
+            "TargetListMessage/two",
+            TargetListMessage(targets: [NetworkSamples.reachable, NetworkSamples.unreachable])
+        ),
+    ]
+
+    static func status(
+        _ journal: StatusMessage.Journal, reachability: ReachabilityMessage = NetworkSamples.working,
+        path: PathMessage? = NetworkSamples.path, connection: ConnectionMessage? = NetworkSamples.online
+    ) -> StatusMessage {
         StatusMessage(
             version: "0.1.0", pid: 42, uptimeMs: 90_061_000, configuration: "/etc/ringwake/ringwaked.toml",
             appsDirectory: "/etc/ringwake/apps.d", stateDirectory: "/var/lib/ringwake",
@@ -95,7 +116,8 @@ enum MessageSamples {
                 file: "/etc/ringwake/server.pem", subject: "push.example.net", notAfter: 2_000_000_000,
                 daysLeft: -1),
             apps: 6, activeCalls: 7, pushes: .init(accepted: 8, refused: ["BadDeviceToken": 9]), journal: journal,
-            strikes: ["com.example.phone": 2], wakeups: .init(total: 10, byCause: ["timer": 6, "journal": 4]))
+            reachability: reachability, path: path, connection: connection, strikes: ["com.example.phone": 2],
+            wakeups: .init(total: 10, byCause: ["timer": 6, "journal": 4]))
     }
 
     private static let statuses: [(String, any Encodable & Sendable)] = [
@@ -110,15 +132,29 @@ enum MessageSamples {
                     file: "/var/lib/ringwake/store.db", state: "failing", why: "the disk is full; free some space",
                     sinceMs: 1500, pushes: 8, calls: 7, bytes: 40_960))
         ),
+        (
+            "StatusMessage/no-netlink",
+            status(
+                .init(file: "/var/lib/ringwake/store.db", state: "working", pushes: 8, calls: 7, bytes: 40_960),
+                reachability: ReachabilityMessage(
+                    failed: "reachability is not watched: socket failed: Operation not permitted",
+                    wantedFilterLevel: 4),
+                path: nil, connection: nil)
+        ),
     ]
 
     private static let app = AppMessage(
         app: "com.example.phone", topic: "com.example.phone.voip", exec: ["/usr/bin/phone-handler", "-v"],
         state: "registered", tokens: ["development": String(repeating: "0f", count: 32)],
-        file: "/etc/ringwake/apps.d/com.example.phone.toml")
+        file: "/etc/ringwake/apps.d/com.example.phone.toml", connection: NetworkSamples.limited)
+
+    private static let removedApp = AppMessage(
+        app: "com.example.phone", topic: "com.example.phone.voip", exec: ["/usr/bin/phone-handler"],
+        state: "unregistered", tokens: [:], file: "/etc/ringwake/apps.d/com.example.phone.toml")
 
     private static let apps: [(String, any Encodable & Sendable)] = [
-        ("AppMessage/registered", app), ("AppListMessage/one", AppListMessage(apps: [app])),
+        ("AppMessage/registered", app), ("AppMessage/unregistered", removedApp),
+        ("AppListMessage/one", AppListMessage(apps: [app])),
         ("ReloadMessage/reload", ReloadMessage(apps: ["com.example.phone"], needsRestart: ["listener"])),
         ("ErrorMessage/not-found", ErrorMessage(error: "not-found", message: "no call 'c9'")),
     ]

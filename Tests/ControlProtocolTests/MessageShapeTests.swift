@@ -51,7 +51,25 @@ struct MessageShapeTests {
             try read(
                 EventMessage(
                     event: "push", app: "a.b", call: "c", state: "s", reason: "r", outcome: "o", kind: "k",
-                    apnsId: "A", action: "x", deadlineMs: 1, caller: "y", atUs: 2)))
+                    apnsId: "A", action: "x", deadlineMs: 1, caller: "y", atUs: 2,
+                    connection: "online", path: NetworkSamples.noPath)))
+        #expect(try read(TargetListMessage(targets: [NetworkSamples.reachable, NetworkSamples.unreachable])))
+    }
+
+    @Test("What reads lines of reachability finds the same members in each, null where there is nothing")
+    func sameMembers() throws {
+        func members(_ message: some Encodable) throws -> [String] {
+            let text = try json(message)
+            return text.matches(of: /"([A-Za-z0-9]+)":/).map { String($0.1) }
+        }
+        #expect(try members(NetworkSamples.reachable) == members(NetworkSamples.unreachable))
+        #expect(
+            try members(NetworkSamples.reachable) == [
+                "flags", "gateway", "interface", "interfaceType", "isConstrained", "isExpensive", "reachable", "reason",
+                "schema", "source", "status", "supportsDNS", "supportsIPv4", "supportsIPv6", "target",
+            ])
+        let path = try members(NetworkSamples.path).filter { !["index", "name", "type"].contains($0) }
+        #expect(try path == members(NetworkSamples.noPath))
     }
 
     @Test("Every member of a request's body may be left out where it has a default")

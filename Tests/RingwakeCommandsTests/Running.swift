@@ -23,7 +23,7 @@ func ringwake(_ arguments: [String], at daemon: FakeDaemon? = nil, environment: 
 enum Sample {
     static func status(
         appsDirectory: String = "/nowhere", port: Int = 8443, certificate: String = "/certs/server.pem",
-        journal: String = Sample.workingJournal
+        journal: String = Sample.workingJournal, reachability: String = Sample.reachability
     ) -> String {
         #"{"schema":1,"version":"0.1.0","pid":42,"uptimeMs":90061000,"configuration":"/c.toml","appsDirectory":""#
             + appsDirectory + #"","stateDirectory":"/s","controlSocket":"/x.sock","listeners":[{"address":"0.0.0.0:"#
@@ -31,8 +31,37 @@ enum Sample {
             + #"","environment":"development","connections":1}],"serverCertificate":{"file":""# + certificate
             + #"","subject":"localhost","notAfter":2000000000,"daysLeft":12},"apps":1,"activeCalls":0,"#
             + #""pushes":{"accepted":3,"refused":{"BadDeviceToken":1,"BadTopic":2}},"#
-            + #""journal":"# + journal + #","strikes":{"com.example.phone":2},"#
+            + #""reachability":"# + reachability + #","journal":"# + journal + #","strikes":{"com.example.phone":2},"#
             + #""wakeups":{"total":7,"byCause":{"provider":5,"control":2}}}"#
+    }
+
+    /// The members `reachability`, `path` and `connection` of a status, from the value of the first on.
+    static let reachability =
+        #"{"state":"working","filterLevel":3,"wantedFilterLevel":4,"why":"Cannot allocate memory","messages":9,"#
+        + #""foreignMessages":1,"overruns":2,"resynchronizations":3,"throttles":4,"evaluations":5,"resumes":6,"#
+        + #""lookups":7,"targets":8},"connection":{"status":"limited","why":"noNameServer"},"path":"# + path
+    static let failedReachability =
+        #"{"state":"failed","why":"it is not watched: socket failed","filterLevel":0,"wantedFilterLevel":4,"#
+        + #""messages":0,"foreignMessages":0,"overruns":0,"resynchronizations":0,"throttles":0,"evaluations":0,"#
+        + #""resumes":0,"lookups":0,"targets":0}"#
+
+    static let path =
+        #"{"schema":1,"status":"satisfied","reason":null,"interface":"wlan0","interfaceType":"wifi","interfaces":["#
+        + #"{"name":"wlan0","type":"wifi","index":3},{"name":"wwan0","type":"cellular","index":7}],"#
+        + #""gateways":["192.0.2.1"],"sources":["192.0.2.7"],"isExpensive":true,"isConstrained":false,"#
+        + #""supportsIPv4":true,"supportsIPv6":false,"supportsDNS":true}"#
+
+    /// A line of reachability; `reason` nil is a target that can be reached.
+    static func target(_ target: String = "sip.example.org", reason: String? = nil) -> String {
+        let facts =
+            reason.map {
+                #""reachable":false,"flags":[],"status":"unsatisfied","reason":"\#($0)","interface":null,"#
+                    + #""interfaceType":null,"source":null,"gateway":null"#
+            }
+            ?? #""reachable":true,"flags":["reachable","transientConnection"],"status":"satisfied","reason":null,"#
+            + #""interface":"wlan0","interfaceType":"wifi","source":"192.0.2.7","gateway":"192.0.2.1""#
+        return #"{"schema":1,"target":"\#(target)",\#(facts),"isExpensive":false,"isConstrained":false,"#
+            + #""supportsIPv4":true,"supportsIPv6":false,"supportsDNS":true}"#
     }
 
     static let workingJournal = #"{"file":"/s/store.db","state":"working","pushes":3,"calls":2,"bytes":40960}"#

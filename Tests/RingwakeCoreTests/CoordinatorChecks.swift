@@ -95,6 +95,9 @@ extension CoordinatorChecks {
             let state: CallStateMachine.State.Name = action == .answer ? .answering : .ending
             check(states[after.call(key)?.number ?? 0] == state, "\(action) is asked of \(key)")
             check(deadline > now, "\(action) is asked of \(key) for a time gone by")
+        case .tellPath(let key):
+            let isOnTheLine = [.ringing, .answering, .connected].contains(states[after.call(key)?.number ?? 0])
+            check(isOnTheLine, "\(key) is told of the path, which has nobody on the line")
         case .journalRing(let record):
             check(record.state == .ringing && record.hasRung, "the ring that is recorded is none")
             check(record.ringBefore > now, "\(record.key) is to be recorded as ringing too late")

@@ -129,7 +129,7 @@ struct SimulatedWorld {
         case .journalPush(let push, let payload, let call): journal.take(.push(push, payload: payload, call: call))
         case .journalRing(let call): journal.take(.ring(call))
         case .callChanged(let call): journal.take(.write(call.journalRecord))
-        case .pushIgnored, .strike, .callMissed, .refused: break
+        case .pushIgnored, .strike, .tellPath, .callMissed, .refused: break
         }
     }
 
@@ -277,7 +277,7 @@ extension SimulatedWorld {
         let key = pick(known) ?? CallKey(app: Scenario.app, id: CallID("nobody"))
         let number = Int64.random(in: 0..<40, using: &random)
         let isNobody = handlers[wake] == nil
-        switch Int.random(in: 0..<10, using: &random) {
+        switch Int.random(in: 0..<11, using: &random) {
         case 0: apply(.reported(key, CallUpdate(), ring: true, by: wake))
         case 1: apply(.ringConfirmed(key, by: wake))
         case 2: apply(.fulfilled(key, .answer, by: chance(0.5) ? nil : wake))
@@ -287,6 +287,7 @@ extension SimulatedWorld {
         case 6: if isNobody { apply(.handlerExited(wake, .exited(1))) }
         case 7: if isNobody { apply(.handlerStarted(wake, pid: 1)) }
         case 8: apply(.deadlineReached)
+        case 9: apply(.networkChanged)
         default: apply(.ringNotJournaled(key, number: number))
         }
     }

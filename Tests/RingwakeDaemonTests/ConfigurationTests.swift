@@ -126,7 +126,10 @@ struct ConfigurationTests {
                 ":2: 'server.certifcate' is not a setting; did you mean 'server.certificate'?"
             ),
             ("\n\n[listner]\n", ":3: 'listner' is not a setting; did you mean 'listener'?"),
-            ("zzzzzzzzzzzz = 1", ":1: 'zzzzzzzzzzzz' is not a setting; known here: calls, journal, listener"),
+            (
+                "zzzzzzzzzzzz = 1",
+                ":1: 'zzzzzzzzzzzz' is not a setting; known here: calls, journal, listener, log, reachability"
+            ),
             ("a = ", ":1:5: not valid TOML"),
             ("a = 1\na = 2", ":2:"),
             ("[server]\ncertificate = \"a\"", "'server.key' is missing"),
@@ -177,7 +180,7 @@ struct ConfigurationTests {
             ("com.example.phone.toml", "[wake]\nexec = [\"handler\"]", ":2: 'wake.exec' begins with"),
             (
                 "com.example.phone.toml", "exec = [\"/a\"]",
-                ":1: 'exec' is not a setting; known here: calls, payload, wake"
+                ":1: 'exec' is not a setting; known here: calls, payload, reachability, wake"
             ),
             ("com.example.phone.toml", "[wake]\nexec = [\"/a\"]\nunits = 1", ":3: 'wake.units' is not a setting"),
             ("not an app.toml", "[wake]\nexec = [\"/a\"]", "'not an app' is not a bundle id"),

@@ -11,9 +11,12 @@ struct ControlPathTests {
         #expect(path.query == ["app": "com.example.phone", "call": "é", "x": ""])
     }
 
-    @Test("Of a repeated name the first counts")
+    @Test("Of a repeated name the first counts, and all are there in their order")
     func repeatedName() {
-        #expect(ControlPath("/v1/events?app=a&app=b")?.query == ["app": "a"])
+        let path = ControlPath("/v1/events?app=a&call=%C3%A9&app=b")
+        #expect(path?.query == ["app": "a", "call": "é"])
+        #expect(path?.items.map(\.name) == ["app", "call", "app"])
+        #expect(path?.items.map(\.value) == ["a", "é", "b"])
     }
 
     @Test(

@@ -1,5 +1,6 @@
 import ControlProtocol
 import FoundationEssentials
+import Reachability
 import RingwakeCore
 import Testing
 
@@ -52,6 +53,30 @@ struct ControlRequestTests {
         for text in ["", "1", "yes", "True"] {
             #expect(throws: RingwakeError.self) { try request("GET", ["missed": text]).flag("missed") }
         }
+    }
+
+    private func targets(_ texts: [String]) throws -> [String] {
+        var request = request()
+        request.items = texts.map { ("target", $0) } + [("watch", "true")]
+        return try request.targets().map(\.description)
+    }
+
+    @Test("Targets are in the order that they are asked for, each once; none is any")
+    func targets() throws {
+        #expect(try targets([]) == ["any"])
+        #expect(
+            try targets(["SIP.example.org", "192.0.2.1", "0.0.0.0", "192.0.2.1", "any"]) == [
+                "sip.example.org", "192.0.2.1", "any",
+            ])
+    }
+
+    @Test("What is no target is refused with what one is, and so are more than 64", arguments: ["", "a b", "http://x"])
+    func badTargets(text: String) throws {
+        let error = #expect(throws: RingwakeError.self) { try targets([text]) }
+        #expect(error?.code == .invalidRequest && error?.message.contains("LOCAL,REMOTE") == true)
+        #expect(try targets((0..<64).map { "192.0.2.\($0)" }).count == 64)
+        let tooMany = #expect(throws: RingwakeError.self) { try targets((0..<65).map { "192.0.2.\($0)" }) }
+        #expect(tooMany?.code == .invalidRequest && tooMany?.message.contains("64") == true)
     }
 
     @Test("The owner names any app or none, a handler its own, any other user nothing")

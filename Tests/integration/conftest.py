@@ -9,10 +9,11 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from support import programs  # noqa: E402
+from support import netns, network as networks, programs  # noqa: E402
 from support.credentials import Credentials  # noqa: E402
 from support.daemon import Daemon  # noqa: E402
 from support.handlers import Recorder  # noqa: E402
+from support.netns import Namespace  # noqa: E402
 
 
 def pytest_sessionstart() -> None:
@@ -68,3 +69,27 @@ def daemon(make_daemon: Callable[..., Daemon]) -> Daemon:
 def handler(daemon: Daemon) -> Recorder:
     """The handler of `daemon`'s app."""
     return daemon.recorders[0]
+
+
+@pytest.fixture
+def network() -> Iterator[Namespace]:
+    """A network of the test's own, with a Wi-Fi; needs root."""
+    if reason := netns.unavailable():
+        pytest.skip(reason)
+    with networks.wifi() as network:
+        yield network
+
+
+@pytest.fixture
+def lonely(network: Namespace, make_daemon: Callable[..., Daemon]) -> Daemon:
+    """A daemon on `network`, not started yet and without a configuration."""
+    daemon = make_daemon(user=network.command())
+    daemon.add_app()
+    return daemon
+
+
+@pytest.fixture
+def networked(lonely: Daemon) -> Daemon:
+    """A running daemon on `network`, which tells losses at once."""
+    networks.configure(lonely)
+    return lonely.start()

@@ -24,7 +24,8 @@ def test_the_stream_tells_each_change_of_a_call(daemon: Daemon) -> None:
         daemon.control.verb(call, "answer")
         handler.verb(call, "fulfill", action="answer")
         handler.verb(call, "ended")
-        seen = events.until("call", state="ended")
+        first, *seen = events.until("call", state="ended")
+    assert first["event"] == "connection" and "app" not in first
     assert {event["schema"] for event in seen} == {1}
     assert [(event["event"], event.get("state") or event.get("action")) for event in seen] == [
         ("call", "woken"), ("call", "reported"), ("call", "confirmed"), ("call", "ringing"), ("call", "answering"), ("action", "answer"),
@@ -60,7 +61,7 @@ def test_filters_leave_out_other_calls_and_apps(make_daemon) -> None:
         push(daemon, mine)
         theirs = str(uuid.uuid4())
         push(daemon, theirs, app=other)
-        assert {event["call"] for event in of_app.until("call", call=theirs)} == {theirs}
+        assert {event.get("call") for event in of_app.until("call", call=theirs)} == {None, theirs}
         assert {event["call"] for event in of_call.until("call", call=mine)} == {mine}
 
 
@@ -75,7 +76,9 @@ def test_a_handlers_stream_is_its_apps(make_daemon) -> None:
     theirs, _ = start_call(daemon, app=other)
     with Control(daemon.control_socket, wake.secret).events() as events:
         Control(daemon.control_socket, wake.secret).verb(call, "report")
-        assert theirs not in {event["call"] for event in events.until("call", state="reported")}
+        seen = events.until("call", state="reported")
+        assert theirs not in {event.get("call") for event in seen}
+        assert {event["app"] for event in seen} == {APP}
 
 
 def test_a_reader_that_does_not_read_is_dropped(make_daemon) -> None:

@@ -107,6 +107,13 @@ def knowing(calls: list[str]) -> dict:
     parameters = description["components"]["parameters"]
     parameters["Call"] |= {"schema": {"type": "string", "enum": [*calls, "none"]}, "example": calls[0]}
     parameters["AppInPath"]["example"] = SPARE
+    # Made-up names would be looked up for as long as name servers are silent, and a watch does not end.
+    for path in ("/v1/path", "/v1/reachability"):
+        operation = description["paths"][path]["get"]
+        operation["parameters"] = [one for one in operation["parameters"] if "$ref" not in one]
+        for target in operation["parameters"]:
+            target["schema"]["items"] = {"type": "string", "enum": ["any", "127.0.0.1", "::1,::1", "localhost", ""]}
+            target["example"] = ["any", "127.0.0.1"]
     [push] = [one for one in description["paths"]["/v1/pushes/{apnsId}"]["get"]["parameters"] if "name" in one]
     push |= {"schema": {"type": "string", "enum": [*calls, "none"]}, "example": calls[0].upper()}
     return description
@@ -152,7 +159,9 @@ def test_the_fuzzer_sees_an_answer_that_is_not_described(daemon: Daemon, path: s
         "/v1/calls?limit=0", "/v1/calls?limit=501", "/v1/calls?limit=ten", "/v1/calls?limit=", "/v1/calls?limit=%2B5",
         "/v1/calls?before=0", "/v1/calls?before=9223372036854775808", "/v1/calls?missed=1", "/v1/calls?misssed=true",
         "/v1/pushes?state=missed", "/v1/pushes?app=", "/v1/pushes?app=a..b", "/v1/status?verbose=1",
-        "/v1/events?application=a.b", "/v1/calls/none?call=c", "/v1/apps?app=a.b",
+        "/v1/events?application=a.b", "/v1/calls/none?call=c", "/v1/apps?app=a.b", "/v1/path?target=any",
+        "/v1/path?watch=1", "/v1/reachability?watch=yes", "/v1/reachability?targets=any",
+        "/v1/reachability?target=a:b:c",
     ],
 )  # fmt: skip
 def test_a_parameter_that_makes_no_sense_is_refused(daemon: Daemon, target: str) -> None:

@@ -6,6 +6,12 @@ enum AppText {
         var table = TextTable([.left, .left])
         table.add(["topic", TerminalText.printable(app.topic)])
         table.add(["state", TerminalText.printable(app.state)])
+        if let connection = app.connection {
+            table.add(["connection", ReachabilityText.text(of: connection, style: style)])
+            for target in connection.targets ?? [] {
+                table.add(["target", ReachabilityText.line(of: target, style: style)])
+            }
+        }
         for (environment, token) in app.tokens.sorted(by: { $0.key < $1.key }) {
             table.add(["token", "\(TerminalText.printable(token)) (\(TerminalText.printable(environment)))"])
         }

@@ -11,12 +11,16 @@ struct StatusCommand: RunnableCommand {
             EXAMPLES:
               ringwake status
               ringwake status --json | jq .pushes.refused
+              ringwake status --path
 
-            Shows listeners, apps, calls, what became of the pushes, the days that the
-            server's certificate has left, whether the journal works, which apps' handlers
-            did not do their part how often (strikes), and what woke the daemon up how
-            often. Any local user may ask.
+            Shows whether it is connected and how, listeners, apps, calls, what became of
+            the pushes, the days that the server's certificate has left, whether the
+            journal works, which apps' handlers did not do their part how often (strikes),
+            and what woke the daemon up how often. Any local user may ask.
             """)
+
+    @Flag(help: "Only what the network offers.")
+    var path = false
 
     @OptionGroup var control: ControlOptions
     @OptionGroup var output: OutputOptions
@@ -24,6 +28,12 @@ struct StatusCommand: RunnableCommand {
     var wantsJSON: Bool { output.json }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        if path {
+            let path: PathMessage = try control.client(in: context).get(ControlTarget(["path"]))
+            context.output.write(
+                wantsJSON ? try JSONText.document(path) : ReachabilityText.text(of: path, style: context.style))
+            return .success
+        }
         let status: StatusMessage = try control.client(in: context).get(ControlTarget(["status"]))
         let text = wantsJSON ? try JSONText.document(status) : StatusText.text(of: status, style: context.style)
         context.output.write(text)

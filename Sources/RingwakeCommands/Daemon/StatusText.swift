@@ -17,6 +17,11 @@ enum StatusText {
         paths.add(["socket", TerminalText.printable(status.controlSocket)])
         lines += paths.lines(indent: 2)
 
+        lines += ["", style.bold("connection") + "  " + connection(status, style: style)]
+        if let path = status.path {
+            lines.append(style.bold("path") + "  " + ReachabilityText.summary(of: path, style: style))
+            lines += ways(path)
+        }
         lines += ["", style.bold("listeners") + (status.listeners.isEmpty ? "    none" : "")]
         var listeners = TextTable([.left, .left, .left])
         for listener in status.listeners {
@@ -39,6 +44,21 @@ enum StatusText {
         lines.append(style.bold("wakeups") + "  \(status.wakeups.total)")
         lines += table(status.wakeups.byCause)
         return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func connection(_ status: StatusMessage, style: TextStyle) -> String {
+        guard let connection = status.connection else {
+            return style.bad("unknown") + TerminalText.printable(status.reachability.why.map { ": \($0)" } ?? "")
+        }
+        return ReachabilityText.text(of: connection, style: style)
+    }
+
+    /// By which gateways, from which addresses.
+    private static func ways(_ path: PathMessage) -> [String] {
+        var table = TextTable([.left, .left])
+        if !path.gateways.isEmpty { table.add(["via", TerminalText.printable(path.gateways.joined(separator: ", "))]) }
+        if !path.sources.isEmpty { table.add(["from", TerminalText.printable(path.sources.joined(separator: ", "))]) }
+        return table.lines(indent: 2)
     }
 
     private static func certificate(_ certificate: StatusMessage.ServerCertificate?, style: TextStyle) -> String {

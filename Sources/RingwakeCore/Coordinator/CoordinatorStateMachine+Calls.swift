@@ -38,6 +38,12 @@ extension CoordinatorStateMachine {
         }
     }
 
+    /// Tells the handlers of the calls that have a peer on the line, the oldest call first. No call changes.
+    func networkChanged() -> [Effect] {
+        let concerned = active.values.filter { $0.machine.state.hasPeerOnTheLine }
+        return concerned.sorted { $0.number < $1.number }.map { .tellPath($0.key) }
+    }
+
     private mutating func report(
         _ key: CallKey, _ update: CallUpdate, ring: Bool, by wake: WakeID?, at now: BootInstant
     ) -> [Effect] {
@@ -126,6 +132,14 @@ extension Effect {
 }
 
 extension CallStateMachine.State {
+    /// Whether the handler talks with the caller's side, or is about to.
+    fileprivate var hasPeerOnTheLine: Bool {
+        switch self {
+        case .ringing, .answering, .connected: true
+        case .queued, .woken, .reported, .confirmed, .ending, .ended: false
+        }
+    }
+
     /// What entering this state adds to the timeline; the rest is noted by the event that brings it about.
     fileprivate var timelineStage: TimelineEntry.Stage? {
         switch self {

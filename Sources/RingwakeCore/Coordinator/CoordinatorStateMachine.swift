@@ -17,6 +17,7 @@
 /// | pushReceived | ``receive(_:_:_:at:)``, `+Pushes` |
 /// | pushJournaled, ringJournaled, ringNotJournaled, recovered | `+Journal` |
 /// | handlerStarted, handlerNotStarted, handlerExited, pushesFetched | `+Handlers` |
+/// | networkChanged | `+Calls` |
 /// | all that concern one call | ``settle(_:at:by:noting:updating:_:)``, `+Calls` |
 ///
 /// What holds after every event:
@@ -149,6 +150,8 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
             return handlerGone(wake, .exited, "the handler \(exit)", at: now)
         case .pushesFetched(let wake):
             return fetch(by: wake, at: now)
+        case .networkChanged:
+            return networkChanged()
         default:
             return applyToCall(event, at: now)
         }

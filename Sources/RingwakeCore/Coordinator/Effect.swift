@@ -25,6 +25,9 @@ package enum Effect: Hashable, Sendable {
     case pushIgnored(VerifiedPush, CallKey, PushOutcome)
     /// A handler did not do its part in this call.
     case strike(CallKey, HandlerFailure)
+    /// The network changed under a call that its handler has media or a ringing peer for: tell the handler, which may
+    /// have to say anew where it can be reached (a re-INVITE, RFC 3261 section 14).
+    case tellPath(CallKey)
     /// A call ended that nobody took or refused: what stands in for its handler may tell the user.
     case callMissed(Call)
     /// The event did not fit and changed nothing: tell whoever sent it.

@@ -36,6 +36,8 @@ package enum Event: Hashable, Sendable {
     case declineRequested(CallKey)
     /// The user hung up.
     case endRequested(CallKey)
+    /// The way to the network is another: an interface, an address or a gateway changed.
+    case networkChanged
     /// The time that ``CoordinatorStateMachine/nextDeadline`` named has come.
     case deadlineReached
 }

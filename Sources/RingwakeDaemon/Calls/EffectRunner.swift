@@ -23,6 +23,8 @@ final class EffectRunner {
     private let wallClock: () -> Int64
     private var deadlines: CallDeadlines
     private var timer: (token: Timer, deadline: BootInstant)?
+    /// What the network offered when it last changed.
+    private var path: PathMessage?
     /// Who waits to hear whether a confirmed call rings.
     private var ringWaiters: [CallKey: [(Call) -> Void]] = [:]
 
@@ -99,6 +101,13 @@ final class EffectRunner {
         }
     }
 
+    /// The network is another: tells whoever listens, and the handlers of the calls that this concerns.
+    func networkChanged(to path: PathMessage) {
+        self.path = path
+        events.publish(EventMessage(path: path, of: nil), of: nil)
+        submit(.networkChanged)
+    }
+
     /// What waits for a handler, which has it from now on.
     func fetchPushes(by wake: WakeID) throws(EventRefusal) -> [WakeRequest] {
         var requests: [WakeRequest] = []
@@ -158,6 +167,9 @@ final class EffectRunner {
             events.publish(EventMessage(action: action, of: key, by: deadline, at: now), of: key)
         case .pushWaits(_, let key, let kind):
             events.publish(EventMessage(waiting: key, kind), of: key)
+        case .tellPath(let key):
+            guard let path else { return }
+            events.publish(EventMessage(path: path, of: key), of: key)
         case .pushIgnored(let push, let key, let outcome):
             logger.info(
                 "push changes nothing",

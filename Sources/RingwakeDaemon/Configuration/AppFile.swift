@@ -37,6 +37,7 @@ extension Configuration {
         let table = try reader.table("wake")
         let payload = try reader.table("payload")
         let deadlines = try DeadlineOverrides(&reader)
+        let targets = try targets(&reader)
         try reader.refuseUnknownKeys()
         guard var wake = table else { throw reader.missing("wake") }
         let command = try wake.strings("exec")
@@ -48,7 +49,8 @@ extension Configuration {
         }
         let mapping = try payload.map { table throws(RingwakeError) in try PayloadMapping(table) } ?? PayloadMapping()
         return AppConfiguration(
-            id: id, file: file, exec: exec, instances: instances, mapping: mapping, deadlines: deadlines)
+            id: id, file: file, exec: exec, instances: instances, mapping: mapping, deadlines: deadlines,
+            targets: targets)
     }
 
     private nonisolated static func instances(_ wake: inout TOMLReader) throws(RingwakeError) -> HandlerInstances {

@@ -1,6 +1,7 @@
 package import HTTPServer
 package import Logging
 package import PushJournal
+package import Reachability
 package import RingwakeCore
 
 /// What `ringwaked.toml` and `apps.d` say, checked, with every path absolute and every default filled in.
@@ -23,6 +24,8 @@ package nonisolated struct Configuration: Sendable {
     package var journal: JournalLimits
     /// The least severe level that is logged.
     package var logLevel: Logger.Level
+    /// How the network is judged, and what is known of its interfaces.
+    package var reachability = ReachabilityConfiguration()
     /// The apps of `apps.d`, by bundle id.
     package var apps: [AppID: AppConfiguration]
 
@@ -78,6 +81,8 @@ package nonisolated struct AppConfiguration: Sendable, Equatable {
     package var mapping = PayloadMapping()
     /// Its own deadlines; the others are those of `ringwaked.toml`.
     package var deadlines = DeadlineOverrides()
+    /// What it has to reach to be online; none: what the daemon has to.
+    package var targets: [ReachabilityTarget] = []
 
     /// What the coordinator has to know of the app, with `defaults` for what its file leaves open.
     package func policy(defaults: CallDeadlines) -> AppPolicy {

@@ -22,7 +22,7 @@ extension Configuration {
             runtimeDirectory: absolute(try reader.string("runtime_directory"), base) ?? defaults.runtimeDirectory,
             server: try server(&reader, base: base), listeners: try listeners(&reader),
             teams: try teams(&reader, base: base), deadlines: try deadlines(&reader), journal: try journal(&reader),
-            logLevel: try logLevel(&reader),
+            logLevel: try logLevel(&reader), reachability: try reachability(&reader),
             apps: [:])
         try reader.refuseUnknownKeys()
         if configuration.server == nil, !configuration.listeners.isEmpty {

@@ -66,6 +66,25 @@ nonisolated struct TOMLReader {
         return duration
     }
 
+    /// The duration under `key`, of at most so many seconds; zero counts as one. Nil when the key is absent.
+    mutating func duration(_ key: String, upToSeconds most: Int) throws(RingwakeError) -> Duration? {
+        guard let node = take(key) else { return nil }
+        guard case .string(let text) = node.value,
+            let duration = ["0s", "0ms"].contains(text) ? .zero : Duration(configurationText: text),
+            duration <= .seconds(most)
+        else {
+            throw wrongKind(key, node, "a duration from \"0s\" to \"\(most)s\", such as \"500ms\"")
+        }
+        return duration
+    }
+
+    /// The Boolean under `key`; nil when the key is absent.
+    mutating func boolean(_ key: String) throws(RingwakeError) -> Bool? {
+        guard let node = take(key) else { return nil }
+        guard case .boolean(let value) = node.value else { throw wrongKind(key, node, "true or false") }
+        return value
+    }
+
     /// The table under `key`; nil when it is absent.
     mutating func table(_ key: String) throws(RingwakeError) -> TOMLReader? {
         guard let node = take(key) else { return nil }

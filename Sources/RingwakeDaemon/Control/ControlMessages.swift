@@ -62,6 +62,17 @@ extension EventMessage {
         self.init(event: "strike", app: key.app.rawValue, call: key.id.rawValue, reason: failure.rawValue)
     }
 
+    /// What the network offers now: of the daemon, or for a call.
+    init(path: PathMessage, of key: CallKey?) {
+        self.init(event: "path", app: key?.app.rawValue, call: key?.id.rawValue, path: path)
+    }
+
+    /// Whether the daemon, or an app, is connected.
+    init(connection: ConnectionStatus, of app: AppID?) {
+        self.init(
+            event: "connection", app: app?.rawValue, reason: connection.why, connection: connection.state.rawValue)
+    }
+
     /// A call that nobody took or refused.
     init(missed call: Call) {
         self.init(

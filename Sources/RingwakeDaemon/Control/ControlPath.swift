@@ -6,6 +6,8 @@ nonisolated struct ControlPath {
     let parts: [String]
     /// The query's names and values, percent-decoded; of a repeated name the first.
     let query: [String: String]
+    /// All names and values of the query in their order, percent-decoded, for a parameter that may be there repeatedly.
+    let items: [(name: String, value: String)]
 
     /// nil when the target does not begin with a slash, has an escape that is none, or is not UTF-8 once decoded.
     ///
@@ -19,15 +21,18 @@ nonisolated struct ControlPath {
             parts.append(decoded)
         }
         var query: [String: String] = [:]
+        var items: [(name: String, value: String)] = []
         for pair in (halves.count > 1 ? halves[1] : "").split(separator: "&") {
             let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard let name = ControlPath.decode(sides[0]),
                 let value = ControlPath.decode(sides.count > 1 ? sides[1] : "")
             else { return nil }
             query[name] = query[name] ?? value
+            items.append((name, value))
         }
         self.parts = parts
         self.query = query
+        self.items = items
     }
 
     private static func decode(_ text: Substring) -> String? {

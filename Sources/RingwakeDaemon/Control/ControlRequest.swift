@@ -1,5 +1,6 @@
 internal import ControlProtocol
 internal import FoundationEssentials
+internal import Reachability
 internal import RingwakeCore
 
 /// One control request, with who sent it and its target taken apart.
@@ -12,6 +13,8 @@ nonisolated struct ControlRequest {
     let parts: [String]
     /// The query, percent-decoded.
     let query: [String: String]
+    /// All items of the query, for a parameter that may be there repeatedly.
+    var items: [(name: String, value: String)] = []
     /// The body's bytes.
     let body: [UInt8]
     /// Who sent it.
@@ -33,6 +36,23 @@ nonisolated struct ControlRequest {
         guard let text = query["app"] else { return try caller.confinedApp(asked: nil) }
         guard let app = AppID(text) else { throw RingwakeError(.invalidRequest, "'\(text)' is not a bundle id") }
         return try caller.confinedApp(asked: app)
+    }
+
+    /// The destinations that are asked about, each once: `any` where none is named.
+    func targets() throws(RingwakeError) -> [ReachabilityTarget] {
+        var targets: [ReachabilityTarget] = []
+        for (name, text) in items where name == "target" {
+            guard let target = ReachabilityTarget(text) else {
+                throw RingwakeError(.invalidRequest, "'\(text)' is no target; \(ReachabilityTarget.forms)")
+            }
+            if !targets.contains(target) { targets.append(target) }
+        }
+        guard targets.count <= ControlAPI.maximumTargets else {
+            throw RingwakeError(
+                .invalidRequest,
+                "\(targets.count) targets are named, and one request takes \(ControlAPI.maximumTargets)")
+        }
+        return targets.isEmpty ? [.any] : targets
     }
 
     /// Which part of a list is asked for.

@@ -10,7 +10,21 @@ extension ControlServer {
         let id = request.query["call"].map { CallID($0) }
         let known = id.map { runner.calls(named: $0) } ?? Array(runner.coordinator.active.values)
         let matching = known.filter { app == nil || $0.key.app == app }.sorted { $0.number < $1.number }
-        events.subscribe(exchange, app: app, call: id, first: matching.flatMap { beginning($0, at: runner.now) })
+        let calls = matching.flatMap { beginning($0, at: runner.now) }
+        // A stream of one call is about nothing else.
+        events.subscribe(exchange, app: app, call: id, first: (id == nil ? connections(of: app) : []) + calls)
+    }
+
+    /// Whether the daemon and the apps with targets are connected; of one app that one alone.
+    private func connections(of app: AppID?) -> [EventMessage] {
+        if let app {
+            guard runner.apps[app] != nil, let status = network.connection(of: app) else { return [] }
+            return [EventMessage(connection: status, of: app)]
+        }
+        let apps = network.appsWithTargets.compactMap { app in
+            network.connection(of: app).map { EventMessage(connection: $0, of: app) }
+        }
+        return (network.connection.map { [EventMessage(connection: $0, of: nil)] } ?? []) + apps
     }
 
     /// What whoever begins to listen has to know of a call.

@@ -10,12 +10,19 @@ final class ControlServer {
     let runner: EffectRunner
     let events: EventStreams
     let journal: JournalReader
+    let network: NetworkWatch
+    let queries: NetworkQueries
 
-    init(daemon: Daemon, runner: EffectRunner, events: EventStreams, journal: JournalReader) {
+    init(
+        daemon: Daemon, runner: EffectRunner, events: EventStreams, journal: JournalReader, network: NetworkWatch,
+        queries: NetworkQueries
+    ) {
         self.daemon = daemon
         self.runner = runner
         self.events = events
         self.journal = journal
+        self.network = network
+        self.queries = queries
     }
 
     /// The handler of one connection to the control socket.
@@ -40,7 +47,7 @@ final class ControlServer {
             try route(
                 ControlRequest(
                     method: request.method, target: request.path, parts: Array(path.parts.dropFirst()),
-                    query: path.query, body: request.body, caller: caller),
+                    query: path.query, items: path.items, body: request.body, caller: caller),
                 exchange)
         } catch {
             exchange.respond(.failure(error))
@@ -56,6 +63,8 @@ final class ControlServer {
             try request.require("POST")
             try request.caller.requireOwner()
             exchange.respond(.success(try daemon.reload()))
+        case ("path", 1): try path(request, exchange)
+        case ("reachability", 1): try reachability(request, exchange)
         case ("apps", 1): exchange.respond(.success(try apps(request)))
         case ("apps", 2): exchange.respond(.success(try app(request)))
         case ("apps", 3) where request.parts[2] == "pushes": try waiting(request, exchange)

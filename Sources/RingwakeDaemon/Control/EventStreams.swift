@@ -15,12 +15,7 @@ final class EventStreams {
 
     /// Begins a stream with `first`, and goes on with every event that is published until the client leaves.
     func subscribe(_ exchange: any HTTPExchange, app: AppID?, call: CallID?, first: [EventMessage]) {
-        exchange.beginStream(
-            status: 200,
-            fields: [
-                HTTPField(name: "content-type", value: "application/x-ndjson"),
-                HTTPField(name: "cache-control", value: "no-store"),
-            ])
+        exchange.beginLines()
         // A client that has left already would never be seen leaving.
         guard exchange.isOpen else { return }
         let id = ObjectIdentifier(exchange)
@@ -33,11 +28,27 @@ final class EventStreams {
 
     /// Sends `event` to each client that asked for its app and call. Encodes it only when there is one.
     func publish(_ event: @autoclosure () -> EventMessage, of key: CallKey?) {
+        publish(event()) { subscriber in
+            (subscriber.app == nil || subscriber.app == key?.app)
+                && (subscriber.call == nil || subscriber.call == key?.id)
+        }
+    }
+
+    /// Sends `event` to each client that listens to all of `app`.
+    ///
+    /// - Parameter isNamed: only to those that listen to this app alone; else also to those that listen to all apps.
+    func publish(_ event: @autoclosure () -> EventMessage, of app: AppID, isNamed: Bool = false) {
+        publish(event()) { subscriber in
+            subscriber.call == nil && (subscriber.app == app || (!isNamed && subscriber.app == nil))
+        }
+    }
+
+    /// The apps that a client listens to alone.
+    var namedApps: Set<AppID> { Set(subscribers.values.compactMap { $0.call == nil ? $0.app : nil }) }
+
+    private func publish(_ event: @autoclosure () -> EventMessage, to isMeant: (Subscriber) -> Bool) {
         var line: [UInt8]?
-        for (id, subscriber) in subscribers {
-            guard subscriber.app == nil || subscriber.app == key?.app,
-                subscriber.call == nil || subscriber.call == key?.id
-            else { continue }
+        for (id, subscriber) in subscribers where isMeant(subscriber) {
             let bytes = line ?? EventStreams.line(event())
             line = bytes
             if !subscriber.exchange.send(bytes) {
@@ -54,8 +65,23 @@ final class EventStreams {
         subscribers = [:]
     }
 
-    private static func line(_ event: EventMessage) -> [UInt8] {
-        controlJSON(event) + [UInt8(ascii: "\n")]
+    private static func line(_ event: EventMessage) -> [UInt8] { controlLine(event) }
+}
+
+/// `message` as JSON with the end of its line, for streams.
+func controlLine(_ message: some Encodable) -> [UInt8] {
+    controlJSON(message) + [UInt8(ascii: "\n")]
+}
+
+extension HTTPExchange {
+    /// Begins an answer of JSON objects, one a line.
+    func beginLines() {
+        beginStream(
+            status: 200,
+            fields: [
+                HTTPField(name: "content-type", value: "application/x-ndjson"),
+                HTTPField(name: "cache-control", value: "no-store"),
+            ])
     }
 }
 

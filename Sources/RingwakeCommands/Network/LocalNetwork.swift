@@ -1,0 +1,132 @@
+import ControlProtocol
+import Glibc
+import Reachability
+import RingwakeCore
+import RunLoop
+
+/// Reachability as this process sees it, from the kernel's own tables.
+final class LocalNetwork: NetworkView {
+    /// How long a host name may take to be looked up, until it is said that it is not known.
+    static let patience = Duration.seconds(10)
+
+    private let runLoop: RunLoop
+    private let monitor: NetworkMonitor
+
+    /// - Throws: `system` when the kernel or a sandbox does not let it look.
+    init() throws(RingwakeError) {
+        do throws(RunLoopError) {
+            runLoop = try RunLoop(wakingFromSuspend: false)
+        } catch {
+            throw RingwakeError(.system, "the run loop cannot be set up: \(error)")
+        }
+        do throws(ReachabilityError) {
+            monitor = try NetworkMonitor(runLoop: runLoop)
+        } catch {
+            throw RingwakeError(.system, "the network cannot be looked at: \(error.message)")
+        }
+    }
+
+    deinit {
+        monitor.close()
+    }
+
+    func show(_ targets: [ReachabilityTarget], _ printer: ReachabilityPrinter) throws(RingwakeError) {
+        printer.print(ReachabilityMessage(monitor.status))
+        let known = Known(targets)
+        let watches = try watches(of: targets) { index, reachability in known.values[index] = reachability }
+        var isLate = false
+        runLoop.schedule(at: BootClock.now().advanced(by: Self.patience), tolerance: .zero) { isLate = true }
+        while !known.isComplete, !isLate { runLoop.runOnce(timeout: nil) }
+        for watch in watches { watch.cancel() }
+        for (target, reachability) in zip(targets, known.values) {
+            try printer.print(TargetMessage(target, reachability ?? .resolving(on: monitor.path)))
+        }
+        printer.print(ReachabilityMessage(monitor.status))
+    }
+
+    func watch(_ targets: [ReachabilityTarget], _ printer: ReachabilityPrinter) throws(RingwakeError) {
+        let known = Known(targets)
+        var news: [TargetMessage] = []
+        let watches = try watches(of: targets) { index, reachability in
+            known.values[index] = reachability
+            news.append(TargetMessage(targets[index], reachability))
+        }
+        runLoop.schedule(at: BootClock.now().advanced(by: Self.patience), tolerance: .zero) { [monitor] in
+            for (index, target) in targets.enumerated() where known.values[index] == nil {
+                news.append(TargetMessage(target, .resolving(on: monitor.path)))
+            }
+        }
+        try follow(printer) { () throws(RingwakeError) in
+            for message in news { try printer.print(message) }
+            news = []
+        }
+        withExtendedLifetime(watches) {}
+    }
+
+    func showPath(_ printer: ReachabilityPrinter) throws(RingwakeError) {
+        printer.print(ReachabilityMessage(monitor.status))
+        try printer.print(PathMessage(monitor.path))
+    }
+
+    func watchPath(_ printer: ReachabilityPrinter) throws(RingwakeError) {
+        var news: [PathMessage] = []
+        let watch = monitor.watchPath { news.append(PathMessage($0)) }
+        try follow(printer) { () throws(RingwakeError) in
+            for message in news { try printer.print(message) }
+            news = []
+        }
+        withExtendedLifetime(watch) {}
+    }
+
+    /// What is known of each target, by its place.
+    private final class Known {
+        var values: [TargetReachability?]
+        var isComplete: Bool { !values.contains { $0 == nil } }
+
+        init(_ targets: [ReachabilityTarget]) {
+            values = Array(repeating: nil, count: targets.count)
+        }
+    }
+
+    private func watches(
+        of targets: [ReachabilityTarget], _ body: @escaping (Int, TargetReachability) -> Void
+    ) throws(RingwakeError) -> [NetworkMonitor.Watch] {
+        var watches: [NetworkMonitor.Watch] = []
+        for (index, target) in targets.enumerated() {
+            do throws(ReachabilityError) {
+                watches.append(try monitor.watch(target) { body(index, $0) })
+            } catch {
+                throw RingwakeError(error.code == .limit ? .limitReached : .system, error.message)
+            }
+        }
+        return watches
+    }
+
+    /// Takes turns, and prints after each what it brought, until the reader of the output leaves.
+    private func follow(
+        _ printer: ReachabilityPrinter, _ printNews: () throws(RingwakeError) -> Void
+    ) throws(RingwakeError) {
+        let reader = watchReader(printer.output)
+        defer { reader?.cancel() }
+        printer.print(ReachabilityMessage(monitor.status))
+        while printer.output.isOpen, !hasReaderLeft {
+            runLoop.runOnce(timeout: nil)
+            try printNews()
+            printer.print(ReachabilityMessage(monitor.status))
+        }
+    }
+
+    private var hasReaderLeft = false
+
+    /// Notices that the other end of a pipe was closed, also while there is nothing to print. Nil where the output is
+    /// no pipe.
+    private func watchReader(_ output: Output) -> ReadinessSource? {
+        guard let descriptor = output.descriptor else { return nil }
+        var facts = stat()
+        guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFIFO else { return nil }
+        // The writing end is never readable: what comes is the error that its reader has left.
+        return try? runLoop.watch(descriptor, for: .read, cause: WakeupCause("output")) { [weak self] _ in
+            self?.hasReaderLeft = true
+        }
+    }
+}

@@ -1,0 +1,157 @@
+import ArgumentParser
+import ControlProtocol
+import Glibc
+import Reachability
+import RingwakeCore
+
+/// `ringwake reachability`
+struct ReachabilityCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "reachability",
+        abstract: "Show what can be reached, and how; with or without a daemon.",
+        discussion: """
+            EXAMPLES:
+              ringwake reachability
+              ringwake reachability sip.example.org 192.0.2.1 2001:db8::1
+              ringwake reachability 192.0.2.7,198.51.100.1
+              ringwake reachability sip.example.org --watch --json
+              ringwake reachability --path
+
+            A target is 'any' (the default), an address, two addresses as LOCAL,REMOTE, or
+            a host name. What is shown is what the kernel's tables say; no packet is sent,
+            but for the look-up of names. Exit status: 0 when all can be reached, 8 when
+            one cannot. With --watch a line for each target, then one a change.
+
+            Asks the daemon where one runs, else looks at the kernel's tables itself; then
+            without what the daemon's configuration says of interfaces.
+            """)
+
+    @Argument(help: ArgumentHelp("any, an address, LOCAL,REMOTE, or a host name.", valueName: "target"))
+    var targets: [String] = []
+
+    @Flag(help: "Go on, with a line a change.")
+    var watch = false
+
+    @Flag(help: "What the network as a whole offers, instead of a target.")
+    var path = false
+
+    @Flag(help: "Do not ask the daemon.")
+    var local = false
+
+    @Flag(help: "Say on standard error how the look at the network is doing.")
+    var verbose = false
+
+    @OptionGroup var control: ControlOptions
+    @OptionGroup var output: OutputOptions
+
+    var wantsJSON: Bool { output.json }
+
+    func validate() throws {
+        for text in targets where ReachabilityTarget(text) == nil {
+            throw ValidationError(
+                "'\(text)' is no target; one is 'any', an address, LOCAL,REMOTE (two addresses of one family), or a "
+                    + "host name, without scheme and port.")
+        }
+        if path, !targets.isEmpty {
+            throw ValidationError("--path is about the network as a whole; it takes no target.")
+        }
+        if targets.count > ControlAPI.maximumTargets {
+            throw ValidationError("At most \(ControlAPI.maximumTargets) targets can be named.")
+        }
+        if local, control.socket != nil {
+            throw ValidationError("--local does not ask a daemon; it takes no --socket.")
+        }
+    }
+
+    func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        let printer = ReachabilityPrinter(context: context, wantsJSON: wantsJSON, isVerbose: verbose)
+        if watch, context.output.descriptor != nil {
+            // Lines are written whole, so it can end anywhere; a watch has no other end.
+            signal(SIGINT) { _ in _exit(0) }
+            signal(SIGTERM) { _ in _exit(0) }
+        }
+        if !local {
+            do throws(RingwakeError) {
+                try show(RemoteNetwork(client: control.client(in: context)), printer)
+                return printer.status(isWatching: watch)
+            } catch {
+                // Who names a socket means that daemon. One that went away in the middle is another matter.
+                guard error.code == .daemonNotRunning, control.socket == nil, !printer.hasPrinted else { throw error }
+            }
+        }
+        try show(try LocalNetwork(), printer)
+        return printer.status(isWatching: watch)
+    }
+
+    /// The targets in their order, each once.
+    private var asked: [ReachabilityTarget] {
+        var asked: [ReachabilityTarget] = []
+        for target in targets.compactMap({ ReachabilityTarget($0) }) where !asked.contains(target) {
+            asked.append(target)
+        }
+        return asked.isEmpty ? [.any] : asked
+    }
+
+    private func show(_ network: some NetworkView, _ printer: ReachabilityPrinter) throws(RingwakeError) {
+        switch (path, watch) {
+        case (true, false): try network.showPath(printer)
+        case (true, true): try network.watchPath(printer)
+        case (false, false): try network.show(asked, printer)
+        case (false, true): try network.watch(asked, printer)
+        }
+    }
+}
+
+/// Where the command looks: at the daemon, or at the kernel itself.
+protocol NetworkView {
+    func show(_ targets: [ReachabilityTarget], _ printer: ReachabilityPrinter) throws(RingwakeError)
+    /// Goes on until the reader of the output leaves.
+    func watch(_ targets: [ReachabilityTarget], _ printer: ReachabilityPrinter) throws(RingwakeError)
+    func showPath(_ printer: ReachabilityPrinter) throws(RingwakeError)
+    /// Goes on until the reader of the output leaves.
+    func watchPath(_ printer: ReachabilityPrinter) throws(RingwakeError)
+}
+
+/// Prints what is learnt, for people or as JSON, a line each.
+final class ReachabilityPrinter {
+    let output: Output
+    let isVerbose: Bool
+    private let context: CommandContext
+    private let wantsJSON: Bool
+    private var isAllReachable = true
+    private var toldMonitor: String?
+
+    /// Whether anything stands on standard output already.
+    private(set) var hasPrinted = false
+
+    init(context: CommandContext, wantsJSON: Bool, isVerbose: Bool) {
+        self.context = context
+        self.wantsJSON = wantsJSON
+        self.isVerbose = isVerbose
+        output = context.output
+    }
+
+    func print(_ target: TargetMessage) throws(RingwakeError) {
+        if !target.reachable { isAllReachable = false }
+        hasPrinted = true
+        output.write(
+            wantsJSON ? try JSONText.line(target) : ReachabilityText.line(of: target, style: context.style) + "\n")
+    }
+
+    func print(_ path: PathMessage) throws(RingwakeError) {
+        if path.status != NetworkPath.Status.satisfied.rawValue { isAllReachable = false }
+        hasPrinted = true
+        output.write(wantsJSON ? try JSONText.line(path) : ReachabilityText.text(of: path, style: context.style))
+    }
+
+    /// Says how the look at the network is doing, unless it is as it was.
+    func print(_ monitor: ReachabilityMessage) {
+        guard isVerbose else { return }
+        let text = ReachabilityText.line(of: monitor)
+        guard text != toldMonitor else { return }
+        toldMonitor = text
+        context.errors.write(text + "\n")
+    }
+
+    func status(isWatching: Bool) -> ExitStatus { isWatching || isAllReachable ? .success : .unreachable }
+}

@@ -1,0 +1,79 @@
+import ControlProtocol
+import FoundationEssentials
+import Reachability
+import RingwakeCore
+
+/// Reachability as the daemon sees it.
+struct RemoteNetwork: NetworkView {
+    private let client: ControlClient
+
+    init(client: ControlClient) {
+        self.client = client
+    }
+
+    func show(_ targets: [ReachabilityTarget], _ printer: ReachabilityPrinter) throws(RingwakeError) {
+        try tellMonitor(printer)
+        var patient = client
+        // The daemon waits for names as long as this client waits for it otherwise.
+        patient.timeout = client.timeout + LocalNetwork.patience
+        let answer: TargetListMessage = try patient.get(target(of: targets, isWatching: false))
+        for message in answer.targets { try printer.print(message) }
+    }
+
+    func watch(_ targets: [ReachabilityTarget], _ printer: ReachabilityPrinter) throws(RingwakeError) {
+        try follow(target(of: targets, isWatching: true), printer) { message, printer throws(RingwakeError) in
+            try printer.print(message as TargetMessage)
+        }
+    }
+
+    func showPath(_ printer: ReachabilityPrinter) throws(RingwakeError) {
+        try tellMonitor(printer)
+        let path: PathMessage = try client.get(ControlTarget(["path"]))
+        try printer.print(path)
+    }
+
+    func watchPath(_ printer: ReachabilityPrinter) throws(RingwakeError) {
+        let target = ControlTarget(["path"], query: [("watch", "true")])
+        try follow(target, printer) { message, printer throws(RingwakeError) in
+            try printer.print(message as PathMessage)
+        }
+    }
+
+    private func target(of targets: [ReachabilityTarget], isWatching: Bool) -> ControlTarget {
+        ControlTarget(
+            ["reachability"],
+            query: targets.map { ("target", $0.description) } + [("watch", isWatching ? "true" : nil)])
+    }
+
+    private func tellMonitor(_ printer: ReachabilityPrinter) throws(RingwakeError) {
+        guard printer.isVerbose else { return }
+        let status: StatusMessage = try client.get(ControlTarget(["status"]))
+        printer.print(status.reachability)
+    }
+
+    private func follow<Message: Decodable>(
+        _ target: ControlTarget, _ printer: ReachabilityPrinter,
+        _ print: (Message, ReachabilityPrinter) throws(RingwakeError) -> Void
+    ) throws(RingwakeError) {
+        var stream = try client.events(target)
+        try tellMonitor(printer)
+        while printer.output.isOpen {
+            switch try stream.next(until: nil, output: printer.output.descriptor) {
+            case .line(let line):
+                guard let message = try? JSONDecoder().decode(Message.self, from: Data(line)) else {
+                    throw RingwakeError(
+                        .unreachable,
+                        "the daemon sent a line that this version does not know; install the same version of both")
+                }
+                try print(message, printer)
+                try tellMonitor(printer)
+            case .outputClosed: return
+            case .ended, .timedOut:
+                throw RingwakeError(
+                    .daemonNotRunning,
+                    "the daemon ended the stream: it stopped, or this reader was too slow for it; see its log, and "
+                        + "ask again")
+            }
+        }
+    }
+}

@@ -1,0 +1,167 @@
+internal import ControlProtocol
+internal import HTTPServer
+internal import Reachability
+internal import RingwakeCore
+internal import RunLoop
+
+/// What clients of the control socket want to know of the network, until they know it or leave.
+final class NetworkQueries {
+    /// The most targets that clients ask about at a time.
+    static let maximumTargets = 256
+    /// Of these, what local users may have who are neither owner nor handler: they cannot take it all.
+    static let maximumTargetsOfOthers = 192
+    /// How long a host name may take to be looked up, until it is said that it is not known.
+    static let patience = Duration.seconds(10)
+    private static let tolerance = Duration.milliseconds(500)
+
+    private let network: NetworkWatch
+    private let runLoop: RunLoop
+    private let patience: Duration
+    private var open: [ObjectIdentifier: Query] = [:]
+
+    init(network: NetworkWatch, runLoop: RunLoop, patience: Duration = NetworkQueries.patience) {
+        self.network = network
+        self.runLoop = runLoop
+        self.patience = patience
+    }
+
+    /// Answers with the reachability of `targets` once that of each is known; or, watching, with a line for each and
+    /// another at every change, until the client leaves.
+    ///
+    /// - Throws: `limitReached`; `system` when the network is not watched.
+    func begin(
+        _ targets: [ReachabilityTarget], isWatching: Bool, _ exchange: any HTTPExchange, isOthers: Bool
+    ) throws(RingwakeError) {
+        let monitor = try network.requireMonitor()
+        try requireRoom(for: targets.count, isOthers: isOthers)
+        let query = Query(targets, isWatching: isWatching, exchange)
+        for (index, target) in targets.enumerated() {
+            do throws(ReachabilityError) {
+                let watch = try monitor.watch(target) { [weak self, weak query] reachability in
+                    guard let query else { return }
+                    self?.heard(reachability, of: index, query)
+                }
+                query.watches.append(watch)
+            } catch {
+                query.end(runLoop)
+                throw RingwakeError(error.code == .limit ? .limitReached : .system, error.message)
+            }
+        }
+        query.timer = runLoop.schedule(
+            at: BootClock.now().advanced(by: patience), tolerance: NetworkQueries.tolerance
+        ) { [weak self, weak query] in
+            guard let query else { return }
+            query.timer = nil
+            self?.giveUpWaiting(query)
+        }
+        add(query)
+    }
+
+    /// Answers with a line for the path, and another at every change, until the client leaves.
+    func watchPath(_ exchange: any HTTPExchange, isOthers: Bool) throws(RingwakeError) {
+        let monitor = try network.requireMonitor()
+        try requireRoom(for: 1, isOthers: isOthers)
+        let query = Query([], isWatching: true, exchange)
+        query.watches = [
+            monitor.watchPath { [weak self, weak query] path in
+                guard let query else { return }
+                self?.send(PathMessage(path), to: query)
+            }
+        ]
+        add(query)
+    }
+
+    /// Ends every stream, and answers every question with what is known: the daemon is stopping.
+    func finish() {
+        for query in open.values {
+            if query.isWatching {
+                end(query)
+                query.exchange.finish()
+            } else {
+                giveUpWaiting(query)
+            }
+        }
+    }
+
+    // MARK: - One query
+
+    private func requireRoom(for count: Int, isOthers: Bool) throws(RingwakeError) {
+        let bound = isOthers ? NetworkQueries.maximumTargetsOfOthers : NetworkQueries.maximumTargets
+        let taken = open.values.reduce(0) { $0 + $1.watches.count }
+        guard taken + count <= bound else {
+            throw RingwakeError(
+                .limitReached,
+                "clients ask about \(taken) targets at this time, and \(bound) are as many as may be; try again later")
+        }
+    }
+
+    private func add(_ query: Query) {
+        if query.isWatching { query.exchange.beginLines() }
+        // A client that has left already would never be seen leaving.
+        guard query.exchange.isOpen else { return query.end(runLoop) }
+        open[ObjectIdentifier(query)] = query
+        query.exchange.onClose = { [weak self, weak query] in
+            guard let query else { return }
+            self?.end(query)
+        }
+    }
+
+    private func end(_ query: Query) {
+        open[ObjectIdentifier(query)] = nil
+        query.end(runLoop)
+    }
+
+    private func heard(_ reachability: TargetReachability, of index: Int, _ query: Query) {
+        query.known[index] = reachability
+        if query.isWatching { return send(TargetMessage(query.targets[index], reachability), to: query) }
+        if !query.known.contains(where: { $0 == nil }) { respond(query) }
+    }
+
+    /// Says of the targets that nothing is known of yet that it is not.
+    private func giveUpWaiting(_ query: Query) {
+        guard let path = network.path else { return }
+        for (index, target) in query.targets.enumerated() where query.known[index] == nil {
+            query.known[index] = .resolving(on: path)
+            if query.isWatching { send(TargetMessage(target, .resolving(on: path)), to: query) }
+        }
+        if !query.isWatching { respond(query) }
+    }
+
+    private func respond(_ query: Query) {
+        end(query)
+        let messages = zip(query.targets, query.known).compactMap { target, known in
+            known.map { TargetMessage(target, $0) }
+        }
+        query.exchange.respond(.success(TargetListMessage(targets: messages)))
+    }
+
+    private func send(_ message: some Encodable, to query: Query) {
+        if !query.exchange.send(controlLine(message)) { end(query) }
+    }
+}
+
+/// What one client wants to know.
+private final class Query {
+    let targets: [ReachabilityTarget]
+    let isWatching: Bool
+    let exchange: any HTTPExchange
+    /// What is known, by the place of the target.
+    var known: [TargetReachability?]
+    var watches: [NetworkMonitor.Watch] = []
+    var timer: Timer?
+
+    init(_ targets: [ReachabilityTarget], isWatching: Bool, _ exchange: any HTTPExchange) {
+        self.targets = targets
+        self.isWatching = isWatching
+        self.exchange = exchange
+        known = Array(repeating: nil, count: targets.count)
+    }
+
+    /// Lets go of the monitor and of the timer.
+    func end(_ runLoop: RunLoop) {
+        for watch in watches { watch.cancel() }
+        watches = []
+        if let timer { runLoop.cancel(timer) }
+        timer = nil
+    }
+}

@@ -1,0 +1,220 @@
+internal import ControlProtocol
+internal import Logging
+internal import Reachability
+internal import RingwakeCore
+internal import RunLoop
+
+/// The daemon's look at the network: one monitor for everybody, and from it the connection status of the daemon and of
+/// each app.
+///
+/// A daemon whose kernel or sandbox keeps it from looking works all the same; its status says why.
+final class NetworkWatch {
+    /// Apps have as many targets watched in all; the rest of what a monitor takes is for those who ask.
+    private static let maximumAppTargets = 512
+
+    /// A target of one app or of several, and what is known of it.
+    private struct Target {
+        let watch: NetworkMonitor.Watch
+        var reachability: TargetReachability?
+    }
+
+    /// Told of each change of the path.
+    var onPath: ((NetworkPath) -> Void)?
+    /// Told of each change of the daemon's connection status.
+    var onConnection: ((ConnectionStatus) -> Void)?
+    /// Told of each change of the connection status of an app that has targets.
+    var onAppConnection: ((AppID, ConnectionStatus) -> Void)?
+
+    private let monitor: Result<NetworkMonitor, RingwakeError>
+    private let runLoop: RunLoop
+    private let logger: Logger
+    private var wantedFilterLevel: Int
+    private var pathWatch: NetworkMonitor.Watch?
+    private var targets: [ReachabilityTarget: Target] = [:]
+    private var apps: [AppID: [ReachabilityTarget]] = [:]
+    private var toldPath: NetworkPath?
+    private var toldConnection: ConnectionStatus?
+    private var toldApps: [AppID: ConnectionStatus] = [:]
+    private var isSettling = false
+
+    init(runLoop: RunLoop, configuration: Configuration, logger: Logger) {
+        self.runLoop = runLoop
+        self.logger = logger
+        wantedFilterLevel = configuration.reachability.filterLevel
+        do throws(ReachabilityError) {
+            let monitor = try NetworkMonitor(runLoop: runLoop, configuration: configuration.reachability)
+            self.monitor = .success(monitor)
+            toldPath = monitor.path
+            toldConnection = ConnectionStatus(monitor.path)
+        } catch {
+            monitor = .failure(RingwakeError(.system, "reachability is not watched: \(error.message)"))
+            logger.warning("reachability is not watched", metadata: ["why": "\(error.message)"])
+            return
+        }
+        pathWatch = watching()?.watchPath { [weak self] _ in self?.settleLater() }
+        watchTargets(of: configuration.apps)
+    }
+
+    /// The monitor, for those who ask; throws `system` with why there is none.
+    func requireMonitor() throws(RingwakeError) -> NetworkMonitor { try monitor.get() }
+
+    /// Puts other settings and other apps in force. What changes by it is told.
+    func reconfigure(_ configuration: Configuration) {
+        wantedFilterLevel = configuration.reachability.filterLevel
+        watching()?.reconfigure(configuration.reachability)
+        watchTargets(of: configuration.apps)
+        settleLater()
+    }
+
+    /// Ends everything. Idempotent.
+    func close() {
+        pathWatch?.cancel()
+        for target in targets.values { target.watch.cancel() }
+        targets = [:]
+        watching()?.close()
+    }
+
+    // MARK: - What there is to know
+
+    /// What the network offers; nil when it is not watched.
+    var path: NetworkPath? { watching()?.path }
+
+    /// Whether the daemon is connected; nil when the network is not watched.
+    var connection: ConnectionStatus? { path.map { ConnectionStatus($0) } }
+
+    /// How the monitor is doing; throws `system` with why there is none.
+    func status() throws(RingwakeError) -> MonitorStatus { try monitor.get().status }
+
+    /// The filter's level that the configuration asks for.
+    var filterLevel: Int { wantedFilterLevel }
+
+    /// Whether an app is connected: by its targets, else as the daemon is. Nil when the network is not watched.
+    func connection(of app: AppID) -> ConnectionStatus? {
+        guard watching() != nil else { return nil }
+        return ConnectionStatus(targets: reachability(of: app).map { .init($0.1.status, $0.1.unsatisfiedReason) })
+            ?? connection
+    }
+
+    /// The targets of an app that are watched, in its order; empty when it names none.
+    func reachability(of app: AppID) -> [(ReachabilityTarget, TargetReachability)] {
+        guard let path else { return [] }
+        return (apps[app] ?? []).compactMap { name in
+            targets[name].map { (name, $0.reachability ?? .resolving(on: path)) }
+        }
+    }
+
+    /// Whether an app's status is its own, by its targets.
+    func hasTargets(_ app: AppID) -> Bool { apps[app]?.contains { targets[$0] != nil } ?? false }
+
+    /// The apps that have targets, by bundle id.
+    var appsWithTargets: [AppID] { apps.keys.filter(hasTargets).sorted { $0.rawValue < $1.rawValue } }
+
+    private func watching() -> NetworkMonitor? {
+        if case .success(let monitor) = monitor { monitor } else { nil }
+    }
+
+    // MARK: - Targets of apps
+
+    private func watchTargets(of configured: [AppID: AppConfiguration]) {
+        guard let monitor = watching() else { return }
+        apps = configured.mapValues(\.targets).filter { !$0.value.isEmpty }
+        let wanted = Set(apps.values.joined())
+        for (name, target) in targets where !wanted.contains(name) {
+            target.watch.cancel()
+            targets[name] = nil
+        }
+        // In the order of the apps, so that it is the same ones that find no room.
+        for (app, names) in apps.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            for name in names where targets[name] == nil {
+                watch(name, of: app, with: monitor)
+            }
+        }
+    }
+
+    private func watch(_ name: ReachabilityTarget, of app: AppID, with monitor: NetworkMonitor) {
+        guard targets.count < NetworkWatch.maximumAppTargets else {
+            return logUnwatched(name, app, "apps have \(NetworkWatch.maximumAppTargets) targets already")
+        }
+        do throws(ReachabilityError) {
+            let watch = try monitor.watch(name) { [weak self] reachability in
+                self?.targets[name]?.reachability = reachability
+                self?.settleLater()
+            }
+            targets[name] = Target(watch: watch)
+        } catch {
+            logUnwatched(name, app, error.message)
+        }
+    }
+
+    private func logUnwatched(_ name: ReachabilityTarget, _ app: AppID, _ why: String) {
+        logger.warning("target is not watched", metadata: ["app": "\(app)", "target": "\(name)", "why": "\(why)"])
+    }
+
+    // MARK: - Changes
+
+    /// The monitor tells path and targets one by one: what they come to is looked at once they all have been told.
+    private func settleLater() {
+        guard !isSettling else { return }
+        isSettling = true
+        runLoop.enqueue { [weak self] in
+            self?.isSettling = false
+            self?.settle()
+        }
+    }
+
+    private func settle() {
+        guard let path, let connection else { return }
+        if path != toldPath {
+            toldPath = path
+            logger.info(
+                "network changed",
+                metadata: [
+                    "status": "\(path.status.rawValue)", "interface": "\(path.interfaces.first?.name ?? "")",
+                    "reason": "\(path.unsatisfiedReason?.rawValue ?? "")",
+                ])
+            onPath?(path)
+        }
+        if connection != toldConnection {
+            toldConnection = connection
+            log(connection, of: nil)
+            onConnection?(connection)
+        }
+        let apps = appsWithTargets
+        for app in apps {
+            guard let status = self.connection(of: app), toldApps[app] != status else { continue }
+            toldApps[app] = status
+            log(status, of: app)
+            onAppConnection?(app, status)
+        }
+        if toldApps.count != apps.count {
+            let still = Set(apps)
+            toldApps = toldApps.filter { still.contains($0.key) }
+        }
+    }
+
+    private func log(_ status: ConnectionStatus, of app: AppID?) {
+        var metadata: Logger.Metadata = ["connection": "\(status.state.rawValue)", "why": "\(status.why ?? "")"]
+        metadata["app"] = app.map { "\($0)" }
+        logger.info("connection changed", metadata: metadata)
+    }
+}
+
+extension ConnectionStatus {
+    /// The daemon's, on this path.
+    fileprivate init(_ path: NetworkPath) {
+        self.init(
+            network: .init(path.status, path.unsatisfiedReason), hasNameServer: path.supportsDNS,
+            isConstrained: path.isConstrained)
+    }
+}
+
+extension ConnectionStatus.Usability {
+    fileprivate init(_ status: NetworkPath.Status, _ reason: UnsatisfiedReason?) {
+        switch status {
+        case .satisfied: self = .usable
+        case .requiresConnection:
+            self = .needsConnection(reason: (reason ?? .connectionRequired).rawValue)
+        case .unsatisfied: self = .unusable(reason: (reason ?? .noRoute).rawValue)
+        }
+    }
+}

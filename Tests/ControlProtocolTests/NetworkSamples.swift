@@ -1,0 +1,47 @@
+import ControlProtocol
+import Reachability
+import RingwakeCore
+
+/// What the messages about the network are made of in the samples.
+enum NetworkSamples {
+    private static let wlan = NetworkInterface(index: 3, name: "wlan0", type: .wifi)
+    private static let wwan = NetworkInterface(index: 7, name: "wwan0", type: .cellular)
+
+    private static func addresses(_ texts: String...) -> [IPAddress] { texts.compactMap { IPAddress($0) } }
+
+    static let path = PathMessage(
+        NetworkPath(
+            status: .satisfied, interfaces: [wlan, wwan], gateways: addresses("192.0.2.1", "fe80::1%wlan0"),
+            sources: addresses("192.0.2.7", "2001:db8::7"), supportsIPv4: true, supportsIPv6: true, supportsDNS: true))
+
+    static let noPath = PathMessage(NetworkPath(status: .unsatisfied, unsatisfiedReason: .noRoute))
+
+    static let reachable = TargetMessage(
+        .host("sip.example.org"),
+        TargetReachability(
+            flags: [.reachable, .transientConnection, .isWWAN], status: .satisfied, interface: wwan,
+            source: IPAddress("192.0.2.7"), nextHop: IPAddress("192.0.2.1"), isExpensive: true, supportsIPv4: true,
+            supportsDNS: true))
+
+    static let unreachable = TargetMessage(
+        .any, TargetReachability(flags: [], status: .unsatisfied, unsatisfiedReason: .noRoute))
+
+    static let online = ConnectionMessage(
+        ConnectionStatus(network: .usable, hasNameServer: true, isConstrained: false))
+
+    static let limited =
+        ConnectionStatus(targets: [.usable, .unusable(reason: "noRoute")])
+        .map { ConnectionMessage($0, targets: [reachable, unreachable]) }
+
+    static let working: ReachabilityMessage = {
+        var status = MonitorStatus()
+        status.filterLevel = 3
+        status.filterWhy = "Cannot allocate memory"
+        status.messages = 12
+        status.overruns = 1
+        status.resynchronizations = 2
+        status.evaluations = 9
+        status.targets = 4
+        return ReachabilityMessage(status)
+    }()
+}
