@@ -28,6 +28,9 @@ package final class RunLoop {
     private let events: UnsafeMutablePointer<epoll_event>
     private var sources = SourceTable()
     private var timers = TimerQueue()
+    /// Timers that let a suspended machine sleep, and the kernel timer for them; made with the first.
+    private var quietTimers = TimerQueue()
+    private var quietDescriptor: TimerDescriptor?
     private var enqueued: [() -> Void] = []
     private var isInTurn = false
     private var isStopRequested = false
@@ -127,18 +130,46 @@ package final class RunLoop {
     ///
     /// The more tolerance, the more timers share one wakeup; whenever the loop is awake anyway, it fires every timer
     /// whose deadline has come. Those that fire together do so in the order of their deadlines.
-    /// - Parameter tolerance: How late is early enough. Negative counts as zero.
+    /// - Parameters:
+    ///   - tolerance: How late is early enough. Negative counts as zero.
+    ///   - wakingFromSuspend: Worth waking a suspended machine for, where the loop can. Without it, it fires when the
+    ///     machine has resumed.
     @discardableResult
     package func schedule(
-        at deadline: BootClock.Instant, tolerance: Duration, _ body: @escaping () -> Void
+        at deadline: BootClock.Instant, tolerance: Duration, wakingFromSuspend: Bool = true,
+        _ body: @escaping () -> Void
     ) -> Timer {
         let latest = deadline.advanced(by: max(.zero, tolerance))
-        return timers.insert(deadline: deadline.nanoseconds, latest: latest.nanoseconds, body)
+        guard !wakingFromSuspend, hasQuietTimers() else {
+            return timers.insert(deadline: deadline.nanoseconds, latest: latest.nanoseconds, body)
+        }
+        var timer = quietTimers.insert(deadline: deadline.nanoseconds, latest: latest.nanoseconds, body)
+        timer.isQuiet = true
+        return timer
+    }
+
+    /// False where the timers of the loop let the machine sleep anyway, and when there is no descriptor for another:
+    /// better woken than not told.
+    private func hasQuietTimers() -> Bool {
+        if quietDescriptor != nil { return true }
+        guard timerDescriptor.wakesFromSuspend else { return false }
+        do throws(RunLoopError) {
+            let timer = try TimerDescriptor(wakingFromSuspend: false)
+            _ = try add(timer.descriptor, interest: .read, cause: .timer, isOwned: false) { _ in timer.acknowledge() }
+            quietDescriptor = timer
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    private func take(_ timer: Timer) -> (() -> Void)? {
+        timer.isQuiet ? quietTimers.take(timer) : timers.take(timer)
     }
 
     /// Takes the timer back. It costs no wakeup, and does not fire, not even in this turn. Idempotent.
     package func cancel(_ timer: Timer) {
-        _ = timers.take(timer)
+        _ = take(timer)
     }
 
     /// Runs `body` later in this turn, before the loop sleeps.
@@ -168,7 +199,7 @@ package final class RunLoop {
     package func prepareToWait() -> Bool {
         refreshNow()
         if hasWork { return false }
-        timerDescriptor.arm(at: timers.nextWakeup())
+        armTimers()
         return true
     }
 
@@ -187,8 +218,8 @@ package final class RunLoop {
         defer { isInTurn = false }
         let count = takeEvents(timeoutMilliseconds: timeoutMilliseconds)
         for index in 0..<count { dispatch(events[index]) }
-        for timer in timers.due(at: now.nanoseconds) {
-            let body = timers.take(timer)
+        for timer in dueTimers() {
+            let body = take(timer)
             body?()
         }
         drainEnqueued()
@@ -200,7 +231,7 @@ package final class RunLoop {
         // Asking first makes the statistics exact: what is counted below is a thread that slept.
         var count = epoll_wait(epoll, events, capacity, 0)
         if count <= 0, timeoutMilliseconds != 0, !hasWork {
-            timerDescriptor.arm(at: timers.nextWakeup())
+            armTimers()
             count = epoll_wait(epoll, events, capacity, timeoutMilliseconds)
             statistics.count(cause(ofFirstOf: count))
         }
@@ -211,8 +242,25 @@ package final class RunLoop {
 
     private var hasWork: Bool {
         if !enqueued.isEmpty || isStopRequested { return true }
-        guard let deadline = timers.nextDeadline() else { return false }
-        return deadline <= now.nanoseconds
+        let deadlines = [timers.nextDeadline(), quietTimers.nextDeadline()]
+        return deadlines.contains { $0.map { $0 <= now.nanoseconds } ?? false }
+    }
+
+    private func armTimers() {
+        timerDescriptor.arm(at: timers.nextWakeup())
+        quietDescriptor?.arm(at: quietTimers.nextWakeup())
+    }
+
+    /// The clocks of the kernel timers that are set.
+    var armedClocks: [clockid_t] { [timerDescriptor, quietDescriptor].compactMap { $0?.armedClock } }
+
+    private func dueTimers() -> [Timer] {
+        timers.due(at: now.nanoseconds)
+            + quietTimers.due(at: now.nanoseconds).map { timer in
+                var timer = timer
+                timer.isQuiet = true
+                return timer
+            }
     }
 
     private func cause(ofFirstOf count: Int32) -> WakeupCause {

@@ -21,6 +21,11 @@ final class TimerDescriptor {
 
     deinit { close(descriptor) }
 
+    /// The clock that it waits on; nil while it is not set.
+    var armedClock: clockid_t? {
+        armedAt.map { _ in wakesFromSuspend ? CLOCK_BOOTTIME_ALARM : CLOCK_BOOTTIME }
+    }
+
     /// Sets the time of the next expiry, nil for none. No system call when nothing changes.
     func arm(at time: Int64?) {
         guard time != armedAt else { return }

@@ -2,6 +2,8 @@
 package struct Timer: Hashable, Sendable {
     let slot: Int
     let sequence: UInt64
+    /// It is in the queue of those that let a suspended machine sleep.
+    var isQuiet = false
 }
 
 /// Timers with tolerance, without a clock.

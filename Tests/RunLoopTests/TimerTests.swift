@@ -1,6 +1,7 @@
 import Glibc
-import RunLoop
 import Testing
+
+@testable import RunLoop
 
 @Suite struct TimerTests {
     @Test("Timers fire in the order of their deadlines, never before them")
@@ -126,5 +127,35 @@ import Testing
         loop.schedule(at: loop.now.advanced(by: .milliseconds(1)), tolerance: .zero) { fired = true }
         loop.runOnce(timeout: nil)
         #expect(fired)
+    }
+}
+
+@Suite("Timers that let a suspended machine sleep") struct QuietTimerTests {
+    @Test("They are on the clock that does not wake it, fire in order with the others, and can be cancelled")
+    func quiet() throws {
+        let loop = try RunLoop()
+        var order: [String] = []
+        let start = loop.now
+        loop.schedule(at: start.advanced(by: .milliseconds(4)), tolerance: .zero, wakingFromSuspend: false) {
+            order.append("quiet")
+        }
+        loop.schedule(at: start.advanced(by: .milliseconds(8)), tolerance: .zero) { order.append("waking") }
+        let cancelled = loop.schedule(at: start, tolerance: .zero, wakingFromSuspend: false) { order.append("never") }
+        loop.cancel(cancelled)
+        while order.count < 2 { loop.runOnce(timeout: .seconds(20)) }
+        #expect(order == ["quiet", "waking"])
+        #expect(loop.prepareToWait())
+    }
+
+    @Test("A loop whose only timers are quiet has no alarm set")
+    func noAlarm() throws {
+        let loop = try RunLoop()
+        guard loop.wakesFromSuspend else { return }
+        loop.schedule(at: loop.now.advanced(by: .seconds(3_600)), tolerance: .zero, wakingFromSuspend: false) {}
+        #expect(loop.prepareToWait())
+        #expect(loop.armedClocks == [CLOCK_BOOTTIME])
+        loop.schedule(at: loop.now.advanced(by: .seconds(3_600)), tolerance: .zero) {}
+        #expect(loop.prepareToWait())
+        #expect(loop.armedClocks == [CLOCK_BOOTTIME_ALARM, CLOCK_BOOTTIME])
     }
 }
