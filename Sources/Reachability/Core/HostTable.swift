@@ -45,9 +45,6 @@ struct HostTable {
     /// The next time at which a name is to be asked again.
     var nextDeadline: BootClock.Instant? { hosts.values.compactMap(\.retryAt).min() }
 
-    /// How long after `nextDeadline` is early enough, so that retries share wakeups.
-    static let tolerance = Duration.seconds(1)
-
     /// - Returns: The names to ask of the resolver.
     mutating func add(_ name: String) -> [String] {
         guard hosts[name] == nil else { return [] }
@@ -60,8 +57,12 @@ struct HostTable {
     }
 
     /// The way to the network, the resolver's files or the time changed: every name may have another address now.
+    /// What failed before says nothing of how long to wait after the next failure.
     /// - Returns: The names to ask of the resolver.
-    mutating func askAll() -> [String] { ask(Array(hosts.keys)) }
+    mutating func askAll() -> [String] {
+        for name in hosts.keys { hosts[name]?.failures = 0 }
+        return ask(Array(hosts.keys))
+    }
 
     /// - Returns: The names whose time to be asked again has come.
     mutating func askDue(at now: BootClock.Instant) -> [String] {

@@ -13,6 +13,7 @@ protocol LosableValue: Equatable {
 ///     told   --loss--> losing(until) --same as told--> told      (nothing was said)
 ///                      losing(until) --gain or change--> told
 ///                      losing(until) --until is over--> told
+///                      losing(until) --interrupt--> told         (nothing was said)
 struct LossHold<Value: LosableValue> {
     /// What was told last; nil before the first.
     private(set) var told: Value?
@@ -28,10 +29,16 @@ struct LossHold<Value: LosableValue> {
             return tell(value)
         }
         guard value.isLoss(from: told), hold > .zero else { return tell(value) }
-        let end = deadline ?? now.advanced(by: hold)
+        // Not later than it was to be, and not later than with a hold that is shorter by now.
+        let end = min(deadline ?? .init(nanoseconds: .max), now.advanced(by: hold))
         guard end > now else { return tell(value) }
         deadline = end
         return nil
+    }
+
+    /// Nobody knows how things are now: a loss that is held back begins anew with the next offer.
+    mutating func interrupt() {
+        deadline = nil
     }
 
     private mutating func tell(_ value: Value) -> Value {

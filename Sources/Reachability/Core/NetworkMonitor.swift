@@ -159,7 +159,10 @@ package final class NetworkMonitor {
     package func watchPath(_ body: @escaping (NetworkPath) -> Void) -> Watch {
         let id = pathWatches.add(body)
         flushLater()
-        return Watch { [weak self] in self?.pathWatches.remove(id) }
+        return Watch { [weak self] in
+            let body = self?.pathWatches.remove(id)
+            withExtendedLifetime(body) {}
+        }
     }
 
     /// Calls `body` with the target's reachability once it is known, and at each change, until the watch ends.
@@ -181,7 +184,8 @@ package final class NetworkMonitor {
     }
 
     private func endWatch(_ id: UInt64, of target: ReachabilityTarget) {
-        targetWatches[target]?.remove(id)
+        let body = targetWatches[target]?.remove(id)
+        defer { withExtendedLifetime(body) {} }
         guard targetWatches[target]?.isEmpty ?? false else { return }
         targetWatches[target] = nil
         guard !isClosed else { return }
@@ -200,10 +204,13 @@ package final class NetworkMonitor {
         isFlushEnqueued = false
         guard !isClosed else { return }
         handle(.flush)
+        let known = targetWatches.keys.compactMap { target in machine.told(target).map { (target, $0) } }
+        // What a body changes is told after this, or a watch would get the older value last.
+        isTelling = true
         if let path = machine.path { tell(path: path, onlyNew: true) }
-        for target in Array(targetWatches.keys) {
-            if let value = machine.told(target) { tell(target, value, onlyNew: true) }
-        }
+        for (target, value) in known { tell(target, value, onlyNew: true) }
+        isTelling = false
+        tellAll()
     }
 
     // MARK: - What happens
@@ -230,7 +237,9 @@ package final class NetworkMonitor {
             counts.lastError = error.description
             return
         }
-        restTimer = runLoop.schedule(at: runLoop.now.advanced(by: pause), tolerance: pause / 10) { [weak self] in
+        restTimer = runLoop.schedule(
+            at: runLoop.now.advanced(by: pause), tolerance: pause / 10, wakingFromSuspend: false
+        ) { [weak self] in
             self?.endRest()
         }
     }
@@ -300,7 +309,8 @@ package final class NetworkMonitor {
         guard deadline != timer?.deadline else { return }
         if let timer { runLoop.cancel(timer.timer) }
         timer = deadline.map { deadline in
-            let timer = runLoop.schedule(at: deadline, tolerance: Self.timerTolerance) { [weak self] in
+            let timer = runLoop.schedule(at: deadline, tolerance: Self.timerTolerance, wakingFromSuspend: false) {
+                [weak self] in
                 self?.timer = nil
                 self?.handle(.deadline)
             }
@@ -352,8 +362,10 @@ package final class NetworkMonitor {
         fileWatch?.close()
         resumeWatch?.close()
         resolver.close()
+        let ended = (pathWatches, targetWatches)
         pathWatches = WatchList()
         targetWatches = [:]
+        withExtendedLifetime(ended) {}
     }
 
     deinit { close() }

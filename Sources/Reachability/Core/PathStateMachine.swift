@@ -43,6 +43,8 @@ struct PathStateMachine {
         case tell(ReachabilityTarget, TargetReachability)
     }
 
+    /// The kernel's clock ticks every few milliseconds, and what it says of a lifetime is rounded down.
+    private static let expirySlack = Duration.milliseconds(30)
     private static let firstRetry = Duration.seconds(1)
     private static let longestRetry = Duration.seconds(30)
 
@@ -65,6 +67,8 @@ struct PathStateMachine {
     private var way: Way?
     private var retry = firstRetry
     private var retryAt: BootClock.Instant?
+    /// When a route that was looked at ends without a word of the kernel.
+    private var expiresAt: BootClock.Instant?
 
     struct Statistics: Equatable {
         var evaluations: UInt64 = 0
@@ -102,7 +106,7 @@ struct PathStateMachine {
     /// When `deadline` is due; nil when nothing is awaited.
     var nextDeadline: BootClock.Instant? {
         var deadlines = watched.values.compactMap(\.deadline)
-        deadlines += [pathHold.deadline, hosts.nextDeadline, retryAt].compactMap { $0 }
+        deadlines += [pathHold.deadline, hosts.nextDeadline, retryAt, expiresAt].compactMap { $0 }
         return deadlines.min()
     }
 
@@ -200,7 +204,7 @@ extension PathStateMachine {
     private mutating func noteDeadline(at now: BootClock.Instant, asking kernel: any KernelLookup) {
         if let retryAt, retryAt <= now { resynchronize(at: now, asking: kernel) }
         let isDue = { (deadline: BootClock.Instant?) in deadline.map { $0 <= now } ?? false }
-        if isDue(pathHold.deadline) { isEverythingChanged = true }
+        if isDue(pathHold.deadline) || isDue(expiresAt) { isEverythingChanged = true }
         for (target, hold) in watched where isDue(hold.deadline) { mark(target) }
     }
 }
@@ -223,10 +227,14 @@ extension PathStateMachine {
         for target in targets {
             guard let value = judge(target, &evaluation) else { continue }
             // While the kernel is silent what was told is the best that is known.
-            guard value.unsatisfiedReason != .kernelError || watched[target]?.told == nil else { continue }
+            guard value.unsatisfiedReason != .kernelError || watched[target]?.told == nil else {
+                watched[target]?.interrupt()
+                continue
+            }
             let told = watched[target]?.offer(value, at: now, holding: configuration.lossHold)
             if let told { effects.append(.tell(target, told)) }
         }
+        noteExpiry(evaluation.lifetime, isAll: isAll, at: now)
         if let error = evaluation.lastError { noteError(error, at: now) }
         if isAll, retryAt == nil { retry = Self.firstRetry }
         // What was not judged now still awaits its zones.
@@ -234,9 +242,17 @@ extension PathStateMachine {
         return effects + rescope(evaluation.scope, isAll: isAll, judged: targets)
     }
 
+    private mutating func noteExpiry(_ lifetime: Duration?, isAll: Bool, at now: BootClock.Instant) {
+        let end = lifetime.map { now.advanced(by: $0 + Self.expirySlack) }
+        expiresAt = isAll ? end : [expiresAt, end].compactMap { $0 }.min()
+    }
+
     private mutating func judgePath(_ evaluation: inout Evaluation, at now: BootClock.Instant) -> [Effect] {
         let path = evaluation.path()
-        guard path.unsatisfiedReason != .kernelError || pathHold.told == nil else { return [] }
+        guard path.unsatisfiedReason != .kernelError || pathHold.told == nil else {
+            pathHold.interrupt()
+            return []
+        }
         var effects: [Effect] = []
         if let told = pathHold.offer(path, at: now, holding: configuration.lossHold) { effects.append(.tellPath(told)) }
         let way = Way(path)
@@ -271,6 +287,10 @@ extension PathStateMachine {
         guard scope != attachedScope else { return [] }
         if !scope.isSubset(of: attachedScope) {
             newInterfaces.formUnion(scope.interfaces.subtracting(attachedScope.interfaces))
+            // The end of a check may have looked like a refresh until now.
+            if scope.hasTentativeAddresses, !attachedScope.hasTentativeAddresses {
+                newInterfaces.formUnion(tables.interfacesWithUnsettledAddresses)
+            }
             if isAll { isEverythingChanged = true } else { changed.formUnion(targets) }
         }
         attachedScope = scope

@@ -17,8 +17,10 @@ struct WatchList<Value> {
         return lastID
     }
 
-    mutating func remove(_ id: UInt64) {
-        entries[id] = nil
+    /// - Returns: The body. The caller keeps it until this list is no longer being changed: what it holds may be the last
+    ///   reference to another watch, which ends with it and changes the list as well.
+    mutating func remove(_ id: UInt64) -> ((Value) -> Void)? {
+        entries.removeValue(forKey: id)?.body
     }
 
     /// Who is to be told now, in the order in which they came; they are not new after this.

@@ -22,8 +22,22 @@ extension Evaluation {
         note(destination: question.destination)
         switch try kernel.route(question) {
         case .refused(let code): return try refusal(of: question, code)
-        case .route(let route): return try judge(route, question)
+        case .route(let route):
+            try noteLifetime(of: route, question)
+            return try judge(route, question)
         }
+    }
+
+    /// The result of a look-up does not say how long the route is good for, the entry of the table does. Only IPv6 has
+    /// such routes, and it is asked once for each gateway: what a router advertised ends together.
+    private mutating func noteLifetime(of route: Route, _ question: RouteQuestion) throws(KernelLookupError) {
+        guard question.destination.family == .ipv6, let gateway = route.gateway,
+            isNewGateway(gateway, route.interface)
+        else { return }
+        var question = question
+        question.matchesTable = true
+        guard case .route(let entry) = try kernel.route(question) else { return }
+        note(lifetime: entry.lifetime)
     }
 
     private mutating func way(

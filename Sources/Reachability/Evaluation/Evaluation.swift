@@ -14,10 +14,15 @@ struct Evaluation {
 
     /// What the kernel could not answer, the last of it; nil when it answered everything.
     private(set) var lastError: String?
+    /// How long the judgements are good for, although the kernel tells of nothing: the shortest lifetime of the routes
+    /// that were looked at. Nil for ever.
+    private(set) var lifetime: Duration?
     /// A name server is reachable.
     private(set) var supportsDNS = false
 
     private var destinations: Set<IPAddress> = []
+    /// IPv6 gateways that were met, by interface.
+    private var gateways: [UInt32: Set<IPAddress>] = [:]
     /// The default routes of IPv4 and IPv6, once they were judged.
     private var defaults: (ipv4: TargetReachability, ipv6: TargetReachability)?
 
@@ -88,6 +93,16 @@ struct Evaluation {
 
     mutating func note(_ error: KernelLookupError) {
         lastError = "\(error.request): \(error.message)"
+    }
+
+    mutating func note(lifetime rest: Duration?) {
+        guard let rest else { return }
+        lifetime = min(lifetime ?? rest, rest)
+    }
+
+    /// Whether this gateway is met for the first time in this round.
+    mutating func isNewGateway(_ gateway: IPAddress, _ interface: UInt32) -> Bool {
+        gateways[interface, default: []].insert(gateway).inserted
     }
 
     mutating func note(destination: IPAddress) {

@@ -29,8 +29,11 @@ final class KernelTables {
     var relevant: Set<UInt32> { missing.union(links.keys) }
 
     /// The end of some address's duplicate check is still to come. One that failed counts: the check may run again.
-    var hasTentativeAddresses: Bool {
-        addresses.values.contains { $0.contains { !$0.isChecked || $0.isDuplicate } }
+    var hasTentativeAddresses: Bool { !interfacesWithUnsettledAddresses.isEmpty }
+
+    /// Where those addresses are.
+    var interfacesWithUnsettledAddresses: Set<UInt32> {
+        Set(addresses.values.joined().filter { !$0.isChecked || $0.isDuplicate }.map(\.interface))
     }
 
     /// The loopback.
@@ -139,7 +142,10 @@ extension KernelTables {
         guard let entries = addresses[key] else { return false }
         let rest = entries.filter { !$0.isSameEntry(as: facts) }
         addresses[key] = rest.isEmpty ? nil : rest
-        return rest.count != entries.count
+        guard rest.count != entries.count else { return false }
+        // Of the same IPv4 address with other peers one may be left: the addresses are read again.
+        if facts.address.family == .ipv4 { links[facts.interface]?.isComplete = false }
+        return true
     }
 
     private func removeAddresses(of index: UInt32) -> Bool {
@@ -191,6 +197,7 @@ extension KernelTables {
     /// in between.
     /// - Returns: Something did change.
     func refresh(_ indexes: Set<UInt32>, _ kernel: any KernelLookup) throws(KernelLookupError) -> Bool {
+        guard indexes.count <= Self.maximumSingleReads else { return try refreshAll(kernel) }
         var hasChanged = false
         for index in indexes {
             let old = links[index]?.facts
@@ -199,6 +206,17 @@ extension KernelTables {
             hasChanged = hasChanged || old != facts || oldAddresses != Set(addresses(on: index))
         }
         return hasChanged
+    }
+
+    /// Links that are read one by one; for more of them two dumps cost less.
+    private static let maximumSingleReads = 32
+
+    private func refreshAll(_ kernel: any KernelLookup) throws(KernelLookupError) -> Bool {
+        let (oldLinks, oldAddresses, inUse) = (links.mapValues(\.facts), addresses.mapValues { Set($0) }, used)
+        try resynchronize(kernel)
+        // No round begins here, so what the last one used is still in use.
+        used = inUse
+        return oldLinks != links.mapValues(\.facts) || oldAddresses != addresses.mapValues { Set($0) }
     }
 
     /// What the driver calls the device; asked once, and again after a change of its name.

@@ -11,7 +11,8 @@ internal import Synchronization
 /// then watched once, and each target is looked at once.
 ///
 /// The context keeps watching while a monitor or a stream of updates is there; it ends with the last of them and the
-/// last reference to itself. It watches the network namespace of the thread that made it.
+/// last reference to itself. It watches the network namespace of the thread that made it. A child of fork(2) has no
+/// such thread: there nothing of it may be used, until the child executes a program.
 public final class ReachabilityContext: Sendable {
     let board: WatchBoard
     /// Nil once somebody has seen to its end.
@@ -37,7 +38,8 @@ public final class ReachabilityContext: Sendable {
     /// Ends every monitor of this context, and returns when its thread has ended and every descriptor is closed.
     ///
     /// Never needed: a context that nobody refers to ends by itself, a moment later. Do not call it while you hold a
-    /// lock that a callback takes. Called from a callback, it does not wait. Idempotent.
+    /// lock that a callback takes. Called from a callback, or while another thread is in it, it does not wait.
+    /// Idempotent.
     public func close() {
         board.close()
         guard let thread = takeThread() else { return }

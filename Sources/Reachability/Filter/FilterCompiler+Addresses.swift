@@ -30,14 +30,18 @@ extension FilterCompiler {
 
     /// Drops what a router advertisement or a DHCP renewal says of an address that is there: that it stays.
     ///
-    /// The lifetimes change, and at most the preference of a source (IFA_F_DEPRECATED), never whether the address can
-    /// be used: its end is RTM_DELADDR.
+    /// The lifetimes change, never whether the address can be used: its end is RTM_DELADDR. That it is preferred again,
+    /// after it was not, looks the same, and is seen with the next change of anything.
     private mutating func checkRefresh() {
         let isNoRefresh = assembler.label()
         load(.half(Offset.type))
         assembler.branch(to: isNoRefresh, if: BPF_JEQ, Self.swapped(RTM_NEWADDR), holds: false)
         load(.byte(Offset.addressFlags))
         assembler.branch(to: isNoRefresh, if: BPF_JSET, Self.unsettledFlags)
+        // What is sent has another source once its own is no longer preferred. A temporary address has a successor then,
+        // which was told of when it came, and is preferred to it from there on (RFC 8981 section 3.4).
+        calculate(BPF_AND, UInt32(IFA_F_DEPRECATED | IFA_F_TEMPORARY))
+        assembler.branch(to: isNoRefresh, if: BPF_JEQ, UInt32(IFA_F_DEPRECATED))
         load(.constant(Offset.addressAttributes))
         find(attribute: UInt32(IFA_CACHEINFO))
         enter(attributeOf: UInt32(MemoryLayout<ifa_cacheinfo>.size))

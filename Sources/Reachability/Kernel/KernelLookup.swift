@@ -29,6 +29,9 @@ struct Route: Hashable, Sendable {
     var source: IPAddress?
     /// RTA_PRIORITY.
     var metric: UInt32 = 0
+    /// How long it is good for: an IPv6 route that a router advertised for a time. It cannot be used from then on, but the
+    /// kernel tells so only when it next cleans up, half a minute later. Only the table's entry has it. Nil for ever.
+    var lifetime: Duration?
 }
 
 /// The kernel did not answer, or answered what cannot be read.

@@ -61,7 +61,21 @@ final class EventSocket {
         }
     }
 
-    /// Takes what there is, up to a number of datagrams.
+    /// Datagrams that are forgotten after an overrun at most: more than the kernel keeps in its buffer.
+    private static let maximumDiscarded = 4_096
+
+    /// Forgets what waits. It is older than what is read anew after an overrun, and what followed from it may be lost:
+    /// taken in later, a link that went down and came up again would stay down.
+    private func discard() {
+        for _ in 0..<Self.maximumDiscarded {
+            switch socket.receive() {
+            case .datagram, .foreign, .truncated, .failure(ENOBUFS), .failure(EINTR): continue
+            case .empty, .failure: return
+            }
+        }
+    }
+
+    /// Takes what there is, up to a number of datagrams; after an overrun all there is.
     func receive(maximumDatagrams: Int) -> Batch {
         var batch = Batch()
         var found = KernelEvents()
@@ -80,6 +94,10 @@ final class EventSocket {
                 batch.failure = code
                 break loop
             }
+        }
+        if batch.isOverrun {
+            discard()
+            batch.isMore = false
         }
         batch.events = found.events
         batch.messages = found.messages

@@ -7,7 +7,10 @@ extension RouteAnswer {
         guard let header = message.header(as: rtmsg.self) else { return nil }
         let answer = message.withAttributes(after: rtmsg.self, maximum: RTA_VIA.index) { attributes in
             if let code = Self.refusal(type: header.rtm_type, attributes) { return RouteAnswer.refused(code) }
-            return RouteAnswer.route(Route(type: header.rtm_type, attributes))
+            var route = Route(type: header.rtm_type, attributes)
+            // What was learned of a way, such as its MTU, is forgotten after a while too; the way stays.
+            if header.rtm_flags & UInt32(RTM_F_CLONED) == 0 { route.lifetime = attributes.lifetime }
+            return RouteAnswer.route(route)
         }
         guard let answer else { return nil }
         self = answer
@@ -23,9 +26,8 @@ extension RouteAnswer {
         case RTN_THROW: byType = ENETUNREACH
         default: return nil
         }
-        guard let bytes = attributes.bytes(RTA_CACHEINFO.index), bytes.count >= MemoryLayout<rta_cacheinfo>.size
-        else { return byType }
-        let code = Int32(bitPattern: bytes.loadUnaligned(as: rta_cacheinfo.self).rta_error)
+        guard let facts = attributes.cacheFacts else { return byType }
+        let code = Int32(bitPattern: facts.rta_error)
         // The null entry, which stands for no route at all, is of type unreachable.
         return code == -ENETUNREACH ? ENETUNREACH : byType
     }
@@ -70,6 +72,23 @@ extension Route {
 }
 
 extension NetlinkAttributes {
+    /// RTA_CACHEINFO.
+    fileprivate var cacheFacts: rta_cacheinfo? {
+        guard let bytes = bytes(RTA_CACHEINFO.index), bytes.count >= MemoryLayout<rta_cacheinfo>.size else {
+            return nil
+        }
+        return bytes.loadUnaligned(as: rta_cacheinfo.self)
+    }
+
+    /// The rest of the time that the route is good for. The kernel gives it in ticks of the clock that it shows to
+    /// programs (USER_HZ), and 0 for ever.
+    fileprivate var lifetime: Duration? {
+        let ticks = Int64(cacheFacts?.rta_expires ?? 0)
+        let ticksPerSecond = Int64(sysconf(Int32(_SC_CLK_TCK)))
+        guard ticks > 0, ticksPerSecond > 0 else { return nil }
+        return .milliseconds(ticks * 1_000 / ticksPerSecond)
+    }
+
     /// RTA_GATEWAY, or RTA_VIA: a gateway of the other family (RFC 5549).
     fileprivate var gateway: IPAddress? {
         if let gateway = address(RTA_GATEWAY.index) { return gateway }

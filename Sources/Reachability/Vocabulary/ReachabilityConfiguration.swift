@@ -15,6 +15,11 @@ public struct ReachabilityConfiguration: Hashable, Sendable {
     /// The file that holds host names; a change has names looked up again.
     public var hostsFile: String = "/etc/hosts"
 
+    /// The levels that there are; others count as the nearest.
+    public static let filterLevels = 0...4
+    /// A longer hold than this hides what people have to know.
+    public static let longestLossHold = Duration.seconds(60)
+
     public init() {}
 }
 

@@ -76,6 +76,20 @@ struct HostTableTests {
         #expect(table.nextDeadline == at(seconds + 2))
     }
 
+    @Test("after a change of the network the retries begin with the shortest pause again")
+    mutating func retriesAfterChange() {
+        _ = table.add("a.example")
+        for second: Int64 in 0..<10 {
+            _ = resolve(.failed("no server"), at: second)
+            _ = table.askDue(at: at(10_000))
+        }
+        _ = resolve(.failed("no server"), at: 10)
+        #expect(table.nextDeadline == at(10 + 900))
+        #expect(table.askAll() == ["a.example"])
+        _ = resolve(.failed("no server"), at: 20)
+        #expect(table.nextDeadline == at(22))
+    }
+
     @Test("without a name server in reach there is no retry")
     mutating func noServer() {
         _ = table.add("a.example")

@@ -53,6 +53,27 @@ struct LossHoldTests {
         #expect(machine.offer(Self.offline, at: at(0), holding: .zero) == Self.offline)
     }
 
+    @Test("a shorter hold shortens the wait that is under way, a longer one does not lengthen it")
+    mutating func otherHold() {
+        _ = machine.offer(Self.online, at: at(0), holding: .seconds(60))
+        _ = machine.offer(Self.offline, at: at(10), holding: .seconds(60))
+        #expect(machine.offer(Self.offline, at: at(20), holding: hold) == nil)
+        #expect(machine.deadline == at(220))
+        #expect(machine.offer(Self.offline, at: at(30), holding: .seconds(60)) == nil)
+        #expect(machine.deadline == at(220))
+    }
+
+    @Test("begins a loss anew when nobody knew in between how things were")
+    mutating func interrupted() {
+        _ = machine.offer(Self.online, at: at(0), holding: hold)
+        _ = machine.offer(Self.offline, at: at(10), holding: hold)
+        machine.interrupt()
+        #expect(machine.deadline == nil)
+        #expect(machine.told == Self.online)
+        #expect(machine.offer(Self.offline, at: at(300), holding: hold) == nil)
+        #expect(machine.deadline == at(500))
+    }
+
     @Test("tells another interface at once, also when it supports less")
     mutating func switchOver() {
         var mobile = Self.online
@@ -80,6 +101,31 @@ struct LossHoldTests {
         #expect(machine.offer(ipv4, at: at(1), holding: hold) == nil)
         #expect(machine.offer(ipv4, at: at(201), holding: hold) == ipv4)
         #expect(machine.offer(Self.online, at: at(202), holding: hold) == Self.online)
+    }
+
+    @Test("takes a family for another on the same interface for a change, and name servers out of reach for a loss")
+    mutating func supports() {
+        var ipv4 = Self.online
+        ipv4.supportsIPv6 = false
+        var ipv6 = Self.online
+        ipv6.supportsIPv4 = false
+        _ = machine.offer(ipv4, at: at(0), holding: hold)
+        #expect(machine.offer(ipv6, at: at(1), holding: hold) == ipv6)
+        var silent = ipv6
+        silent.supportsDNS = false
+        #expect(machine.offer(silent, at: at(2), holding: hold) == nil)
+        #expect(machine.deadline == at(202))
+    }
+
+    @Test("takes a connection that has to be made first for less than one that is there, and more than none")
+    mutating func connection() {
+        let dormant = NetworkPath(
+            status: .requiresConnection, unsatisfiedReason: .connectionRequired, interfaces: [Self.cellular])
+        _ = machine.offer(Self.online, at: at(0), holding: hold)
+        #expect(machine.offer(dormant, at: at(1), holding: hold) == nil)
+        #expect(machine.offer(dormant, at: at(201), holding: hold) == dormant)
+        #expect(machine.offer(Self.offline, at: at(202), holding: hold) == nil)
+        #expect(machine.offer(Self.online, at: at(203), holding: hold) == Self.online)
     }
 
     @Test("tells another reason of the same loss at once")

@@ -157,6 +157,20 @@ struct NetworkMonitorTests {
         }
     }
 
+    @Test("A route that a router advertised for a time is gone when the time is over, before the kernel says so")
+    func lifetime() throws {
+        try NetworkNamespace.run { commands in
+            try Self.makeWifiAndCellular(commands)
+            try commands.ip("addr", "add", "2001:db8::2/64", "dev", "wlan0", "nodad")
+            try commands.ip("-6", "route", "add", "default", "via", "2001:db8::1", "dev", "wlan0", "expires", "2")
+            let bench = try MonitorBench(["2001:db8:1::5"])
+            #expect(bench.last("2001:db8:1::5")?.status == .satisfied)
+            try bench.settle("the end") { bench.last("2001:db8:1::5")?.unsatisfiedReason == .noRoute }
+            // It is not cleaned up yet.
+            #expect(try commands.ip("-6", "route", "show", "default").contains("2001:db8::1"))
+        }
+    }
+
     @Test("The resolver's file is followed")
     func resolverFile() throws {
         try NetworkNamespace.run { commands in

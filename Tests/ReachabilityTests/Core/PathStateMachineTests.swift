@@ -5,62 +5,6 @@ import Testing
 
 @testable import Reachability
 
-/// A machine over a scene, with the time in milliseconds.
-private struct Bench {
-    let scene: Scene
-    let ethernet: UInt32
-    var machine: PathStateMachine
-
-    init(nameServers: [String] = ["192.0.2.53"], hold: Duration = .milliseconds(200)) throws {
-        (scene, ethernet) = try Scene.office()
-        var configuration = ReachabilityConfiguration()
-        configuration.lossHold = hold
-        machine = PathStateMachine(
-            configuration: configuration, nameServers: try nameServers.map { try #require(IPAddress($0)) })
-    }
-
-    mutating func handle(_ event: PathStateMachine.Event, at milliseconds: Int64 = 0) -> [PathStateMachine.Effect] {
-        machine.handle(
-            event, at: BootClock.Instant(nanoseconds: milliseconds * 1_000_000), asking: scene.kernel)
-    }
-
-    /// As the driver does: attaches every filter that is asked for. What was told.
-    mutating func settle(_ event: PathStateMachine.Event, at milliseconds: Int64 = 0) -> [PathStateMachine.Effect] {
-        var told: [PathStateMachine.Effect] = []
-        var next: PathStateMachine.Event? = event
-        var rounds = 0
-        while let event = next, rounds < 10 {
-            next = nil
-            rounds += 1
-            for effect in handle(event, at: milliseconds) {
-                if case .attachFilter = effect { next = .filterAttached } else { told.append(effect) }
-            }
-        }
-        #expect(rounds < 5, "the filter has to come to rest")
-        return told
-    }
-
-    mutating func start(_ targets: ReachabilityTarget...) -> [PathStateMachine.Effect] {
-        _ = settle(.resumed)
-        for target in targets { _ = handle(.watch(target)) }
-        return settle(.flush)
-    }
-}
-
-extension [PathStateMachine.Effect] {
-    fileprivate var names: [String] {
-        compactMap { if case .resolve(let name) = $0 { name } else { nil } }
-    }
-
-    fileprivate func told(_ target: ReachabilityTarget) -> TargetReachability? {
-        compactMap { if case .tell(target, let value) = $0 { value } else { nil } }.last
-    }
-
-    fileprivate var path: NetworkPath? {
-        compactMap { if case .tellPath(let path) = $0 { path } else { nil } }.last
-    }
-}
-
 @Suite("Path state machine")
 struct PathStateMachineTests {
     private let server = ReachabilityTarget.address(IPAddress(ipv4: 0xcb00_7105))
@@ -69,7 +13,7 @@ struct PathStateMachineTests {
 
     @Test("tells the path first, then each target once, and asks for a filter that covers them")
     func start() throws {
-        var bench = try Bench()
+        var bench = try MachineBench()
         let first = bench.handle(.resumed)
         #expect(first.path?.status == .satisfied)
         let effects = bench.start(server, .any)
@@ -83,7 +27,7 @@ struct PathStateMachineTests {
 
     @Test("what changed while the filter did not let it through is found once it does")
     func gap() throws {
-        var bench = try Bench()
+        var bench = try MachineBench()
         _ = bench.start()
         _ = bench.handle(.watch(server))
         let effects = bench.handle(.flush)
@@ -97,7 +41,7 @@ struct PathStateMachineTests {
 
     @Test("an interface that comes into use is read again once its events come through")
     func gapOfInterface() throws {
-        var bench = try Bench(hold: .zero)
+        var bench = try MachineBench(hold: .zero)
         _ = bench.start(server)
         let other = bench.scene.link("eth1")
         try bench.scene.route("203.0.113.0/24", on: other, via: "192.0.2.1", source: "192.0.2.10")
@@ -109,7 +53,7 @@ struct PathStateMachineTests {
 
     @Test("a filter that only got narrower costs no second look")
     func narrower() throws {
-        var bench = try Bench()
+        var bench = try MachineBench()
         _ = bench.start(server)
         let before = bench.machine.statistics.evaluations
         #expect(bench.handle(.unwatch(server)).isEmpty)
@@ -122,7 +66,7 @@ struct PathStateMachineTests {
 
     @Test("a loss waits for its deadline; one that heals is not told")
     func hold() throws {
-        var bench = try Bench()
+        var bench = try MachineBench()
         _ = bench.start(server)
         let entries = bench.scene.kernel.entries
         bench.scene.kernel.entries = []
@@ -141,7 +85,7 @@ struct PathStateMachineTests {
 
     @Test("a host name is told of once it is known, and follows its addresses")
     func hostName() throws {
-        var bench = try Bench()
+        var bench = try MachineBench()
         let host = ReachabilityTarget.host("sip.example")
         _ = bench.settle(.resumed)
         #expect(bench.handle(.watch(host)).names == ["sip.example"])
@@ -156,7 +100,7 @@ struct PathStateMachineTests {
 
     @Test("host names are asked anew when the way changes, unless no name server is in reach then")
     func wayChanges() throws {
-        var bench = try Bench(hold: .zero)
+        var bench = try MachineBench(hold: .zero)
         let host = ReachabilityTarget.host("sip.example")
         _ = bench.start(host)
         _ = bench.settle(.resolved("sip.example", .addresses([one])))
@@ -169,7 +113,7 @@ struct PathStateMachineTests {
 
     @Test("a name without an answer is told of as such, and asked again")
     func hostNameFails() throws {
-        var bench = try Bench()
+        var bench = try MachineBench()
         let host = ReachabilityTarget.host("sip.example")
         _ = bench.start(host)
         let failed = bench.settle(.resolved("sip.example", .failed("silent")))
@@ -182,7 +126,7 @@ struct PathStateMachineTests {
 
     @Test("an overrun reads everything anew, and so finds what was lost")
     func overrun() throws {
-        var bench = try Bench(hold: .zero)
+        var bench = try MachineBench(hold: .zero)
         _ = bench.start(server)
         try bench.scene.down(bench.ethernet)
         #expect(bench.settle(.kernel([], isOverrun: true)).told(server)?.unsatisfiedReason == .interfaceDown)
@@ -191,7 +135,7 @@ struct PathStateMachineTests {
 
     @Test("a kernel that is silent takes nothing back, is asked again, and its silence is said")
     func silence() throws {
-        var bench = try Bench(hold: .zero)
+        var bench = try MachineBench(hold: .zero)
         _ = bench.start(server)
         bench.scene.kernel.isSilent = true
         #expect(bench.settle(.resumed, at: 0).isEmpty)
@@ -212,7 +156,7 @@ struct PathStateMachineTests {
 
     @Test("a look-up that fails alone is asked again too, and a new target is told of it")
     func oneFails() throws {
-        var bench = try Bench(hold: .zero)
+        var bench = try MachineBench(hold: .zero)
         _ = bench.start()
         bench.scene.kernel.isSilent = true
         _ = bench.handle(.watch(server))
@@ -223,9 +167,48 @@ struct PathStateMachineTests {
         #expect(bench.machine.nextDeadline == nil)
     }
 
+    @Test("a loss whose time is over while the kernel is silent leaves no deadline that is past, and is told of later")
+    func silentHold() throws {
+        var bench = try MachineBench()
+        _ = bench.start(server)
+        bench.scene.kernel.entries = []
+        #expect(bench.settle(.kernel([.routing], isOverrun: false), at: 0).isEmpty)
+        bench.scene.kernel.isSilent = true
+        #expect(bench.settle(.deadline, at: 200).isEmpty)
+        #expect(bench.machine.nextDeadline == BootClock.Instant(nanoseconds: 1_200_000_000))
+        bench.scene.kernel.isSilent = false
+        #expect(bench.settle(.deadline, at: 1_200).isEmpty)
+        #expect(bench.machine.nextDeadline == BootClock.Instant(nanoseconds: 1_400_000_000))
+        let effects = bench.settle(.deadline, at: 1_400)
+        #expect(effects.told(server)?.unsatisfiedReason == .noRoute)
+        #expect(effects.path?.unsatisfiedReason == .noRoute)
+        #expect(bench.machine.nextDeadline == nil)
+    }
+
+    @Test("a route that ends by itself is looked at again at its end")
+    func lifetime() throws {
+        var bench = try MachineBench(hold: .zero)
+        let entries = bench.scene.kernel.entries
+        for index in entries.indices where entries[index].length == 0 && entries[index].prefix.family == .ipv6 {
+            bench.scene.kernel.entries[index].route.lifetime = .seconds(1_800)
+        }
+        _ = bench.start(server)
+        let end = BootClock.Instant(nanoseconds: 1_800_030_000_000)
+        #expect(bench.machine.nextDeadline == end)
+        // Advertised again meanwhile, of which the kernel says nothing.
+        for index in entries.indices where entries[index].length == 0 && entries[index].prefix.family == .ipv6 {
+            bench.scene.kernel.entries[index].route.lifetime = .seconds(600)
+        }
+        #expect(bench.settle(.deadline, at: 1_800_030).isEmpty)
+        #expect(bench.machine.nextDeadline == end.advanced(by: .milliseconds(600_030)))
+        bench.scene.kernel.entries.removeAll { $0.length == 0 && $0.prefix.family == .ipv6 }
+        #expect(bench.settle(.deadline, at: 2_400_060).path?.supportsIPv6 == false)
+        #expect(bench.machine.nextDeadline == nil)
+    }
+
     @Test("new targets alone are judged when they come")
     func onlyNew() throws {
-        var bench = try Bench()
+        var bench = try MachineBench()
         _ = bench.start(server)
         let before = bench.scene.kernel.questions.count
         _ = bench.handle(.watch(.address(one)))
@@ -237,7 +220,7 @@ struct PathStateMachineTests {
 
     @Test("a zone that is awaited stays awaited while others are judged")
     func awaitedZone() throws {
-        var bench = try Bench()
+        var bench = try MachineBench()
         let absent = ReachabilityTarget.address(try #require(IPAddress("fe80::9%usb0")))
         _ = bench.start(absent)
         #expect(bench.machine.attachedScope.awaitsLinks)
@@ -254,7 +237,7 @@ struct PathStateMachineTests {
 
     @Test("other rules for an interface are told at once")
     func reconfigured() throws {
-        var bench = try Bench()
+        var bench = try MachineBench()
         _ = bench.start(server)
         var configuration = ReachabilityConfiguration()
         configuration.interfaces = [InterfaceOverride(name: "eth*", type: .cellular, isConstrained: true)]

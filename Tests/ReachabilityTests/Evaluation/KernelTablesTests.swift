@@ -65,6 +65,40 @@ struct KernelTablesTests {
         #expect(!scene.tables.apply(.addressGone(try address("192.0.2.99", on: ethernet))))
     }
 
+    @Test("many links at once are read by two dumps, which find what changed and keep what is in use")
+    func refreshOfMany() throws {
+        let (scene, ethernet) = try Scene.office()
+        let indexes = Set(
+            try (0..<100).map { number in
+                let index = scene.link("ppp\(number)", kind: "ppp", pointToPoint: true)
+                try scene.address("10.0.0.\(number)/32", on: index)
+                return index
+            })
+        let unnumbered = scene.link("eth1")
+        _ = try scene.round()
+        _ = try scene.tables.link(unnumbered, scene.kernel)
+        let before = scene.kernel.linkRequests.count
+        #expect(try !scene.tables.refresh(indexes, scene.kernel))
+        #expect(scene.kernel.linkRequests.count == before)
+        try scene.down(ethernet)
+        #expect(try scene.tables.refresh(indexes, scene.kernel))
+        scene.kernel.addressTable.removeLast()
+        #expect(try scene.tables.refresh(indexes, scene.kernel))
+        #expect(try !scene.tables.refresh(indexes, scene.kernel))
+        #expect(scene.tables.relevant == indexes.union([1, ethernet, unnumbered]))
+    }
+
+    @Test("an IPv4 address that a link has twice, with two peers, stays when one of them goes")
+    func twoPeers() throws {
+        let (scene, ethernet) = try Scene.office()
+        try scene.address("192.0.2.10/24", on: ethernet)
+        _ = try scene.round()
+        scene.kernel.addressTable.removeLast()
+        #expect(scene.tables.apply(.addressGone(try address("192.0.2.10", on: ethernet))))
+        _ = scene.later()
+        #expect(scene.tables.owners(of: try #require(IPAddress("192.0.2.10"))) == [ethernet])
+    }
+
     @Test("a route, a rule, a link or an address that changed is a reason to judge anew")
     func changes() throws {
         let (scene, ethernet) = try Scene.office()

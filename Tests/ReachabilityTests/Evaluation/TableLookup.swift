@@ -92,6 +92,7 @@ final class TableLookup: KernelLookup {
     /// answer when IPv4 was asked with one.
     private func resolved(_ route: Route, _ question: RouteQuestion) -> Route {
         var route = route
+        route.lifetime = nil
         if question.source != nil, question.destination.family == .ipv4 {
             route.source = nil
         } else if route.source == nil {

@@ -123,10 +123,12 @@ struct FilterCompilerTests {
 
     @Test("a refreshed address passes when it is unsettled, has no times, goes away, or an end of a check is awaited")
     func noRefresh() throws {
-        for flag in [IFA_F_TENTATIVE, IFA_F_DADFAILED, IFA_F_OPTIMISTIC, IFA_F_TENTATIVE | IFA_F_PERMANENT] {
+        for flag in [
+            IFA_F_TENTATIVE, IFA_F_DADFAILED, IFA_F_OPTIMISTIC, IFA_F_TENTATIVE | IFA_F_PERMANENT, IFA_F_DEPRECATED,
+        ] {
             #expect(try FilterBench.levels(KernelMessage.address(flags: flag, updated: 9_000)) == all)
         }
-        for flag in [IFA_F_DEPRECATED, IFA_F_TEMPORARY, IFA_F_PERMANENT] {
+        for flag in [IFA_F_DEPRECATED | IFA_F_TEMPORARY, IFA_F_TEMPORARY, IFA_F_PERMANENT] {
             #expect(try FilterBench.levels(KernelMessage.address(flags: flag, updated: 9_000)) == [1])
         }
         #expect(try FilterBench.levels(KernelMessage.address(created: nil)) == all)

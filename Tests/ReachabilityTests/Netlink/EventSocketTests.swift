@@ -159,6 +159,20 @@ struct EventSocketTests {
         }
     }
 
+    @Test("What waited at an overrun is forgotten, as what followed from it may be lost")
+    func leftOver() throws {
+        try NetworkNamespace.run { commands in
+            let socket = try Self.joined(receiveBufferBytes: 1)
+            try commands.ip("link", "set", "lo", "up")
+            try commands.ipBatch((0..<250).map { "route add 10.1.\($0).0/24 dev lo" })
+            let batch = socket.receive(maximumDatagrams: 1)
+            #expect(batch.isOverrun)
+            #expect(batch.events.isEmpty)
+            #expect(!batch.isMore)
+            #expect(socket.receive(maximumDatagrams: 8).messages == 0)
+        }
+    }
+
     @Test("An event that is longer than the buffer is an overrun")
     func truncated() throws {
         try NetworkNamespace.run { commands in

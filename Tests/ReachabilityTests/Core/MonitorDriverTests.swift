@@ -1,0 +1,135 @@
+import Glibc
+import RunLoop
+import Testing
+
+@testable import Reachability
+
+/// What the monitor does with the socket and its filter around the machine.
+@Suite("Monitor and socket", .enabled(if: NetworkNamespace.isAvailable, "needs root: it makes network namespaces"))
+struct MonitorDriverTests {
+    @Test("Another level of the filter is in force at once, and everything is read anew")
+    func level() throws {
+        try NetworkNamespace.run { commands in
+            try commands.ip("link", "set", "lo", "up")
+            let bench = try MonitorBench(["127.0.0.1"])
+            var configuration = ReachabilityConfiguration()
+            for level in [1, 0, 4] {
+                let before = bench.monitor.status.resynchronizations
+                configuration.filterLevel = level
+                bench.monitor.reconfigure(configuration)
+                #expect(bench.monitor.status.filterLevel == level)
+                #expect(bench.monitor.status.resynchronizations == before + 1)
+            }
+        }
+    }
+
+    @Test("A watch that ends makes the filter shorter; a new target is judged again after its filter is there")
+    func scope() throws {
+        try NetworkNamespace.run { commands in
+            try commands.ip("link", "set", "lo", "up")
+            let bench = try MonitorBench([])
+            let before = bench.monitor.status
+            let watch = try bench.monitor.watch(try #require(ReachabilityTarget("192.0.2.1"))) { _ in }
+            bench.loop.runOnce(timeout: .zero)
+            #expect(bench.monitor.status.filterInstructions > before.filterInstructions)
+            #expect(bench.monitor.status.evaluations == before.evaluations + 2)
+            watch.cancel()
+            bench.loop.runOnce(timeout: .zero)
+            #expect(bench.monitor.status.filterInstructions == before.filterInstructions)
+        }
+    }
+
+    @Test("A path that is watched alone is told")
+    func pathAlone() throws {
+        try NetworkNamespace.run { _ in
+            let loop = try RunLoop(wakingFromSuspend: false)
+            let monitor = try NetworkMonitor(runLoop: loop)
+            loop.runOnce(timeout: .zero)
+            var count = 0
+            let watches = (0..<3).map { number in
+                monitor.watchPath { _ in
+                    #expect(count == number, "in the order in which they came")
+                    count += 1
+                }
+            }
+            loop.runOnce(timeout: .zero)
+            #expect(count == 3)
+            for watch in watches { watch.cancel() }
+        }
+    }
+
+    @Test("A queue that ran over is counted, and what the kernel has in the end is known")
+    func overrun() throws {
+        try NetworkNamespace.run { commands in
+            try commands.ip("link", "set", "lo", "up")
+            let bench = try MonitorBench(["203.0.113.5"]) {
+                $0.filterLevel = 0
+                $0.lossHold = .zero
+            }
+            let flood = (0..<4_000).map { "route add 10.\($0 / 250).\($0 % 250).0/24 dev lo" }
+            try commands.ipBatch(flood + ["route add blackhole 203.0.113.0/24", "link set lo down"])
+            try bench.settle("the end") { bench.last("203.0.113.5")?.unsatisfiedReason == .blackhole }
+            #expect(bench.monitor.status.overruns > 0)
+        }
+    }
+
+    @Test("A loss that has healed leaves no timer, and a monitor that was closed leaves nothing that wakes")
+    func quiet() throws {
+        try NetworkNamespace.run { commands in
+            // Without IPv6, whose addresses bring events of their own.
+            try commands.run("/bin/sh", ["-c", "echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6"])
+            try commands.ip("link", "add", "eth0", "type", "veth", "peer", "name", "far0")
+            for name in ["far0", "eth0"] { try commands.ip("link", "set", name, "up") }
+            try commands.ip("addr", "add", "192.0.2.2/24", "dev", "eth0")
+            try commands.ip("route", "add", "203.0.113.0/24", "via", "192.0.2.1")
+            let bench = try MonitorBench(["203.0.113.5"]) { $0.lossHold = .milliseconds(300) }
+            #expect(bench.last("203.0.113.5")?.status == .satisfied)
+            let timers = { bench.loop.statistics.byCause[WakeupCause("timer")] ?? 0 }
+            let (before, count) = (timers(), bench.count("203.0.113.5"))
+            try commands.ip("route", "del", "203.0.113.0/24")
+            try bench.settle("the loss was seen") { bench.monitor.status.messages > 0 }
+            try commands.ip("route", "add", "203.0.113.0/24", "via", "192.0.2.1")
+            bench.idle(for: .milliseconds(600))
+            #expect(bench.count("203.0.113.5") == count)
+            #expect(timers() == before)
+
+            for metric in 1...50 where bench.monitor.status.throttles == 0 {
+                try commands.ip("route", "add", "203.0.113.0/24", "via", "192.0.2.1", "metric", "\(metric)")
+                bench.loop.runOnce(timeout: .milliseconds(20))
+            }
+            #expect(bench.monitor.status.throttles > 0)
+            let wakeups = bench.netlinkWakeups
+            bench.monitor.close()
+            try commands.ip("route", "del", "203.0.113.0/24")
+            bench.idle(for: .milliseconds(200))
+            #expect(timers() == before)
+            #expect(bench.netlinkWakeups == wakeups)
+        }
+    }
+
+    @Test("While it rests from a storm the socket wakes nobody, and after it what came is taken")
+    func rest() throws {
+        try NetworkNamespace.run { commands in
+            try commands.ip("link", "set", "lo", "up")
+            let bench = try MonitorBench([]) { $0.filterLevel = 1 }
+            var number = 0
+            func change() throws {
+                number += 1
+                try commands.ip("route", "add", "10.0.\(number).0/24", "dev", "lo")
+            }
+            // The fifth rest takes 800 ms.
+            for _ in 0..<200 where bench.monitor.status.throttles < 5 {
+                try change()
+                bench.loop.runOnce(timeout: .milliseconds(20))
+            }
+            let (before, begin) = (bench.monitor.status.messages, bench.loop.now)
+            try change()
+            bench.loop.runOnce(timeout: .zero)
+            // A machine that stood still so long has nothing to show.
+            if begin.duration(to: bench.loop.now) < .milliseconds(800) {
+                #expect(bench.monitor.status.messages == before)
+            }
+            try bench.settle("the message") { bench.monitor.status.messages > before }
+        }
+    }
+}
