@@ -8,12 +8,14 @@ import json
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
 
 from support import api, netns, programs
 from support.control import UnixConnection
+from support.credentials import APP
 from support.daemon import Daemon
 from support.netns import Namespace
 from support.network import FAR, OWN, ROUTER, default_route, hold, reachability
@@ -177,6 +179,19 @@ def test_the_path_can_be_watched(network: Namespace, networked: Daemon, has_daem
 
 
 @pytest.mark.parametrize("has_daemon", [True, False], ids=["daemon", "local"])
+def test_a_watch_ends_when_the_other_end_of_its_socket_is_closed(
+    network: Namespace, networked: Daemon, has_daemon: bool
+) -> None:
+    ours, its = socket.socketpair()
+    command = [programs.RINGWAKE, "reachability", "--watch", "--json", FAR, *([] if has_daemon else ["--local"])]
+    process = network.popen(*command, stdout=its, env=networked.environment())
+    its.close()
+    with ours:
+        assert ours.recv(1) == b"{"
+    assert process.wait(5) == 0
+
+
+@pytest.mark.parametrize("has_daemon", [True, False], ids=["daemon", "local"])
 def test_a_watch_ends_when_its_reader_leaves(network: Namespace, networked: Daemon, has_daemon: bool) -> None:
     with watching(network, networked if has_daemon else None, FAR) as watch:
         watch.line()
@@ -246,6 +261,9 @@ def test_a_request_names_64_targets_at_most(daemon: Daemon) -> None:
     status, answer = daemon.control.request("GET", "/v1/reachability?" + "&".join(names))
     assert (status, answer["error"]) == (400, "invalid-request")
     # The request line has a bound of its own; the command line says so before.
+    long = [f"{number}.{'n' * 60}.{'n' * 60}.org" for number in range(TARGETS_OF_A_REQUEST)]
+    done = daemon.ringwake("reachability", *long)
+    assert done.returncode == 2 and "use --local" in done.stderr
     done = daemon.ringwake("reachability", *(["any"] * (TARGETS_OF_A_REQUEST + 1)))
     assert done.returncode == 2
 
@@ -280,3 +298,30 @@ def test_other_users_leave_room_for_handlers(daemon: Daemon) -> None:
         connection.close()
 
 
+# Opens a stream for many names, reads where it begins, and leaves; again and again.
+ASK_AND_LEAVE = """
+import socket, sys
+for stream in range(100):
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(sys.argv[1])
+        names = "&".join(f"target=h{stream}-{number}.example.org" for number in range(12))
+        client.sendall(f"GET /v1/reachability?watch=true&{names} HTTP/1.1\\r\\nhost: localhost\\r\\n\\r\\n".encode())
+        assert b"200" in client.recv(12)
+"""
+
+
+@pytest.mark.skipif(not as_nobody(), reason="needs root, to become another user")
+def test_names_that_other_users_ask_for_do_not_hold_up_those_of_apps(network: Namespace, networked: Daemon) -> None:
+    with network.entered(), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+        silent.bind(("127.0.0.53", 53))
+        network.etc("resolv.conf", "nameserver 127.0.0.53\n")
+        until(lambda: networked.control.status()["wakeups"]["byCause"].get("resolver"), 5, "the file to be read again")
+        done = programs.run(*as_nobody(), sys.executable, "-c", ASK_AND_LEAVE, networked.control_socket)
+        assert done.returncode == 0, done.stderr
+        # These wait for the name servers; the others have not been asked of them, and are forgotten.
+        assert networked.control.status()["reachability"]["lookups"] <= 3
+        networked.set_handler(["/bin/true"], more='[reachability]\ntargets = ["sip.example.org"]\n')
+        networked.control.post("/v1/reload")
+        # A name server that is silent takes five seconds at least.
+        is_online = lambda: networked.control.app(APP)["connection"]["status"] == "online"  # noqa: E731
+        until(is_online, 4, "the app's name to be known")

@@ -75,6 +75,29 @@ def test_connection_is_told_at_the_beginning_and_when_it_changes(network: Namesp
         ]  # fmt: skip
 
 
+def test_an_app_is_told_how_it_stands_when_a_reload_gives_it_other_targets(network: Namespace, lonely: Daemon) -> None:
+    configure(lonely)
+    lonely.set_handler(["/bin/true"], more='[reachability]\ntargets = ["2001:db8::1"]\n')
+    lonely.start()
+
+    def after_reload(targets: str, is_expensive: bool) -> list[tuple]:
+        """What is told of the app from a reload, which changes the path as well, until it is online."""
+        more = f'[[reachability.interface]]\nname = "wlan0"\nexpensive = {str(is_expensive).lower()}\n'
+        configure(lonely, more)
+        lonely.set_handler(["/bin/true"], more=targets and f"[reachability]\ntargets = [{targets}]\n")
+        assert lonely.ringwake("reload").returncode == 0
+        told = events.until("connection", app=APP, connection="online")
+        return [(event["connection"], event.get("reason")) for event in told if event.get("app")]
+
+    with lonely.control.events() as events:
+        events.until("connection", app=APP, connection="offline", reason="noRoute")
+        # Without targets it is as the daemon is.
+        assert after_reload("", is_expensive=True) == [("online", None)]
+        # A name that is being looked up for the first time, or a target that is new, makes nobody offline.
+        assert after_reload('"sip.example.org"', is_expensive=False) == [("online", None)]
+        assert after_reload(f'"{ROUTER}", "{FAR}"', is_expensive=True) == [("online", None)]
+
+
 # Apps and configuration
 
 
@@ -158,6 +181,16 @@ def test_a_daemon_that_may_not_look_works_all_the_same_and_says_so(make_daemon) 
 
 
 # Idle
+
+
+def test_a_watch_whose_targets_are_known_leaves_no_timer(network: Namespace, networked: Daemon) -> None:
+    connection = hold(networked, 64)
+    for _ in range(64):
+        connection.answer.readline()
+    # Far less than the patience with names that are not known.
+    until(lambda: not processes.armed_timers(networked.pid), 5, "the daemon to wait for nothing but news")
+    connection.answer.close()
+    connection.close()
 
 
 def test_watched_targets_wake_nobody_while_nothing_happens(network: Namespace, networked: Daemon) -> None:

@@ -14,7 +14,8 @@ struct PowerCommand: RunnableCommand {
 
             A wakeup is a time that the daemon slept and was woken. Nothing wakes it when
             nothing happens: there are no timers but the deadlines of calls and
-            connections that are open. Any local user may ask.
+            connections that are open, and those to ask again for an app's host name that
+            had no answer, at last every 15 minutes. Any local user may ask.
             """)
 
     @OptionGroup var control: ControlOptions

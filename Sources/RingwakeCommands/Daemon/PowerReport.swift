@@ -44,7 +44,7 @@ struct PowerReport: Codable, Equatable {
     static let meanings = [
         "provider": "a sender connected, sent a push or left",
         "control": "a handler, ringwake or another local program asked",
-        "timer": "a deadline of a call, a handler or a connection came",
+        "timer": "a deadline came: of a call, a handler or a connection, or to look at the network again",
         "signal": "a signal came, such as to reload",
         "child": "a handler's process ended",
         "handler-output": "a handler printed something",

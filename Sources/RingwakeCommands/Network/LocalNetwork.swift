@@ -13,14 +13,14 @@ final class LocalNetwork: NetworkView {
     private let monitor: NetworkMonitor
 
     /// - Throws: `system` when the kernel or a sandbox does not let it look.
-    init() throws(RingwakeError) {
+    init(_ configuration: ReachabilityConfiguration) throws(RingwakeError) {
         do throws(RunLoopError) {
             runLoop = try RunLoop(wakingFromSuspend: false)
         } catch {
             throw RingwakeError(.system, "the run loop cannot be set up: \(error)")
         }
         do throws(ReachabilityError) {
-            monitor = try NetworkMonitor(runLoop: runLoop)
+            monitor = try NetworkMonitor(runLoop: runLoop, configuration: configuration)
         } catch {
             throw RingwakeError(.system, "the network cannot be looked at: \(error.message)")
         }
@@ -51,7 +51,9 @@ final class LocalNetwork: NetworkView {
             known.values[index] = reachability
             news.append(TargetMessage(targets[index], reachability))
         }
-        runLoop.schedule(at: BootClock.now().advanced(by: Self.patience), tolerance: .zero) { [monitor] in
+        var patience: Timer? = runLoop.schedule(
+            at: BootClock.now().advanced(by: Self.patience), tolerance: .zero
+        ) { [monitor] in
             for (index, target) in targets.enumerated() where known.values[index] == nil {
                 news.append(TargetMessage(target, .resolving(on: monitor.path)))
             }
@@ -59,6 +61,11 @@ final class LocalNetwork: NetworkView {
         try follow(printer) { () throws(RingwakeError) in
             for message in news { try printer.print(message) }
             news = []
+            // Nobody is to be woken for patience that is not needed any more.
+            if known.isComplete, let timer = patience {
+                runLoop.cancel(timer)
+                patience = nil
+            }
         }
         withExtendedLifetime(watches) {}
     }
@@ -106,7 +113,7 @@ final class LocalNetwork: NetworkView {
     private func follow(
         _ printer: ReachabilityPrinter, _ printNews: () throws(RingwakeError) -> Void
     ) throws(RingwakeError) {
-        let reader = watchReader(printer.output)
+        watchReader(printer.output)
         defer { reader?.cancel() }
         printer.print(ReachabilityMessage(monitor.status))
         while printer.output.isOpen, !hasReaderLeft {
@@ -116,17 +123,18 @@ final class LocalNetwork: NetworkView {
         }
     }
 
+    private var reader: ReadinessSource?
     private var hasReaderLeft = false
 
-    /// Notices that the other end of a pipe was closed, also while there is nothing to print. Nil where the output is
-    /// no pipe.
-    private func watchReader(_ output: Output) -> ReadinessSource? {
-        guard let descriptor = output.descriptor else { return nil }
+    /// Notices that the other end of a pipe or a socket was closed, also while there is nothing to print.
+    private func watchReader(_ output: Output) {
+        guard let descriptor = output.descriptor else { return }
         var facts = stat()
-        guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFIFO else { return nil }
-        // The writing end is never readable: what comes is the error that its reader has left.
-        return try? runLoop.watch(descriptor, for: .read, cause: WakeupCause("output")) { [weak self] _ in
-            self?.hasReaderLeft = true
+        guard fstat(descriptor, &facts) == 0, [S_IFIFO, S_IFSOCK].contains(facts.st_mode & S_IFMT) else { return }
+        reader = try? runLoop.watch(descriptor, for: .read, cause: WakeupCause("output")) { [weak self] readiness in
+            self?.hasReaderLeft = !readiness.isDisjoint(with: [.hangup, .error])
+            // Nobody reads what comes back by a socket: it would wake this again and again.
+            self?.reader?.cancel()
         }
     }
 }

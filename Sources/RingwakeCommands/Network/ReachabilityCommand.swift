@@ -38,6 +38,17 @@ struct ReachabilityCommand: RunnableCommand {
     @Flag(help: "Do not ask the daemon.")
     var local = false
 
+    @Option(
+        help: ArgumentHelp(
+            "With --local: how long a loss has to last before it is told (default: 200ms).", valueName: "duration"))
+    var lossHold: DurationArgument?
+
+    @Option(
+        help: ArgumentHelp(
+            "With --local: how much of what cannot matter the kernel is to keep away, 0 to 4 (default: 4).",
+            valueName: "level"))
+    var filterLevel: Int?
+
     @Flag(help: "Say on standard error how the look at the network is doing.")
     var verbose = false
 
@@ -55,8 +66,20 @@ struct ReachabilityCommand: RunnableCommand {
         if path, !targets.isEmpty {
             throw ValidationError("--path is about the network as a whole; it takes no target.")
         }
-        if targets.count > ControlAPI.maximumTargets {
-            throw ValidationError("At most \(ControlAPI.maximumTargets) targets can be named.")
+        let most = local ? NetworkMonitor.maximumTargets : ControlAPI.maximumTargets
+        if targets.count > most {
+            throw ValidationError(
+                "At most \(most) targets can be named\(local ? "" : "; with --local \(NetworkMonitor.maximumTargets)")."
+            )
+        }
+        if !local, lossHold != nil || filterLevel != nil {
+            throw ValidationError("--loss-hold and --filter-level are the daemon's to say; they take --local.")
+        }
+        if let filterLevel, !ReachabilityConfiguration.filterLevels.contains(filterLevel) {
+            throw ValidationError("--filter-level is 0 to 4.")
+        }
+        if let lossHold, lossHold.duration > ReachabilityConfiguration.longestLossHold {
+            throw ValidationError("--loss-hold is 0 to 60s.")
         }
         if local, control.socket != nil {
             throw ValidationError("--local does not ask a daemon; it takes no --socket.")
@@ -79,7 +102,10 @@ struct ReachabilityCommand: RunnableCommand {
                 guard error.code == .daemonNotRunning, control.socket == nil, !printer.hasPrinted else { throw error }
             }
         }
-        try show(try LocalNetwork(), printer)
+        var configuration = ReachabilityConfiguration()
+        if let lossHold { configuration.lossHold = lossHold.duration }
+        if let filterLevel { configuration.filterLevel = filterLevel }
+        try show(try LocalNetwork(configuration), printer)
         return printer.status(isWatching: watch)
     }
 

@@ -16,12 +16,12 @@ struct RemoteNetwork: NetworkView {
         var patient = client
         // The daemon waits for names as long as this client waits for it otherwise.
         patient.timeout = client.timeout + LocalNetwork.patience
-        let answer: TargetListMessage = try patient.get(target(of: targets, isWatching: false))
+        let answer: TargetListMessage = try patient.get(try target(of: targets, isWatching: false))
         for message in answer.targets { try printer.print(message) }
     }
 
     func watch(_ targets: [ReachabilityTarget], _ printer: ReachabilityPrinter) throws(RingwakeError) {
-        try follow(target(of: targets, isWatching: true), printer) { message, printer throws(RingwakeError) in
+        try follow(try target(of: targets, isWatching: true), printer) { message, printer throws(RingwakeError) in
             try printer.print(message as TargetMessage)
         }
     }
@@ -39,10 +39,21 @@ struct RemoteNetwork: NetworkView {
         }
     }
 
-    private func target(of targets: [ReachabilityTarget], isWatching: Bool) -> ControlTarget {
-        ControlTarget(
+    /// A request line of the daemon's has 8 KiB at most, with the method and the version of HTTP.
+    private static let maximumTargetBytes = 8 * 1024 - 64
+
+    private func target(
+        of targets: [ReachabilityTarget], isWatching: Bool
+    ) throws(RingwakeError) -> ControlTarget {
+        let target = ControlTarget(
             ["reachability"],
             query: targets.map { ("target", $0.description) } + [("watch", isWatching ? "true" : nil)])
+        guard target.text.utf8.count <= Self.maximumTargetBytes else {
+            throw RingwakeError(
+                .invalidRequest,
+                "these targets are too long for one question to the daemon; name fewer at a time, or use --local")
+        }
+        return target
     }
 
     private func tellMonitor(_ printer: ReachabilityPrinter) throws(RingwakeError) {

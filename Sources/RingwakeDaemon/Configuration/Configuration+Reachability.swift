@@ -5,7 +5,8 @@ internal import RingwakeCore
 
 extension Configuration {
     /// The longest that a loss may be held back, in seconds.
-    private nonisolated static let maximumLossHoldSeconds = 60
+    private nonisolated static let maximumLossHoldSeconds = Int(
+        ReachabilityConfiguration.longestLossHold.components.seconds)
     /// The most sections `[[reachability.interface]]`.
     private nonisolated static let maximumOverrides = 64
     /// The longest name of an interface, or pattern for names, in bytes: what the kernel takes for a name.
@@ -16,7 +17,8 @@ extension Configuration {
         guard var reader = try root.table("reachability") else { return configuration }
         let hold = try reader.duration("loss_hold", upToSeconds: maximumLossHoldSeconds)
         configuration.lossHold = hold ?? configuration.lossHold
-        configuration.filterLevel = try reader.integer("filter_level", in: 0...4) ?? configuration.filterLevel
+        configuration.filterLevel =
+            try reader.integer("filter_level", in: ReachabilityConfiguration.filterLevels) ?? configuration.filterLevel
         for var interface in try reader.tables("interface") {
             guard configuration.interfaces.count < maximumOverrides else {
                 throw reader.invalid("interface", "is there more than \(maximumOverrides) times; '*' stands for many")
@@ -88,6 +90,7 @@ extension Configuration {
 extension ReachabilityTarget {
     /// What a target may be, as part of a message.
     nonisolated static var forms: String {
-        "one is 'any', an address, 'LOCAL,REMOTE' (two addresses of one family), or a host name, without scheme and port"
+        "one is 'any', an address, 'LOCAL,REMOTE' (two addresses of one family), or a host name, without scheme "
+            + "and port"
     }
 }

@@ -45,12 +45,13 @@ nonisolated struct ControlRequest {
             guard let target = ReachabilityTarget(text) else {
                 throw RingwakeError(.invalidRequest, "'\(text)' is no target; \(ReachabilityTarget.forms)")
             }
-            if !targets.contains(target) { targets.append(target) }
-        }
-        guard targets.count <= ControlAPI.maximumTargets else {
-            throw RingwakeError(
-                .invalidRequest,
-                "\(targets.count) targets are named, and one request takes \(ControlAPI.maximumTargets)")
+            if targets.contains(target) { continue }
+            guard targets.count < ControlAPI.maximumTargets else {
+                throw RingwakeError(
+                    .invalidRequest,
+                    "more targets are named than the \(ControlAPI.maximumTargets) that one request takes")
+            }
+            targets.append(target)
         }
         return targets.isEmpty ? [.any] : targets
     }

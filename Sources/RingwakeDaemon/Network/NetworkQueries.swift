@@ -18,6 +18,7 @@ final class NetworkQueries {
     private let runLoop: RunLoop
     private let patience: Duration
     private var open: [ObjectIdentifier: Query] = [:]
+    private let names = NameTurns()
 
     init(network: NetworkWatch, runLoop: RunLoop, patience: Duration = NetworkQueries.patience) {
         self.network = network
@@ -35,17 +36,21 @@ final class NetworkQueries {
         let monitor = try network.requireMonitor()
         try requireRoom(for: targets.count, isOthers: isOthers)
         let query = Query(targets, isWatching: isWatching, exchange)
-        for (index, target) in targets.enumerated() {
-            do throws(ReachabilityError) {
-                let watch = try monitor.watch(target) { [weak self, weak query] reachability in
-                    guard let query else { return }
-                    self?.heard(reachability, of: index, query)
+        do throws(ReachabilityError) {
+            for (index, target) in targets.enumerated() {
+                if isOthers, case .host = target {
+                    names.take(target, of: query, on: monitor) { [weak self, weak query] in
+                        guard let query else { return }
+                        // There is room: the bounds of queries and of apps together are within the monitor's.
+                        try? self?.watch(index, of: query, on: monitor)
+                    }
+                } else {
+                    try watch(index, of: query, on: monitor)
                 }
-                query.watches.append(watch)
-            } catch {
-                query.end(runLoop)
-                throw RingwakeError(error.code == .limit ? .limitReached : .system, error.message)
             }
+        } catch {
+            release(query)
+            throw RingwakeError(error.code == .limit ? .limitReached : .system, error.message)
         }
         query.timer = runLoop.schedule(
             at: BootClock.now().advanced(by: patience), tolerance: NetworkQueries.tolerance
@@ -73,6 +78,7 @@ final class NetworkQueries {
 
     /// Ends every stream, and answers every question with what is known: the daemon is stopping.
     func finish() {
+        names.close()
         for query in open.values {
             if query.isWatching {
                 end(query)
@@ -87,7 +93,8 @@ final class NetworkQueries {
 
     private func requireRoom(for count: Int, isOthers: Bool) throws(RingwakeError) {
         let bound = isOthers ? NetworkQueries.maximumTargetsOfOthers : NetworkQueries.maximumTargets
-        let taken = open.values.reduce(0) { $0 + $1.watches.count }
+        // The path counts as one.
+        let taken = open.values.reduce(0) { $0 + max(1, $1.targets.count) }
         guard taken + count <= bound else {
             throw RingwakeError(
                 .limitReached,
@@ -98,7 +105,7 @@ final class NetworkQueries {
     private func add(_ query: Query) {
         if query.isWatching { query.exchange.beginLines() }
         // A client that has left already would never be seen leaving.
-        guard query.exchange.isOpen else { return query.end(runLoop) }
+        guard query.exchange.isOpen else { return release(query) }
         open[ObjectIdentifier(query)] = query
         query.exchange.onClose = { [weak self, weak query] in
             guard let query else { return }
@@ -108,13 +115,28 @@ final class NetworkQueries {
 
     private func end(_ query: Query) {
         open[ObjectIdentifier(query)] = nil
+        release(query)
+    }
+
+    private func release(_ query: Query) {
+        names.leave(query)
         query.end(runLoop)
+    }
+
+    private func watch(_ index: Int, of query: Query, on monitor: NetworkMonitor) throws(ReachabilityError) {
+        query.watches.append(
+            try monitor.watch(query.targets[index]) { [weak self, weak query] reachability in
+                guard let query else { return }
+                self?.heard(reachability, of: index, query)
+            })
     }
 
     private func heard(_ reachability: TargetReachability, of index: Int, _ query: Query) {
         query.known[index] = reachability
+        // Nobody is to be woken for patience that is not needed any more.
+        if query.timer != nil, query.isComplete { query.stopTimer(runLoop) }
         if query.isWatching { return send(TargetMessage(query.targets[index], reachability), to: query) }
-        if !query.known.contains(where: { $0 == nil }) { respond(query) }
+        if query.isComplete { respond(query) }
     }
 
     /// Says of the targets that nothing is known of yet that it is not.
@@ -149,6 +171,7 @@ private final class Query {
     var known: [TargetReachability?]
     var watches: [NetworkMonitor.Watch] = []
     var timer: Timer?
+    var isComplete: Bool { !known.contains { $0 == nil } }
 
     init(_ targets: [ReachabilityTarget], isWatching: Bool, _ exchange: any HTTPExchange) {
         self.targets = targets
@@ -161,6 +184,10 @@ private final class Query {
     func end(_ runLoop: RunLoop) {
         for watch in watches { watch.cancel() }
         watches = []
+        stopTimer(runLoop)
+    }
+
+    func stopTimer(_ runLoop: RunLoop) {
         if let timer { runLoop.cancel(timer) }
         timer = nil
     }

@@ -35,6 +35,8 @@ final class NetworkWatch {
     private var toldPath: NetworkPath?
     private var toldConnection: ConnectionStatus?
     private var toldApps: [AppID: ConnectionStatus] = [:]
+    /// Apps that had other targets before, or none: how they stand now is told whatever was told then.
+    private var retargeted: Set<AppID> = []
     private var isSettling = false
 
     init(runLoop: RunLoop, configuration: Configuration, logger: Logger) {
@@ -117,7 +119,13 @@ final class NetworkWatch {
 
     private func watchTargets(of configured: [AppID: AppConfiguration]) {
         guard let monitor = watching() else { return }
+        let before = apps
         apps = configured.mapValues(\.targets).filter { !$0.value.isEmpty }
+        for app in Set(before.keys).union(apps.keys) where before[app] != apps[app] {
+            toldApps[app] = nil
+            retargeted.insert(app)
+        }
+        retargeted = retargeted.filter { configured[$0] != nil }
         let wanted = Set(apps.values.joined())
         for (name, target) in targets where !wanted.contains(name) {
             target.watch.cancel()
@@ -179,17 +187,18 @@ final class NetworkWatch {
             log(connection, of: nil)
             onConnection?(connection)
         }
-        let apps = appsWithTargets
-        for app in apps {
+        for app in retargeted.union(appsWithTargets).sorted(by: { $0.rawValue < $1.rawValue }) where isJudged(app) {
+            retargeted.remove(app)
             guard let status = self.connection(of: app), toldApps[app] != status else { continue }
-            toldApps[app] = status
+            toldApps[app] = hasTargets(app) ? status : nil
             log(status, of: app)
             onAppConnection?(app, status)
         }
-        if toldApps.count != apps.count {
-            let still = Set(apps)
-            toldApps = toldApps.filter { still.contains($0.key) }
-        }
+    }
+
+    /// Something is known of each target. An app is not offline because a name is being looked up for the first time.
+    private func isJudged(_ app: AppID) -> Bool {
+        (apps[app] ?? []).allSatisfy { name in targets[name].map { $0.reachability != nil } ?? true }
     }
 
     private func log(_ status: ConnectionStatus, of app: AppID?) {

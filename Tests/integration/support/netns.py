@@ -23,6 +23,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from . import programs
+from .waiting import until
 
 NAMES = Path("/run/netns")
 # `ip netns exec` lays the files of a namespace over those in /etc, ip-netns(8).
@@ -73,16 +74,17 @@ class Namespace:
 
     def close(self) -> None:
         """Ends the processes that were started in it, and takes it away with all its links. Idempotent."""
-        atexit.unregister(self.close)
-        for process in reversed(self.processes):
-            stop(process)
-        self.processes.clear()
+        while self.processes:
+            stop(self.processes[-1])
+            self.processes.pop()
         if (NAMES / self.name).exists():
             programs.run("ip", "netns", "delete", self.name)
         shutil.rmtree(FILES / self.name, ignore_errors=True)
         # Where it was made for this one alone; another's files stay, and so does the folder then.
         with contextlib.suppress(OSError):
             FILES.rmdir()
+        # Last: where it was interrupted, the end of the program finishes it.
+        atexit.unregister(self.close)
 
     # Commands in it
 
@@ -133,7 +135,7 @@ class Namespace:
     def etc(self, name: str, text: str) -> None:
         """Writes the file that programs in it see as /etc/`name`; one that runs sees the change."""
         folder = FILES / self.name
-        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+        until(lambda: made(folder), programs.COMMAND_TIMEOUT, f"{folder} to be made")
         # In place: a bind mount holds on to the file that was there when it was made.
         (folder / name).write_text(text)
 
@@ -154,6 +156,15 @@ def check(*command: object, **options) -> str:
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(str(part) for part in command)}: {done.stderr.strip() or done.returncode}")
     return done.stdout
+
+
+def made(folder: Path) -> bool:
+    """Makes a folder; not where another process takes away the one that it is in, empty as that was, just now."""
+    try:
+        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def stop(process: subprocess.Popen) -> None:

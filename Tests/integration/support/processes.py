@@ -45,6 +45,20 @@ def _all() -> Iterator[tuple[int, list[str]]]:
                 continue
 
 
+def armed_timers(pid: int) -> list[str]:
+    """The timers of the boot clock that will wake it, as proc(5) has them: `(seconds, nanoseconds)` from now."""
+    armed = []
+    for path in Path(f"/proc/{pid}/fdinfo").iterdir():
+        try:
+            facts = dict(line.partition(":")[::2] for line in path.read_text().splitlines())
+        except FileNotFoundError:
+            continue
+        # CLOCK_BOOTTIME and CLOCK_BOOTTIME_ALARM, timerfd_create(2).
+        if facts.get("clockid", "").strip() in ("7", "9") and facts["it_value"].strip() != "(0, 0)":
+            armed.append(facts["it_value"].strip())
+    return armed
+
+
 def environment(pid: int) -> dict[str, str]:
     """The environment that a process was started with; empty when it is gone."""
     try:
