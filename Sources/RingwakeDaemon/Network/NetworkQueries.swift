@@ -53,7 +53,7 @@ final class NetworkQueries {
             throw RingwakeError(error.code == .limit ? .limitReached : .system, error.message)
         }
         query.timer = runLoop.schedule(
-            at: BootClock.now().advanced(by: patience), tolerance: NetworkQueries.tolerance
+            at: BootClock.now().advanced(by: patience), tolerance: NetworkQueries.tolerance, wakingFromSuspend: false
         ) { [weak self, weak query] in
             guard let query else { return }
             query.timer = nil

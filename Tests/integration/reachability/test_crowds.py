@@ -4,6 +4,7 @@ from reachability.command import Watch, ask, watching, wrong
 from reachability.scenarios.links import BY_WIFI, NO_ROUTE, REMOTE, WIFI
 from reachability.stage import Stage
 from support import processes
+from support.waiting import until
 
 LINKS = 1000
 ROUTES = 50_000
@@ -80,6 +81,8 @@ def test_churn_of_others_does_not_wake_it(stage: Stage) -> None:
     stage.perform(WIFI)
     with watching(stage, *TARGETS, options=("--filter-level", "4")) as watch:
         assert watch.rest(stage) == []
+        # A line is read before its writer is back to sleep, and a rest of the damping may follow.
+        until(lambda: processes.is_asleep(watch.process.pid), 10, "the watch to fall asleep")
         before = processes.voluntary_switches(watch.process.pid)
         stage.network.batch(f"route add 10.1.{number}.0/24 dev wlan0" for number in range(200))
         stage.network.batch(

@@ -59,6 +59,12 @@ def armed_timers(pid: int) -> list[str]:
     return armed
 
 
+def is_asleep(pid: int) -> bool:
+    """Its first thread waits, and no timer will end that."""
+    state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    return state == "S" and not armed_timers(pid)
+
+
 def environment(pid: int) -> dict[str, str]:
     """The environment that a process was started with; empty when it is gone."""
     try:
