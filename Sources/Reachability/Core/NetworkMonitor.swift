@@ -252,7 +252,7 @@ package final class NetworkMonitor {
             counts.lastError = error.description
             // Without the events nothing is told any more: try again rather than fall silent.
             restTimer = runLoop.schedule(
-                at: runLoop.now.advanced(by: EventThrottle.longestRest), tolerance: .zero
+                at: runLoop.now.advanced(by: EventThrottle.longestRest), tolerance: .zero, wakingFromSuspend: false
             ) { [weak self] in self?.endRest() }
         }
     }

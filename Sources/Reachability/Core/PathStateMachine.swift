@@ -45,6 +45,8 @@ struct PathStateMachine {
 
     /// The kernel's clock ticks every few milliseconds, and what it says of a lifetime is rounded down.
     private static let expirySlack = Duration.milliseconds(30)
+    /// Destinations of targets that have left, which the filter keeps at most, besides as many as are needed.
+    private static let spareDestinations = 64
     private static let firstRetry = Duration.seconds(1)
     private static let longestRetry = Duration.seconds(30)
 
@@ -61,6 +63,8 @@ struct PathStateMachine {
     private var isEverythingChanged = false
     /// What the filter lets through, or is about to.
     private(set) var attachedScope = FilterScope()
+    /// How many destinations mattered when everything was judged last.
+    private var judgedDestinations = 0
     /// Interfaces that the filter lets through only from the next `filterAttached` on.
     private var newInterfaces: Set<UInt32> = []
     /// What host names are looked up by: when it changes they may have other addresses.
@@ -140,8 +144,11 @@ struct PathStateMachine {
             watched[target] = nil
             changed.remove(target)
             if case .host(let name) = target { hosts.remove(name) }
-            // The filter is made narrower with what else changes in this turn.
-            isEverythingChanged = true
+            // The filter becomes narrower when everything is judged next. What it lets through until then costs one
+            // wakeup, and that judges everything: cheaper than to judge all targets whenever somebody leaves.
+            if attachedScope.destinations.count > 2 * judgedDestinations + Self.spareDestinations {
+                isEverythingChanged = true
+            }
             return []
         case .reconfigured(let configuration):
             self.configuration = configuration
@@ -280,7 +287,9 @@ extension PathStateMachine {
         -> [Effect]
     {
         var scope = judged
-        if !isAll {
+        if isAll {
+            judgedDestinations = judged.destinations.count
+        } else {
             scope.formUnion(attachedScope)
             scope.interfaces = judged.interfaces
         }
