@@ -45,6 +45,8 @@ let package = Package(
         .systemLibrary(
             name: "CRingwakeNetlink", path: "Sources/C/CRingwakeNetlink", pkgConfig: "libnl-3.0",
             providers: [.apt(["libnl-3-dev"])]),
+        .systemLibrary(
+            name: "CRingwakeSystemd", path: "Sources/C/CRingwakeSystemd", providers: [.apt(["libsystemd-dev"])]),
         .target(name: "CRingwakeTOML", path: "Sources/C/CRingwakeTOML"),
 
         // Ring 1: pure, or the kernel alone.
@@ -67,6 +69,12 @@ let package = Package(
             name: "Reachability", dependencies: ["CRingwakeLinux", "CRingwakeNetlink", "FileSystem", "RunLoop"],
             swiftSettings: common),
 
+        .target(
+            name: "DBus", dependencies: ["CRingwakeSystemd", "RunLoop", logging], swiftSettings: onTheRunLoop),
+        .target(
+            name: "CallScreening", dependencies: ["CRingwakeLinux", "FileSystem", "RingwakeCore"], swiftSettings: common
+        ),
+
         // Ring 3: one stage each; they do not know each other.
         .target(
             name: "PushGateway",
@@ -74,11 +82,17 @@ let package = Package(
             swiftSettings: onTheRunLoop),
         .target(
             name: "PushJournal",
-            dependencies: ["CRingwakeLinux", "CRingwakeSQLite", "FileSystem", "RingwakeCore", "RunLoop", logging],
+            dependencies: [
+                "CallScreening", "CRingwakeLinux", "CRingwakeSQLite", "FileSystem", "RingwakeCore", "RunLoop", logging,
+            ],
             swiftSettings: onTheRunLoop),
         .target(
             name: "HandlerActivation",
-            dependencies: ["CRingwakeLinux", "RingwakeCore", "RunLoop", logging],
+            dependencies: ["CRingwakeLinux", "DBus", "RingwakeCore", "RunLoop", logging],
+            swiftSettings: onTheRunLoop),
+        .target(
+            name: "DeviceServices",
+            dependencies: ["CRingwakeLinux", "DBus", "RingwakeCore", "RunLoop", logging],
             swiftSettings: onTheRunLoop),
         .target(
             name: "PushClient", dependencies: ["CRingwakeCurl", "Cryptography", "RingwakeCore"],
@@ -92,16 +106,17 @@ let package = Package(
         .target(
             name: "RingwakeDaemon",
             dependencies: [
-                "CRingwakeLinux", "CRingwakeTOML", "ControlProtocol", "Cryptography", "FileSystem",
-                "HandlerActivation", "HTTPServer", "PushGateway", "PushJournal", "Reachability", "RingwakeCore",
+                "CallScreening", "CRingwakeLinux", "CRingwakeTOML", "ControlProtocol", "Cryptography", "DBus",
+                "DeviceServices", "FileSystem", "HandlerActivation", "HTTPServer", "PushGateway", "PushJournal",
+                "Reachability", "RingwakeCore",
                 "RunLoop", logging,
             ],
             swiftSettings: onTheRunLoop),
         .target(
             name: "RingwakeCommands",
             dependencies: [
-                "CRingwakeLinux", "ControlProtocol", "Cryptography", "FileSystem", "HTTP1", "PushClient",
-                "Reachability", "RingwakeCore", "RunLoop", "VoIPCertificates", argumentParser,
+                "CallScreening", "CRingwakeLinux", "ControlProtocol", "Cryptography", "FileSystem", "HTTP1",
+                "PushClient", "Reachability", "RingwakeCore", "RunLoop", "VoIPCertificates", argumentParser,
             ],
             swiftSettings: common),
 
@@ -134,13 +149,23 @@ let package = Package(
         .testTarget(
             name: "PushJournalTests",
             dependencies: [
-                "CRingwakeLinux", "CRingwakeSQLite", "PushJournal", "RingwakeCore", "RunLoop", logging,
+                "CallScreening", "CRingwakeLinux", "CRingwakeSQLite", "PushJournal", "RingwakeCore", "RunLoop", logging,
             ],
             swiftSettings: onTheRunLoop),
         .testTarget(
             name: "HandlerActivationTests",
-            dependencies: ["CRingwakeLinux", "HandlerActivation", "RingwakeCore", "RunLoop", logging],
+            dependencies: ["CRingwakeLinux", "DBus", "HandlerActivation", "RingwakeCore", "RunLoop", logging],
             swiftSettings: onTheRunLoop),
+        .testTarget(
+            name: "DBusTests", dependencies: ["CRingwakeLinux", "DBus", "RunLoop", logging],
+            swiftSettings: onTheRunLoop),
+        .testTarget(
+            name: "DeviceServicesTests",
+            dependencies: ["CRingwakeLinux", "DBus", "DeviceServices", "RingwakeCore", "RunLoop", logging],
+            swiftSettings: onTheRunLoop),
+        .testTarget(
+            name: "CallScreeningTests", dependencies: ["CallScreening", "FileSystem", "RingwakeCore"],
+            swiftSettings: common),
         .testTarget(
             name: "VoIPCertificatesTests",
             dependencies: ["Cryptography", "FileSystem", "RingwakeCore", "VoIPCertificates"],

@@ -11,10 +11,10 @@ from .tree import Tree, code_only, is_comment
 # A module uses modules of lower rings only. Ring 4 is kept for the library that app developers will use.
 RINGS = {
     "CRingwakeLinux": 0, "CRingwakeOpenSSL": 0, "CRingwakeNGHTTP2": 0, "CRingwakeCurl": 0, "CRingwakeTOML": 0,
-    "CRingwakeSQLite": 0, "CRingwakeNetlink": 0,
+    "CRingwakeSQLite": 0, "CRingwakeNetlink": 0, "CRingwakeSystemd": 0,
     "RingwakeCore": 1, "HTTP1": 1, "RunLoop": 1, "FileSystem": 1,
-    "Cryptography": 2, "HTTPServer": 2, "Reachability": 2,
-    "PushGateway": 3, "PushJournal": 3, "HandlerActivation": 3,
+    "Cryptography": 2, "HTTPServer": 2, "Reachability": 2, "DBus": 2, "CallScreening": 2,
+    "PushGateway": 3, "PushJournal": 3, "HandlerActivation": 3, "DeviceServices": 3,
     "PushClient": 3, "VoIPCertificates": 3, "ControlProtocol": 3,
     "RingwakeDaemon": 5, "RingwakeCommands": 5,
     "ringwaked": 6, "ringwake": 6,

@@ -5,8 +5,25 @@ package struct AppMessage: Codable, Equatable, Sendable {
     package var app: String
     /// The topic of its VoIP pushes.
     package var topic: String
-    /// What is started to wake it: a path and its arguments.
+    /// How it is woken: `exec`, `transient` (the same command in a unit of its own), `unit`, `dbus`, `socket`, or
+    /// `connected` (only by the stream that its handler keeps).
+    package var way: String
+    /// What is started to wake it, for a person: a command, a unit, a bus name, a socket.
+    package var wake: String
+    /// Of `exec` and `transient`: what is started, a path and its arguments; else empty.
     package var exec: [String]
+    /// How many handlers it has at a time: `app` (one) or `call` (one for each call).
+    package var instances: String
+    /// The name of the layout that its payloads have, where its file names one.
+    package var payload: String?
+    /// How many of its handlers keep a connection now.
+    package var connected: Int
+    /// What its handlers did not do.
+    package var strikes: StrikesMessage
+    /// Its level, as a content rating; nil where its file gives none.
+    package var level: Int?
+    /// The teams whose keys or certificates may push to it.
+    package var teams: [String]
     /// `registered`, or `unregistered` once it was removed.
     package var state: String
     /// Its device tokens in hex, by environment.
@@ -17,16 +34,80 @@ package struct AppMessage: Codable, Equatable, Sendable {
     package var connection: ConnectionMessage?
 
     package init(
-        app: String, topic: String, exec: [String], state: String, tokens: [String: String], file: String,
-        connection: ConnectionMessage? = nil
+        app: String, topic: String, way: String = "exec", wake: String = "", exec: [String],
+        instances: String = "app", payload: String? = nil, connected: Int = 0,
+        strikes: StrikesMessage = StrikesMessage(), level: Int? = nil, teams: [String] = [], state: String,
+        tokens: [String: String], file: String, connection: ConnectionMessage? = nil
     ) {
         self.app = app
         self.topic = topic
+        self.way = way
+        self.wake = wake
         self.exec = exec
+        self.instances = instances
+        self.payload = payload
+        self.connected = connected
+        self.strikes = strikes
+        self.level = level
+        self.teams = teams
         self.state = state
         self.tokens = tokens
         self.file = file
         self.connection = connection
+    }
+}
+
+/// The strikes against an app's handler.
+package struct StrikesMessage: Codable, Equatable, Sendable {
+    /// How many count now.
+    package var count: Int
+    /// With how many its handler is not started any more; 0: never.
+    package var limit: Int
+    /// Milliseconds for which a strike counts.
+    package var windowMs: Int64
+    /// Whether its handler is not started any more, until the strikes are cleared.
+    package var struckOut: Bool
+    /// Those that count, the oldest first.
+    package var recent: [StrikeMessage]
+
+    package init(
+        count: Int = 0, limit: Int = 0, windowMs: Int64 = 0, struckOut: Bool = false, recent: [StrikeMessage] = []
+    ) {
+        self.count = count
+        self.limit = limit
+        self.windowMs = windowMs
+        self.struckOut = struckOut
+        self.recent = recent
+    }
+}
+
+/// One strike.
+package struct StrikeMessage: Codable, Equatable, Sendable {
+    /// Milliseconds since it happened.
+    package var agoMs: Int64
+    /// What the handler did not do: `HandlerFailure` as text.
+    package var failure: String
+    /// The call that it did not do it for.
+    package var call: String
+
+    package init(agoMs: Int64, failure: String, call: String) {
+        self.agoMs = agoMs
+        self.failure = failure
+        self.call = call
+    }
+}
+
+/// The answer to a change of what is kept for an app.
+package struct AppStateMessage: Codable, Equatable, Sendable {
+    package var schema = ControlAPI.schema
+    /// Its bundle id.
+    package var app: String
+    /// How many octets are kept for it now.
+    package var bytes: Int
+
+    package init(app: String, bytes: Int) {
+        self.app = app
+        self.bytes = bytes
     }
 }
 

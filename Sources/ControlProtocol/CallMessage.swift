@@ -1,3 +1,5 @@
+package import RingwakeCore
+
 /// One call: where it stands, and how it came there.
 package struct CallMessage: Codable, Equatable, Sendable {
     package var schema = ControlAPI.schema
@@ -12,9 +14,9 @@ package struct CallMessage: Codable, Equatable, Sendable {
     /// The team of its push's sender.
     package var team: String
     /// `queued` (it waits for its app's handler), `woken`, `reported`, `confirmed` (it rings as soon as the journal
-    /// has that it does), `ringing`, `answering`, `connected`, `ending` or `ended`.
+    /// has that it does), `ringing`, `answering`, `connected`, `held`, `ending` or `ended`.
     package var state: String
-    /// Why it ended, or is ending; nil while it is not.
+    /// Why it ended, or is ending: `CallEndReason` as text; nil while it is not.
     package var reason: String?
     /// More on why it ended, for a person: an exit status, a deadline.
     package var detail: String?
@@ -26,12 +28,24 @@ package struct CallMessage: Codable, Equatable, Sendable {
     package var caller: String?
     /// The caller's name, as the payload or the handler said.
     package var callerName: String?
+    /// Who an identification list says that the caller is: a guess, to be shown as one.
+    package var identifiedAs: String?
     /// Whether it has video, as far as anybody has said.
     package var video: Bool
+    /// Whether its handler has turned the microphone off.
+    package var muted: Bool
+    /// Who makes it ring: `app`, or `daemon` (by policy, or because its handler failed).
+    package var ringer: String
+    /// What its handler was asked to do and owes an answer to, the oldest first.
+    package var pending: [PendingActionMessage]
+    /// What kept it out; nil of a call that nothing did.
+    package var restriction: RestrictionMessage?
     /// Which attempt to wake a handler this was; 0 while none has been woken.
     package var attempt: Int
     /// The handler's process, while it runs.
     package var pid: Int32?
+    /// Milliseconds until it ends because it lost its handler and none has claimed it; nil while it has one.
+    package var claimMs: Int64?
     /// Milliseconds until the deadline of its state; nil once ended.
     package var deadlineMs: Int64?
     /// When the push that started it arrived: ``UTCTime`` in text.
@@ -41,8 +55,10 @@ package struct CallMessage: Codable, Equatable, Sendable {
 
     package init(
         call: String, app: String, topic: String, environment: String, team: String, state: String, reason: String?,
-        detail: String?, missed: Bool, apnsId: String, caller: String?, callerName: String?, video: Bool,
-        attempt: Int, pid: Int32?, deadlineMs: Int64?, receivedAt: String, timeline: [Hop]
+        detail: String?, missed: Bool, apnsId: String, caller: String?, callerName: String?,
+        identifiedAs: String? = nil, video: Bool, muted: Bool = false, ringer: String = "app",
+        pending: [PendingActionMessage] = [], restriction: RestrictionMessage? = nil, attempt: Int, pid: Int32?,
+        claimMs: Int64? = nil, deadlineMs: Int64?, receivedAt: String, timeline: [Hop]
     ) {
         self.call = call
         self.app = app
@@ -56,12 +72,51 @@ package struct CallMessage: Codable, Equatable, Sendable {
         self.apnsId = apnsId
         self.caller = caller
         self.callerName = callerName
+        self.identifiedAs = identifiedAs
         self.video = video
+        self.muted = muted
+        self.ringer = ringer
+        self.pending = pending
+        self.restriction = restriction
         self.attempt = attempt
         self.pid = pid
+        self.claimMs = claimMs
         self.deadlineMs = deadlineMs
         self.receivedAt = receivedAt
         self.timeline = timeline
+    }
+}
+
+/// What a handler was asked to do to a call.
+package struct PendingActionMessage: Codable, Equatable, Sendable {
+    /// `CallAction` as text: `answer`, `end`, `hold`, `unhold`, `mute`, `unmute` or `dtmf`.
+    package var action: String
+    /// Of `dtmf`: what to play.
+    package var digits: String?
+    /// Milliseconds that are left to fulfill or fail it.
+    package var deadlineMs: Int64
+
+    package init(action: String, digits: String? = nil, deadlineMs: Int64) {
+        self.action = action
+        self.digits = digits
+        self.deadlineMs = deadlineMs
+    }
+}
+
+/// What kept a call out.
+package struct RestrictionMessage: Codable, Equatable, Sendable {
+    /// `Restriction.Kind` as text: `doNotDisturb`, `blocked`, `appLimit`, `callerLimit` or `level`.
+    package var kind: String
+    /// What it was, for a person.
+    package var detail: String
+
+    package init(kind: String, detail: String) {
+        self.kind = kind
+        self.detail = detail
+    }
+
+    package init(_ restriction: Restriction) {
+        self.init(kind: restriction.kind.rawValue, detail: restriction.detail)
     }
 }
 

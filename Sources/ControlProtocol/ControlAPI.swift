@@ -11,11 +11,23 @@
 /// | `DELETE /v1/apps/{app}` | owner | ``AppMessage``, its tokens unregistered |
 /// | `GET /v1/apps/{app}/pushes` | handler | what waits, as on standard input: it is the handler's from now on |
 /// | the same | owner | ``CallListMessage`` of what waits: it goes on waiting |
+/// | `GET /v1/apps/{app}/handler` | the app's user | the stream of a connected handler: ``EventMessage``, one a line |
+/// | `GET`, `PUT`, `DELETE /v1/apps/{app}/state` | owner; handler | the app's own octets; ``AppStateMessage`` |
+/// | `DELETE /v1/apps/{app}/strikes` | owner | ``AppMessage`` |
 /// | `POST /v1/reload` | owner | ``ReloadMessage`` |
 /// | `GET /v1/pushes`, `GET /v1/pushes/{apns-id}` | owner; handler | ``PushListMessage``, ``PushMessage`` |
 /// | `GET /v1/calls`, `GET /v1/calls/{call}` | owner; handler | ``CallListMessage``, ``CallMessage`` |
 /// | `POST /v1/calls/{call}/{verb}` | see ``CallVerb`` | ``CallMessage`` |
 /// | `GET /v1/events` | owner; handler | ``EventMessage``, one a line, until the client closes |
+/// | `GET`, `PUT /v1/dnd` | owner | ``DoNotDisturbMessage``; body ``DoNotDisturbChange`` |
+/// | `GET /v1/lists` | owner | ``CallerListsMessage`` |
+/// | `GET /v1/lists/check?caller=` | owner | ``CallerCheckMessage`` |
+/// | `GET /v1/lists/{list}` | owner | ``CallerEntriesMessage``; `?after=`, `?limit=` |
+/// | `PUT`, `DELETE /v1/lists/{list}` | owner | ``CallerListMessage``; body ``CallerListCreation`` |
+/// | `POST /v1/lists/{list}/entries` | owner | ``CallerListMessage``; body ``CallerListChange`` |
+/// | `POST /v1/lists/{list}/import` | owner | ``ImportMessage``; body ``ImportBeginning`` |
+/// | `POST`, `DELETE /v1/imports/{id}` | owner | ``ImportMessage``; body: lines, see ``ImportMessage`` |
+/// | `POST /v1/imports/{id}/finish` | owner | ``CallerListMessage``; body ``ImportFinish`` |
 ///
 /// `?app=` narrows pushes, calls and events to one app, `?call=` events to one call. Lists take `?limit=` and
 /// `?before=`. The owner is root or the daemon's user, by SO_PEERCRED. A handler sends its wake secret as
@@ -35,6 +47,13 @@ package enum ControlAPI {
 
     /// The most that `limit` may ask for.
     package static let maximumListLimit = 500
+
+    /// The longest name of a list of callers, in bytes: letters, digits, `-`, `_` and `.`, not beginning with a dot, and
+    /// not `check`.
+    package static let maximumListNameBytes = 64
+
+    /// The most octets that an app may have kept for it: what fits into the body of one request.
+    package static let maximumStateBytes = 64 * 1024
 }
 
 /// What can be done to a call: the last part of `POST /v1/calls/{call}/{verb}`.
@@ -49,18 +68,30 @@ package enum CallVerb: String, Sendable, CaseIterable {
     case fail
     /// Handler: the other side ended the call; body ``CallEnding``.
     case ended
-    /// User: take the ringing call.
+    /// Handler: take over a call that has lost its own handler; what it owes is asked for anew.
+    case claim
+    /// User: take the ringing call; body ``CallAnswer``.
     case answer
     /// User: refuse the ringing call.
     case decline
     /// User: hang up, in any state.
     case end
+    /// User: hold the connected call.
+    case hold
+    /// User: go on with the held call; body ``CallAnswer``.
+    case unhold
+    /// User: turn the microphone off.
+    case mute
+    /// User: turn the microphone on again.
+    case unmute
+    /// User: play the digits in ``CallDigits``.
+    case dtmf
 
     /// Whether this is the handler's to say; the rest is the user's. The owner may say both.
     package var isHandlers: Bool {
         switch self {
-        case .report, .ring, .fulfill, .fail, .ended: true
-        case .answer, .decline, .end: false
+        case .report, .ring, .fulfill, .fail, .ended, .claim: true
+        case .answer, .decline, .end, .hold, .unhold, .mute, .unmute, .dtmf: false
         }
     }
 }
@@ -84,7 +115,27 @@ package struct CallReport: Codable, Equatable, Sendable {
     }
 }
 
-/// Body of `fulfill` and `fail`: which action it speaks of, `answer` or `end`.
+/// Body of `answer` and `unhold`; every member may be left out.
+package struct CallAnswer: Codable, Equatable, Sendable {
+    /// What becomes of the other calls that go on: `hold` or `end`. Absent: what the app's policy says.
+    package var others: String?
+
+    package init(others: String? = nil) {
+        self.others = others
+    }
+}
+
+/// Body of `dtmf`: one or more of `0`-`9`, `*`, `#`, `A`-`D`, and `,` for a pause (RFC 4733 § 3.2).
+package struct CallDigits: Codable, Equatable, Sendable {
+    package var digits: String
+
+    package init(digits: String) {
+        self.digits = digits
+    }
+}
+
+/// Body of `fulfill` and `fail`: which action it speaks of, `CallAction` as text. Several of one kind are answered in
+/// the order that they were asked for.
 package struct ActionResult: Codable, Equatable, Sendable {
     package var action: String
 

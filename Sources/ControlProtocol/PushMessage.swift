@@ -17,7 +17,7 @@ package struct PushMessage: Codable, Equatable, Sendable {
     package var collapseId: String?
     /// The call that it is about.
     package var call: String
-    /// What it brought about when it arrived: `started`, `updated`, `cancelled`, `duplicate`, `expired` or `tooLate`.
+    /// What it brought about when it arrived: `PushOutcome` as text.
     package var outcome: String
     /// How far it has come: ``State`` as text.
     package var state: String
@@ -25,6 +25,8 @@ package struct PushMessage: Codable, Equatable, Sendable {
     package var reason: String?
     /// More on why its call ended, for a person.
     package var detail: String?
+    /// What kept its call out; nil of a push whose call nothing did.
+    package var restriction: RestrictionMessage?
     /// How often a handler was woken for its call.
     package var attempt: Int
     /// When it arrived: ``UTCTime`` in text.
@@ -35,7 +37,7 @@ package struct PushMessage: Codable, Equatable, Sendable {
     package init(
         apnsId: String, app: String, topic: String, environment: String, team: String, priority: Int?,
         collapseId: String?, call: String, outcome: String, state: String, reason: String?, detail: String?,
-        attempt: Int, receivedAt: String, timeline: [Hop]
+        restriction: RestrictionMessage? = nil, attempt: Int, receivedAt: String, timeline: [Hop]
     ) {
         self.apnsId = apnsId
         self.app = app
@@ -49,6 +51,7 @@ package struct PushMessage: Codable, Equatable, Sendable {
         self.state = state
         self.reason = reason
         self.detail = detail
+        self.restriction = restriction
         self.attempt = attempt
         self.receivedAt = receivedAt
         self.timeline = timeline
@@ -78,11 +81,15 @@ extension PushMessage {
         case missed
         /// Its sender took its call back.
         case cancelled
+        /// Its call was kept out: by do not disturb, a block list or a limit.
+        case restricted
+        /// Its app's handler has too many strikes and was not started for it.
+        case withheld
 
         /// Whether it stays so.
         package var isFinal: Bool {
             switch self {
-            case .ended, .expired, .missed, .cancelled: true
+            case .ended, .expired, .missed, .cancelled, .restricted, .withheld: true
             case .accepted, .journaled, .woken, .reported, .ringing, .answered: false
             }
         }

@@ -35,6 +35,20 @@ package struct StatusMessage: Codable, Equatable, Sendable {
     package var connection: ConnectionMessage?
     /// How often a handler did not do its part since the start, by app; apps without are left out.
     package var strikes: [String: UInt64]
+    /// The apps whose handlers are not started any more, until their strikes are cleared.
+    package var struckOut: [String]
+    /// Whether do not disturb keeps calls out.
+    package var doNotDisturb: DoNotDisturb
+    /// What keeps the machine awake while a call waits for its answer.
+    package var awake: Awake
+    /// The calls of the device's modem.
+    package var cellular: Cellular
+    /// What rings for apps that do not ring themselves.
+    package var ring: Ring
+    /// What the last start found of the run before.
+    package var restoration: Restoration
+    /// The message buses that are used, by `system` and `session`; one that nothing needs is left out.
+    package var buses: [String: Bus]
     /// Times that the daemon woke up since its start.
     package var wakeups: Wakeups
 
@@ -43,7 +57,9 @@ package struct StatusMessage: Codable, Equatable, Sendable {
         stateDirectory: String, controlSocket: String, listeners: [Listener], serverCertificate: ServerCertificate?,
         apps: Int, activeCalls: Int, pushes: Pushes, journal: Journal,
         reachability: ReachabilityMessage, path: PathMessage?, connection: ConnectionMessage?,
-        strikes: [String: UInt64], wakeups: Wakeups
+        strikes: [String: UInt64], struckOut: [String] = [], doNotDisturb: DoNotDisturb = DoNotDisturb(),
+        awake: Awake = Awake(), cellular: Cellular = Cellular(), ring: Ring = Ring(),
+        restoration: Restoration = Restoration(), buses: [String: Bus] = [:], wakeups: Wakeups
     ) {
         self.version = version
         self.pid = pid
@@ -62,6 +78,13 @@ package struct StatusMessage: Codable, Equatable, Sendable {
         self.path = path
         self.connection = connection
         self.strikes = strikes
+        self.struckOut = struckOut
+        self.doNotDisturb = doNotDisturb
+        self.awake = awake
+        self.cellular = cellular
+        self.ring = ring
+        self.restoration = restoration
+        self.buses = buses
         self.wakeups = wakeups
     }
 }
@@ -151,7 +174,8 @@ extension StatusMessage {
         /// All of them.
         package var total: UInt64
         /// By what caused them: `provider`, `control`, `timer`, `signal`, `child`,
-        /// `handler-output`, `journal`, `netlink`, `resolver`, `resume`, `name-lookup`, `interruption`, `timeout`.
+        /// `handler-output`, `journal`, `netlink`, `resolver`, `resume`, `name-lookup`, `interruption`, `timeout`,
+        /// `handler-socket`, `dbus-system`, `dbus-session`.
         package var byCause: [String: UInt64]
 
         package init(total: UInt64, byCause: [String: UInt64]) {

@@ -9,7 +9,7 @@ package import RunLoop
 ///     let activator = ExecHandlerActivator(
 ///         runLoop: loop, logger: logger, runtimeDirectory: "/run/ringwake",
 ///         baseEnvironment: environment, socketPath: "/run/ringwake/control.sock")
-///     let handler = try activator.wake(request, command: ["/usr/bin/phone-handler"], secret: secret) { exit in ended(exit) }
+///     let handler = try activator.wake(request, command: ["/usr/bin/phone-handler"], secret: secret, events: events)
 ///
 /// The handler is started by `execve`, without a shell, as the leader of a process group of its own, with every signal
 /// at its default and none blocked, and with three descriptors: the request on standard input (one JSON object and the
@@ -48,12 +48,13 @@ package final class ExecHandlerActivator {
     /// - Parameters:
     ///   - command: An absolute path and the arguments.
     ///   - secret: The secret of this wake, `RINGWAKE_WAKE_SECRET` to the handler.
-    ///   - onExit: Called once by the run loop when the process has ended and its output is logged.
+    ///   - events: `started` is called before this returns, `ended` by the run loop when the process has ended and its
+    ///     output is logged, `failed` never.
     /// - Throws: ``RingwakeError/Code/badConfiguration`` when the command cannot be executed,
     ///   ``RingwakeError/Code/limitReached`` when no process can be had, ``RingwakeError/Code/invalidRequest`` when the
     ///   call's id does not fit into an environment, ``RingwakeError/Code/system`` else. No process is left then.
     package func wake(
-        _ request: WakeRequest, command: [String], secret: String, onExit: @escaping (ChildExit) -> Void
+        _ request: WakeRequest, command: [String], secret: String, events: HandlerEvents
     ) throws(RingwakeError) -> RunningHandler {
         let path = try HandlerCommand.checkForm(command, of: request.app)
         guard !request.call.rawValue.utf8.contains(0) else {
@@ -62,7 +63,7 @@ package final class ExecHandlerActivator {
                 "the handler of \(request.app) was not started: the call's id holds a NUL character, which no"
                     + " environment can; let the sender use another id")
         }
-        let input = try openInput(request)
+        let input = try requests.open(request)
         defer { close(input) }
         let file = output.makeFile()
         let sink = file?.descriptor ?? ringwake_open("/dev/null", O_WRONLY, 0)
@@ -79,7 +80,10 @@ package final class ExecHandlerActivator {
             if let file { output.abandon(file.watch) }
             throw HandlerCommand.spawnFailure(failure, path: path, of: request.app)
         }
-        return try follow(pid, request, watch: file?.watch, onExit)
+        let life = LeaseLife(runLoop: runLoop, events: events)
+        let handler = try follow(pid, request, watch: file?.watch, life)
+        life.started(pid: pid)
+        return handler
     }
 
     /// Does now what the next wake would else wait for.
@@ -92,9 +96,9 @@ package final class ExecHandlerActivator {
 
     /// Watches the process that has just been started.
     private func follow(
-        _ pid: pid_t, _ request: WakeRequest, watch: Int32?, _ onExit: @escaping (ChildExit) -> Void
+        _ pid: pid_t, _ request: WakeRequest, watch: Int32?, _ life: LeaseLife
     ) throws(RingwakeError) -> RunningHandler {
-        let handler = RunningHandler(pid: pid, wake: request.wake, runLoop: runLoop)
+        let handler = RunningHandler(leader: pid, wake: request.wake, life: life)
         if let descriptorLimit {
             // It fails when the handler has ended already, and is no reason to end it.
             _ = ringwake_limit_descriptors(pid, descriptorLimit.soft, descriptorLimit.hard)
@@ -108,7 +112,10 @@ package final class ExecHandlerActivator {
             do throws(RunLoopError) {
                 try runLoop.watchChild(pidfd: pidfd, beforeReaping: { handler.leaderEnded() }) { [output] exit in
                     if let watch { output.handlerEnded(watch) }
-                    onExit(exit)
+                    switch exit {
+                    case .exited(let status): life.ended(.exited(status))
+                    case .signalled(let signal): life.ended(.signalled(signal))
+                    }
                 }
                 return handler
             } catch {
@@ -124,20 +131,6 @@ package final class ExecHandlerActivator {
             .system,
             "the handler of \(request.app) was started but cannot be watched, and was killed: \(reason); raise"
                 + " LimitNOFILE= of the service")
-    }
-
-    /// The request as a file in memory: whole before the handler starts, so the handler never waits for the daemon,
-    /// and no capacity of a pipe limits it.
-    private func openInput(_ request: WakeRequest) throws(RingwakeError) -> Int32 {
-        let now = BootInstant(nanoseconds: BootClock.now().nanoseconds)
-        let bytes = HandlerInput.bytes(of: request, at: now)
-        let file = requests.make(bytes)
-        guard file < 0 else { return file }
-        let reason = String(cString: strerror(errno))
-        throw RingwakeError(
-            .system,
-            "the handler of \(request.app) was not started: its request cannot be written to memory: \(reason);"
-                + " raise LimitNOFILE= of the service, or see that memory is free")
     }
 
     private func spawn(

@@ -1,5 +1,7 @@
-import CRingwakeLinux
-import Glibc
+internal import CRingwakeLinux
+internal import Glibc
+internal import RingwakeCore
+internal import RunLoop
 
 /// Files in memory that hold one handler's request each. One is kept ready, so that a wake does not wait for it.
 final class RequestFiles {
@@ -12,6 +14,19 @@ final class RequestFiles {
     /// Makes the next file beforehand. What fails now fails again when it is needed, and is said then.
     func prepare() {
         if spare < 0 { spare = ringwake_memfd("ringwake-request") }
+    }
+
+    /// The request as a file in memory, for the caller to close: whole before the handler starts, so the handler never
+    /// waits for the daemon, and no capacity of a pipe limits it.
+    func open(_ request: WakeRequest) throws(RingwakeError) -> Int32 {
+        let now = BootInstant(nanoseconds: BootClock.now().nanoseconds)
+        let file = make(HandlerInput.bytes(of: request, at: now))
+        guard file < 0 else { return file }
+        let reason = String(cString: strerror(errno))
+        throw RingwakeError(
+            .system,
+            "the handler of \(request.app) was not started: its request cannot be written to memory: \(reason);"
+                + " raise LimitNOFILE= of the service, or see that memory is free")
     }
 
     /// A file with these bytes, which nobody can change and which is read from its beginning; for the caller to close.

@@ -1,8 +1,7 @@
-import CRingwakeCurl
 import FoundationEssentials
 
-/// Collects what libcurl hands over of one answer, bounded.
-final class AnswerReceiver {
+/// Collects the answer to a push, bounded.
+final class AnswerReceiver: TransferReceiver {
     /// The most bytes of a body that are kept: APNs' answers have under 100. A longer one ends the transfer.
     static let maximumBodyBytes = 16 * 1024
     /// The most bytes of a header value that are kept; a longer value is left out.
@@ -33,15 +32,10 @@ final class AnswerReceiver {
 
     /// Takes one header line, `name: value` and CRLF.
     func takeHeader(_ bytes: UnsafeRawBufferPointer) {
-        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return }
-        let isSpace = { (byte: UInt8) in byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0A }
-        let raw = bytes[(colon + 1)...].drop(while: isSpace)
-        let end = raw.lastIndex { !isSpace($0) }.map { $0 + 1 } ?? raw.startIndex
-        guard raw.startIndex <= end, end - raw.startIndex <= AnswerReceiver.maximumValueBytes else { return }
-        let value = String(decoding: raw[raw.startIndex..<end], as: UTF8.self)
-        switch String(decoding: bytes[..<colon], as: UTF8.self).lowercased() {
-        case "apns-id": apnsID = value
-        case "apns-unique-id": uniqueID = value
+        guard let field = HeaderField(bytes, maximumValueBytes: AnswerReceiver.maximumValueBytes) else { return }
+        switch field.name {
+        case "apns-id": apnsID = field.value
+        case "apns-unique-id": uniqueID = field.value
         default: break
         }
     }
@@ -60,22 +54,21 @@ final class AnswerReceiver {
     private struct TimestampBody: Decodable { let timestamp: Int64 }
 }
 
-/// CURLOPT_WRITEFUNCTION: returning less than it was given makes libcurl end the transfer.
-func receiveBody(
-    _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
-) -> Int {
-    // libcurl's `size` is always 1 (CURLOPT_WRITEFUNCTION(3)).
-    guard let bytes, let context else { return 0 }
-    let receiver = Unmanaged<AnswerReceiver>.fromOpaque(context).takeUnretainedValue()
-    return receiver.takeBody(UnsafeRawBufferPointer(start: bytes, count: count)) ? count : 0
-}
+/// One line of an answer's head.
+struct HeaderField {
+    /// In lower case.
+    let name: String
+    /// Without the space around it.
+    let value: String
 
-/// CURLOPT_HEADERFUNCTION.
-func receiveHeader(
-    _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
-) -> Int {
-    guard let bytes, let context else { return 0 }
-    Unmanaged<AnswerReceiver>.fromOpaque(context).takeUnretainedValue()
-        .takeHeader(UnsafeRawBufferPointer(start: bytes, count: count))
-    return count
+    /// Nil where `bytes` are no field, or its value is longer than `maximumValueBytes`.
+    init?(_ bytes: UnsafeRawBufferPointer, maximumValueBytes: Int) {
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+        let isSpace = { (byte: UInt8) in byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0A }
+        let raw = bytes[(colon + 1)...].drop(while: isSpace)
+        let end = raw.lastIndex { !isSpace($0) }.map { $0 + 1 } ?? raw.startIndex
+        guard raw.startIndex <= end, end - raw.startIndex <= maximumValueBytes else { return nil }
+        name = String(decoding: bytes[..<colon], as: UTF8.self).lowercased()
+        value = String(decoding: raw[raw.startIndex..<end], as: UTF8.self)
+    }
 }

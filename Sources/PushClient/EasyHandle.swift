@@ -2,12 +2,24 @@ import CRingwakeCurl
 import Glibc
 import RingwakeCore
 
+/// Takes what libcurl hands over of an answer.
+protocol TransferReceiver: AnyObject {
+    /// Forgets the answer before.
+    func reset()
+    /// Takes a piece of the body; false ends the transfer.
+    func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool
+    /// Takes one line of the head with its CRLF: the status line, or `name: value`.
+    func takeHeader(_ bytes: UnsafeRawBufferPointer)
+    /// Whether the transfer was ended here because the body was too long.
+    var isTooLong: Bool { get }
+}
+
 /// One libcurl easy handle: owns it, its error buffer, its lists and the receiver of its answers.
 ///
 /// The connection stays open between transfers; libcurl finds it again.
 final class EasyHandle {
-    /// What answers are collected in.
-    let receiver = AnswerReceiver()
+    /// What answers are handed to: in a box, for libcurl keeps one address.
+    private let box: ReceiverBox
     private let handle: UnsafeMutableRawPointer
     private let errorText: UnsafeMutablePointer<CChar>
     private var lists: [CURLoption.RawValue: UnsafeMutablePointer<curl_slist>] = [:]
@@ -15,15 +27,16 @@ final class EasyHandle {
     /// libcurl's own start, once in the process.
     private static let start: CURLcode = ringwake_curl_start()
 
-    init() throws(RingwakeError) {
+    init(receiver: any TransferReceiver) throws(RingwakeError) {
         guard EasyHandle.start == CURLE_OK, let handle = curl_easy_init() else {
             throw RingwakeError(.failed, "libcurl could not be started; is libcurl 4 with OpenSSL installed?")
         }
         self.handle = handle
+        box = ReceiverBox(receiver)
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         try check(ringwake_curl_set_pointer(handle, CURLOPT_ERRORBUFFER, errorText), CURLOPT_ERRORBUFFER)
-        let context = Unmanaged.passUnretained(receiver).toOpaque()
+        let context = Unmanaged.passUnretained(box).toOpaque()
         try check(ringwake_curl_set_receiver(handle, CURLOPT_WRITEFUNCTION, receiveBody), CURLOPT_WRITEFUNCTION)
         try check(ringwake_curl_set_pointer(handle, CURLOPT_WRITEDATA, context), CURLOPT_WRITEDATA)
         try check(ringwake_curl_set_receiver(handle, CURLOPT_HEADERFUNCTION, receiveHeader), CURLOPT_HEADERFUNCTION)
@@ -41,6 +54,11 @@ final class EasyHandle {
 
     func set(_ option: CURLoption, _ value: Int) throws(RingwakeError) {
         try check(ringwake_curl_set_long(handle, option, value), option)
+    }
+
+    /// Sets an option of the type curl_off_t.
+    func setOffset(_ option: CURLoption, _ value: Int64) throws(RingwakeError) {
+        try check(ringwake_curl_set_offset(handle, option, curl_off_t(value)), option)
     }
 
     func set(_ option: CURLoption, _ value: String?) throws(RingwakeError) {
@@ -90,7 +108,7 @@ final class EasyHandle {
 
     /// Runs the transfer. Throws nothing: `failure` tells what went wrong, nil when an answer came.
     func perform() -> TransferFailure? {
-        receiver.reset()
+        box.receiver.reset()
         errorText[0] = 0
         let result = curl_easy_perform(handle)
         guard result != CURLE_OK else { return nil }
@@ -98,7 +116,7 @@ final class EasyHandle {
         return TransferFailure(
             code: result, text: text.isEmpty ? String(cString: curl_easy_strerror(result)) : text,
             systemError: Int32(truncatingIfNeeded: number(CURLINFO_OS_ERRNO)),
-            verification: number(CURLINFO_SSL_VERIFYRESULT), isAnswerTooLong: receiver.isTooLong)
+            verification: number(CURLINFO_SSL_VERIFYRESULT), isAnswerTooLong: box.receiver.isTooLong)
     }
 
     func number(_ info: CURLINFO) -> Int { ringwake_curl_long(handle, info) }
@@ -113,4 +131,33 @@ final class EasyHandle {
                     + "7.85 or later with OpenSSL and HTTP/2 is needed")
         }
     }
+}
+
+/// Holds the receiver of a handle, for the functions that libcurl calls.
+private final class ReceiverBox {
+    let receiver: any TransferReceiver
+
+    init(_ receiver: any TransferReceiver) {
+        self.receiver = receiver
+    }
+}
+
+/// CURLOPT_WRITEFUNCTION: returning less than it was given makes libcurl end the transfer.
+private func receiveBody(
+    _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
+    // libcurl's `size` is always 1 (CURLOPT_WRITEFUNCTION(3)).
+    guard let bytes, let context else { return 0 }
+    let box = Unmanaged<ReceiverBox>.fromOpaque(context).takeUnretainedValue()
+    return box.receiver.takeBody(UnsafeRawBufferPointer(start: bytes, count: count)) ? count : 0
+}
+
+/// CURLOPT_HEADERFUNCTION.
+private func receiveHeader(
+    _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
+    guard let bytes, let context else { return 0 }
+    Unmanaged<ReceiverBox>.fromOpaque(context).takeUnretainedValue().receiver
+        .takeHeader(UnsafeRawBufferPointer(start: bytes, count: count))
+    return count
 }

@@ -13,6 +13,7 @@ package final class PushClient {
     private let server: PushServer
     private let credential: ProviderCredential
     private let wallClock: () -> Int64
+    private let receiver = AnswerReceiver()
     private let easy: EasyHandle
     private var tokens = ProviderTokenCache()
 
@@ -32,7 +33,7 @@ package final class PushClient {
         self.server = server
         self.credential = credential
         self.wallClock = wallClock
-        easy = try EasyHandle()
+        easy = try EasyHandle(receiver: receiver)
         try easy.set(CURLOPT_USERAGENT, userAgent)
         try configureConnection()
         try configureCredential()
@@ -102,9 +103,9 @@ package final class PushClient {
                     + "check --host and --port")
         }
         let status = easy.number(CURLINFO_RESPONSE_CODE)
-        let (reason, timestamp) = status == 200 ? (nil, nil) : easy.receiver.refusal()
+        let (reason, timestamp) = status == 200 ? (nil, nil) : receiver.refusal()
         return PushAnswer(
-            status: status, apnsID: easy.receiver.apnsID, uniqueID: easy.receiver.uniqueID, reason: reason,
+            status: status, apnsID: receiver.apnsID, uniqueID: receiver.uniqueID, reason: reason,
             timestamp: timestamp, httpVersion: "2", timings: timings())
     }
 

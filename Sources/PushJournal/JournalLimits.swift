@@ -1,7 +1,7 @@
 /// What bounds the journal: its size on the disk, what waits in memory, and how long it may take.
 ///
 /// The store's file holds at most `maximumPushes` pushes and as many calls (about 0.6 KB for each pair without its
-/// payload, so some 65 MB with the defaults), the payloads of calls that have not ended, and `freePages`. Its
+/// payload, so some 65 MB with the defaults), the payloads of calls that have not ended, state, and `freePages`; lists of callers come on top, some 50 bytes an entry. Its
 /// write-ahead log is moved into it at `largeLogPages` at the latest, so it holds that and one transaction more.
 package nonisolated struct JournalLimits: Hashable, Sendable {
     /// How long pushes and ended calls are kept.
@@ -22,6 +22,29 @@ package nonisolated struct JournalLimits: Hashable, Sendable {
     package var maximumOpenCalls: Int = 4_096
     /// Calls given back at a start as ended lately.
     package var maximumRecentCalls: Int = 512
+
+    /// Rows of state that are kept, and that may wait for the disk; bytes of one, and of all together.
+    package var maximumStates: Int = 8_192
+    package var maximumStateBytes: Int = 1 << 20
+    package var maximumStatesBytes: Int = 16 << 20
+    /// Rows of state that are kept after they were set aside.
+    package var maximumAside: Int = 32
+
+    /// Lists of callers, and the entries of all of them.
+    package var maximumLists: Int = 64
+    package var maximumListEntries: Int = 5_000_000
+    /// Imports that may go on at once.
+    package var maximumImports: Int = 4
+    /// Entries that one request may add to an import, and that one may change in a list.
+    package var maximumImportPiece: Int = 16_384
+    package var maximumListChange: Int = 2_048
+    /// Requests on lists that may wait, and the entries of all of them.
+    package var maximumWaitingLists: Int = 32
+    package var maximumWaitingListEntries: Int = 65_536
+    /// Entries that one transaction adds or removes, or that are read at once: so long a push waits for them.
+    package var listStep: Int = 2_048
+    /// The same for entries that come in between others: each may change a page of its own.
+    package var scatteredListStep: Int = 256
 
     /// Rows of one kind that one transaction removes: small, so that a push that comes meanwhile waits little.
     package var pruneStep: Int = 64

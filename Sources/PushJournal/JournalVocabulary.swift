@@ -39,12 +39,28 @@ package nonisolated struct JournalContents: Sendable {
     package let nextCallNumber: Int64
     /// The wall clock, in milliseconds since 1970, of the newest arrival that was journaled; nil in a new journal.
     package let newestWallClock: Int64?
+    /// State, by path; at most `JournalLimits.maximumStates` rows with `JournalLimits.maximumStatesBytes` of data.
+    package let states: [StateRow]
+    /// Lists of callers, by name.
+    package let lists: [CallerListRecord]
+    /// What tells this state of the lists from others: an index that was built of them has it; 0 before the first.
+    package let listGeneration: UInt64
+    /// Rows of state that may not be kept, such as one that is too large, with the reason: they were set aside.
+    package let setAside: [(path: String, reason: String)]
 
-    package init(open: [RecoveredCall], recent: [CallRecord], nextCallNumber: Int64, newestWallClock: Int64?) {
+    package init(
+        open: [RecoveredCall], recent: [CallRecord], nextCallNumber: Int64, newestWallClock: Int64?,
+        states: [StateRow] = [], lists: [CallerListRecord] = [], listGeneration: UInt64 = 0,
+        setAside: [(path: String, reason: String)] = []
+    ) {
         self.open = open
         self.recent = recent
         self.nextCallNumber = nextCallNumber
         self.newestWallClock = newestWallClock
+        self.states = states
+        self.lists = lists
+        self.listGeneration = listGeneration
+        self.setAside = setAside
     }
 }
 
@@ -160,6 +176,8 @@ package nonisolated struct JournalStatistics: Hashable, Sendable {
     package var pushes: Int = 0
     /// Calls stored.
     package var calls: Int = 0
+    /// Rows of state stored, those set aside not counted.
+    package var states: Int = 0
     /// Bytes of the store and its write-ahead log on the disk.
     package var bytes: Int64 = 0
     /// Transactions committed since the start, those that tidy up among them.

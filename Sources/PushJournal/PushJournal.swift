@@ -15,34 +15,34 @@ package import RunLoop
 /// times the disk is asked. Results come back on the loop. A transaction that fails is rolled back whole.
 package final class PushJournal {
     /// Whether the journal can write.
-    package private(set) var health = JournalHealth.working
+    package internal(set) var health = JournalHealth.working
     /// The store's file.
     package var path: String { directory + "/" + StoreFile.name }
     /// Called when it begins to fail, and when it works again.
     package var onHealthChange: ((JournalHealth) -> Void)?
 
     let runLoop: RunLoop
-    private let logger: Logger
+    let logger: Logger
     let limits: JournalLimits
-    private let clocks: JournalClocks
-    private let directory: String
-    private let mailbox: JournalMailbox
-    private let thread: JournalThread
+    let clocks: JournalClocks
+    let directory: String
+    let mailbox: JournalMailbox
+    let thread: JournalThread
     private var source: ReadinessSource?
 
     private var contents: JournalContents?
     /// What has been handed in since the last turn of the loop.
     var gathered = JournalHandover()
     private var isHandoverEnqueued = false
-    private(set) var waiting = WaitingWork()
+    var waiting = WaitingWork()
     private var lastRevision: UInt64 = 0
     /// Answers that have been taken and not been dealt with.
-    private var answers: [JournalAnswer] = []
-    private var nextAnswer = 0
-    private var isUntidy = false
+    var answers: [JournalAnswer] = []
+    var nextAnswer = 0
+    var isUntidy = false
     var patience = JournalPatience()
     private(set) var isClosed = false
-    private var hasEnded = false
+    var hasEnded = false
 
     /// Opens `store.db` in `directory`, or begins it, on the journal's own thread, and waits until that is done.
     /// - Parameters:
@@ -136,7 +136,7 @@ package final class PushJournal {
     /// succeeded such a record changes nothing.
     package func write(_ call: CallRecord, _ urgency: WriteUrgency) {
         guard !isClosed else { return }
-        gathered.merge(revised(call), maximum: limits.maximumWaiting)
+        gathered.merge(revised(call), limits: limits)
         guard urgency == .now else { return }
         gathered.isUrgent = true
         enqueueHandover()
@@ -192,12 +192,16 @@ package final class PushJournal {
 // MARK: - Handing over
 
 extension PushJournal {
-    private func revised(_ call: CallRecord) -> RevisedCall {
+    func nextRevision() -> UInt64 {
         lastRevision += 1
-        return RevisedCall(record: call, revision: lastRevision)
+        return lastRevision
     }
 
-    private func hand(in work: JournalWork) {
+    private func revised(_ call: CallRecord) -> RevisedCall {
+        RevisedCall(record: call, revision: nextRevision())
+    }
+
+    func hand(in work: JournalWork) {
         gathered.work.append(work)
         enqueueHandover()
     }
@@ -212,7 +216,7 @@ extension PushJournal {
     private func handOver() {
         isHandoverEnqueued = false
         guard !gathered.isEmpty else { return }
-        mailbox.hand(in: gathered, maximumCalls: limits.maximumWaiting)
+        mailbox.hand(in: gathered, limits: limits)
         gathered = JournalHandover()
         expectAnswers()
     }
@@ -225,122 +229,12 @@ extension PushJournal {
         RingwakeError(.limitReached, "\(waiting.reads) reads wait for the disk of \(directory); try again later.")
     }
 
-    private var closedError: RingwakeError {
+    var closedError: RingwakeError {
         RingwakeError(.failed, "the journal is closed, because the daemon ends; try again later.")
     }
 
     var silentError: RingwakeError {
         RingwakeError(.timedOut, "the disk of \(directory) does not answer; look into the kernel's log.")
-    }
-}
-
-// MARK: - What the thread answers
-
-extension PushJournal {
-    private func watchAnswers() throws(RingwakeError) -> ReadinessSource {
-        do throws(RunLoopError) {
-            return try runLoop.watch(mailbox.answerDescriptor, for: .read, cause: .journal) { [weak self] _ in
-                self?.deliverAnswers()
-            }
-        } catch {
-            throw RingwakeError(.system, "the journal's answers cannot be waited for: \(error).")
-        }
-    }
-
-    /// Waits for the thread's first answer.
-    /// - Returns: What the store holds, and the answers that came with it.
-    private static func waitUntilOpen(
-        _ mailbox: JournalMailbox, directory: String, limits: JournalLimits
-    ) throws(RingwakeError) -> (JournalContents, [JournalAnswer]) {
-        let deadline = BootClock.now().advanced(by: limits.maximumOpening)
-        while waitForAnswers(mailbox, until: deadline) {
-            let answers = mailbox.takeAnswers()
-            guard case .opened(let result) = answers.first else { continue }
-            return (try result.get(), Array(answers.dropFirst()))
-        }
-        throw RingwakeError(
-            .timedOut, "the journal in \(directory) did not open within \(limits.maximumOpening): its disk is too slow."
-        )
-    }
-
-    /// - Returns: False when nothing came until `deadline`.
-    private static func waitForAnswers(_ mailbox: JournalMailbox, until deadline: BootClock.Instant) -> Bool {
-        while true {
-            let left = BootClock.now().duration(to: deadline)
-            guard left > .zero else { return false }
-            // Interrupted by a signal, it returns early.
-            let milliseconds = Int32(clamping: left.milliseconds + 1)
-            if mailbox.waitForAnswers(milliseconds: milliseconds) { return true }
-        }
-    }
-
-    /// Has the thread end when it can, without waiting for it.
-    private func leaveThread() {
-        var order = JournalHandover()
-        order.work = [.close]
-        mailbox.hand(in: order, maximumCalls: limits.maximumWaiting)
-        thread.abandon()
-    }
-
-    /// Deals with all answers that are there. A completion may close the journal, which deals with the rest from
-    /// within: so what is next is kept beside them.
-    private func deliverAnswers() {
-        answers += mailbox.takeAnswers()
-        while nextAnswer < answers.count {
-            let answer = answers[nextAnswer]
-            nextAnswer += 1
-            deliver(answer)
-        }
-        answers = []
-        nextAnswer = 0
-        // The disk has answered: for what still waits its time begins anew.
-        expectNothing()
-        expectAnswers()
-    }
-
-    private func deliver(_ answer: JournalAnswer) {
-        switch answer {
-        case .push, .ring, .pushes, .calls:
-            let tell = waiting.take(answer)
-            tell?()
-        case .committed(let error, let waitingCalls):
-            note(error)
-            if waitingCalls == 0 || error == nil { patience.forgetFailures() } else { tryAgainLater() }
-        case .untidy(let error):
-            // Once for each time that the disk fails; the next commit says whether it still does.
-            guard !isUntidy else { return }
-            isUntidy = true
-            logger.warning("journal not tidied up", metadata: ["reason": "\(error.message)"])
-        case .unreadable(let rows):
-            logger.warning("journal rows passed over: not written by ringwaked", metadata: ["rows": "\(rows)"])
-        case .droppedCalls(let count):
-            logger.error("call records given up: the journal cannot write", metadata: ["calls": "\(count)"])
-        case .ended:
-            hasEnded = true
-        case .opened:
-            break
-        }
-    }
-
-    func note(_ error: RingwakeError?) {
-        switch (health, error) {
-        case (.working, nil):
-            return
-        case (.working, let error?):
-            health = .failing(since: clocks.boot(), error)
-            logger.error(
-                "journal cannot write: pushes are refused",
-                metadata: ["error": "\(error.code.slug)", "reason": "\(error.message)"])
-        case (.failing(let since, _), let error?):
-            health = .failing(since: since, error)
-            return
-        case (.failing(let since, _), nil):
-            health = .working
-            isUntidy = false
-            logger.notice(
-                "journal writes again", metadata: ["after": "\(since.duration(to: clocks.boot()).milliseconds) ms"])
-        }
-        onHealthChange?(health)
     }
 }
 

@@ -6,6 +6,8 @@ struct WaitingWork {
     private enum Completion {
         case push((Result<PushVerdict, RingwakeError>) -> Void, bytes: Int)
         case ring((Result<RingVerdict, RingwakeError>) -> Void)
+        case kept((Result<Void, RingwakeError>) -> Void, bytes: Int)
+        case list((Result<ListAnswer, RingwakeError>) -> Void, entries: Int)
         case pushes((Result<[JournaledPush], RingwakeError>) -> Void)
         case calls((Result<[JournaledCall], RingwakeError>) -> Void)
     }
@@ -16,9 +18,16 @@ struct WaitingWork {
     private(set) var pushes = 0
     private(set) var bytes = 0
     private(set) var reads = 0
+    /// Rows of state that somebody waits for, and their bytes.
+    private(set) var states = 0
+    private(set) var stateBytes = 0
+    /// Requests on lists of callers, and the entries that they bring.
+    private(set) var lists = 0
+    private(set) var listEntries = 0
 
-    /// Whether nobody waits.
-    var isEmpty: Bool { completions.isEmpty }
+    /// Whether nobody waits for whom the disk is asked at once. Lists are worked at while nothing else waits, and an
+    /// index may take its time.
+    var isEmpty: Bool { completions.count == lists }
 
     mutating func addPush(bytes: Int, _ completion: @escaping (Result<PushVerdict, RingwakeError>) -> Void) -> UInt64 {
         pushes += 1
@@ -28,6 +37,20 @@ struct WaitingWork {
 
     mutating func addRing(_ completion: @escaping (Result<RingVerdict, RingwakeError>) -> Void) -> UInt64 {
         add(.ring(completion))
+    }
+
+    mutating func addState(bytes: Int, _ completion: @escaping (Result<Void, RingwakeError>) -> Void) -> UInt64 {
+        states += 1
+        stateBytes += bytes
+        return add(.kept(completion, bytes: bytes))
+    }
+
+    mutating func addList(
+        entries: Int, _ completion: @escaping (Result<ListAnswer, RingwakeError>) -> Void
+    ) -> UInt64 {
+        lists += 1
+        listEntries += entries
+        return add(.list(completion, entries: entries))
     }
 
     mutating func addRead(_ completion: @escaping (Result<[JournaledPush], RingwakeError>) -> Void) -> UInt64 {
@@ -56,13 +79,19 @@ struct WaitingWork {
         case .ring(let ticket, let result):
             guard case .ring(let completion) = remove(ticket) else { return nil }
             return { completion(result) }
+        case .kept(let ticket, let result):
+            guard case .kept(let completion, _) = remove(ticket) else { return nil }
+            return { completion(result) }
+        case .list(let ticket, let result):
+            guard case .list(let completion, _) = remove(ticket) else { return nil }
+            return { completion(result) }
         case .pushes(let ticket, let result):
             guard case .pushes(let completion) = remove(ticket) else { return nil }
             return { completion(result) }
         case .calls(let ticket, let result):
             guard case .calls(let completion) = remove(ticket) else { return nil }
             return { completion(result) }
-        case .opened, .committed, .untidy, .unreadable, .droppedCalls, .ended:
+        case .opened, .committed, .untidy, .unreadable, .droppedCalls, .droppedStates, .setAside, .ended:
             return nil
         }
     }
@@ -74,6 +103,8 @@ struct WaitingWork {
             switch remove(ticket) {
             case .push(let completion, _): { completion(.failure(error)) }
             case .ring(let completion): { completion(.failure(error)) }
+            case .kept(let completion, _): { completion(.failure(error)) }
+            case .list(let completion, _): { completion(.failure(error)) }
             case .pushes(let completion): { completion(.failure(error)) }
             case .calls(let completion): { completion(.failure(error)) }
             case nil: nil
@@ -87,6 +118,12 @@ struct WaitingWork {
         case .push(_, let bytes):
             pushes -= 1
             self.bytes -= bytes
+        case .kept(_, let bytes):
+            states -= 1
+            stateBytes -= bytes
+        case .list(_, let entries):
+            lists -= 1
+            listEntries -= entries
         case .pushes, .calls:
             reads -= 1
         case .ring, nil:

@@ -14,6 +14,8 @@ struct RingwakeCommand: ParsableCommand {
               ringwake certs dev-ca --app com.example.phone --directory ~/ringwake-certs
               ringwake push --app com.example.phone --trace
               ringwake call list --missed
+              ringwake dnd on --until 07:00
+              ringwake block add +49900123456
               ringwake watch --json
 
             EXIT STATUS:
@@ -29,7 +31,8 @@ struct RingwakeCommand: ParsableCommand {
         version: "ringwake \(ProductVersion.current)",
         subcommands: [
             StatusCommand.self, ReachabilityCommand.self, PowerCommand.self, WatchCommand.self, ReloadCommand.self,
-            AppCommand.self, CallCommand.self, PushCommand.self, CertsCommand.self,
+            AppCommand.self, CallCommand.self, DoNotDisturbCommand.self, BlockCommand.self, PushCommand.self,
+            CertsCommand.self,
         ])
 
     init() {}

@@ -29,6 +29,13 @@ extension Daemon {
             journal: journalStatus(), reachability: reachabilityStatus(), path: network.path.map { PathMessage($0) },
             connection: network.connection.map { ConnectionMessage($0) },
             strikes: Dictionary(runner.strikes.map { ($0.key.rawValue, $0.value) }) { $0 + $1 },
+            struckOut: configuration.apps.keys.filter { runner.coordinator.isStruckOut($0) }.map(\.rawValue).sorted(),
+            doNotDisturb: screen.doNotDisturbStatus(), awake: device.awakeStatus(), cellular: cellularStatus(),
+            ring: device.ringStatus(),
+            restoration: StatusMessage.Restoration(
+                restored: restoration.report.restored, setAside: restoration.report.setAside,
+                why: restoration.report.why),
+            buses: buses.status(),
             wakeups: StatusMessage.Wakeups(
                 total: statistics.total,
                 byCause: Dictionary(statistics.byCause.map { ($0.key.name, $0.value) }) { $0 + $1 }))
@@ -45,6 +52,11 @@ extension Daemon {
             status.sinceMs = max(0, since.duration(to: runner.now).milliseconds)
         }
         return status
+    }
+
+    private func cellularStatus() -> StatusMessage.Cellular {
+        guard configuration.watchesCellular else { return StatusMessage.Cellular() }
+        return device.cellularStatus()
     }
 
     private func reachabilityStatus() -> ReachabilityMessage {

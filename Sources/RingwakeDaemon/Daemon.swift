@@ -1,6 +1,7 @@
 internal import CRingwakeLinux
 internal import ControlProtocol
 internal import Cryptography
+internal import DeviceServices
 internal import FileSystem
 internal import Glibc
 internal import HTTPServer
@@ -13,22 +14,27 @@ internal import RunLoop
 
 /// The composition root: makes each part, joins them, and takes them down in order.
 ///
-///     sender -> HTTP2TLSListener -> PushGateway -> EffectRunner(CoordinatorStateMachine) -> HandlerProcesses
-///                                                    |  ^  ^                                     |
-///                                     PushJournal <--+  |  +<-------------- events --------------+
-///                                                       |
-///     CLI, handlers -> UnixHTTPListener -> ControlServer +
+///     sender -> HTTP2TLSListener -> PushGateway -> EffectRunner(CoordinatorStateMachine) -> HandlerLeases
+///                                                   | |  ^  ^                                     |
+///                          PushJournal, Restoration <-+ |  |  +<-------------- events -------------+
+///                                          CallDevice <-+  |
+///     CLI, handlers -> UnixHTTPListener -> ControlServer --+
 final class Daemon {
-    private(set) var configuration: Configuration
-    private let defaults: StandardPaths
-    private let logger: Logger
+    var configuration: Configuration
+    let defaults: StandardPaths
+    let logger: Logger
     let runLoop: RunLoop
     private let lock: FileLock
-    private let tokens: TokenStore
-    private let journal: PushJournal
+    let tokens: TokenStore
+    let journal: PushJournal
     let runner: EffectRunner
     let events = EventStreams()
     let network: NetworkWatch
+    let screen: CallScreen
+    let restoration: Restoration
+    let device: CallDevice
+    let callerLists: CallerLists
+    let buses: Buses
     private let queries: NetworkQueries
     private let descriptors = DescriptorLimit.raise()
     let startedAt = BootClock.now()
@@ -36,16 +42,12 @@ final class Daemon {
     private(set) lazy var gateway = makeGateway()
     private lazy var control = ControlServer(
         daemon: self, runner: runner, events: events, journal: JournalReader(journal: journal, runLoop: runLoop),
-        network: network, queries: queries)
-    private(set) var credentials: Credentials
+        network: network, queries: queries, restoration: restoration, callerLists: callerLists)
+    var credentials: Credentials
     private(set) var listeners: [(listener: HTTP2TLSListener, environment: PushEnvironment)] = []
     private let judge: ClockJudge
     private var controlListener: UnixHTTPListener?
     private var isStopping = false
-
-    /// How often the lock is tried, and the microseconds in between: two seconds in all.
-    private static let lockAttempts = 100
-    private static let lockPause: UInt32 = 20_000
 
     /// Opens the store, takes the control socket and the ports, and is ready to take pushes.
     ///
@@ -54,6 +56,7 @@ final class Daemon {
         self.configuration = configuration
         self.defaults = defaults
         self.logger = logger
+        try configuration.checkNames()
         credentials = try Credentials(configuration)
         try Daemon.makeDirectories(configuration)
         lock = try Daemon.lock(configuration.stateDirectory)
@@ -63,17 +66,25 @@ final class Daemon {
         } catch {
             throw RingwakeError(.system, "the run loop cannot be set up: \(error)")
         }
-        let activator = ExecHandlerActivator(
+        buses = Buses(runLoop: runLoop, logger: logger, environment: processEnvironment())
+        let activator = HandlerActivator(
             runLoop: runLoop, logger: logger, runtimeDirectory: configuration.runtimeDirectory,
             baseEnvironment: processEnvironment(), socketPath: configuration.controlSocket,
-            descriptorLimit: (UInt64(descriptors.original.rlim_cur), UInt64(descriptors.original.rlim_max)))
+            descriptorLimit: (UInt64(descriptors.original.rlim_cur), UInt64(descriptors.original.rlim_max)),
+            systemBus: buses.system, sessionBus: buses.session)
         journal = try PushJournal(
             directory: configuration.stateDirectory, runLoop: runLoop, logger: logger, limits: configuration.journal,
             clocks: try Daemon.clocks())
+        screen = CallScreen(configuration: configuration, journal: journal, logger: logger)
+        callerLists = CallerLists(
+            journal: journal, screen: screen, stateDirectory: configuration.stateDirectory, logger: logger)
         runner = EffectRunner(
             configuration: configuration, runLoop: runLoop, journal: journal,
-            handlers: HandlerProcesses(activator: activator, exitPatience: .seconds(30)), events: events,
-            logger: logger)
+            handlers: HandlerLeases(activator: activator, exitPatience: .seconds(30)), events: events,
+            screen: screen, logger: logger)
+        restoration = Restoration(journal: journal, excluded: configuration.notRestored, logger: logger)
+        device = CallDevice(
+            configuration, runner: runner, runLoop: runLoop, buses: buses, events: events, logger: logger)
         network = NetworkWatch(runLoop: runLoop, configuration: configuration, logger: logger)
         queries = NetworkQueries(network: network, runLoop: runLoop)
         let contents = journal.takeContents()
@@ -88,8 +99,22 @@ final class Daemon {
             throw error
         }
         tellOfNetwork()
+        begin(contents)
+    }
+
+    /// Takes up what the last run left, and what the device has to tell.
+    private func begin(_ contents: JournalContents) {
+        runner.onArrival = { [buses] in buses.reopen() }
+        runner.onMissed = { [device] call in device.missed(call) }
+        runner.onChanges = [
+            { [restoration, runner] changes in restoration.note(changes, runner) },
+            { [device] _ in device.update() },
+        ]
+        screen.begin(contents, restoration, isExcluded: configuration.notRestored.contains(.dnd))
+        callerLists.begin(contents)
+        if configuration.watchesCellular { device.cellular.start() }
         // Their handlers speak to the control socket, which is there now.
-        runner.recover(contents)
+        restoration.restore(contents, runner)
     }
 
     /// Serves until a signal ends it.
@@ -102,6 +127,8 @@ final class Daemon {
                 "apps": "\(configuration.apps.count)",
             ])
         runLoop.run()
+        device.close()
+        buses.close()
         network.close()
         journal.close()
         logger.notice("ringwaked has stopped", metadata: ["active-calls": "\(runner.coordinator.active.count)"])
@@ -109,71 +136,11 @@ final class Daemon {
 
     // MARK: - Set-up
 
-    private static func makeDirectories(_ configuration: Configuration) throws(RingwakeError) {
-        for (path, mode, key) in [
-            (configuration.stateDirectory, UInt32(0o700), "state_directory"),
-            (configuration.runtimeDirectory, UInt32(0o755), "runtime_directory"),
-        ] {
-            let isOpenToOthers: Bool
-            do {
-                try FileSystem.createDirectory(path, mode: mode)
-                isOpenToOthers = try FileSystem.isWritableByOthers(directory: path)
-            } catch {
-                throw RingwakeError(
-                    .system, "\(error.description); ringwaked needs it: create it, or set \(key) to another")
-            }
-            // They could put a control socket of their own there, and be told every wake secret.
-            guard !isOpenToOthers else {
-                throw RingwakeError(
-                    .system,
-                    "other users may write to \(path); chown it to this user and run chmod go-w \(path), "
-                        + "or set \(key) to another")
-            }
-        }
-    }
-
-    /// A daemon that was killed while it started a handler holds the lock, and its sockets, until that child has come
-    /// to execute its program; so the lock is tried for a while.
-    private static func lock(_ directory: String) throws(RingwakeError) -> FileLock {
-        var attempts = 0
-        while true {
-            attempts += 1
-            do {
-                return try FileLock(path: directory + "/lock")
-            } catch {
-                guard error.errno == EWOULDBLOCK else {
-                    throw RingwakeError(
-                        .system, "\(error.description); the state directory has to be writable for this user")
-                }
-                guard attempts < lockAttempts else {
-                    throw RingwakeError(
-                        .inUse,
-                        "another ringwaked uses the state directory \(directory); stop it, or set state_directory")
-                }
-            }
-            // The loop does not run yet: nobody waits but the one who starts the daemon.
-            usleep(lockPause)
-        }
-    }
-
-    private static func clocks() throws(RingwakeError) -> JournalClocks {
-        let path = "/proc/sys/kernel/random/boot_id"
-        do {
-            let text = String(decoding: try FileSystem.read(path, maximumSize: 64), as: UTF8.self)
-            return JournalClocks(
-                wall: { unixMilliseconds() }, boot: { BootInstant(nanoseconds: BootClock.now().nanoseconds) },
-                bootID: text.filter { !$0.isWhitespace }, trust: { wallClockTrust() })
-        } catch {
-            throw RingwakeError(
-                .system, "\(error.description); ringwaked tells one boot from another by it: mount /proc")
-        }
-    }
-
     private func makeGateway() -> PushGateway {
         PushGateway(
             configuration: credentials.gateway, tokens: tokens, wallClock: { unixMilliseconds() }, logger: logger,
             earliestTime: { [judge] in judge.earliestTime() },
-            isConfigured: { [runner] app in runner.apps[app] != nil },
+            isConfigured: { [runner] app in runner.configuration.apps[app] != nil },
             deliver: { [runner, judge] push, answer in
                 judge.noteArrival()
                 runner.receive(push, answer: answer)
@@ -181,7 +148,7 @@ final class Daemon {
     }
 
     /// Sees to it that each app has a token for each environment that is listened for.
-    private func registerApps(_ configuration: Configuration) throws(RingwakeError) {
+    func registerApps(_ configuration: Configuration) throws(RingwakeError) {
         let environments = Set(configuration.listeners.map(\.environment))
         for app in configuration.apps.keys {
             _ = try tokens.register(
@@ -271,80 +238,4 @@ final class Daemon {
         }
     }
 
-    func reload() throws(RingwakeError) -> ReloadMessage {
-        let new = try Configuration.load(file: configuration.file, defaults: defaults)
-        let newCredentials = try Credentials(new)
-        try registerApps(new)
-        let needsRestart = configuration.settingsThatNeedRestart(toBecome: new)
-        if let tls = newCredentials.tls {
-            for (listener, _) in listeners {
-                listener.replaceTLS(tls)
-            }
-        }
-        gateway.reconfigure(newCredentials.gateway)
-        runner.reconfigure(new)
-        network.reconfigure(new)
-        credentials = newCredentials
-        configuration.adopt(new)
-        logger.notice(
-            "configuration reloaded",
-            metadata: ["apps": "\(new.apps.count)", "needs-restart": "\(needsRestart.joined(separator: ","))"])
-        events.publish(EventMessage(event: "reload"), of: nil)
-        return ReloadMessage(apps: new.apps.keys.map(\.rawValue).sorted(), needsRestart: needsRestart)
-    }
-
-    func apps() -> [AppMessage] {
-        configuration.apps.values.sorted { $0.id.rawValue < $1.id.rawValue }.map { app in
-            let tokens = tokens.tokens(of: app.id).map { ($0.key.rawValue, $0.value.hex) }
-            return AppMessage(
-                app: app.id.rawValue, topic: Topic.voip(of: app.id).rawValue, exec: app.exec, state: "registered",
-                tokens: Dictionary(tokens) { first, _ in first }, file: app.file,
-                connection: network.message(of: app.id))
-        }
-    }
-
-    func removeApp(_ id: AppID) throws(RingwakeError) -> AppMessage {
-        guard let app = configuration.apps[id] else {
-            throw RingwakeError(.notFound, "no app '\(id)' is configured")
-        }
-        if FileSystem.exists(app.file) {
-            do {
-                try FileSystem.remove(app.file)
-            } catch {
-                throw RingwakeError(
-                    .system, "\(error.description); remove the file, then ask again: until then \(id) stays")
-            }
-        }
-        try tokens.unregister(app: id, at: unixMilliseconds())
-        configuration.apps[id] = nil
-        runner.apps[id] = nil
-        network.reconfigure(configuration)
-        logger.notice("app removed, its tokens are unregistered", metadata: ["app": "\(id)"])
-        return AppMessage(
-            app: id.rawValue, topic: Topic.voip(of: id).rawValue, exec: app.exec, state: "unregistered", tokens: [:],
-            file: app.file)
-    }
-}
-
-extension Configuration {
-    /// The settings that differ in `new` and that a running daemon cannot change.
-    fileprivate func settingsThatNeedRestart(toBecome new: Configuration) -> [String] {
-        var names: [String] = []
-        if new.stateDirectory != stateDirectory { names.append("state_directory") }
-        if new.runtimeDirectory != runtimeDirectory { names.append("runtime_directory") }
-        if new.listeners != listeners { names.append("listener") }
-        if (new.server == nil) != (server == nil) { names.append("server") }
-        if new.logLevel != logLevel { names.append("log.level") }
-        if new.journal != journal { names.append("journal") }
-        return names
-    }
-
-    /// Takes over what a running daemon can change; the rest stays what it is until a restart.
-    fileprivate mutating func adopt(_ new: Configuration) {
-        server = new.server
-        teams = new.teams
-        deadlines = new.deadlines
-        reachability = new.reachability
-        apps = new.apps
-    }
 }

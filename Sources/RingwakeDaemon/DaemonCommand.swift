@@ -93,7 +93,7 @@ private func run(_ command: DaemonCommand) throws(RingwakeError) {
         _ = try Credentials(configuration)
         for app in configuration.apps.values {
             do throws(RingwakeError) {
-                try HandlerCommand.check(app.exec, of: app.id)
+                try app.way?.check(of: app.id)
             } catch {
                 // The message names the app's file.
                 throw RingwakeError(.badConfiguration, error.message)

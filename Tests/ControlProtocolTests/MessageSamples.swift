@@ -5,7 +5,8 @@ import ControlProtocol
 enum MessageSamples {
     /// By the path of the fixture, without `.json`.
     static let all: [(path: String, message: any Encodable & Sendable)] =
-        calls + pushes + events + statuses + network + apps + requests
+        calls + pushes + events + statuses + network + apps + requests + CallSamples.all + DeviceSamples.all
+        + ScreeningSamples.all
 
     static let ringing = CallMessage(
         call: "c1", app: "com.example.phone", topic: "com.example.phone.voip", environment: "production",
@@ -144,13 +145,15 @@ enum MessageSamples {
     ]
 
     private static let app = AppMessage(
-        app: "com.example.phone", topic: "com.example.phone.voip", exec: ["/usr/bin/phone-handler", "-v"],
-        state: "registered", tokens: ["development": String(repeating: "0f", count: 32)],
+        app: "com.example.phone", topic: "com.example.phone.voip", wake: "/usr/bin/phone-handler -v",
+        exec: ["/usr/bin/phone-handler", "-v"], teams: ["TEAM123456"], state: "registered",
+        tokens: ["development": String(repeating: "0f", count: 32)],
         file: "/etc/ringwake/apps.d/com.example.phone.toml", connection: NetworkSamples.limited)
 
     private static let removedApp = AppMessage(
-        app: "com.example.phone", topic: "com.example.phone.voip", exec: ["/usr/bin/phone-handler"],
-        state: "unregistered", tokens: [:], file: "/etc/ringwake/apps.d/com.example.phone.toml")
+        app: "com.example.phone", topic: "com.example.phone.voip", wake: "/usr/bin/phone-handler",
+        exec: ["/usr/bin/phone-handler"], state: "unregistered", tokens: [:],
+        file: "/etc/ringwake/apps.d/com.example.phone.toml")
 
     private static let apps: [(String, any Encodable & Sendable)] = [
         ("AppMessage/registered", app), ("AppMessage/unregistered", removedApp),

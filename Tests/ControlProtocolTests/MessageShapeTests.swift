@@ -50,9 +50,19 @@ struct MessageShapeTests {
         #expect(
             try read(
                 EventMessage(
-                    event: "push", app: "a.b", call: "c", state: "s", reason: "r", outcome: "o", kind: "k",
-                    apnsId: "A", action: "x", deadlineMs: 1, caller: "y", atUs: 2,
-                    connection: "online", path: NetworkSamples.noPath)))
+                    event: "push", app: "a.b", call: "c", state: "s", reason: "r", detail: "d", outcome: "o",
+                    kind: "k", apnsId: "A", action: "x", digits: "1", deadlineMs: 1, claimMs: 3, muted: true,
+                    caller: "y", identifiedAs: "z", atUs: 2, connection: "online", path: NetworkSamples.noPath,
+                    active: true, secret: "s", socket: "/s")))
+        #expect(try read(CallSamples.held))
+        #expect(try read(CallSamples.restricted))
+        #expect(try read(DeviceSamples.struckOut))
+        #expect(try read(DeviceSamples.status))
+        #expect(try read(ScreeningSamples.scheduled))
+        #expect(try read(ScreeningSamples.change))
+        #expect(try read(CallerListsMessage(lists: [ScreeningSamples.imported])))
+        #expect(try read(ScreeningSamples.entries))
+        #expect(try read(ScreeningSamples.blocked))
         #expect(try read(TargetListMessage(targets: [NetworkSamples.reachable, NetworkSamples.unreachable])))
     }
 
@@ -76,18 +86,22 @@ struct MessageShapeTests {
     func requests() throws {
         #expect(try JSONDecoder().decode(CallReport.self, from: Data("{}".utf8)) == CallReport())
         #expect(try JSONDecoder().decode(CallEnding.self, from: Data("{}".utf8)) == CallEnding())
+        #expect(try JSONDecoder().decode(CallAnswer.self, from: Data("{}".utf8)) == CallAnswer())
+        #expect(try JSONDecoder().decode(DoNotDisturbChange.self, from: Data("{}".utf8)) == DoNotDisturbChange())
+        #expect(try JSONDecoder().decode(CallerListChange.self, from: Data("{}".utf8)) == CallerListChange())
+        #expect(throws: (any Error).self) { try JSONDecoder().decode(CallDigits.self, from: Data("{}".utf8)) }
         #expect(throws: (any Error).self) { try JSONDecoder().decode(ActionResult.self, from: Data("{}".utf8)) }
     }
 
     @Test("The verbs of handlers and of users are told apart")
     func verbs() {
         let handlers = CallVerb.allCases.filter(\.isHandlers).map(\.rawValue)
-        #expect(handlers == ["report", "ring", "fulfill", "fail", "ended"])
+        #expect(handlers == ["report", "ring", "fulfill", "fail", "ended", "claim"])
     }
 
-    @Test("Four states of a push are final")
+    @Test("Six states of a push are final")
     func finalStates() {
         let final = PushMessage.State.allCases.filter(\.isFinal).map(\.rawValue)
-        #expect(final == ["ended", "expired", "missed", "cancelled"])
+        #expect(final == ["ended", "expired", "missed", "cancelled", "restricted", "withheld"])
     }
 }

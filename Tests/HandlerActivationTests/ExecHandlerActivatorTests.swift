@@ -44,7 +44,7 @@ import Testing
         let harness = try Harness()
         signal(SIGPIPE, SIG_IGN)
         try harness.loop.onSignal(SIGWINCH) {}
-        var exit: ChildExit?
+        var exit: HandlerExit?
         let handler = try harness.wake(["/bin/cat", "/proc/self/status", "/proc/self/stat"]) { exit = $0 }
         harness.runUntil { exit != nil }
         let lines = harness.log.messages
@@ -84,10 +84,10 @@ import Testing
 
     @Test(
         "How a handler ends is told once",
-        arguments: [("exit 0", ChildExit.exited(0)), ("exit 3", .exited(3)), ("kill -SEGV $$", .signalled(SIGSEGV))])
-    func exits(script: String, expected: ChildExit) throws {
+        arguments: [("exit 0", HandlerExit.exited(0)), ("exit 3", .exited(3)), ("kill -SEGV $$", .signalled(SIGSEGV))])
+    func exits(script: String, expected: HandlerExit) throws {
         let harness = try Harness()
-        var exits: [ChildExit] = []
+        var exits: [HandlerExit] = []
         let handler = try harness.wake(["/bin/sh", "-c", script]) { exits.append($0) }
         #expect(handler.isRunning)
         #expect(exits.isEmpty, "never from within wake")

@@ -1,6 +1,7 @@
 import Glibc
 import HandlerActivation
 import Logging
+import RingwakeCore
 import RunLoop
 import Testing
 
@@ -8,7 +9,7 @@ import Testing
     @Test("Each line of both streams is logged with app, call and pid; the last needs no end")
     func lines() throws {
         let harness = try Harness()
-        var exit: ChildExit?
+        var exit: HandlerExit?
         let script = "echo out; echo err >&2; printf 'bad \\033[2J\\377\\n'; printf unfinished"
         let handler = try harness.wake(["/bin/sh", "-c", script], call: "c\u{1b}1") { exit = $0 }
         harness.runUntil { exit != nil }
@@ -24,7 +25,7 @@ import Testing
     @Test("A line is logged while the handler runs, by at most one wakeup", arguments: ["/tmp", "/dev/shm"])
     func linesWhileRunning(directory: String) throws {
         let harness = try Harness(in: directory)
-        var exit: ChildExit?
+        var exit: HandlerExit?
         let handler = try harness.wake(["/bin/sh", "-c", "sleep 0.1; echo one; exec sleep 1000"]) { exit = $0 }
         harness.runUntil { harness.log.messages == ["one"] }
         #expect(exit == nil)
@@ -37,7 +38,7 @@ import Testing
     @Test("A handler that prints in a tight loop is logged within the budget, keeps little memory, starves nobody")
     func flood() throws {
         let harness = try Harness(in: "/dev/shm")
-        var exit: ChildExit?
+        var exit: HandlerExit?
         var ticks = 0
         var nextTick: Timer?
         func tick() {
@@ -68,7 +69,7 @@ import Testing
     @Test("Of a backlog over the limit the newest lines are kept, and the rest is said to be skipped")
     func backlog() throws {
         let harness = try Harness()
-        var exit: ChildExit?
+        var exit: HandlerExit?
         let script = "echo first; head -c 3000000 /dev/zero | tr '\\0' x; echo; echo last"
         let handler = try harness.wake(["/bin/sh", "-c", script]) { exit = $0 }
         while !hasEnded(handler.pid) { usleep(1_000) }
@@ -82,7 +83,7 @@ import Testing
     @Test("A shell that empties its log by opening /dev/stderr goes on being logged")
     func truncation() throws {
         let harness = try Harness()
-        var exit: ChildExit?
+        var exit: HandlerExit?
         let script = "echo a long first line; sleep 0.1; echo two > /dev/stderr; sleep 0.1; echo three"
         _ = try harness.wake(["/bin/sh", "-c", script]) { exit = $0 }
         harness.runUntil { exit != nil }

@@ -1,5 +1,6 @@
 import Glibc
 import HandlerActivation
+import RingwakeCore
 import RunLoop
 import Testing
 
@@ -7,7 +8,7 @@ import Testing
     @Test("stop ends a handler that heeds SIGTERM")
     func heedsTerm() throws {
         let harness = try Harness()
-        var exit: ChildExit?
+        var exit: HandlerExit?
         let handler = try harness.wake(["/bin/sleep", "1000"]) { exit = $0 }
         handler.stop(grace: .milliseconds(500))
         handler.stop(grace: .zero)
@@ -22,7 +23,7 @@ import Testing
     @Test("stop kills a handler that ignores SIGTERM when its grace is over")
     func ignoresTerm() throws {
         let harness = try Harness()
-        var exit: ChildExit?
+        var exit: HandlerExit?
         let handler = try harness.wake(["/bin/sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.05; done"]) {
             exit = $0
         }
@@ -35,7 +36,7 @@ import Testing
     @Test("stop reaches a handler that is suspended")
     func suspended() throws {
         let harness = try Harness()
-        var exit: ChildExit?
+        var exit: HandlerExit?
         let handler = try harness.wake(["/bin/sh", "-c", "echo ready; kill -STOP $$; exit 9"]) { exit = $0 }
         harness.runUntil {
             contents(of: "/proc/\(handler.pid)/stat").map { String(decoding: $0, as: UTF8.self) }?.contains(") T ")
@@ -49,7 +50,7 @@ import Testing
     @Test("stop ends the handler's children too, also one that ignores SIGTERM and outlives its parent")
     func grandchildren() throws {
         let harness = try Harness()
-        var exit: ChildExit?
+        var exit: HandlerExit?
         let script = """
             sh -c 'trap "" TERM; echo "stubborn $$"; while :; do sleep 0.05; done' &
             sh -c 'echo "meek $$"; while :; do sleep 0.05; done' &
@@ -69,7 +70,7 @@ import Testing
     @Test("A handler that is expected to exit and does not is stopped, one that stops on its own is let be")
     func expectedExit() throws {
         let harness = try Harness()
-        var exit: ChildExit?
+        var exit: HandlerExit?
         let stubborn = try harness.wake(["/bin/sleep", "1000"]) { exit = $0 }
         stubborn.expectExit(within: .milliseconds(10), grace: .seconds(1_000))
         harness.runUntil { exit != nil }
@@ -84,7 +85,7 @@ import Testing
     @Test("stop does not wait for the exit that was expected, nor begin again for it")
     func stopAfterExpectedExit() throws {
         let harness = try Harness()
-        var exit: ChildExit?
+        var exit: HandlerExit?
         let handler = try harness.wake(["/bin/sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.05; done"]) {
             exit = $0
         }

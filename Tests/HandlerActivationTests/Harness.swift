@@ -1,4 +1,5 @@
 import CRingwakeLinux
+import DBus
 import Glibc
 import HandlerActivation
 import Logging
@@ -10,46 +11,59 @@ import Testing
 /// A loop, an activator and a log in memory, with a directory that goes at the end of the test.
 final class Harness {
     let loop: RunLoop
-    let activator: ExecHandlerActivator
+    let activator: HandlerActivator
+    /// Both buses.
+    let bus: DBusService
     let log = LogLines()
     let directory: String
 
-    init(in parent: String = "/tmp", environment: [String: String] = ["PATH": "/usr/bin:/bin"]) throws {
+    /// - Parameter busAt: The socket of a bus that another harness has started.
+    init(
+        in parent: String = "/tmp", environment: [String: String] = ["PATH": "/usr/bin:/bin"], busAt: String? = nil
+    ) throws {
         loop = try RunLoop()
         var template = Array("\(parent)/ringwake-test.XXXXXX".utf8CString)
         try #require(mkdtemp(&template) != nil)
         directory = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
         let lines = log
         let logger = Logger(label: "test") { _ in LogRecorder(lines: lines) }
-        activator = ExecHandlerActivator(
+        // Nobody listens there, unless the test starts a bus.
+        let address = DBusAddress.address("unix:path=\(busAt ?? "\(directory)/bus")")
+        bus = DBusService(address: address, environment: [:], runLoop: loop, logger: logger, label: "test")
+        activator = HandlerActivator(
             runLoop: loop, logger: logger, runtimeDirectory: directory, baseEnvironment: environment,
-            socketPath: "/run/ringwake/control.sock")
+            socketPath: "/run/ringwake/control.sock", systemBus: bus, sessionBus: bus)
     }
 
-    deinit {
-        for name in ["out", "program"] { unlink("\(directory)/\(name)") }
-        rmdir(directory)
+    isolated deinit {
+        bus.close()
+        _ = try? TestProcess(["/bin/rm", "-rf", directory]).waitForEnd()
     }
 
     func path(_ name: String) -> String { "\(directory)/\(name)" }
 
     func wake(
         _ command: [String], call: String = "call-1", payload: [UInt8] = Array("{}".utf8),
-        onExit: @escaping (ChildExit) -> Void
-    ) throws -> RunningHandler {
-        try activator.wake(
-            makeRequest(call: call, payload: payload), command: command, secret: "s3cret", onExit: onExit)
+        onExit: @escaping (HandlerExit) -> Void
+    ) throws -> StartedProcess {
+        var pid: Int32?
+        let events = HandlerEvents(
+            started: { pid = $0 }, failed: { Issue.record("told by an event: \($0)") }, ended: onExit)
+        let lease = try activator.wake(
+            makeRequest(call: call, payload: payload), way: .exec(command), secret: "s3cret", events: events)
+        #expect(lease.pid == pid)
+        return StartedProcess(lease: lease, pid: try #require(pid, "told before wake returns"))
     }
 
     /// Starts a command and runs the loop until it has ended.
-    func run(_ command: [String], call: String = "call-1", payload: [UInt8] = Array("{}".utf8)) throws -> ChildExit? {
-        var exit: ChildExit?
+    func run(_ command: [String], call: String = "call-1", payload: [UInt8] = Array("{}".utf8)) throws -> HandlerExit? {
+        var exit: HandlerExit?
         _ = try wake(command, call: call, payload: payload) { exit = $0 }
         runUntil { exit != nil }
         return exit
     }
 
-    func runShell(_ script: String) throws -> ChildExit? { try run(["/bin/sh", "-c", script]) }
+    func runShell(_ script: String) throws -> HandlerExit? { try run(["/bin/sh", "-c", script]) }
 
     /// Turns the loop until the condition holds; a test that waits for half a minute has failed.
     func runUntil(_ condition: () -> Bool, sourceLocation: SourceLocation = #_sourceLocation) {
@@ -65,14 +79,23 @@ final class Harness {
     }
 
     /// Writes a program and returns its path.
-    func program(_ text: String, mode: mode_t = 0o755) throws -> String {
-        let path = path("program")
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    func program(_ text: String, named name: String = "program", mode: mode_t = 0o755) throws -> String {
+        try write(name, text)
+        chmod(path(name), mode)
+        return path(name)
+    }
+
+    func write(_ name: String, _ text: String) throws {
+        let descriptor = open(path(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         try #require(descriptor >= 0)
-        try #require(write(descriptor, text, text.utf8.count) == text.utf8.count)
-        fchmod(descriptor, mode)
+        try #require(Glibc.write(descriptor, text, text.utf8.count) == text.utf8.count)
         close(descriptor)
-        return path
+    }
+
+    /// A file that a handler wrote, once it has an end of line.
+    func line(in name: String) -> String? {
+        guard let bytes = contents(of: path(name)), bytes.last == UInt8(ascii: "\n") else { return nil }
+        return String(decoding: bytes.dropLast(), as: UTF8.self)
     }
 
     /// The output files in the directory that this process holds open.
@@ -87,6 +110,18 @@ final class Harness {
             return count + (fcntl(descriptor, F_GETFL) & O_ACCMODE == O_WRONLY ? -1 : 1)
         }
     }
+}
+
+/// A handler that was started by `exec`.
+struct StartedProcess {
+    let lease: any HandlerLease
+    let pid: Int32
+
+    var isRunning: Bool { lease.isRunning }
+
+    func stop(grace: Duration) { lease.stop(grace: grace) }
+    func expectExit(within patience: Duration, grace: Duration) { lease.expectExit(within: patience, grace: grace) }
+    func keep() { lease.keep() }
 }
 
 func contents(of path: String) -> [UInt8]? {

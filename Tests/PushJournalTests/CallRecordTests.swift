@@ -37,6 +37,8 @@ struct CallRecordTests {
         record.update = CallUpdate(
             caller: Bool.random() ? "sip:a@b" : nil, callerName: Bool.random() ? "A" : nil,
             hasVideo: [true, false, nil].randomElement(using: &random) ?? nil)
+        record.update.identifiedAs = Bool.random() ? "a pizzeria" : nil
+        record.restriction = Bool.random() ? Restriction.Kind.allCases.randomElement(using: &random) : nil
         record.attempt = .random(in: 0...5)
         record.ringBefore = BootInstant(nanoseconds: .random(in: .min ... .max))
         if Bool.random() { record.ringBefore = BootInstant(nanoseconds: .max) }

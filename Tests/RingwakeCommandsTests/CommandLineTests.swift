@@ -9,7 +9,8 @@ struct CommandLineTests {
     @Test("help, version and completion scripts go to standard output with status 0")
     func helpSucceeds() {
         for arguments in [
-            ["--help"], ["push", "--help"], ["push", "send", "--help"], ["--version"], ["app"],
+            ["--help"], ["push", "--help"], ["dnd", "--help"], ["dnd", "schedule", "add", "--help"], ["block"],
+            ["push", "send", "--help"], ["--version"], ["app"],
             ["--generate-completion-script", "zsh"],
         ] {
             let ran = ringwake(arguments)
@@ -31,11 +32,31 @@ struct CommandLineTests {
             ["watch", "--timeout", "-1s"], ["app", "add", "../etc", "--exec", "/bin/true"],
             ["push", "list", "--limit", "0"], ["push", "list", "--limit", "501"], ["push", "list", "--before", "0"],
             ["push", "show"], ["call", "list", "--limit", "-1"], ["call", "list", "--missed", "yes"],
-            ["call", "fulfill"], ["call", "fulfill", "hold"], ["call", "ended", "--reason", "bored"],
+            ["call", "fulfill"], ["call", "fulfill", "jump"], ["call", "ended", "--reason", "bored"],
             ["call", "fulfill", "a", "b", "end"], ["reachability", "http://example.org"], ["reachability", "a b"],
             ["reachability", "192.0.2.1,2001:db8::1"], ["reachability", "--path", "any"],
             ["reachability", "--local", "--socket", "/x"], ["reachability", "192.0.2.1:5060"],
             ["reachability"] + Array(repeating: "any", count: 65), ["power", "now"],
+            ["call", "answer", "C1", "--end-others", "--hold-others"], ["call", "dtmf"], ["call", "dtmf", "C1", "12x"],
+            ["call", "dtmf", "C1", ""], ["call", "dtmf", String(repeating: "1", count: 33)],
+            ["app", "add", "com.example"], ["app", "add", "com.example", "--exec", "/bin/true", "--unit", "a.service"],
+            ["app", "add", "com.example", "--unit", "a.service", "--way", "unit"],
+            ["app", "add", "com.example", "--dbus", "org.example", "--path", "x"],
+            ["app", "add", "com.example", "--connected", "--bus", "system"],
+            ["app", "add", "com.example", "--handler-socket", "x"],
+            ["app", "add", "com.example", "--dbus", "org.example", "--manager", "user"],
+            ["app", "add", "com.example", "--exec", "/bin/true", "--level", "-1"],
+            ["app", "show", "com.example", "--team", "T"], ["app", "state", "com.example", "--put", "x", "--clear"],
+            ["app", "connect", "com.example", "--count", "0"], ["dnd", "on", "--for", "1h", "--until", "07:00"],
+            ["dnd", "on", "--until", "24:00"], ["dnd", "on", "--until", "7"], ["dnd", "on", "--for", "0"],
+            ["dnd", "repeat"], ["dnd", "repeat", "2h"], ["dnd", "repeat", "never"], ["dnd", "allow"],
+            ["dnd", "schedule", "add"], ["dnd", "schedule", "add", "someday", "1-2"], ["block", "add"],
+            ["block", "add", "*"], ["block", "add", "1", "--list", "a/b"], ["block", "add", "1", "--list", "check"],
+            ["block", "add", "+491", "--identify"], ["block", "remove"],
+            ["block", "remove", "1", "--all", "--list", "a"],
+            ["block", "remove", "--all"], ["block", "list", "--all"], ["block", "list", "a", "--limit", "0"],
+            ["block", "check"], ["block", "import"], ["block", "import", "/x", "--refresh"],
+            ["block", "import", "/x", "--format", "xml"], ["block", "import", "--refresh", "--identify"],
         ])
     func usageErrors(arguments: [String]) {
         let ran = ringwake(arguments)
@@ -86,8 +107,8 @@ struct CommandLineTests {
             try RingwakeCommand.parseAsRoot([
                 "app", "add", "com.example.phone", "--exec", "/bin/true", "--arg", "--first", "--", "--json", "x y",
             ]) as? AppAddCommand)
-        #expect(command.arguments == ["--first"])
-        #expect(command.remaining == ["--json", "x y"])
+        #expect(command.wake.arguments == ["--first"])
+        #expect(command.wake.remaining == ["--json", "x y"])
         #expect(!command.wantsJSON)
     }
 

@@ -150,7 +150,7 @@ final class FakeDaemon: Sendable {
 
     deinit { server.stop() }
 
-    private static func readRequest(_ connection: Int32) -> String {
+    static func readRequest(_ connection: Int32) -> String {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)
         while true {
@@ -168,7 +168,7 @@ final class FakeDaemon: Sendable {
         }
     }
 
-    private static func send(_ text: String, _ connection: Int32) {
+    static func send(_ text: String, _ connection: Int32) {
         var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {
             let count = bytes.withUnsafeBytes { Glibc.send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }

@@ -23,7 +23,8 @@ func ringwake(_ arguments: [String], at daemon: FakeDaemon? = nil, environment: 
 enum Sample {
     static func status(
         appsDirectory: String = "/nowhere", port: Int = 8443, certificate: String = "/certs/server.pem",
-        journal: String = Sample.workingJournal, reachability: String = Sample.reachability
+        journal: String = Sample.workingJournal, reachability: String = Sample.reachability,
+        device: String = Sample.idleDevice
     ) -> String {
         #"{"schema":1,"version":"0.1.0","pid":42,"uptimeMs":90061000,"configuration":"/c.toml","appsDirectory":""#
             + appsDirectory + #"","stateDirectory":"/s","controlSocket":"/x.sock","listeners":[{"address":"0.0.0.0:"#
@@ -32,8 +33,21 @@ enum Sample {
             + #"","subject":"localhost","notAfter":2000000000,"daysLeft":12},"apps":1,"activeCalls":0,"#
             + #""pushes":{"accepted":3,"refused":{"BadDeviceToken":1,"BadTopic":2}},"#
             + #""reachability":"# + reachability + #","journal":"# + journal + #","strikes":{"com.example.phone":2},"#
+            + device
             + #""wakeups":{"total":7,"byCause":{"provider":5,"control":2}}}"#
     }
+
+    /// The members of a status about what it uses of the device, each with a comma.
+    static let idleDevice =
+        #""struckOut":[],"doNotDisturb":{"state":"off","active":false},"awake":{"needed":false,"by":"logind"},"#
+        + #""cellular":{"state":"off","active":false},"ring":{"ringing":0},"#
+        + #""restoration":{"restored":0,"setAside":0},"buses":{},"#
+    static let busyDevice =
+        #""struckOut":["com.example.phone"],"doNotDisturb":{"state":"scheduled","active":true},"#
+        + #""awake":{"needed":true,"by":"kernel","why":"logind is not there"},"#
+        + #""cellular":{"state":"unavailable","active":false,"why":"ModemManager is not there"},"#
+        + #""ring":{"ringing":1,"why":"exited with status 1"},"restoration":{"restored":3,"setAside":1,"why":"too new"},"#
+        + #""buses":{"session":{"state":"unavailable","why":"no address"},"system":{"state":"connected"}},"#
 
     /// The members `reachability`, `path` and `connection` of a status, from the value of the first on.
     static let reachability =
@@ -69,15 +83,23 @@ enum Sample {
         #"{"file":"/s/store.db","state":"failing","why":"the disk is full; free some space","sinceMs":61000,"#
         + #""pushes":3,"calls":2,"bytes":4194304}"#
 
-    static let app =
-        #"{"schema":1,"app":"com.example.phone","topic":"com.example.phone.voip","exec":["/bin/true","a b"],"#
-        + #""state":"registered","tokens":{"development":"00ff","production":"11ee"},"#
-        + #""file":"/a/com.example.phone.toml"}"#
+    static let app = app()
+
+    static func app(
+        way: String = #""exec","wake":"/bin/true 'a b'","exec":["/bin/true","a b"]"#,
+        strikes: String = #"{"count":1,"limit":5,"windowMs":3600000,"struckOut":false,"recent":[]}"#,
+        teams: String = #""TEAM123456""#, tokens: String = #""development":"00ff","production":"11ee""#
+    ) -> String {
+        #"{"schema":1,"app":"com.example.phone","topic":"com.example.phone.voip","way":\#(way),"#
+            + #""instances":"app","connected":0,"strikes":\#(strikes),"teams":[\#(teams)],"state":"registered","#
+            + #""tokens":{\#(tokens)},"file":"/a/com.example.phone.toml"}"#
+    }
 
     static func call(
-        _ state: String, reason: String? = nil, callerName: String = "Alice", missed: Bool = false
+        _ state: String, reason: String? = nil, callerName: String = "Alice", missed: Bool = false,
+        more: String = #""muted":false,"ringer":"app","pending":[]"#
     ) -> String {
-        #"{"schema":1,"call":"C1","app":"com.example.phone","topic":"com.example.phone.voip","team":"TEAM123456","#
+        #"{"schema":1,\#(more),"call":"C1","app":"com.example.phone","topic":"com.example.phone.voip","team":"TEAM123456","#
             + #""environment":"production","receivedAt":"2026-11-21T23:59:58.900Z","missed":\#(missed),"state":""#
             + state + #"","reason":"# + (reason.map { "\"\($0)\"" } ?? "null")
             + #","apnsId":"C1","caller":"sip:alice@example.com","callerName":""#
@@ -85,9 +107,11 @@ enum Sample {
             + #"{"stage":"verified","atUs":210},{"stage":"woke","atUs":1310},{"stage":"connected","atUs":2104000}]}"#
     }
 
-    static func push(_ state: String, reason: String? = nil, outcome: String = "started", call: String = "C1") -> String
-    {
-        #"{"schema":1,"apnsId":"A-1","app":"com.example.phone","topic":"com.example.phone.voip","team":"TEAM123456","#
+    static func push(
+        _ state: String, reason: String? = nil, outcome: String = "started", call: String = "C1",
+        restriction: String? = nil
+    ) -> String {
+        #"{"schema":1,"restriction":\#(restriction ?? "null"),"apnsId":"A-1","app":"com.example.phone","topic":"com.example.phone.voip","team":"TEAM123456","#
             + #""environment":"production","receivedAt":"2026-11-21T23:59:58.900Z","priority":10,"call":""# + call
             + #"","outcome":""# + outcome + #"","state":""# + state + #"","reason":"#
             + (reason.map { "\"\($0)\"" } ?? "null")

@@ -77,6 +77,66 @@ struct TextTests {
         }
     }
 
+    @Test("status says what the daemon uses of the device, what is wrong with it, and who is struck out")
+    func device() {
+        let idle = ringwake(["status"], at: FakeDaemon { _ in .json(Sample.status()) }).output
+        #expect(
+            idle.contains(
+                "device\n  do not disturb  off\n  staying awake   by logind\n  cellular calls  off\n"))
+        #expect(!idle.contains("not started any more"))
+        let busy = ringwake(["status"], at: FakeDaemon { _ in .json(Sample.status(device: Sample.busyDevice)) }).output
+        for line in [
+            "do not disturb  scheduled, calls are kept out now",
+            "staying awake   by kernel, for a call now: logind is not there",
+            "cellular calls  unavailable: ModemManager is not there", "ring            1 now: exited with status 1",
+            "session bus     unavailable: no address", "system bus      connected",
+            "restored        3, 1 set aside: too new",
+            "com.example.phone is not started any more; "
+                + "'ringwake app clear-strikes com.example.phone' gives it another chance",
+        ] {
+            #expect(busy.contains("  \(line)\n"), "\(line) in \(busy)")
+        }
+    }
+
+    @Test(
+        "each event has a line that says what it is about",
+        arguments: [
+            (
+                #""event":"action","app":"a.b","call":"c","action":"dtmf","digits":"12#","deadlineMs":9000"#,
+                "action  dtmf 12#    a.b  c  within 9.00 s"
+            ),
+            (
+                #""event":"call","app":"a.b","call":"c","state":"connected","muted":true,"caller":"x","identifiedAs":"y""#,
+                "call    connected   a.b  c  x  maybe y  muted"
+            ),
+            (
+                #""event":"call","app":"a.b","call":"c","state":"held","claimMs":5000"#,
+                "call    held        a.b  c  handler lost, to be claimed within 5.00 s"
+            ),
+            (
+                #""event":"restricted","app":"a.b","call":"c","reason":"doNotDisturb","detail":"until 07:00""#,
+                "restricted              a.b  c  (do not disturb)  until 07:00"
+            ),
+            (
+                #""event":"struckOut","app":"a.b","active":true"#,
+                "struckOut  not started any more  a.b  'ringwake app clear-strikes a.b' gives it another chance"
+            ),
+            (#""event":"struckOut","app":"a.b","active":false"#, "struckOut  started again  a.b"),
+            (#""event":"cellular","active":true"#, "cellular  in a call "),
+            (
+                #""event":"push","app":"a.b","call":"c","kind":"claim","reason":"waiting""#,
+                "push    claim       a.b  c  (waiting)"
+            ),
+        ] as [(String, String)])  // swift-format-ignore
+    func events(json: String, line: String) {
+        let text = "{\"schema\":1,\(json)}\n"
+        let daemon = FakeDaemon { _ in
+            .raw(["HTTP/1.1 200 OK\r\nContent-Length: \(text.utf8.count)\r\n\r\n", text])
+        }
+        let output = ringwake(["watch", "--count", "1"], at: daemon).output
+        #expect(output == "-             \(line)\n")
+    }
+
     @Test("status says since when and why the journal fails")
     func failingJournal() {
         let ran = ringwake(
@@ -101,8 +161,8 @@ struct TextTests {
     @Test("app show quotes what a shell would split")
     func appText() {
         let ran = ringwake(["app", "show", "com.example.phone"], at: FakeDaemon { _ in .json(Sample.app) })
-        #expect(ran.output.contains("  exec   /bin/true 'a b'\n"))
-        #expect(ran.output.contains("  token  00ff (development)\n  token  11ee (production)\n"))
+        #expect(ran.output.contains("  exec      /bin/true 'a b'\n"))
+        #expect(ran.output.contains("  token     00ff (development)\n  token     11ee (production)\n"))
     }
 
     @Test("a handler's report carries only what it was given")

@@ -14,7 +14,9 @@ struct CallStateMachineTests {
     /// A machine that was taken to a state without any time passing.
     static func machine(in name: Name) throws -> CallStateMachine {
         var machine = CallStateMachine(deadlines: deadlines, ringBefore: ringBefore)
-        let path: [Name] = [.queued, .woken, .reported, .confirmed, .ringing, .answering, .connected, .ending, .ended]
+        let path: [Name] = [
+            .queued, .woken, .reported, .confirmed, .ringing, .answering, .connected, .held, .ending, .ended,
+        ]
         for step in path.prefix(through: path.firstIndex(of: name) ?? 0) {
             switch step {
             case .queued: break
@@ -24,6 +26,9 @@ struct CallStateMachineTests {
             case .ringing: _ = machine.ringJournaled(at: begin)
             case .answering: _ = try machine.answer(at: begin)
             case .connected: _ = try machine.fulfill(.answer, at: begin)
+            case .held:
+                _ = try machine.hold(at: begin)
+                _ = try machine.fulfill(.hold, at: begin)
             case .ending: _ = try machine.end(at: begin)
             case .ended: _ = try machine.fulfill(.end, at: begin)
             }
@@ -35,7 +40,8 @@ struct CallStateMachineTests {
     /// What can be done to a machine.
     enum Input: String, CaseIterable {
         case wake, report, confirm, ringJournaled, ringNotJournaled, answer, decline, end, cancel, remoteEnded
-        case fulfillAnswer, fulfillEnd, failAnswer, failEnd, handlerGone
+        case fulfillAnswer, fulfillEnd, failAnswer, failEnd, handlerGone, handlerGoneRinging
+        case hold, unhold, mute, digits, fulfillHold, restrict, reject, withhold, offer, claim, yield, lostAtRestart
 
         /// The state that this leads to from `name`; nil where it does not fit or changes nothing.
         func next(from name: Name) -> Name? {
@@ -50,14 +56,33 @@ struct CallStateMachineTests {
             case (.decline, .ringing): .ending
             case (.end, .queued): .ended
             case (.end, .woken), (.end, .reported), (.end, .confirmed), (.end, .ringing), (.end, .answering),
-                (.end, .connected):
+                (.end, .connected), (.end, .held):
                 .ending
             case (.cancel, .queued), (.cancel, .woken), (.cancel, .reported), (.cancel, .confirmed),
                 (.cancel, .ringing):
                 .ended
             case (.failAnswer, .answering), (.fulfillEnd, .ending), (.failEnd, .ending): .ended
-            case (.remoteEnded, .ended), (.handlerGone, .ended), (.handlerGone, .queued): nil
-            case (.remoteEnded, _), (.handlerGone, _): .ended
+            case (.remoteEnded, .ended): nil
+            case (.remoteEnded, _), (.handlerGone, .ending), (.handlerGoneRinging, .ending), (.lostAtRestart, .ending):
+                .ended
+            case (.handlerGone, .woken), (.handlerGone, .reported), (.handlerGone, .confirmed): .ended
+            case (.handlerGoneRinging, .woken), (.handlerGoneRinging, .reported), (.handlerGoneRinging, .confirmed):
+                .confirmed
+            case (.lostAtRestart, .woken), (.lostAtRestart, .reported), (.lostAtRestart, .confirmed): .queued
+            // It goes on for a while without a handler.
+            case (.handlerGone, .ringing), (.handlerGone, .answering), (.handlerGone, .connected),
+                (.handlerGone, .held),
+                (.handlerGoneRinging, .ringing), (.handlerGoneRinging, .answering), (.handlerGoneRinging, .connected),
+                (.handlerGoneRinging, .held), (.lostAtRestart, .ringing), (.lostAtRestart, .answering),
+                (.lostAtRestart, .connected), (.lostAtRestart, .held):
+                name
+            case (.restrict, .woken): .ended
+            case (.reject, .woken), (.reject, .reported): .ending
+            case (.withhold, .queued): .confirmed
+            // Asked for, and not done yet.
+            case (.hold, .connected), (.unhold, .held), (.mute, .connected), (.mute, .held), (.digits, .connected),
+                (.yield, .connected), (.yield, .answering):
+                name
             default: nil
             }
         }
@@ -78,7 +103,20 @@ struct CallStateMachineTests {
             case .fulfillEnd: try machine.fulfill(.end, at: begin)
             case .failAnswer: try machine.fail(.answer)
             case .failEnd: try machine.fail(.end)
-            case .handlerGone: machine.handlerGone(.exited, "the handler exited")
+            case .handlerGone: machine.handlerGone(.exited, "the handler exited", fallback: .missed, at: begin)
+            case .handlerGoneRinging: machine.handlerGone(.exited, "it exited", fallback: .ring, at: begin)
+            case .hold: try machine.hold(at: begin)
+            case .unhold: try machine.unhold(at: begin)
+            case .mute: try machine.mute(true, at: begin)
+            case .digits: try machine.play("12#", at: begin)
+            case .fulfillHold: try machine.fulfill(.hold, at: begin)
+            case .restrict: try machine.restrict(.blocked, "on the list 'spam'")
+            case .reject: try machine.reject(at: begin)
+            case .withhold: try machine.withhold(.ring, "struck out", at: begin)
+            case .offer: machine.offer()
+            case .claim: try machine.claim(at: begin)
+            case .yield: machine.yield(at: begin)
+            case .lostAtRestart: machine.handlerLostAtRestart(at: begin)
             }
         }
     }
@@ -113,6 +151,7 @@ struct CallStateMachineTests {
             (.ringing, .seconds(45), .unanswered, nil, false),
             (.answering, .seconds(10), .handlerFailed, .didNotAct, true),
             (.connected, .seconds(3600), .failed, nil, false),
+            (.held, .seconds(3600), .failed, nil, false),
             (.ending, .seconds(10), .localEnded, .didNotAct, true),
             (.ended, nil, .localEnded, nil, false),
         ]
@@ -121,9 +160,10 @@ struct CallStateMachineTests {
             var machine = try CallStateMachineTests.machine(in: name)
             #expect(machine.nextDeadline == after.map { CallStateMachineTests.begin.advanced(by: $0) }, "\(name)")
             guard let deadline = machine.nextDeadline else { continue }
-            #expect(machine.advance(to: BootInstant(nanoseconds: deadline.nanoseconds - 1)).isEmpty)
+            let early = BootInstant(nanoseconds: deadline.nanoseconds - 1)
+            #expect(machine.advance(to: early, fallback: .missed).isEmpty)
             #expect(machine.state.name == name, "one nanosecond early")
-            let outputs = machine.advance(to: deadline)
+            let outputs = machine.advance(to: deadline, fallback: .missed)
             #expect(machine.hasEnded && machine.state.endReason == reason, "\(name): \(machine.state)")
             #expect(outputs.contains(.stopHandler) == stops, "\(name)")
             #expect(
@@ -142,7 +182,9 @@ struct CallStateMachineTests {
             if name != .woken { _ = try machine.report(at: CallStateMachineTests.begin) }
             if name == .confirmed { _ = try machine.confirmRing(at: CallStateMachineTests.begin) }
             #expect(machine.nextDeadline == machine.ringBefore)
-            #expect(machine.advance(to: machine.ringBefore) == [.entered(.ended(.expired, detail: nil)), .stopHandler])
+            // Also where the daemon would ring for the handler: it is too late for that.
+            let outputs = machine.advance(to: machine.ringBefore, fallback: .ring)
+            #expect(outputs == [.entered(.ended(.expired, detail: nil)), .stopHandler])
         }
     }
 
@@ -165,7 +207,7 @@ struct CallStateMachineTests {
             let deadline = try #require(machine.nextDeadline)
             #expect(deadline == min(now.advanced(by: .milliseconds(500)), limit))
             now = deadline
-            if machine.advance(to: now) == [.journalRing] { asked += 1 }
+            if machine.advance(to: now, fallback: .missed) == [.journalRing] { asked += 1 }
         }
         #expect(asked == 9 && now == limit)
         #expect(machine.state == .ended(.failed, detail: "the journal could not record in time that it rings"))
@@ -176,7 +218,7 @@ struct CallStateMachineTests {
         var machine = try CallStateMachineTests.machine(in: .confirmed)
         _ = machine.ringNotJournaled(at: CallStateMachineTests.begin)
         let retry = CallStateMachineTests.begin.advanced(by: .milliseconds(500))
-        #expect(machine.advance(to: retry) == [.journalRing])
+        #expect(machine.advance(to: retry, fallback: .missed) == [.journalRing])
         #expect(machine.nextDeadline == CallStateMachineTests.begin.advanced(by: .seconds(5)))
         #expect(machine.ringJournaled(at: retry) == [.entered(.ringing(until: retry.advanced(by: .seconds(45))))])
     }
@@ -185,21 +227,25 @@ struct CallStateMachineTests {
     func goneHandler() throws {
         for name in Name.allCases {
             var machine = try CallStateMachineTests.machine(in: name)
-            let outputs = machine.handlerGone(.exited, "the handler exited")
+            let outputs = machine.handlerGone(
+                .exited, "the handler exited", fallback: .missed, at: CallStateMachineTests.begin)
             let owes = ![.queued, .ending, .ended].contains(name)
             #expect(outputs.contains(.strike(.exited)) == owes, "\(name)")
-            if owes { #expect(machine.state == .ended(.handlerFailed, detail: "the handler exited")) }
+            let isBeforeRing = [.woken, .reported, .confirmed].contains(name)
+            if isBeforeRing { #expect(machine.state == .ended(.handlerFailed, detail: "the handler exited")) }
+            #expect((machine.claimBy != nil) == (owes && !isBeforeRing), "\(name)")
         }
     }
 
     @Test("The reason of an end that the user asked for stays, however the handler takes it")
     func endReasons() throws {
-        for (from, reason) in [(Name.ringing, CallEndReason.declined), (.connected, .localEnded)] {
+        for (from, reason) in [(Name.ringing, CallEndReason.declined), (.connected, .localEnded), (.held, .localEnded)]
+        {
             for input in [Input.fulfillEnd, .failEnd, .remoteEnded, .handlerGone] {
                 var machine = try CallStateMachineTests.machine(in: from)
                 #expect(
                     try machine.end(at: CallStateMachineTests.begin).last
-                        == .request(.end, by: CallStateMachineTests.begin.advanced(by: .seconds(10))))
+                        == .request(PendingAction(.end, by: CallStateMachineTests.begin.advanced(by: .seconds(10)))))
                 _ = try input.apply(to: &machine)
                 #expect(machine.hasEnded && machine.state.endReason == reason, "\(input) from \(from)")
             }

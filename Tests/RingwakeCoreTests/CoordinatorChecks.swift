@@ -5,32 +5,55 @@ struct CoordinatorChecks {
     /// What was found, at most a few: the first one tells.
     private(set) var problems: [String] = []
     /// How often each call rang, over all restarts.
-    private(set) var rings: [CallKey: Int] = [:]
+    var rings: [CallKey: Int] = [:]
     /// How many calls ended, over all restarts.
-    private(set) var ends = 0
+    var ends = 0
+    /// How many strikes were given, over all restarts.
+    var strikes = 0
     /// Apps whose `instances` has changed meanwhile: they may have several handlers for a time.
     var changedApps: Set<AppID> = []
 
-    private var states: [Int64: CallStateMachine.State.Name] = [:]
-    private var strikes: Set<Int64> = []
-    private var endedLast: Call?
-    private var handlers: [WakeID: Handler] = [:]
-    private var newestWake = WakeID(number: 0)
+    /// The calls that were begun since the last start, as they were told last.
+    var told: [Int64: Call] = [:]
+    /// What the present handler of each call was asked for.
+    var asked: [Int64: [PendingAction]] = [:]
+    /// How many handlers were started for a call, or had it delivered, since it lost its own.
+    var claims: [Int64: Int] = [:]
+    /// Which handler was given a call as a new one, since the last start.
+    var starts: [Int64: WakeID] = [:]
+    var struckOut: Set<AppID> = []
+    var handlers: [WakeID: Handler] = [:]
+    var newestWake = WakeID(number: 0)
 
-    private struct Handler {
+    struct Handler {
+        var app: AppID
         var isStopped = false
         var isReleased = false
+        var isConnected = false
     }
 
     /// The calls that were begun since the last start and have not ended.
-    var open: [Int64] { states.filter { $0.value != .ended }.keys.sorted() }
+    var open: [Int64] { told.filter { !$0.value.machine.hasEnded }.keys.sorted() }
 
     /// The daemon starts again: its handlers are nobody's any more.
     mutating func restart() {
-        states = [:]
-        strikes = []
-        handlers = [:]
+        (told, asked, claims, starts, handlers) = ([:], [:], [:], [:], [:])
         newestWake = WakeID(number: 0)
+        (struckOut, guests) = ([], [])
+    }
+
+    /// A handler of the last run runs still.
+    mutating func resume(_ wake: WakeID, of app: AppID, isGuest: Bool) {
+        if isGuest { guests.insert(wake) }
+        handlers[wake] = Handler(app: app)
+        newestWake = max(newestWake, wake)
+    }
+
+    /// A call is taken up as it stood. One that rang goes on ringing, though the row may say that it was about to.
+    mutating func resume(_ call: Call) {
+        told[call.number] = call
+        asked[call.number] = call.machine.owed
+        if [.queued, .woken, .reported, .confirmed].contains(call.machine.state.name) { rings[call.key] = nil }
     }
 
     mutating func check(_ condition: Bool, _ what: @autoclosure () -> String) {
@@ -42,130 +65,116 @@ struct CoordinatorChecks {
         _ event: Event, _ effects: [Effect], before: CoordinatorStateMachine, after: CoordinatorStateMachine,
         at now: BootInstant, _ journal: SimulatedJournal
     ) {
-        let gone: WakeID? =
-            switch event {
-            case .handlerExited(let wake, _), .handlerNotStarted(let wake, _): wake
-            default: nil
-            }
-        // What was due before the event is done first, as if the handler were there still.
         let isDue = before.nextDeadline.map { $0 <= now } ?? false
+        let gone = wake(goneWith: event)
+        // What was due before the event is done first, as if the handler were there still.
         if let gone, !isDue { handlers[gone] = nil }
+        if case .handlerDisconnected(let wake) = event, !isDue { handlers[wake]?.isConnected = false }
+        if case .handlerConnected(_, let wake?, _, _) = event {
+            connecting = wake
+            if !isDue { handlers[wake]?.isConnected = true }
+        }
         for effect in effects {
-            observeCall(effect, after, at: now, journal)
+            observeCall(effect, at: now, journal)
             observeHandler(effect)
         }
+        for request in given { checkGiven(request) }
+        given = []
         if let gone { handlers[gone] = nil }
-        checkPush(event, effects)
+        if case .handlerDisconnected(let wake) = event { handlers[wake]?.isConnected = false }
+        if let connecting { handlers[connecting]?.isConnected = true }
+        connecting = nil
+        checkPush(event, effects, before, isDue: isDue)
         checkMissed(event, effects)
         checkOwner(event, effects, after)
-        if effects.count == 1, effects.refusals.count == 1, before.nextDeadline.map({ $0 > now }) ?? true {
+        if effects.count == 1, effects.refusals.count == 1, !isDue {
             check(after == before, "a refused event changed something: \(event)")
         }
+        if !isDue { check(effects.refusals.count <= 1, "refused more than once: \(event)") }
+        checkStrikes(event, effects, after)
+        checkChanges(event, effects, before, after)
         checkCalls(after, at: now)
         checkLanes(after, at: now)
     }
+
+    private func wake(goneWith event: Event) -> WakeID? {
+        switch event {
+        case .handlerExited(let wake, _), .handlerNotStarted(let wake, _): wake
+        case .handlerDisconnected(let wake): guests.contains(wake) ? wake : nil
+        default: nil
+        }
+    }
+
+    /// What the event at hand gave to handlers that did not have it.
+    var given: [WakeRequest] = []
+    /// The handler that connects with the event at hand.
+    var connecting: WakeID?
+    /// The handlers that came by themselves.
+    var guests: Set<WakeID> = []
 }
 
-// MARK: - What each effect may be
+// MARK: - What an event may bring about
 
 extension CoordinatorChecks {
-    private mutating func observeCall(
-        _ effect: Effect, _ after: CoordinatorStateMachine, at now: BootInstant, _ journal: SimulatedJournal
+    private mutating func checkPush(
+        _ event: Event, _ effects: [Effect], _ before: CoordinatorStateMachine, isDue: Bool
     ) {
-        switch effect {
-        case .callChanged(let call):
-            let state = call.machine.state.name
-            let previous = states.updateValue(state, forKey: call.number)
-            check(previous != .ended, "\(call.key) changed after its end")
-            if state == .ringing, previous != .ringing {
-                rings[call.key, default: 0] += 1
-                check(rings[call.key] == 1, "\(call.key) rings again")
-                check(now < call.machine.ringBefore, "\(call.key) rings too late")
-                check(journal.calls[call.number]?.hasRung == true, "\(call.key) rings, which the journal does not have")
-                check(!journal.takenBack.contains(call.key), "\(call.key) rings after it was taken back")
-            }
-            if state == .ended {
-                ends += 1
-                endedLast = call
-            }
-        case .strike(let key, _):
-            check(endedLast?.key == key, "a strike for \(key), which did not end just now")
-            check(strikes.insert(endedLast?.number ?? 0).inserted, "two strikes for \(key)")
-        case .request(let action, let key, let deadline):
-            let state: CallStateMachine.State.Name = action == .answer ? .answering : .ending
-            check(states[after.call(key)?.number ?? 0] == state, "\(action) is asked of \(key)")
-            check(deadline > now, "\(action) is asked of \(key) for a time gone by")
-        case .tellPath(let key):
-            let isOnTheLine = [.ringing, .answering, .connected].contains(states[after.call(key)?.number ?? 0])
-            check(isOnTheLine, "\(key) is told of the path, which has nobody on the line")
-        case .journalRing(let record):
-            check(record.state == .ringing && record.hasRung, "the ring that is recorded is none")
-            check(record.ringBefore > now, "\(record.key) is to be recorded as ringing too late")
-            check(states[record.number] == .confirmed, "\(record.key) is to ring unconfirmed")
-        default:
-            break
-        }
-    }
-
-    private mutating func observeHandler(_ effect: Effect) {
-        switch effect {
-        case .wake(let request):
-            check(request.wake > newestWake, "\(request.wake) was given before")
-            newestWake = max(newestWake, request.wake)
-            handlers[request.wake] = Handler()
-        case .stopHandler(let wake):
-            check(handlers[wake]?.isStopped == false, "\(wake) is stopped, which is gone or was stopped before")
-            handlers[wake]?.isStopped = true
-        case .releaseHandler(let wake):
-            check(handlers[wake]?.isReleased == false, "\(wake) is released, which is gone or was released before")
-            handlers[wake]?.isReleased = true
-        case .retainHandler(let wake):
-            check(handlers[wake]?.isReleased == true, "\(wake) is retained, which was not released")
-            check(handlers[wake]?.isStopped == false, "\(wake) is retained, which is being stopped")
-            handlers[wake]?.isReleased = false
-        case .pushWaits(let wake, _, _):
-            check(handlers[wake]?.isStopped == false, "\(wake) is told of a push, which is gone or being stopped")
-        default:
-            break
-        }
-    }
-
-    private mutating func checkPush(_ event: Event, _ effects: [Effect]) {
-        guard case .pushReceived(let push, _, _) = event else {
+        guard case .pushReceived(let push, let facts, _, let restriction) = event else {
             check(effects.journaled.isEmpty, "a push is journaled that did not come")
             return
         }
-        if effects.refusals == [.tooManyCalls(push.app)] {
-            check(effects.journaled.isEmpty, "a refused push is journaled")
-        } else {
-            check(
-                effects.journaled.map(\.push.apnsID) == [push.apnsID] && effects.refusals.isEmpty,
-                "a push is not journaled exactly once")
+        guard effects.refusals != [.tooManyCalls(push.app)] else {
+            return check(effects.journaled.isEmpty, "a refused push is journaled")
+        }
+        check(
+            effects.journaled.map(\.push.apnsID) == [push.apnsID] && effects.refusals.isEmpty,
+            "a push is not journaled exactly once")
+        let outcome = effects.outcomes.first
+        if outcome == .started, !isDue {
+            check(!before.isStruckOut(push.app) || isKnown(push, facts, before), "started")
+        }
+        if outcome == .restricted { check(restriction != nil || isKnown(push, facts, before), "restricted by nothing") }
+        if restriction != nil {
+            let isWoken =
+                effects.wakes.contains { $0.call == facts.call } || effects.deliveries.contains { $0.kind == .call }
+            check(!isWoken || isDue, "a handler is woken for a restricted call")
         }
     }
 
-    /// What ended now and was missed is told exactly once, unless the journal knew the call.
+    private func isKnown(_ push: VerifiedPush, _ facts: PushFacts, _ before: CoordinatorStateMachine) -> Bool {
+        let id = facts.call ?? CallID(push.apnsID.lowercased())
+        let names = [id, CallID("\(id)~TEAM000001"), CallID("\(id)~TEAM000002")]
+        return names.contains { before.call(CallKey(app: push.app, id: $0)) != nil }
+    }
+
+    /// What ended now and was missed is told exactly once, unless the journal knew the call or it was kept out.
     private mutating func checkMissed(_ event: Event, _ effects: [Effect]) {
         let isRepeat =
             switch event {
             case .pushJournaled(_, _, let isKnown), .ringJournaled(_, _, let isKnown): isKnown
             default: false
             }
-        let ended = effects.compactMap { effect -> CallRecord? in
+        let ended = effects.compactMap { effect -> Call? in
             guard case .callChanged(let call) = effect, call.machine.hasEnded else { return nil }
-            return call.record
+            return call
         }
         let told = effects.compactMap { if case .callMissed(let call) = $0 { call.number } else { nil } }
         // The late repeat of a known call is nobody's missed call; what was due before may be.
-        let missed = ended.filter { $0.isMissed && !(isRepeat && $0.detail == CoordinatorChecks.repeatDetail) }
+        let missed = ended.filter {
+            $0.record.isMissed && $0.restriction == nil
+                && !(isRepeat && $0.record.detail == CoordinatorChecks.repeatDetail)
+        }
         check(told == missed.map(\.number), "missed are \(missed.map(\.key)), and told was \(told)")
+        let kept = effects.compactMap { if case .restricted(let key, _) = $0 { key } else { nil } }
+        check(kept == ended.filter { $0.restriction != nil }.map(\.key), "kept out were \(kept)")
     }
 
     /// A handler has a say in its own calls only.
     private mutating func checkOwner(_ event: Event, _ effects: [Effect], _ after: CoordinatorStateMachine) {
         switch event {
-        case .reported(let key, _, _, let wake?), .ringConfirmed(let key, let wake?), .fulfilled(let key, _, let wake?),
-            .actionFailed(let key, _, let wake?), .remoteEnded(let key, _, let wake?):
+        case .reported(let key, _, _, let wake?, _), .ringConfirmed(let key, let wake?),
+            .fulfilled(let key, _, let wake?),
+            .actionFailed(let key, _, let wake?), .remoteEnded(let key, _, let wake?), .claimed(let key, let wake):
             guard effects.refusals.isEmpty, let call = after.call(key) else { return }
             check(call.handler == wake, "\(wake) has a say in \(key), which is not its")
         default:
@@ -173,84 +182,35 @@ extension CoordinatorChecks {
         }
     }
 
-    static let repeatDetail = "it repeats a call that had ended"
-}
-
-// MARK: - What holds after every event
-
-extension CoordinatorChecks {
-    private mutating func checkCalls(_ after: CoordinatorStateMachine, at now: BootInstant) {
-        for (key, call) in after.active {
-            let (deadlines, due) = (call.machine.deadlines, call.machine.nextDeadline ?? now)
-            check(key == call.key && !call.machine.hasEnded, "\(key) is among those that run and has ended")
+    private mutating func checkStrikes(_ event: Event, _ effects: [Effect], _ after: CoordinatorStateMachine) {
+        let given = effects.strikes
+        strikes += given.count
+        check(given.count { $0 == .exited || $0 == .didNotStart } <= 1, "one exit, several strikes")
+        for app in SimulatedWorld.apps {
+            check(after.strikes(of: app).count <= 64, "strikes of \(app) are not bounded")
             check(
-                states[call.number] == call.machine.state.name, "nobody was told that \(key) is \(call.machine.state)")
-            check(due > now, "\(key) has no deadline, or one gone by: \(call.machine.state)")
-            let last =
-                switch call.machine.state.name {
-                case .queued: call.machine.ringBefore
-                case .woken, .reported, .confirmed: min(now.advanced(by: deadlines.report), call.machine.ringBefore)
-                case .ringing: now.advanced(by: deadlines.ring)
-                case .answering, .ending: now.advanced(by: deadlines.action)
-                case .connected: now.advanced(by: deadlines.connected)
-                case .ended: now
-                }
-            check(due <= last, "\(key) has a deadline too far: \(call.machine.state)")
-        }
-        // What ended earlier was looked at then.
-        for call in after.finished.suffix(4) {
-            check(call.machine.hasEnded && after.active[call.key] == nil, "\(call.key) is finished and runs")
-            check(call.unread.isEmpty, "\(call.key) is finished and keeps payloads")
-        }
-        let calls = after.active.values.compactMap(\.machine.nextDeadline).min()
-        check(after.nextDeadline.map { $0 > now } ?? calls.map { _ in false } ?? true, "the timer would never rest")
-        check(
-            calls == nil || after.nextDeadline.map { deadline in calls.map { deadline <= $0 } ?? true } == true, "late")
-        if after.nextDeadline != calls {
-            let idle = after.lanes.values.contains { lane in
-                !lane.waiting.isEmpty && lane.handlers.values.contains { $0.calls.isEmpty && !$0.isStopping }
-            }
-            check(idle, "the timer is set, and nothing is due then")
+                struckOut.contains(app) == after.isStruckOut(app), "nobody was told that \(app) is struck out, or not")
         }
     }
 
-    private mutating func checkLanes(_ after: CoordinatorStateMachine, at now: BootInstant) {
-        var places: [CallKey: Int] = [:]
-        var alive: Set<WakeID> = []
-        for (app, lane) in after.lanes {
-            check(!lane.handlers.isEmpty, "calls of \(app) wait, and no handler runs")
-            if lane.instances == .app, !changedApps.contains(app) {
-                check(lane.handlers.count == 1, "\(app) has \(lane.handlers.count) handlers")
-            }
-            if lane.instances == .call { check(lane.waiting.isEmpty, "calls of \(app) wait for no reason") }
-            let taker = lane.handlers.filter { !$0.value.isStopping }.min { $0.key < $1.key }
-            if lane.instances == .app, !lane.waiting.isEmpty, taker?.value.calls.isEmpty == true {
-                let last = now.advanced(by: CallDeadlines().report)
-                check(after.nextDeadline.map { $0 <= last } == true, "an idle handler of \(app) may neglect calls")
-            }
-            for key in lane.waiting {
-                places[key, default: 0] += 1
-                let call = after.active[key]
-                check(key.app == app && call?.handler == nil && call?.machine.state == .queued, "\(key) waits wrongly")
-            }
-            for (wake, handler) in lane.handlers {
-                alive.insert(wake)
-                for key in handler.calls {
-                    places[key, default: 0] += 1
-                    let call = after.active[key]
-                    check(
-                        key.app == app && call?.handler == wake && call?.machine.state != .queued, "\(key) is not its")
-                }
-                let known = handlers[wake]
-                check(known?.isStopped == handler.isStopping, "\(wake) is stopping, and nobody was told")
-                if handler.calls.isEmpty {
-                    check(known?.isReleased == true || known?.isStopped == true, "\(wake) is idle, and was not told")
-                } else {
-                    check(known?.isReleased == false && known?.isStopped == false, "\(wake) has calls, and is to end")
+    /// Whoever writes handlers and strikes down hears of each change of them, once, and at the end.
+    private mutating func checkChanges(
+        _ event: Event, _ effects: [Effect], _ before: CoordinatorStateMachine, _ after: CoordinatorStateMachine
+    ) {
+        let changed = effects.compactMap { if case .appChanged(let app) = $0 { app } else { nil } }
+        check(Set(changed).count == changed.count, "a change is told twice")
+        for case .appChanged in effects.dropLast(changed.count) { check(false, "a change is told before the end") }
+        if case .strikesRestored = event { return }
+        for app in SimulatedWorld.apps {
+            let handlers = [before, after].map { coordinator in
+                (coordinator.lanes[app]?.handlers ?? [:]).mapValues {
+                    "\($0.pid ?? 0) \($0.isConnected) \($0.isStopping)"
                 }
             }
+            let isSame = handlers[0] == handlers[1] && before.strikes(of: app) == after.strikes(of: app)
+            check(isSame || changed.contains(app), "nobody was told that \(app) changed: \(event)")
         }
-        check(alive == Set(handlers.keys), "the handlers that run are not those that were started")
-        check(places.count == after.active.count && places.values.allSatisfy { $0 == 1 }, "a call has not one place")
     }
+
+    static let repeatDetail = "it repeats a call that had ended"
 }

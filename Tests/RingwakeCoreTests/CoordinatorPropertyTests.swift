@@ -7,12 +7,13 @@ struct CoordinatorPropertyTests {
     static let steps = 300
 
     /// Seeds in groups of 30, so that several run at a time.
-    static func seeds(_ group: Int) -> Range<Int> { group * 30..<(group + 1) * 30 }
+    static func seeds(_ group: Int) -> Range<Int> { group * 10..<(group + 1) * 10 }
 
     /// The behaviour of the world with this seed: each kind comes often enough.
     static func manners(_ seed: Int) -> SimulatedWorld.Manners {
         SimulatedWorld.Manners(
-            finishedCalls: [2, 6, 64][seed % 3], changesInstances: seed % 4 == 3, hasStrangers: seed % 2 == 0)
+            finishedCalls: [2, 6, 64][seed % 3], changesInstances: seed % 4 == 3, hasStrangers: seed % 2 == 0,
+            strikeLimit: [0, 3, 1, 0, 6][seed % 5], restricts: seed % 3 == 0, connects: seed % 7 < 3)
     }
 
     @Test(
@@ -68,9 +69,26 @@ struct CoordinatorPropertyTests {
         }
     }
 
+    @Test(
+        "Killed within the same boot: calls go on where they stood, with their handlers or others",
+        arguments: 40..<50)
+    func restarts(group: Int) throws {
+        for seed in CoordinatorPropertyTests.seeds(group) {
+            var world = SimulatedWorld(seed: seed, CoordinatorPropertyTests.manners(seed))
+            var step = 0
+            while step < CoordinatorPropertyTests.steps, world.checks.problems.isEmpty {
+                if world.chance(0.02) { try world.restart() }
+                if world.chance(0.002) { world.crash() }
+                world.step()
+                step += 1
+            }
+            CoordinatorPropertyTests.end(&world, seed, after: step)
+        }
+    }
+
     @Test("The random worlds are rich: calls of every kind come about in them")
     func richness() {
-        var (rings, ends, states) = (0, 0, Set<CallStateMachine.State.Name>())
+        var (rings, ends, strikes, states) = (0, 0, 0, Set<CallStateMachine.State.Name>())
         var (reasons, outcomes) = (Set<CallEndReason>(), Set<PushOutcome>())
         for seed in 0..<60 {
             var world = SimulatedWorld(seed: seed, CoordinatorPropertyTests.manners(seed))
@@ -82,9 +100,11 @@ struct CoordinatorPropertyTests {
             outcomes.formUnion(world.journal.pushes.values.map(\.outcome))
             rings += world.checks.rings.count
             ends += world.checks.ends
+            strikes += world.checks.strikes
         }
         #expect(rings > 60 * 3 && ends > 60 * 30)
         #expect(states.count == CallStateMachine.State.Name.allCases.count - 1)
+        #expect(strikes > 60)
         #expect(reasons == Set(CallEndReason.allCases))
         #expect(outcomes == Set(PushOutcome.allCases))
     }

@@ -37,13 +37,14 @@ struct IncomingCallScenarioTests {
         scenario.wait(.seconds(3))
         let answerBy = scenario.now.advanced(by: .seconds(10))
         let answering = scenario.send(.answerRequested(key))
-        #expect(answering.states == ["answering"] && answering.last == .request(.answer, key, by: answerBy))
+        #expect(
+            answering.states == ["answering"] && answering.last == .request(PendingAction(.answer, by: answerBy), key))
         #expect(scenario.send(.fulfilled(key, .answer, by: wake)).states == ["connected"])
 
         scenario.wait(.seconds(60))
         let endBy = scenario.now.advanced(by: .seconds(10))
         let ending = scenario.send(.endRequested(key))
-        #expect(ending.states == ["ending"] && ending.last == .request(.end, key, by: endBy))
+        #expect(ending.states == ["ending"] && ending.last == .request(PendingAction(.end, by: endBy), key))
         let ended = scenario.send(.fulfilled(key, .end, by: wake))
         #expect(ended.states == ["ended"] && ended.last == .releaseHandler(wake) && ended.count == 2)
         #expect(scenario.state() == .ended(.localEnded, detail: nil))
@@ -163,7 +164,7 @@ struct IncomingCallScenarioTests {
                 (.ringConfirmed(key, by: wake), [.reported]),
                 (.answerRequested(key), [.ringing]),
                 (.declineRequested(key), [.ringing]),
-                (.endRequested(key), [.woken, .reported, .confirmed, .ringing, .answering, .connected]),
+                (.endRequested(key), [.woken, .reported, .confirmed, .ringing, .answering, .connected, .held]),
                 (.fulfilled(key, .answer, by: wake), [.answering]),
                 (.fulfilled(key, .end, by: wake), [.ending]),
                 (.actionFailed(key, .answer, by: wake), [.answering]),

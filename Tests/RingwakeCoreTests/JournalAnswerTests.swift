@@ -143,7 +143,7 @@ struct JournalAnswerTests {
         let effects = scenario.journal(isKnown: true)
         #expect(effects.states == ["ended"] && effects.missed.isEmpty && effects.stops.isEmpty)
         #expect(scenario.lane?.waiting == [])
-        #expect(scenario.exit(scenario.handler("busy")).wakes.isEmpty)
+        #expect(scenario.exit(scenario.handler("busy")).wakes.map(\.call.rawValue) == ["busy"], "to be claimed")
     }
 
     @Test("The journal may take a push after its call's end: the call is durable then, and nothing else changes")

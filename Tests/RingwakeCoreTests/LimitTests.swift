@@ -17,6 +17,7 @@ struct LimitTests {
         #expect(
             scenario.receive(scenario.push("five", app: Scenario.otherApp)).refusals
                 == [.tooManyCalls(Scenario.otherApp)])
+        scenario.send(.remoteEnded(scenario.key("one"), .remoteEnded, by: nil))
         scenario.exit(scenario.handler("one"))
         #expect(scenario.receive("three").wakes.count == 1)
     }
@@ -53,6 +54,7 @@ struct LimitTests {
         var scenario = Scenario(limits: limits)
         for number in 0..<100 {
             scenario.bring("\(number)", to: .ringing)
+            scenario.send(.remoteEnded(scenario.key("\(number)"), .remoteEnded, by: nil))
             scenario.exit(scenario.handler("\(number)"))
             #expect(scenario.coordinator.finished.count < 8)
             for newer in max(0, number - 3)...number {

@@ -6,22 +6,25 @@ struct MissedCallTests {
     /// How a call can come to its end.
     enum Way: String, CaseIterable {
         case unanswered, declined, declinedAndGone, hungUp, answeredElsewhere, declinedElsewhere, cancelled
-        case remoteEndedBefore, remoteEndedAfter, failed, exitedBefore, exitedAfter, notStarted, neverReported
+        case remoteEndedBefore, remoteEndedAfter, failed, exitedBefore, exitedRinging, exitedAfter, notStarted,
+            neverReported
         case neverConfirmed, neverAnswered, cannotAnswer, expired, tooLong
 
         /// Whether the user is to be told that the call was missed, and what its handler is charged with.
-        var expected: (isMissed: Bool, HandlerFailure?) {
+        var expected: (isMissed: Bool, [HandlerFailure]) {
             switch self {
-            case .unanswered, .cancelled, .remoteEndedBefore, .failed, .expired: (true, nil)
+            case .unanswered, .cancelled, .remoteEndedBefore, .failed, .expired: (true, [])
             case .declined, .hungUp, .answeredElsewhere, .declinedElsewhere, .remoteEndedAfter, .cannotAnswer,
                 .tooLong, .declinedAndGone:
-                (false, nil)
-            case .exitedBefore: (true, .exited)
-            case .exitedAfter: (false, .exited)
-            case .notStarted: (true, .didNotStart)
-            case .neverReported: (true, .didNotReport)
-            case .neverConfirmed: (true, .didNotConfirm)
-            case .neverAnswered: (false, .didNotAct)
+                (false, [])
+            case .exitedBefore: (true, [.exited])
+            // The second handler does not claim the call.
+            case .exitedRinging: (true, [.exited, .didNotClaim])
+            case .exitedAfter: (false, [.exited, .didNotClaim])
+            case .notStarted: (true, [.didNotStart])
+            case .neverReported: (true, [.didNotReport])
+            case .neverConfirmed: (true, [.didNotConfirm])
+            case .neverAnswered: (false, [.didNotAct])
             }
         }
 
@@ -29,7 +32,7 @@ struct MissedCallTests {
         var start: CallStateMachine.State.Name {
             switch self {
             case .notStarted, .neverReported: .woken
-            case .neverConfirmed, .expired: .reported
+            case .neverConfirmed, .expired, .exitedBefore: .reported
             case .neverAnswered, .cannotAnswer: .answering
             case .hungUp, .remoteEndedAfter, .exitedAfter, .tooLong: .connected
             default: .ringing
@@ -49,7 +52,8 @@ struct MissedCallTests {
             case .cancelled: return scenario.receive("x", call: "one", cancel: .cancelled)
             case .remoteEndedBefore, .remoteEndedAfter: return scenario.send(.remoteEnded(key, .remoteEnded, by: wake))
             case .failed: return scenario.send(.remoteEnded(key, .failed, by: wake))
-            case .exitedBefore, .exitedAfter: return scenario.exit(wake)
+            case .exitedBefore: return scenario.exit(wake)
+            case .exitedRinging, .exitedAfter: return scenario.exit(wake) + scenario.pass(.seconds(5))
             case .notStarted: return scenario.send(.handlerNotStarted(wake, why: "no such file"))
             case .neverReported, .neverConfirmed: return scenario.pass(.seconds(5))
             case .neverAnswered: return scenario.pass(.seconds(10))
@@ -70,10 +74,10 @@ struct MissedCallTests {
         scenario.bring(to: way.start)
         let effects = way.end(&scenario)
         let record = try #require(scenario.call()).record
-        let (isMissed, failure) = way.expected
+        let (isMissed, failures) = way.expected
         #expect(record.state == .ended && record.isMissed == isMissed)
         #expect(effects.missed == (isMissed ? ["one"] : []))
-        #expect(effects.strikes == [failure].compactMap(\.self))
+        #expect(effects.strikes == failures)
         let after = scenario.exit(scenario.handler()) + scenario.pass(.seconds(3600))
         #expect(after.missed.isEmpty && after.strikes.isEmpty, "each is said once")
     }

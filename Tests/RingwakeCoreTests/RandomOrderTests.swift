@@ -22,6 +22,9 @@ struct RandomOrderTests {
     func invariants(seed: Int) {
         var random = Generator(state: UInt64(seed))
         var scenario = Scenario(seed % 2 == 0 ? .app : .call)
+        scenario.policy.fallback = seed % 3 == 0 ? .ring : .missed
+        scenario.policy.whenBusy = seed % 5 == 0 ? .reject : .ring
+        scenario.policy.strikes.count = seed % 4 == 0 ? 10 : 0
         var (rings, ends): ([CallKey: Int], [CallKey: Int]) = ([:], [:])
 
         func check(_ effects: [Effect]) {
@@ -35,6 +38,7 @@ struct RandomOrderTests {
                 default: break
                 }
             }
+            #expect(scenario.coordinator.strikes(of: Scenario.app).count <= 64)
             for call in scenario.coordinator.active.values {
                 #expect(!call.machine.hasEnded && call.machine.nextDeadline.map { $0 > scenario.now } == true)
             }
@@ -66,7 +70,8 @@ struct RandomOrderTests {
         let owner = [wake, nil, scenario.handler(key.id.rawValue)].randomElement(using: &random) ?? nil
         let number = scenario.number(key.id.rawValue)
         let action = CallAction.allCases.randomElement(using: &random) ?? .end
-        switch Int.random(in: 0..<18, using: &random) {
+        let isOn = Bool.random(using: &random)
+        switch Int.random(in: 0..<27, using: &random) {
         case 0, 1, 2:
             let expirations: [VerifiedPush.Expiration?] = [
                 nil, .oneAttempt, .at(scenario.now), .at(scenario.now.advanced(by: .seconds(3))),
@@ -79,7 +84,10 @@ struct RandomOrderTests {
         case 3: return .handlerStarted(owner ?? wake, pid: 1)
         case 4: return .handlerNotStarted(wake, why: "no such file")
         case 5: return .handlerExited(wake, .exited(1))
-        case 6, 7: return .reported(key, CallUpdate(), ring: Bool.random(using: &random), by: owner)
+        case 6: return .reported(key, CallUpdate(), ring: isOn, by: owner)
+        case 7:
+            let restriction = Int.random(in: 0..<6, using: &random) == 0 ? Restriction(.blocked, "on a list") : nil
+            return .reported(key, CallUpdate(), ring: isOn, by: owner, restriction)
         case 8: return .ringConfirmed(key, by: owner)
         case 9: return .answerRequested(key)
         case 10: return Bool.random(using: &random) ? .endRequested(key) : .declineRequested(key)
@@ -88,6 +96,14 @@ struct RandomOrderTests {
         case 13: return .pushesFetched(wake)
         case 14: return .pushJournaled(key, number: number, isKnown: Int.random(in: 0..<6, using: &random) == 0)
         case 15, 16: return .ringJournaled(key, number: number, isKnown: Int.random(in: 0..<6, using: &random) == 0)
+        case 17: return .handlerConnected(Scenario.app, isOn ? nil : owner, pid: nil, scenario.policy)
+        case 18: return .handlerDisconnected(owner ?? wake)
+        case 19, 20: return .claimed(key, by: owner ?? wake)
+        case 21: return .holdRequested(key, isOn)
+        case 22: return .muteRequested(key, isOn)
+        case 23: return .digitsRequested(key, "1")
+        case 24: return .cellularChanged(isActive: isOn)
+        case 25: return Int.random(in: 0..<4, using: &random) == 0 ? .strikesCleared(Scenario.app) : .networkChanged
         default: return .remoteEnded(key, CallEndReason.reportable.randomElement(using: &random) ?? .failed, by: owner)
         }
     }

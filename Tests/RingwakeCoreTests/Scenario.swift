@@ -10,6 +10,9 @@ struct Scenario {
     var policy: AppPolicy
     var now = BootInstant(nanoseconds: 1_000_000_000_000)
 
+    /// The apps whose handlers or strikes the coordinator said to have changed, one for each time that it did.
+    var changedApps: [AppID] = []
+
     /// By default each call has a handler of its own, as most of what is tested concerns one call.
     init(
         _ instances: HandlerInstances = .call, deadlines: CallDeadlines = CallDeadlines(),
@@ -53,9 +56,15 @@ struct Scenario {
         now = now.advanced(by: duration)
     }
 
+    /// What the coordinator asks for. That an app's handlers or strikes changed goes to ``changedApps``: it follows from
+    /// most of what handlers do, and says nothing else.
     @discardableResult
     mutating func send(_ event: Event) -> [Effect] {
-        coordinator.handle(event, at: now)
+        coordinator.handle(event, at: now).filter {
+            guard case .appChanged(let app) = $0 else { return true }
+            changedApps.append(app)
+            return false
+        }
     }
 
     /// Lets time pass as a driver does that is never late: whatever is due on the way is done when it is due.
@@ -117,7 +126,7 @@ extension Scenario {
     /// Takes a call as far as `name`, from nothing; to *ended* by its handler's word. Not to *queued*.
     mutating func bring(_ id: String = "one", to name: CallStateMachine.State.Name) {
         let path: [CallStateMachine.State.Name] = [
-            .woken, .reported, .confirmed, .ringing, .answering, .connected, .ending, .ended,
+            .woken, .reported, .confirmed, .ringing, .answering, .connected, .held, .ending, .ended,
         ]
         for step in path.prefix(through: path.firstIndex(of: name) ?? 0) {
             switch step {
@@ -130,6 +139,11 @@ extension Scenario {
             case .ringing: journalRing(id)
             case .answering: send(.answerRequested(key(id)))
             case .connected: send(.fulfilled(key(id), .answer, by: handler(id)))
+            case .held where name == .held:
+                send(.holdRequested(key(id), true))
+                send(.fulfilled(key(id), .hold, by: handler(id)))
+            // The shorter way goes by it.
+            case .held: break
             case .ending: send(.endRequested(key(id)))
             case .ended: send(.fulfilled(key(id), .end, by: handler(id)))
             }
@@ -147,6 +161,21 @@ extension [Effect] {
 
     var wakes: [WakeRequest] {
         compactMap { if case .wake(let request) = $0 { request } else { nil } }
+    }
+
+    /// What was given to handlers that keep a connection.
+    var deliveries: [WakeRequest] {
+        compactMap { if case .deliver(let request) = $0 { request } else { nil } }
+    }
+
+    /// What handlers were asked for.
+    var requests: [CallAction] {
+        compactMap { if case .request(let action, _) = $0 { action.action } else { nil } }
+    }
+
+    /// The handler that has just connected by itself.
+    var connected: WakeID? {
+        compactMap { if case .connected(let wake) = $0 { wake } else { nil } }.first
     }
 
     /// What was handed over to a handler that fetched; nil when nothing was, not even an empty list.

@@ -6,7 +6,8 @@ struct SimulatedJournal {
     enum Work {
         case push(PushRecord, payload: [UInt8], call: CallRecord?)
         case ring(CallRecord)
-        case write(CallRecord)
+        /// The call's record, and all that is known of it, which is for the next start within the same boot.
+        case write(CallRecord, row: Call?)
     }
 
     /// What tells a push from others: two senders may use the same id.
@@ -29,6 +30,8 @@ struct SimulatedJournal {
     /// Calls whose senders were told that they are taken back.
     private(set) var takenBack: Set<CallKey> = []
     private(set) var waiting: [Work] = []
+    /// Calls as they stood when their rows were written.
+    private(set) var rows: [CallKey: Call] = [:]
     private var payloads: [Int64: [UInt8]] = [:]
     private var numbers: [CallKey: Int64] = [:]
 
@@ -69,8 +72,8 @@ struct SimulatedJournal {
                 events.append(.pushJournaled(call.key, number: call.number, isKnown: isKnown))
             case .ring(let call):
                 events.append(.ringJournaled(call.key, number: call.number, isKnown: !store(call)))
-            case .write(let call):
-                _ = store(call)
+            case .write(let call, let row):
+                if store(call) { rows[call.key] = row }
             }
         }
         return events

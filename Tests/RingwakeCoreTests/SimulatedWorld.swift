@@ -11,12 +11,20 @@ struct SimulatedWorld {
         var changesInstances = false
         /// Whether anybody says anything of anything.
         var hasStrangers = true
+        /// After how many strikes an app's handlers are not started any more; 0: never.
+        var strikeLimit = 0
+        /// Whether calls are kept out, by the push or by the report.
+        var restricts = false
+        /// Whether handlers connect, those that were started and others.
+        var connects = false
     }
 
-    /// A process that was started for an app.
+    /// A process that was started for an app, or that came by itself.
     struct Handler {
         let app: AppID
         var isRunning = false
+        var isConnected = false
+        var cameByItself = false
         /// It was told to end, or that it is not needed any more.
         var isToEnd = false
         /// The calls that it has heard of.
@@ -38,14 +46,14 @@ struct SimulatedWorld {
     var twin: CoordinatorStateMachine?
     var journal = SimulatedJournal()
     var checks = CoordinatorChecks()
-    private(set) var handlers: [WakeID: Handler] = [:]
-    private(set) var sent: [Sent] = []
+    var handlers: [WakeID: Handler] = [:]
+    var sent: [Sent] = []
     /// Pushes that were answered with 503.
-    private(set) var refused: [Sent] = []
-    private var policies: [AppID: AppPolicy] = [:]
-    private let manners: Manners
+    var refused: [Sent] = []
+    var policies: [AppID: AppPolicy] = [:]
+    let manners: Manners
     let limits: CoordinatorStateMachine.Limits
-    private var pushCount = 0
+    var pushCount = 0
 
     static let apps = [Scenario.app, Scenario.otherApp]
 
@@ -60,7 +68,13 @@ struct SimulatedWorld {
         coordinator = CoordinatorStateMachine(limits: limits)
         for app in SimulatedWorld.apps {
             let instances: HandlerInstances = chance(0.7) ? .app : .call
-            policies[app] = AppPolicy(deadlines: CallDeadlines(connected: .seconds(90)), instances: instances)
+            var policy = AppPolicy(deadlines: CallDeadlines(connected: .seconds(90)), instances: instances)
+            policy.strikes = StrikeLimit(count: manners.strikeLimit, window: .seconds(120))
+            policy.fallback = chance(0.5) ? .ring : .missed
+            policy.whenBusy = chance(0.7) ? .ring : .reject
+            policy.others = chance(0.7) ? .hold : .end
+            policy.whenCellular = pick([.hold, .hold, .end, .keep]) ?? .hold
+            policies[app] = policy
         }
     }
 
@@ -80,6 +94,10 @@ struct SimulatedWorld {
         case 22..<62: handlerActs()
         case 62..<75: userActs()
         case 75..<96: journalActs(failing: 0.2)
+        case 96 where chance(0.3):
+            apply(.cellularChanged(isActive: chance(0.5)))
+        case 97 where manners.strikeLimit > 0 && chance(0.3):
+            apply(.strikesCleared(pick(SimulatedWorld.apps) ?? Scenario.app))
         case 96..<98 where manners.changesInstances:
             let app = pick(SimulatedWorld.apps) ?? Scenario.app
             let instances: HandlerInstances = chance(0.5) ? .app : .call
@@ -110,26 +128,45 @@ struct SimulatedWorld {
         }
         switch event {
         case .handlerExited(let wake, _), .handlerNotStarted(let wake, _): handlers[wake] = nil
+        case .handlerDisconnected(let wake):
+            handlers[wake]?.isConnected = false
+            if handlers[wake]?.cameByItself == true { handlers[wake] = nil }
+        case .handlerConnected(_, let wake?, _, _): handlers[wake]?.isConnected = true
         default: break
         }
         checks.observe(event, effects, before: before, after: coordinator, at: now, journal)
-        for effect in effects { carryOut(effect) }
+        for effect in effects { carryOut(effect, event) }
     }
 
-    private mutating func carryOut(_ effect: Effect) {
+    /// An event between two of which nothing has to be as it should.
+    mutating func applyUnchecked(_ event: Event) {
+        for effect in coordinator.handle(event, at: now) {
+            checks.observeCall(effect, at: now, journal)
+            checks.observeHandler(effect)
+            carryOut(effect, event)
+        }
+    }
+
+    private mutating func carryOut(_ effect: Effect, _ event: Event) {
         switch effect {
         case .wake(let request): handlers[request.wake] = Handler(app: request.app, calls: [request.key])
+        case .deliver(let request): hears(of: request.key, request.wake)
+        case .connected(let wake):
+            guard case .handlerConnected(let app, nil, _, _) = event else { return }
+            handlers[wake] = Handler(app: app, isRunning: true, isConnected: true, cameByItself: true)
         case .handOver(let requests):
             for request in requests { hears(of: request.key, request.wake) }
         case .pushWaits(let wake, let key, _): hears(of: key, wake)
         case .stopHandler(let wake), .releaseHandler(let wake): handlers[wake]?.isToEnd = true
         case .retainHandler(let wake): handlers[wake]?.isToEnd = false
-        case .request(let action, let key, _):
+        case .request(let pending, let key):
+            let action = pending.action
             if let wake = coordinator.call(key)?.handler { handlers[wake]?.asked.append((action, key)) }
         case .journalPush(let push, let payload, let call): journal.take(.push(push, payload: payload, call: call))
         case .journalRing(let call): journal.take(.ring(call))
-        case .callChanged(let call): journal.take(.write(call.journalRecord))
+        case .callChanged(let call): journal.take(.write(call.journalRecord, row: call.machine.hasEnded ? nil : call))
         case .pushIgnored, .strike, .tellPath, .callMissed, .refused: break
+        case .struckOut, .appChanged, .restricted, .othersStayed: break
         }
     }
 
@@ -137,25 +174,18 @@ struct SimulatedWorld {
         if handlers[wake]?.calls.contains(key) == false { handlers[wake]?.calls.append(key) }
     }
 
-    /// The daemon is killed. Some of what waited may have become durable, and nobody heard of it.
-    mutating func crash() {
-        _ = journal.commit(Int.random(in: 0...journal.waiting.count, using: &random))
-        journal.crash()
-        handlers = [:]
-        checks.restart()
-        now = now.advanced(by: .milliseconds(Int.random(in: 0..<8_000, using: &random)))
-        coordinator = CoordinatorStateMachine(firstCallNumber: journal.nextNumber, limits: limits)
-        coordinator.remember(journal.recent(Int.random(in: 0..<4, using: &random)))
-        for call in journal.open { apply(.recovered(call, policies[call.record.key.app])) }
-    }
-
     /// Nothing new comes, and nobody does more than it must: all that was begun has to end by itself.
     mutating func driveToTheEnd() {
         var rounds = 0
         while !coordinator.active.isEmpty || !coordinator.lanes.isEmpty, rounds < 500 {
             rounds += 1
-            for wake in handlers.filter({ $0.value.isToEnd }).keys.sorted() where handlers[wake] != nil {
-                apply(.handlerExited(wake, .exited(0)))
+            // Those that keep a connection leave as well: nobody tells them to.
+            for wake in handlers.filter({ $0.value.isToEnd || $0.value.isConnected }).keys.sorted() {
+                if handlers[wake]?.cameByItself == true || handlers[wake]?.isConnected == true {
+                    apply(.handlerDisconnected(wake))
+                } else if handlers[wake] != nil {
+                    apply(.handlerExited(wake, .exited(0)))
+                }
             }
             if chance(0.3) { journalActs(failing: 0) }
             if let deadline = coordinator.nextDeadline {
@@ -165,130 +195,7 @@ struct SimulatedWorld {
         while !journal.waiting.isEmpty { answer(journal.commit(journal.waiting.count)) }
     }
 
-    private mutating func answer(_ events: [Event]) {
+    mutating func answer(_ events: [Event]) {
         for event in events { apply(event) }
-    }
-}
-
-// MARK: - Who does what
-
-extension SimulatedWorld {
-    private mutating func send() {
-        if let again = refused.popLast() ?? (chance(0.3) ? pick(sent.suffix(12)) : nil) {
-            apply(.pushReceived(copy(again.push), again.facts, policies[again.push.app] ?? AppPolicy()))
-            return
-        }
-        pushCount += 1
-        let (app, id) = (pick(SimulatedWorld.apps) ?? Scenario.app, Int.random(in: 0..<50, using: &random))
-        let namesCall = chance(0.6)
-        var facts = PushFacts(call: namesCall ? CallID("call-\(id)") : nil)
-        if namesCall, chance(0.2) { facts.cancel = pick(PushFacts.cancelReasons.sorted { $0.rawValue < $1.rawValue }) }
-        if chance(0.2) { facts.ringTime = .seconds(Int.random(in: 1..<60, using: &random)) }
-        if chance(0.2) { facts.sentAt = now.advanced(by: .seconds(-Int.random(in: 0..<50, using: &random))) }
-        if chance(0.3) { facts.update = CallUpdate(caller: "sip:\(pushCount)@example.org") }
-        let expirations: [VerifiedPush.Expiration?] = [
-            nil, nil, nil, nil, .oneAttempt, .at(now), .at(now.advanced(by: .seconds(3))),
-            .at(now.advanced(by: .seconds(60))),
-        ]
-        let push = VerifiedPush(
-            apnsID: namesCall ? "push-\(pushCount)" : "push-of-\(id)", app: app, topic: .voip(of: app),
-            environment: .production,
-            sender: .token(team: chance(0.85) ? "TEAM000001" : "TEAM000002", keyID: "KEY0000001"),
-            priority: .immediate, expiration: pick(expirations) ?? nil, collapseID: nil, payload: [123, 125],
-            receivedAt: now, verifiedAt: now)
-        sent.append(Sent(push: push, facts: facts))
-        apply(.pushReceived(push, facts, policies[app] ?? AppPolicy()))
-    }
-
-    /// The push as it is when it comes again.
-    private func copy(_ push: VerifiedPush) -> VerifiedPush {
-        VerifiedPush(
-            apnsID: push.apnsID.uppercased(), app: push.app, topic: push.topic, environment: push.environment,
-            sender: push.sender, priority: push.priority, expiration: push.expiration, collapseID: push.collapseID,
-            payload: push.payload, receivedAt: now, verifiedAt: now)
-    }
-
-    private mutating func handlerActs() {
-        guard let wake = pick(handlers.keys.sorted()), let handler = handlers[wake] else { return }
-        guard handler.isRunning else {
-            if chance(0.1) {
-                apply(.handlerNotStarted(wake, why: "no such file"))
-            } else {
-                handlers[wake]?.isRunning = true
-                apply(.handlerStarted(wake, pid: Int32(truncatingIfNeeded: wake.number)))
-            }
-            return
-        }
-        if handler.isToEnd, chance(0.4) { return apply(.handlerExited(wake, .exited(0))) }
-        if let asked = handler.asked.last, chance(0.7) {
-            handlers[wake]?.asked.removeLast()
-            let fulfills = chance(0.8)
-            apply(
-                fulfills
-                    ? .fulfilled(asked.key, asked.action, by: wake) : .actionFailed(asked.key, asked.action, by: wake))
-            return
-        }
-        // Mostly of a call that runs: it heard of that end.
-        let running = handler.calls.filter { coordinator.active[$0] != nil }
-        guard let key = (chance(0.9) ? pick(running) : nil) ?? pick(handler.calls.suffix(3)) else {
-            return apply(.pushesFetched(wake))
-        }
-        switch Int.random(in: 0..<20, using: &random) {
-        case 0..<3: apply(.pushesFetched(wake))
-        case 3..<13: apply(.reported(key, CallUpdate(callerName: "Al"), ring: chance(0.7), by: wake))
-        case 13..<16: apply(.ringConfirmed(key, by: wake))
-        case 16:
-            let reasons = CallEndReason.reportable.sorted { $0.rawValue < $1.rawValue }
-            apply(.remoteEnded(key, pick(reasons) ?? .failed, by: wake))
-        case 17: apply(.handlerExited(wake, .signalled(9)))
-        // It hangs.
-        default: break
-        }
-    }
-
-    private mutating func userActs() {
-        let calls = coordinator.active.values.sorted { $0.number < $1.number }
-        let ringing = calls.filter { $0.machine.state.name == .ringing }
-        guard let key = pick(ringing)?.key ?? pick(calls)?.key else { return }
-        switch Int.random(in: 0..<10, using: &random) {
-        case 0..<6: apply(.answerRequested(key))
-        case 6..<8: apply(.declineRequested(key))
-        default: apply(.endRequested(key))
-        }
-    }
-
-    private mutating func journalActs(failing probability: Double) {
-        let count = chance(0.6) ? journal.waiting.count : Int.random(in: 0...journal.waiting.count, using: &random)
-        guard chance(probability) else { return answer(journal.commit(count)) }
-        let (events, pushes) = journal.fail(count)
-        for push in pushes {
-            let name = SimulatedJournal.PushName(push)
-            refused += sent.filter { $0.push.app == name.app && $0.push.apnsID.lowercased() == name.apnsID }.suffix(1)
-        }
-        for event in events { apply(event) }
-    }
-
-    /// Anybody says anything of anything: handlers that do not exist, calls of others, numbers of long ago.
-    private mutating func strangerActs() {
-        let wake = WakeID(number: UInt64.random(in: 0..<30, using: &random))
-        let known =
-            coordinator.finished.suffix(3).map(\.key)
-            + coordinator.active.keys.sorted { $0.description < $1.description }
-        let key = pick(known) ?? CallKey(app: Scenario.app, id: CallID("nobody"))
-        let number = Int64.random(in: 0..<40, using: &random)
-        let isNobody = handlers[wake] == nil
-        switch Int.random(in: 0..<11, using: &random) {
-        case 0: apply(.reported(key, CallUpdate(), ring: true, by: wake))
-        case 1: apply(.ringConfirmed(key, by: wake))
-        case 2: apply(.fulfilled(key, .answer, by: chance(0.5) ? nil : wake))
-        case 3: apply(.actionFailed(key, .end, by: wake))
-        case 4: apply(.remoteEnded(key, .remoteEnded, by: chance(0.5) ? nil : wake))
-        case 5: apply(.pushesFetched(wake))
-        case 6: if isNobody { apply(.handlerExited(wake, .exited(1))) }
-        case 7: if isNobody { apply(.handlerStarted(wake, pid: 1)) }
-        case 8: apply(.deadlineReached)
-        case 9: apply(.networkChanged)
-        default: apply(.ringNotJournaled(key, number: number))
-        }
     }
 }

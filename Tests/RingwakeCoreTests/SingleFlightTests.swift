@@ -3,10 +3,10 @@ import Testing
 
 @Suite("One handler for all calls of an app: what arrives while it runs it fetches, or it is started again for")
 struct SingleFlightTests {
-    /// One call is `connected`, a second one waits.
-    static func busy() -> Scenario {
+    /// One call has a handler, a second one waits.
+    static func busy(_ name: CallStateMachine.State.Name = .connected) -> Scenario {
         var scenario = Scenario(.app)
-        scenario.bring("busy", to: .connected)
+        scenario.bring("busy", to: name)
         scenario.receive("one", payload: "{1}")
         scenario.journal("one")
         return scenario
@@ -68,7 +68,7 @@ struct SingleFlightTests {
 
     @Test("A handler that exits without fetching is started again for what waits")
     func startedAgain() throws {
-        var scenario = SingleFlightTests.busy()
+        var scenario = SingleFlightTests.busy(.reported)
         scenario.receive("two", payload: "{2}")
         let old = scenario.handler("busy")
         let effects = scenario.exit(old)
@@ -83,7 +83,7 @@ struct SingleFlightTests {
 
     @Test("An update that came while its call waited is fetched by the handler that was started for the call")
     func updatesOfAWaitingCall() {
-        var scenario = SingleFlightTests.busy()
+        var scenario = SingleFlightTests.busy(.reported)
         let update = scenario.receive("more", call: "one", payload: "{9}")
         #expect(update.last == .pushWaits(scenario.handler("busy"), scenario.key(), .update))
         let wakes = scenario.exit(scenario.handler("busy")).wakes

@@ -8,9 +8,9 @@ struct AppFileTests {
     private static let name = "com.example.phone.toml"
     private static let wake = "[wake]\nexec = [\"/usr/bin/handler\"]\n"
 
-    private func app(_ text: String, configuration: String = "") throws -> (AppConfiguration, CallDeadlines) {
+    private func app(_ text: String, configuration: String = "") throws -> (AppConfiguration, Configuration) {
         let loaded = try ConfigurationTests.Folder(configuration, apps: [Self.name: text]).load()
-        return (try #require(loaded.apps.values.first), loaded.deadlines)
+        return (try #require(loaded.apps.values.first), loaded)
     }
 
     private func mapping(_ payload: String) throws -> PayloadMapping {
@@ -19,19 +19,19 @@ struct AppFileTests {
 
     @Test("A file that only says how to wake: one handler, nothing mapped, the daemon's deadlines")
     func defaults() throws {
-        let (app, deadlines) = try app(Self.wake, configuration: "[calls]\nring = \"20s\"")
+        let (app, configuration) = try app(Self.wake, configuration: "[calls]\nring = \"20s\"")
         #expect(app.instances == .app && app.mapping == PayloadMapping())
-        #expect(app.policy(defaults: deadlines) == AppPolicy(deadlines: CallDeadlines(ring: .seconds(20))))
+        #expect(app.policy(defaults: configuration) == AppPolicy(deadlines: CallDeadlines(ring: .seconds(20))))
     }
 
     @Test("An app's deadlines come before the daemon's, each by itself")
     func deadlines() throws {
-        let (app, deadlines) = try app(
+        let (app, configuration) = try app(
             Self.wake + "instances = \"call\"\n[calls]\nring = \"30s\"\nconnected = \"2d\"",
             configuration: "[calls]\nreport = \"3s\"\nring = \"20s\"")
         #expect(app.instances == .call)
         #expect(
-            app.policy(defaults: deadlines)
+            app.policy(defaults: configuration)
                 == AppPolicy(
                     deadlines: CallDeadlines(report: .seconds(3), ring: .seconds(30), connected: .seconds(172_800)),
                     instances: .call))
@@ -189,7 +189,7 @@ struct AppFileTests {
 
     @Test("instances is app or call")
     func instances() throws {
-        try expect(Self.wake + "instances = \"push\"", ":3: 'wake.instances' is 'app' or 'call', not 'push'")
+        try expect(Self.wake + "instances = \"push\"", ":3: 'wake.instances' is one of 'app', 'call', not 'push'")
     }
 
     private func expect(_ text: String, _ problem: String) throws {

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTPServer
+import HandlerActivation
 import Logging
 import PushJournal
 import RingwakeCore
@@ -106,7 +107,7 @@ struct ConfigurationTests {
         #expect(configuration.logLevel == .debug)
         let app = try #require(AppID("com.example.phone"))
         #expect(configuration.apps.keys.map(\.self) == [app])
-        #expect(configuration.apps[app]?.exec == ["/usr/bin/handler", "-v"])
+        #expect(configuration.apps[app]?.way == .exec(["/usr/bin/handler", "-v"]))
     }
 
     @Test("An empty file is a daemon without listeners, in the user's folders")
@@ -128,7 +129,7 @@ struct ConfigurationTests {
             ("\n\n[listner]\n", ":3: 'listner' is not a setting; did you mean 'listener'?"),
             (
                 "zzzzzzzzzzzz = 1",
-                ":1: 'zzzzzzzzzzzz' is not a setting; known here: calls, journal, listener, log, reachability"
+                ":1: 'zzzzzzzzzzzz' is not a setting; known here: awake, calls, cellular, journal, listener, log, "
             ),
             ("a = ", ":1:5: not valid TOML"),
             ("a = 1\na = 2", ":2:"),
@@ -180,7 +181,8 @@ struct ConfigurationTests {
             ("com.example.phone.toml", "[wake]\nexec = [\"handler\"]", ":2: 'wake.exec' begins with"),
             (
                 "com.example.phone.toml", "exec = [\"/a\"]",
-                ":1: 'exec' is not a setting; known here: calls, payload, reachability, wake"
+                ":1: 'exec' is not a setting; known here: calls, payload, reachability, "
+                    + "restoration, restrictions, ring, strikes, wake"
             ),
             ("com.example.phone.toml", "[wake]\nexec = [\"/a\"]\nunits = 1", ":3: 'wake.units' is not a setting"),
             ("not an app.toml", "[wake]\nexec = [\"/a\"]", "'not an app' is not a bundle id"),

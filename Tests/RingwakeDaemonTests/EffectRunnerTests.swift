@@ -27,7 +27,7 @@ final class EffectRunnerTests {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         loop = try RunLoop()
         let app = AppConfiguration(
-            id: EffectRunnerTests.phone, file: "/phone.toml", exec: ["/bin/sleep", "1000"], instances: .call)
+            id: EffectRunnerTests.phone, file: "/phone.toml", way: .exec(["/bin/sleep", "1000"]), instances: .call)
         let configuration = Configuration(
             file: "/ringwaked.toml", stateDirectory: directory, runtimeDirectory: directory, listeners: [], teams: [],
             deadlines: CallDeadlines(), journal: JournalLimits(), logLevel: .info, apps: [app.id: app])
@@ -36,12 +36,20 @@ final class EffectRunnerTests {
             clocks: JournalClocks(
                 wall: { unixMilliseconds() }, boot: { BootInstant(nanoseconds: BootClock.now().nanoseconds) },
                 bootID: "test", trust: { .kept }))
-        let activator = ExecHandlerActivator(
-            runLoop: loop, logger: logger, runtimeDirectory: directory, baseEnvironment: [:], socketPath: "/tmp/none")
+        // Buses that are not there.
+        let buses = Buses(
+            runLoop: loop, logger: logger,
+            environment: [
+                "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(directory)/none",
+                "DBUS_SESSION_BUS_ADDRESS": "unix:path=\(directory)/none",
+            ])
+        let activator = HandlerActivator(
+            runLoop: loop, logger: logger, runtimeDirectory: directory, baseEnvironment: [:], socketPath: "/tmp/none",
+            systemBus: buses.system, sessionBus: buses.session)
         runner = EffectRunner(
             configuration: configuration, runLoop: loop, journal: journal,
-            handlers: HandlerProcesses(activator: activator, exitPatience: .milliseconds(10)), events: EventStreams(),
-            logger: logger)
+            handlers: HandlerLeases(activator: activator, exitPatience: .milliseconds(10)), events: EventStreams(),
+            screen: CallScreen(configuration: configuration, journal: journal, logger: logger), logger: logger)
     }
 
     isolated deinit {
@@ -74,6 +82,10 @@ final class EffectRunnerTests {
         runner.coordinator.call(key(id)).flatMap { runner.coordinator.process(of: $0) }
     }
 
+    private func name(of result: Result<Call, EventRefusal>) -> CallStateMachine.State.Name? {
+        if case .success(let call) = result { call.machine.state.name } else { nil }
+    }
+
     private func run(until condition: () -> Bool) {
         let end = BootClock.now().advanced(by: .seconds(30))
         while !condition(), BootClock.now() < end { loop.runOnce(timeout: .milliseconds(20)) }
@@ -97,14 +109,14 @@ final class EffectRunnerTests {
     func ringSettles() {
         _ = push("one")
         runner.submit(.reported(key("one"), CallUpdate(), ring: true, by: nil))
-        var heard: [CallStateMachine.State.Name] = []
-        runner.whenRingSettled(key("one")) { heard.append($0.machine.state.name) }
+        var heard: [CallStateMachine.State.Name?] = []
+        runner.whenSettled(key("one")) { heard.append(self.name(of: $0)) }
         #expect(heard.isEmpty, "the journal is asked on its own thread")
         run { !heard.isEmpty }
         #expect(heard == [.ringing])
         _ = push("two")
         runner.submit(.reported(key("two"), CallUpdate(), ring: true, by: nil))
-        runner.whenRingSettled(key("two")) { heard.append($0.machine.state.name) }
+        runner.whenSettled(key("two")) { heard.append(self.name(of: $0)) }
         runner.submit(.remoteEnded(key("two"), .remoteEnded, by: nil))
         #expect(heard == [.ringing, .ended])
     }

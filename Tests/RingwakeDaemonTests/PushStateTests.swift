@@ -51,12 +51,13 @@ struct PushStateTests {
             switch reason {
             case .expired: .expired
             case .cancelled: .cancelled
-            case .failed, .remoteEnded, .unanswered, .handlerFailed: .missed
+            case .failed, .remoteEnded, .unanswered, .handlerFailed, .busy: .missed
+            case .restricted, .blocked: .restricted
             case .answeredElsewhere, .declinedElsewhere, .declined, .localEnded: .ended
             }
         #expect(PushMessage.State(of: .started, Self.record(.ended, reason)) == expected)
         let answered = TimelineEntry(.answered, at: BootInstant(nanoseconds: 2_000_000))
-        let isOfItsOwn = reason == .expired || reason == .cancelled
+        let isOfItsOwn = [.expired, .cancelled, .restricted, .blocked].contains(reason)
         #expect(
             PushMessage.State(of: .started, Self.record(.ended, reason, timeline: [answered]))
                 == (isOfItsOwn ? expected : .ended))
@@ -69,6 +70,8 @@ struct PushStateTests {
             case .started, .updated: .journaled
             case .expired: .expired
             case .cancelled: .cancelled
+            case .restricted: .restricted
+            case .withheld: .withheld
             case .duplicate, .tooLate: .ended
             }
         #expect(PushMessage.State(of: outcome, nil) == expected)

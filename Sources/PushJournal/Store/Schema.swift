@@ -1,4 +1,4 @@
-/// The tables of the store, version 1.
+/// What is asked of the tables of the store, which ``SchemaSteps`` makes.
 ///
 /// Durations are nanoseconds since the push's arrival, so that a row means the same in every boot; the arrival itself
 /// is there by the wall clock (milliseconds since 1970) and by the clock of its boot (nanoseconds). Texts are as the
@@ -8,81 +8,7 @@ nonisolated enum Schema {
     /// `PRAGMA application_id`: "Ring".
     static let applicationID: Int64 = 0x5269_6e67
     /// `PRAGMA user_version` of what this version writes.
-    static let version: Int64 = 1
-
-    /// The statements that make the tables, in one transaction with the two numbers above.
-    static let creation = [
-        """
-        CREATE TABLE boot (
-            id INTEGER PRIMARY KEY,
-            name TEXT NOT NULL UNIQUE
-        ) STRICT
-        """,
-        """
-        CREATE TABLE push (
-            sequence INTEGER PRIMARY KEY,
-            apns_id TEXT NOT NULL,
-            app TEXT NOT NULL,
-            topic TEXT NOT NULL,
-            environment TEXT NOT NULL,
-            team TEXT NOT NULL,
-            priority INTEGER NOT NULL,
-            collapse_id TEXT,
-            call_id TEXT NOT NULL,
-            outcome TEXT NOT NULL,
-            boot INTEGER NOT NULL,
-            received_boot INTEGER NOT NULL,
-            received_wall INTEGER NOT NULL,
-            journaled INTEGER
-        ) STRICT
-        """,
-        "CREATE UNIQUE INDEX push_identity ON push (lower(apns_id), app, environment, team)",
-        """
-        CREATE TABLE call (
-            number INTEGER PRIMARY KEY,
-            app TEXT NOT NULL,
-            id TEXT NOT NULL,
-            topic TEXT NOT NULL,
-            environment TEXT NOT NULL,
-            team TEXT NOT NULL,
-            apns_id TEXT NOT NULL,
-            boot INTEGER NOT NULL,
-            received_boot INTEGER NOT NULL,
-            received_wall INTEGER NOT NULL,
-            is_missed INTEGER NOT NULL,
-            state TEXT NOT NULL,
-            reason TEXT,
-            detail TEXT,
-            caller TEXT,
-            caller_name TEXT,
-            has_video INTEGER,
-            attempt INTEGER NOT NULL,
-            ring_before INTEGER NOT NULL,
-            is_one_attempt INTEGER NOT NULL,
-            ring_time INTEGER NOT NULL,
-            verified INTEGER,
-            journaled INTEGER,
-            woke INTEGER,
-            reported INTEGER,
-            rang INTEGER,
-            answered INTEGER,
-            connected INTEGER,
-            hung_up INTEGER,
-            ended INTEGER
-        ) STRICT
-        """,
-        // With the team: a vendor that knows another's call ids cannot take them away.
-        "CREATE UNIQUE INDEX call_key ON call (id, app, team)",
-        "CREATE INDEX call_open ON call (number) WHERE state <> 'ended'",
-        "CREATE INDEX call_missed ON call (number) WHERE is_missed = 1",
-        // Apart from the push, so that the pages of the pushes stay small and a payload goes without a trace.
-        """
-        CREATE TABLE payload (
-            call INTEGER PRIMARY KEY,
-            bytes BLOB NOT NULL
-        ) STRICT
-        """,
-    ]
+    static let version = Int64(SchemaSteps.all.count)
 
     /// Columns of `push`, in the order in which they are bound and read.
     static let pushColumns = [
@@ -100,7 +26,7 @@ nonisolated enum Schema {
     private static let changingCallColumns = [
         "is_missed", "state", "reason", "detail", "caller", "caller_name", "has_video", "attempt", "ring_before",
         "is_one_attempt", "ring_time", "verified", "journaled", "woke", "reported", "rang", "answered", "connected",
-        "hung_up", "ended",
+        "hung_up", "ended", "identified_as", "restriction",
     ]
 
     // MARK: - Statements

@@ -17,11 +17,13 @@ nonisolated extension Store {
         let connection = try mapping(path) { () throws(SQLiteFailure) in try Connection(path: path, vfs: vfs) }
         do throws(RingwakeError) {
             guard !connection.isReadOnly else { throw StoreError.readOnly(path) }
-            let isNew = try check(connection, path: path)
-            try mapping(path) { () throws(SQLiteFailure) in try configure(connection, isNew: isNew, limits: limits) }
+            let version = try check(connection, path: path)
+            try mapping(path) { () throws(SQLiteFailure) in
+                try configure(connection, isNew: version == 0, limits: limits)
+            }
             return try mapping(path) { () throws(SQLiteFailure) in
                 try connection.rewriteLog()
-                if isNew { try create(on: connection) }
+                if version < Schema.version { try upgrade(connection, from: version) }
                 try connection.checkpoint()
                 return try Store(
                     path: path, connection: connection, statements: StoreStatements(connection), clocks: clocks,
@@ -34,8 +36,8 @@ nonisolated extension Store {
     }
 
     /// Takes the lock, for as long as the connection lives, and looks what the file is.
-    /// - Returns: Whether it is empty.
-    private static func check(_ connection: Connection, path: String) throws(RingwakeError) -> Bool {
+    /// - Returns: Its version; 0 when it is empty.
+    private static func check(_ connection: Connection, path: String) throws(RingwakeError) -> Int64 {
         let (application, version, objects) = try mapping(path) { () throws(SQLiteFailure) in
             try connection.run("PRAGMA locking_mode = EXCLUSIVE")
             return (
@@ -43,11 +45,11 @@ nonisolated extension Store {
                 try connection.number("SELECT count(*) FROM sqlite_schema")
             )
         }
-        if application == 0, version == 0, objects == 0 { return true }
+        if application == 0, version == 0, objects == 0 { return 0 }
         guard application == Schema.applicationID else { throw StoreError.foreign(path) }
         guard version <= Schema.version else { throw StoreError.newer(path, version: version) }
-        guard version == Schema.version else { throw StoreError.foreign(path) }
-        return false
+        guard version > 0 else { throw StoreError.foreign(path) }
+        return version
     }
 
     private static func configure(
@@ -79,16 +81,19 @@ nonisolated extension Store {
         }
     }
 
-    /// Makes the tables and says whose they are, all or nothing.
-    private static func create(on connection: Connection) throws(SQLiteFailure) {
+    /// Makes the tables that this version has and `version` had not, and says whose they are, all or nothing: when it
+    /// fails, closing the connection takes it back.
+    private static func upgrade(_ connection: Connection, from version: Int64) throws(SQLiteFailure) {
         try connection.run("BEGIN IMMEDIATE")
-        for statement in Schema.creation { try connection.run(statement) }
+        for step in SchemaSteps.all.dropFirst(Int(clamping: version)) {
+            for statement in step { try connection.run(statement) }
+        }
         try connection.run("PRAGMA application_id = \(Schema.applicationID)")
         try connection.run("PRAGMA user_version = \(Schema.version)")
         try connection.run("COMMIT")
     }
 
-    /// The row of this boot. Those of boots that no push and no call is of any more go.
+    /// The row of this boot. Those of boots that nothing is of any more go.
     private static func boot(
         named name: String, on connection: Connection
     ) throws(SQLiteFailure) -> Int64 {
@@ -100,11 +105,13 @@ nonisolated extension Store {
         insert.bind(next)
         insert.bind(name)
         try insert.run()
-        // Rows are written in the order of boots, so the oldest of each kind has the oldest boot.
-        let oldestPush = "(SELECT boot FROM push ORDER BY sequence LIMIT 1)"
-        let oldestCall = "(SELECT boot FROM call ORDER BY number LIMIT 1)"
-        try connection.run(
-            "DELETE FROM boot WHERE id < min(ifnull(\(oldestPush), \(next)), ifnull(\(oldestCall), \(next)))")
+        // Pushes and calls are written in the order of boots, so the oldest of each kind has the oldest boot.
+        let oldest = [
+            "(SELECT boot FROM push ORDER BY sequence LIMIT 1)", "(SELECT boot FROM call ORDER BY number LIMIT 1)",
+            "(SELECT min(boot) FROM state)",
+        ]
+        let kept = oldest.map { "ifnull(\($0), \(next))" }.joined(separator: ", ")
+        try connection.run("DELETE FROM boot WHERE id < min(\(kept))")
         return next
     }
 

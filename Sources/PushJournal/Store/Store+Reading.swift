@@ -10,16 +10,25 @@ nonisolated extension Store {
         var unreadable = 0
     }
 
-    /// What the last run left.
-    func contents() throws(SQLiteFailure) -> Reading<JournalContents> {
+    /// What the last run left, how many rows of it were passed over, and which rows of state are to be set aside.
+    struct Contents {
+        let journal: JournalContents
+        let unreadable: Int
+        let unfit: [String: String]
+    }
+
+    func contents() throws(SQLiteFailure) -> Contents {
         let times = self.times()
         let (open, unreadableOpen) = try openCalls(times)
         let (recent, unreadableRecent) = try recentCalls(times)
         let highest = try connection.number("SELECT max(number) FROM call")
+        let (states, unfit) = try states(times)
         let contents = JournalContents(
             open: open, recent: recent, nextCallNumber: max(0, min(highest, .max - 1)) + 1,
-            newestWallClock: newestWall)
-        return Reading(values: contents, unreadable: unreadableOpen + unreadableRecent)
+            newestWallClock: newestWall, states: states, lists: try lists().map(\.record),
+            listGeneration: try listStamp(),
+            setAside: unfit.sorted { $0.key < $1.key }.map { (path: $0.key, reason: $0.value) })
+        return Contents(journal: contents, unreadable: unreadableOpen + unreadableRecent, unfit: unfit)
     }
 
     private func openCalls(

@@ -24,6 +24,13 @@ nonisolated final class Store {
     /// Pushes and calls stored.
     var pushCount: Int
     var callCount: Int
+    /// Rows of state stored, and the bytes of their data; without those set aside.
+    var stateCount: Int
+    var stateBytes: Int
+    /// Whether there may be entries of callers that no list has.
+    var hasRemains = true
+    /// The generations of imports that go on.
+    var liveImports: Set<Int64> = []
     /// The wall clock of the newest arrival journaled.
     var newestWall: Int64?
     private var lastSequence: Int64
@@ -45,6 +52,7 @@ nonisolated final class Store {
         self.file = file
         pushCount = Int(clamping: try connection.number("SELECT count(*) FROM push"))
         callCount = Int(clamping: try connection.number("SELECT count(*) FROM call"))
+        (stateCount, stateBytes) = try Self.countStates(connection)
         lastSequence = try connection.number("SELECT max(sequence) FROM push")
         let newest =
             "SELECT max(received_wall) FROM "
@@ -66,13 +74,13 @@ nonisolated final class Store {
 
     /// Runs `body` in a transaction of its own: all of it is durable when this returns, or none of it was done.
     func transaction(_ body: () throws(SQLiteFailure) -> Void) throws(SQLiteFailure) {
-        let counts = (pushCount, callCount)
+        let counts = (pushCount, callCount, stateCount, stateBytes)
         do throws(SQLiteFailure) {
             try statements.begin.run()
             try body()
             try statements.commit.run()
         } catch {
-            (pushCount, callCount) = counts
+            (pushCount, callCount, stateCount, stateBytes) = counts
             try rollBack(after: error)
             throw error
         }
@@ -206,41 +214,5 @@ nonisolated final class Store {
         statements.numberOfCall.bind(call.key.app.rawValue)
         statements.numberOfCall.bind(call.team)
         return try statements.numberOfCall.number()
-    }
-}
-
-/// The statements that are run all the time, prepared once.
-nonisolated struct StoreStatements {
-    let begin: Statement
-    let commit: Statement
-    let rollback: Statement
-    let insertPush: Statement
-    let insertCall: Statement
-    let upsertCall: Statement
-    let updateCall: Statement
-    let numberOfCall: Statement
-    let callOfPush: Statement
-    let insertPayload: Statement
-    let deletePayload: Statement
-    let setJournaled: Statement
-
-    init(_ connection: Connection) throws(SQLiteFailure) {
-        begin = try connection.keep("BEGIN IMMEDIATE")
-        commit = try connection.keep("COMMIT")
-        rollback = try connection.keep("ROLLBACK")
-        insertPush = try connection.keep(Schema.insertPush)
-        insertCall = try connection.keep(Schema.insertCall)
-        upsertCall = try connection.keep(Schema.upsertCall)
-        updateCall = try connection.keep(Schema.updateCall)
-        callOfPush = try connection.keep(
-            "SELECT call_id FROM push WHERE lower(apns_id) = lower(?1) AND app = ?2 AND environment = ?3 AND team = ?4")
-        numberOfCall = try connection.keep("SELECT number FROM call WHERE id = ?1 AND app = ?2 AND team = ?3")
-        // One of a call that has ended is not needed any more.
-        insertPayload = try connection.keep(
-            "INSERT INTO payload (call, bytes) SELECT ?1, ?2 FROM call WHERE number = ?1 AND state <> 'ended' "
-                + "ON CONFLICT DO NOTHING")
-        deletePayload = try connection.keep("DELETE FROM payload WHERE call = ?1")
-        setJournaled = try connection.keep(
-            "UPDATE push SET journaled = ?4 - received_boot WHERE sequence BETWEEN ?1 AND ?2 AND boot = ?3")
     }
 }

@@ -61,6 +61,11 @@ nonisolated enum StoreError {
         RingwakeError(.conflict, "\(path) is a database of another program; move it away.")
     }
 
+    static func fullOfState(_ path: String) -> RingwakeError {
+        RingwakeError(
+            .limitReached, "\(path) holds as much state of apps and calls as it may; remove some of it first.")
+    }
+
     static func moved(_ path: String) -> RingwakeError {
         RingwakeError(
             .system,

@@ -45,6 +45,8 @@ nonisolated enum StoreRows {
         statement.bind((call.isOneAttempt ? 1 : 0) as Int64)
         statement.bind(call.ringTime.saturatingNanoseconds)
         for stage in stages { statement.bind(call.time(of: stage)?.offset(from: received)) }
+        statement.bind(call.update.identifiedAs)
+        statement.bind(call.restriction?.rawValue)
     }
 
     /// The stages that have a column, in the columns' order; `received` is where the others count from.
@@ -109,14 +111,19 @@ nonisolated enum StoreRows {
         let reasonText = row.optionalText()
         let reason = reasonText.flatMap(CallEndReason.init(rawValue:))
         let detail = row.optionalText()
-        let update = CallUpdate(
+        var update = CallUpdate(
             caller: row.optionalText(), callerName: row.optionalText(), hasVideo: row.optionalInteger().map { $0 != 0 })
         let attempt = Int(clamping: row.integer())
         let ringBefore = row.integer()
         let isOneAttempt = row.integer() != 0
         let ringTime = Duration.nanoseconds(row.integer())
         let offsets = stages.map { (stage: $0, offset: row.optionalInteger()) }
-        guard let app, let environment, let state, (reason == nil) == (reasonText == nil) else { return nil }
+        update.identifiedAs = row.optionalText()
+        let restrictionText = row.optionalText()
+        let restriction = restrictionText.flatMap(Restriction.Kind.init(rawValue:))
+        guard let app, let environment, let state, (reason == nil) == (reasonText == nil),
+            (restriction == nil) == (restrictionText == nil)
+        else { return nil }
 
         let lastOffset = offsets.compactMap(\.offset).max() ?? 0
         let arrival = times.arrival(
@@ -133,6 +140,7 @@ nonisolated enum StoreRows {
             apnsID: apnsID, state: state, reason: reason, detail: detail, update: update, attempt: attempt,
             ringBefore: arrival.at.advanced(byOffset: ringBefore), isOneAttempt: isOneAttempt, ringTime: ringTime,
             timeline: timeline)
+        record.restriction = restriction
         record.receivedWallClock = receivedWall
         return Call(
             journaled: JournaledCall(record: record, receivedWallClock: receivedWall), isTimeKnown: arrival.isKnown)

@@ -1,7 +1,7 @@
 internal import RingwakeCore
 
-/// What keeps the store from growing: removes pushes and calls that are too old or too many, and gives free pages
-/// back to the file system. In small transactions, between which the caller looks for work; and only after commits,
+/// What keeps the store from growing: removes pushes, calls and state set aside that are too old or too many, and gives
+/// free pages back to the file system. In small transactions, between which the caller looks for work; and only after commits,
 /// so that an idle journal does nothing.
 nonisolated struct StoreUpkeep {
     /// How long nothing is looked for that is too old.
@@ -22,6 +22,7 @@ nonisolated struct StoreUpkeep {
     /// - Returns: False when there is nothing to do.
     mutating func step(_ store: Store) throws(SQLiteFailure) -> Bool {
         if try removeRows(store) { return true }
+        if try store.removeRemains(limits.listStep) { return true }
         return try vacuum(store)
     }
 
@@ -50,6 +51,7 @@ nonisolated struct StoreUpkeep {
             let old = BootTimes.earliestWallClock...cutoff
             if try store.removePushes(limits.pruneStep, received: old) > 0 { return true }
             if try store.removeCalls(limits.pruneStep, received: old) > 0 { return true }
+            if try store.removeAside(old) > 0 { return true }
         }
         nextAgeCheck = times.now.advanced(by: Self.ageCheckInterval)
         return false

@@ -70,15 +70,16 @@ nonisolated struct JournalThread {
     private static func work(_ order: Order) throws(RingwakeError) {
         let store = try Store.open(
             directory: order.directory, vfs: order.vfs, limits: order.limits, clocks: order.clocks)
-        let contents: Store.Reading<JournalContents>
+        let contents: Store.Contents
         do throws(SQLiteFailure) {
             contents = try store.contents()
         } catch {
             throw StoreError.of(error, path: store.path)
         }
-        let worker = JournalWorker(store: store, mailbox: order.mailbox, limits: order.limits)
+        let worker = JournalWorker(
+            store: store, mailbox: order.mailbox, limits: order.limits, unfit: contents.unfit)
         let complaint: [JournalAnswer] = contents.unreadable > 0 ? [.unreadable(rows: contents.unreadable)] : []
-        order.mailbox.answer([.opened(.success(contents.values))] + complaint)
+        order.mailbox.answer([.opened(.success(contents.journal))] + complaint)
         worker.run()
     }
 }

@@ -9,23 +9,31 @@ nonisolated final class JournalWorker {
     private let mailbox: JournalMailbox
     private let limits: JournalLimits
     private let store: Store
+    private let lists: ListWorker
     private var upkeep: StoreUpkeep
     private var statistics = JournalStatistics()
 
     /// What waits, in order; done up to `position`.
     private var backlog: [JournalWork] = []
     private var position = 0
-    /// The newest records of calls that no commit has taken yet.
-    private var pending = JournalHandover()
+    /// The newest records that no commit has taken yet, and whether one is to be made for them.
+    private var pending = JournalRecords()
+    private var isUrgent = false
     /// The file is damaged: nothing is written any more, and this is said.
     private var damage: RingwakeError?
     private var isClosing = false
+    /// The last commit failed.
+    private var isFailing = false
 
-    init(store: Store, mailbox: JournalMailbox, limits: JournalLimits) {
+    /// - Parameter unfit: Rows of state that cannot be taken, and why: they are set aside first.
+    init(store: Store, mailbox: JournalMailbox, limits: JournalLimits, unfit: [String: String]) {
         self.store = store
         self.mailbox = mailbox
         self.limits = limits
+        lists = ListWorker(store: store, mailbox: mailbox, limits: limits)
         upkeep = StoreUpkeep(limits: limits)
+        for (path, reason) in unfit { pending.setAside(path, reason: reason, limits: limits) }
+        isUrgent = !unfit.isEmpty
         publishStatistics()
     }
 
@@ -35,9 +43,11 @@ nonisolated final class JournalWorker {
             take()
             // A sender that keeps the journal busy must not make it grow for ever.
             if upkeep.isOverfull(store) { _ = tidy() }
-            if position < backlog.count || pending.isUrgent {
+            if position < backlog.count || isUrgent {
                 workOff()
-            } else if !tidy() {
+                // By turns: neither waits for ever, and a push for one step at most.
+                _ = workOnLists()
+            } else if !workOnLists(), !tidy() {
                 mailbox.waitForWork()
             }
         }
@@ -49,18 +59,17 @@ nonisolated final class JournalWorker {
         backlog.removeFirst(position)
         position = 0
         backlog += handover.work
-        for call in handover.calls.values { pending.merge(call, maximum: limits.maximumWaiting) }
-        pending.isUrgent = pending.isUrgent || handover.isUrgent
-        let dropped = pending.droppedCalls + handover.droppedCalls
-        pending.droppedCalls = 0
-        if dropped > 0 { mailbox.answer([.droppedCalls(dropped)]) }
+        lists.take(handover.lists)
+        pending.merge(handover.records, limits: limits)
+        isUrgent = isUrgent || handover.isUrgent
+        mailbox.answer(pending.takeDropped())
     }
 
     /// Does the next piece of the backlog: one transaction, or one read.
     private func workOff() {
         let batch = backlog[position...].prefix(limits.maximumBatch).prefix { $0.isWrite }
         // What was handed in before a read is written before it.
-        if !batch.isEmpty || pending.isUrgent || (!pending.calls.isEmpty && position < backlog.count) {
+        if !batch.isEmpty || isUrgent || (pending.count > 0 && position < backlog.count) {
             commit(batch)
             position += batch.count
             if !batch.isEmpty { return }
@@ -75,7 +84,7 @@ nonisolated final class JournalWorker {
             read({ () throws(SQLiteFailure) in try store.calls(query) }) { .calls(ticket: ticket, $0) }
         case .close:
             isClosing = true
-        case .push, .ring:
+        case .push, .ring, .keep:
             break
         }
     }
@@ -83,17 +92,14 @@ nonisolated final class JournalWorker {
     // MARK: - Writing
 
     private func commit(_ batch: ArraySlice<JournalWork>) {
-        pending.isUrgent = false
+        isUrgent = false
         var answers: [JournalAnswer] = []
         answers.reserveCapacity(batch.count + 1)
         var failure = damage
         let changesBefore = store.connection.totalChanges
         if failure == nil {
             do throws(SQLiteFailure) {
-                // A log that cannot be moved into the store must not grow for ever.
-                if store.connection.logPages >= Self.refusedLogs * limits.largeLogPages {
-                    try store.connection.checkpoint()
-                }
+                try makeRoomInLog()
                 answers = try write(batch)
                 // A store that was moved away is durable, and lost.
                 if store.file.bytes() == nil { failure = StoreError.moved(store.path) }
@@ -106,13 +112,14 @@ nonisolated final class JournalWorker {
             statistics.failedCommits += 1
             answers = batch.compactMap { $0.answer(failing: failure) }
         } else {
-            pending.calls.removeAll(keepingCapacity: pending.calls.count <= limits.maximumBatch)
+            pending.removeAll(keepingCapacity: pending.count <= limits.maximumBatch)
         }
         // One that changes nothing, such as a repeated push, does not show that the disk works.
         let isShown = failure != nil || store.connection.totalChanges != changesBefore
         if isShown, failure == nil { statistics.commits += 1 }
+        if isShown { isFailing = failure != nil }
         publishStatistics()
-        mailbox.answer((isShown ? [.committed(failure, waitingCalls: pending.calls.count)] : []) + answers)
+        mailbox.answer((isShown ? [.committed(failure, waitingRecords: pending.count)] : []) + answers)
         if failure == nil, store.connection.logPages >= limits.largeLogPages { moveLog() }
         upkeep.isDue = failure == nil
     }
@@ -122,9 +129,14 @@ nonisolated final class JournalWorker {
         var answers: [JournalAnswer] = []
         var sequences: [Int64] = []
         var written: [Int64: UInt64] = [:]
+        var keptStates: [String: UInt64] = [:]
+        var droppedStates = 0
         let times = store.writingTimes()
         try store.transaction { () throws(SQLiteFailure) in
             try store.writeTimes()
+            for (path, reason) in pending.asides where try store.setAside(path, reason: reason, times: times) {
+                answers.append(.setAside(path: path, reason: reason))
+            }
             for work in batch {
                 switch work {
                 case .push(let ticket, let push, let payload, let call):
@@ -136,6 +148,11 @@ nonisolated final class JournalWorker {
                     let verdict = try store.appendRing(call.record, times: times)
                     if verdict == .recorded { written[call.record.number] = call.revision }
                     answers.append(.ring(ticket: ticket, .success(verdict)))
+                case .keep(let ticket, let state):
+                    let isKept = try store.keep(state, times: times)
+                    if isKept { keptStates[state.path] = state.revision }
+                    let error = StoreError.fullOfState(store.path)
+                    answers.append(.kept(ticket: ticket, isKept ? .success(()) : .failure(error)))
                 case .readPushes, .readCalls, .close:
                     break
                 }
@@ -143,10 +160,60 @@ nonisolated final class JournalWorker {
             for (number, call) in pending.calls where call.revision > written[number] ?? 0 {
                 try store.write(call.record, times: times)
             }
+            for (path, state) in pending.states where state.revision > keptStates[path] ?? 0 {
+                if try !store.keep(state, times: times) { droppedStates += 1 }
+            }
         }
+        if droppedStates > 0 { answers.append(.droppedStates(droppedStates)) }
         store.forgetTimes()
         store.noteDurable(sequences)
         return answers
+    }
+
+    /// A log that cannot be moved into the store must not grow for ever.
+    private func makeRoomInLog() throws(SQLiteFailure) {
+        guard store.connection.logPages >= Self.refusedLogs * limits.largeLogPages else { return }
+        try store.connection.checkpoint()
+    }
+
+    // MARK: - Lists of callers
+
+    /// Takes one step of what is asked of the lists.
+    /// - Returns: False when there is nothing to do.
+    private func workOnLists() -> Bool {
+        guard lists.hasWork else { return false }
+        if let damage {
+            lists.failAll(damage)
+            mailbox.answer(lists.takeAnswers())
+            return false
+        }
+        let changesBefore = store.connection.totalChanges
+        do throws(SQLiteFailure) {
+            try makeRoomInLog()
+            guard try lists.step() == .taken else { return false }
+        } catch {
+            let failure = StoreError.of(error, path: store.path)
+            if error.isDamage { damage = failure }
+            // Else each would try the disk once more.
+            lists.failAll(failure)
+            statistics.failedCommits += 1
+            isFailing = true
+            publishStatistics()
+            mailbox.answer([.committed(failure, waitingRecords: pending.count)] + lists.takeAnswers())
+            return true
+        }
+        guard store.connection.totalChanges != changesBefore else {
+            mailbox.answer(lists.takeAnswers())
+            return true
+        }
+        statistics.commits += 1
+        publishStatistics()
+        let news: [JournalAnswer] = isFailing ? [.committed(nil, waitingRecords: pending.count)] : []
+        isFailing = false
+        mailbox.answer(news + lists.takeAnswers())
+        if store.connection.logPages >= limits.largeLogPages { moveLog() }
+        upkeep.isDue = true
+        return true
     }
 
     // MARK: - Reading
@@ -202,13 +269,16 @@ nonisolated final class JournalWorker {
     private func publishStatistics() {
         statistics.pushes = store.pushCount
         statistics.calls = store.callCount
+        statistics.states = store.stateCount
         statistics.bytes = store.file.bytes() ?? statistics.bytes
         mailbox.statistics = statistics
     }
 
     /// Writes what waits without anybody waiting for it. The log is moved into the store when the connection closes.
     private func close() {
-        if !pending.calls.isEmpty || store.hasUnwrittenTimes { commit([]) }
+        lists.close()
+        mailbox.answer(lists.takeAnswers())
+        if pending.count > 0 || store.hasUnwrittenTimes { commit([]) }
     }
 }
 
@@ -216,7 +286,7 @@ nonisolated extension JournalWork {
     /// Whether it is made durable together with others.
     fileprivate var isWrite: Bool {
         switch self {
-        case .push, .ring: true
+        case .push, .ring, .keep: true
         case .readPushes, .readCalls, .close: false
         }
     }
@@ -226,6 +296,7 @@ nonisolated extension JournalWork {
         switch self {
         case .push(let ticket, _, _, _): .push(ticket: ticket, .failure(error))
         case .ring(let ticket, _): .ring(ticket: ticket, .failure(error))
+        case .keep(let ticket, _): .kept(ticket: ticket, .failure(error))
         case .readPushes(let ticket, _): .pushes(ticket: ticket, .failure(error))
         case .readCalls(let ticket, _): .calls(ticket: ticket, .failure(error))
         case .close: nil

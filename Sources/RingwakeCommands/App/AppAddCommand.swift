@@ -14,31 +14,24 @@ struct AppAddCommand: RunnableCommand {
               ringwake app add com.example.phone --exec /usr/bin/phone-handler -- --account work
               ringwake app add com.example.phone --exec /usr/bin/phone-handler --payload flexisip
               ringwake app add com.example.phone --exec /opt/new-handler --replace
+              ringwake app add com.example.phone --exec /usr/bin/phone-handler --way unit
+              ringwake app add com.example.phone --unit phone@.service --manager user
+              ringwake app add com.example.phone --dbus org.example.Phone
+              ringwake app add com.example.phone --handler-socket /run/phone/handler.sock
+              ringwake app add com.example.phone --connected --fallback ring --ringer daemon
 
             Writes ID.toml to the daemon's folder of apps and makes the daemon read it.
             When the daemon refuses it, everything stays as it was. Replacing an app keeps
             its tokens, but nothing of its file. Without --payload every push is a call of
-            its own, from nobody known; ringwaked.toml(5) shows how to map other payloads.
+            its own, from nobody known; ringwaked.toml(5) shows how to map other payloads,
+            and what else the file may say.
             """)
 
     @Argument(help: ArgumentHelp("The app's bundle id, such as com.example.phone.", valueName: "id"))
     var id: AppIDArgument
 
-    @Option(help: ArgumentHelp("The program that a push starts: an absolute path.", valueName: "path"))
-    var exec: String
-
-    @Option(
-        name: .customLong("arg"), parsing: .unconditionalSingleValue,
-        help: ArgumentHelp("An argument for the program; may be repeated.", valueName: "argument"))
-    var arguments: [String] = []
-
-    @Argument(
-        parsing: .postTerminator, help: ArgumentHelp("More arguments for the program, after --.", valueName: "args"))
-    var remaining: [String] = []
-
-    @Option(
-        help: ArgumentHelp("How many handlers run at a time: one for the app, or one for each call.", valueName: "of"))
-    var instances = HandlerInstances.app
+    @OptionGroup(title: "How it is woken") var wake: AppWakeOptions
+    @OptionGroup(title: "Rules of its calls") var rules: AppRuleOptions
 
     @Option(
         help: ArgumentHelp(
@@ -57,7 +50,7 @@ struct AppAddCommand: RunnableCommand {
     var wantsJSON: Bool { output.json }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        try checkProgram()
+        try wake.checkProgram(isForced: force)
         let client = control.client(in: context)
         let status: StatusMessage = try client.get(ControlTarget(["status"]))
         let file = AppFile(app: id.app, directory: status.appsDirectory)
@@ -71,8 +64,7 @@ struct AppAddCommand: RunnableCommand {
         } catch {
             throw RingwakeError(error)
         }
-        let text = AppFile.text(
-            exec: [exec] + arguments + remaining, instances: instances, payload: payload?.name)
+        let text = AppFile.text(wake: wake.lines, rules: rules.lines, payload: payload?.name)
         try file.put(Array(text.utf8))
         do throws(RingwakeError) {
             let _: ReloadMessage = try client.post(ControlTarget(["reload"]))
@@ -83,25 +75,6 @@ struct AppAddCommand: RunnableCommand {
         context.output.write(
             wantsJSON ? try JSONText.document(app) : AppText.text(of: app, style: context.style))
         return .success
-    }
-
-    private func checkProgram() throws(RingwakeError) {
-        guard exec.hasPrefix("/") else {
-            throw RingwakeError(
-                .invalidRequest,
-                "'\(exec)' is no absolute path; the daemon has another working directory and searches no PATH: "
-                    + "give the whole path")
-        }
-        guard !force else { return }
-        guard FileSystem.exists(exec) else {
-            throw RingwakeError(
-                .notFound, "there is no program '\(exec)'; check the path, or add the app all the same with --force")
-        }
-        guard FileSystem.isExecutableFile(exec) else {
-            throw RingwakeError(
-                .invalidRequest,
-                "'\(exec)' is not a file that may be executed; 'chmod +x' it, or add the app all the same with --force")
-        }
     }
 
     /// Puts the file back as it was; the daemon kept its configuration.
@@ -117,8 +90,6 @@ struct AppAddCommand: RunnableCommand {
         }
     }
 }
-
-extension HandlerInstances: ExpressibleByArgument {}
 
 /// The name of a preset of payloads on the command line.
 struct PayloadPresetArgument: ExpressibleByArgument, Equatable {

@@ -11,9 +11,14 @@ struct AppCommand: ParsableCommand {
               ringwake app add com.example.phone --exec /usr/bin/phone-handler
               ringwake app list
               ringwake app show com.example.phone --json
+              ringwake app show com.example.phone --pn
+              ringwake app clear-strikes com.example.phone
               ringwake app remove com.example.phone
             """,
-        subcommands: [AppAddCommand.self, AppListCommand.self, AppShowCommand.self, AppRemoveCommand.self])
+        subcommands: [
+            AppAddCommand.self, AppListCommand.self, AppShowCommand.self, AppClearStrikesCommand.self,
+            AppStateCommand.self, AppConnectCommand.self, AppRemoveCommand.self,
+        ])
 }
 
 /// A bundle id on the command line.

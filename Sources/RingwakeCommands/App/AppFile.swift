@@ -16,18 +16,14 @@ struct AppFile: Equatable {
 
     static func name(of app: AppID) -> String { app.rawValue + ".toml" }
 
-    /// The contents for an app that is woken by running `exec`, a path and its arguments; with one handler for each
-    /// of its calls where `instances` says so, and with the mapping of a preset for its payload.
-    static func text(exec: [String], instances: HandlerInstances = .app, payload: String? = nil) -> String {
+    /// The contents for an app that is woken as the lines of `[wake]` say; with the tables of its rules, and with the
+    /// mapping of a preset for its payload.
+    static func text(wake: [String], rules: [String] = [], payload: String? = nil) -> String {
         var lines = [
             "# How ringwaked wakes this app; see ringwaked.toml(5). Written by 'ringwake app add'.",
             "[wake]",
-            "exec = [\(exec.map(tomlString).joined(separator: ", "))]",
         ]
-        // What is the default is left out, as a person would.
-        if instances != .app {
-            lines.append("instances = \(tomlString(instances.rawValue))")
-        }
+        lines += wake + rules
         if let payload {
             lines += ["", "[payload]", "preset = \(tomlString(payload))"]
         }

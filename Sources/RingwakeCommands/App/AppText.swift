@@ -1,4 +1,5 @@
 import ControlProtocol
+import RingwakeCore
 
 /// Apps for people.
 enum AppText {
@@ -15,7 +16,17 @@ enum AppText {
         for (environment, token) in app.tokens.sorted(by: { $0.key < $1.key }) {
             table.add(["token", "\(TerminalText.printable(token)) (\(TerminalText.printable(environment)))"])
         }
-        table.add(["exec", command(app.exec)])
+        table.add(["wake", way(of: app)])
+        if !app.exec.isEmpty { table.add(["exec", command(app.exec)]) }
+        table.add(["handlers", app.instances == "call" ? "one for each call" : "one for all calls"])
+        if app.connected > 0 { table.add(["connected", "\(app.connected)"]) }
+        if let payload = app.payload { table.add(["payload", TerminalText.printable(payload)]) }
+        if let level = app.level { table.add(["level", "\(level)"]) }
+        if !app.teams.isEmpty { table.add(["teams", TerminalText.printable(app.teams.joined(separator: ", "))]) }
+        table.add(["strikes", strikes(of: app, style: style)])
+        for strike in app.strikes.recent {
+            table.add(["", TerminalText.printable(text(of: strike))])
+        }
         table.add(["file", TerminalText.printable(app.file)])
         let lines = [style.bold(TerminalText.printable(app.app))] + table.lines(indent: 2)
         return lines.joined(separator: "\n") + "\n"
@@ -27,9 +38,37 @@ enum AppText {
         }
         var table = TextTable([.left, .left, .left])
         for app in apps {
-            table.add([TerminalText.printable(app.app), TerminalText.printable(app.state), command(app.exec)])
+            let state = app.strikes.struckOut ? "struck out" : app.state
+            table.add([
+                TerminalText.printable(app.app), TerminalText.printable(state),
+                app.exec.isEmpty ? way(of: app) : command(app.exec),
+            ])
         }
         return table.lines().joined(separator: "\n") + "\n"
+    }
+
+    /// How it is woken.
+    private static func way(of app: AppMessage) -> String {
+        // The command has a line of its own.
+        let what = app.exec.isEmpty && !app.wake.isEmpty ? " \(app.wake)" : ""
+        return TerminalText.printable(app.way + what)
+    }
+
+    /// `2 of 5 in 1 h 0 min`
+    private static func strikes(of app: AppMessage, style: TextStyle) -> String {
+        let strikes = app.strikes
+        var text = "\(strikes.count)"
+        if strikes.limit > 0 {
+            text += " of \(strikes.limit) in \(DurationText.long(milliseconds: strikes.windowMs))"
+        }
+        guard strikes.struckOut else { return text }
+        return text + ": " + style.bad("its handler is not started any more")
+            + "; 'ringwake app clear-strikes \(TerminalText.printable(app.app))' gives it another chance"
+    }
+
+    private static func text(of strike: StrikeMessage) -> String {
+        "\(DurationText.long(milliseconds: strike.agoMs)) ago: \(StrikeText.text(of: strike.failure)) "
+            + "(call \(strike.call))"
     }
 
     /// The words of a command, those that a shell would split in quotes.
@@ -39,5 +78,21 @@ enum AppText {
             return isPlain ? word : "'" + word.replacing("'", with: "'\\''") + "'"
         }
         return TerminalText.printable(quoted.joined(separator: " "))
+    }
+}
+
+/// What a handler did not do, for people.
+enum StrikeText {
+    /// A failure that this version does not know stands for itself.
+    static func text(of failure: String) -> String {
+        switch HandlerFailure(rawValue: failure) {
+        case .didNotStart: "it did not start"
+        case .didNotReport: "it did not report its call in time"
+        case .didNotConfirm: "it did not confirm its call in time"
+        case .didNotAct: "it did not do in time what it was asked to"
+        case .exited: "it exited with a call that went on"
+        case .didNotClaim: "it did not claim its call in time"
+        case nil: failure
+        }
     }
 }

@@ -4,23 +4,23 @@ import RingwakeCore
 
 /// `[ID] ACTION`: the call may be left out where `$RINGWAKE_CALL` names it.
 struct CallActionArguments: ParsableArguments {
-    /// What a handler is asked to do, by ``EventMessage/action``.
-    enum Action: String, CaseIterable {
-        case answer
-        case end
-    }
+    /// Every action, as a sentence names them.
+    static let names = CallAction.allCases.map(\.rawValue).joined(separator: ", ")
 
     @Argument(
-        help: ArgumentHelp("The call's id (default: $RINGWAKE_CALL), then answer or end.", valueName: "id> <action"))
+        help: ArgumentHelp(
+            "The call's id (default: $RINGWAKE_CALL), then the action: \(names).", valueName: "id> <action"))
     var words: [String] = []
 
     func validate() throws {
         guard (1...2).contains(words.count), action != nil else {
-            throw ValidationError("Give the action, 'answer' or 'end', after the call's id if there is one.")
+            throw ValidationError(
+                "Give the action, one of \(CallActionArguments.names), after the call's id if there is one.")
         }
     }
 
-    var action: Action? { words.last.flatMap(Action.init(rawValue:)) }
+    /// What a handler is asked to do, by ``EventMessage/action``.
+    var action: CallAction? { words.last.flatMap(CallAction.init(rawValue:)) }
 
     var call: String? { words.count == 2 ? words[0] : nil }
 
@@ -41,6 +41,7 @@ struct CallFulfillCommand: RunnableCommand {
             EXAMPLES:
               ringwake call fulfill answer
               ringwake call fulfill 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11 end
+              ringwake call fulfill 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11 hold
             """)
 
     @OptionGroup var arguments: CallActionArguments
@@ -57,12 +58,15 @@ struct CallFulfillCommand: RunnableCommand {
 struct CallFailCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fail",
-        abstract: "Handler: the action that was asked for cannot be done; the call ends.",
+        abstract: "Handler: the action that was asked for cannot be done.",
         usage: "ringwake call fail [<id>] <action> [options]",
         discussion: """
             EXAMPLES:
               ringwake call fail answer
-              ringwake call fail 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11 answer
+              ringwake call fail 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11 hold
+
+            A call whose answer or end fails ends. When another action fails, the call goes
+            on as it was.
             """)
 
     @OptionGroup var arguments: CallActionArguments
@@ -73,4 +77,25 @@ struct CallFailCommand: RunnableCommand {
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         try arguments.post(.fail, options, in: context)
     }
+}
+
+/// `ringwake call claim`
+struct CallClaimCommand: CallVerbCommand {
+    static let verb = CallVerb.claim
+    static let configuration = CommandConfiguration(
+        commandName: "claim",
+        abstract: "Handler: take over a call that has lost its handler.",
+        discussion: """
+            EXAMPLES:
+              ringwake call claim
+              ringwake call claim 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11
+
+            A handler that is started with the kind "claim" has a few seconds for it, else
+            the call ends. What the lost handler owed is asked for anew.
+            """)
+
+    @Argument(help: ArgumentHelp("The call's id (default: $RINGWAKE_CALL).", valueName: "id"))
+    var id: String?
+
+    @OptionGroup var options: CallOptions
 }

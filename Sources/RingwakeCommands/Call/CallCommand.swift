@@ -6,13 +6,15 @@ import RingwakeCore
 struct CallCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "call",
-        abstract: "Show, answer and end calls; report them from a handler.",
+        abstract: "Show, answer, hold and end calls; report them from a handler.",
         discussion: """
             EXAMPLES:
               ringwake call list
               ringwake call list --missed
               ringwake call show 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11
               ringwake call answer 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11
+              ringwake call hold 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11
+              ringwake call dtmf 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11 1234#
 
               In a handler that a push woke ($RINGWAKE_CALL names the call):
               ringwake call report --caller sip:alice@example.com --ring
@@ -24,13 +26,14 @@ struct CallCommand: ParsableCommand {
                 name: "User",
                 subcommands: [
                     CallListCommand.self, CallShowCommand.self, CallAnswerCommand.self, CallDeclineCommand.self,
-                    CallEndCommand.self,
+                    CallEndCommand.self, CallHoldCommand.self, CallUnholdCommand.self, CallMuteCommand.self,
+                    CallUnmuteCommand.self, CallDTMFCommand.self,
                 ]),
             CommandGroup(
                 name: "Handler",
                 subcommands: [
                     CallReportCommand.self, CallRingCommand.self, CallFulfillCommand.self, CallFailCommand.self,
-                    CallEndedCommand.self,
+                    CallEndedCommand.self, CallClaimCommand.self,
                 ]),
         ])
 }
@@ -66,7 +69,7 @@ struct CallOptions: ParsableArguments {
         context.output.write(
             output.json
                 ? try JSONText.document(call)
-                : TerminalText.printable("\(call.call): \(call.state)" + (call.reason.map { " (\($0))" } ?? "")) + "\n")
+                : TerminalText.printable(CallText.summary(of: call)) + "\n")
         return .success
     }
 

@@ -44,7 +44,8 @@ struct CallReportCommand: RunnableCommand {
 }
 
 /// `ringwake call ring`
-struct CallRingCommand: RunnableCommand {
+struct CallRingCommand: CallVerbCommand {
+    static let verb = CallVerb.ring
     static let configuration = CommandConfiguration(
         commandName: "ring",
         abstract: "Handler: the reported call is confirmed and rings.",
@@ -58,12 +59,6 @@ struct CallRingCommand: RunnableCommand {
     var id: String?
 
     @OptionGroup var options: CallOptions
-
-    var wantsJSON: Bool { options.output.json }
-
-    func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        try options.post(.ring, to: id, in: context)
-    }
 }
 
 /// `ringwake call ended`

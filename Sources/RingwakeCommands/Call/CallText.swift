@@ -7,13 +7,23 @@ enum CallText {
         table.add(["app", call.app])
         table.add(["state", state(of: call)])
         if let detail = call.detail { table.add(["detail", detail]) }
-        if let caller = call.caller { table.add(["caller", name(call.callerName, caller)]) }
+        if call.caller != nil || call.identifiedAs != nil { table.add(["caller", caller(of: call)]) }
+        if let restriction = call.restriction {
+            table.add(["kept out", RestrictionText.kind(restriction.kind)])
+            if restriction.detail != call.detail { table.add(["", restriction.detail]) }
+        }
         if call.video { table.add(["video", "yes"]) }
+        if call.muted { table.add(["muted", "yes"]) }
+        for action in call.pending { table.add(["pending", text(of: action)]) }
         if call.apnsId != call.call { table.add(["apns-id", call.apnsId]) }
         table.add(["sender", "team \(call.team), \(call.environment)"])
         table.add(["received", call.receivedAt])
         if call.attempt > 1 { table.add(["attempt", "\(call.attempt)"]) }
+        if call.ringer != "app" { table.add(["ringer", call.ringer]) }
         if let pid = call.pid { table.add(["handler", "pid \(pid)"]) }
+        if let left = call.claimMs {
+            table.add(["handler", "lost; to be claimed in \(DurationText.until(milliseconds: left))"])
+        }
         if let deadline = call.deadlineMs, call.reason == nil {
             table.add(["deadline", "in \(DurationText.until(milliseconds: deadline))"])
         }
@@ -28,7 +38,7 @@ enum CallText {
         for call in list.calls {
             table.add([
                 TimelineText.dateAndTime(call.receivedAt), call.call, call.app, state(of: call),
-                call.caller.map { name(call.callerName, $0) } ?? "",
+                ([caller(of: call)] + remarks(on: call)).filter { !$0.isEmpty }.joined(separator: "  "),
             ])
         }
         var text = table.lines().map { TerminalText.printable($0) + "\n" }.joined()
@@ -39,11 +49,42 @@ enum CallText {
         return text + ListOptions.more(list.next, style: style)
     }
 
+    /// `ID: connected, pending: hold`
+    static func summary(of call: CallMessage) -> String {
+        "\(call.call): \(call.state)" + (call.reason.map { " (\($0))" } ?? "")
+            + (pending(of: call).map { ", \($0)" } ?? "")
+    }
+
+    /// What is asked for and not said by the state.
+    private static func pending(of call: CallMessage) -> String? {
+        let actions = call.pending.map(\.action).filter { $0 != "answer" && $0 != "end" }
+        return actions.isEmpty ? nil : "pending: " + actions.joined(separator: ", ")
+    }
+
     private static func state(of call: CallMessage) -> String {
         (call.missed ? "missed" : call.state) + (call.reason.map { " (\($0))" } ?? "")
     }
 
-    private static func name(_ name: String?, _ caller: String) -> String {
-        name.map { "\($0) <\(caller)>" } ?? caller
+    /// `NAME <HANDLE>`, and who a list says that it is; empty when nothing is known.
+    private static func caller(of call: CallMessage) -> String {
+        let said = call.caller.map { caller in call.callerName.map { "\($0) <\(caller)>" } ?? caller }
+        let words = [said, call.identifiedAs.map { "maybe \($0)" }].compactMap { $0 }
+        return words.joined(separator: ", ")
+    }
+
+    /// What a line of the list says beside the state.
+    private static func remarks(on call: CallMessage) -> [String] {
+        var words: [String] = []
+        if call.muted { words.append("muted") }
+        if let restriction = call.restriction { words.append("kept out: \(RestrictionText.kind(restriction.kind))") }
+        if call.claimMs != nil { words.append("handler lost") }
+        if let pending = pending(of: call) { words.append(pending) }
+        return words
+    }
+
+    /// `dtmf 12#, within 9.00 s`
+    private static func text(of action: PendingActionMessage) -> String {
+        "\(action.action)" + (action.digits.map { " \($0)" } ?? "")
+            + ", within \(DurationText.until(milliseconds: action.deadlineMs))"
     }
 }

@@ -20,13 +20,29 @@ struct ControlClient {
         try decode(answer(to: "GET", target, body: nil), from: target)
     }
 
+    /// The answer to `GET /v1/...` as it is, where it is no JSON.
+    func octets(_ target: ControlTarget) throws(RingwakeError) -> [UInt8] {
+        try answer(to: "GET", target, body: nil)
+    }
+
     /// `POST /v1/...`, with `body` as JSON when there is one.
     func post<Message: Decodable>(_ target: ControlTarget, _ body: (some Encodable)?) throws(RingwakeError) -> Message {
-        var bytes: [UInt8] = []
-        if let body {
-            bytes = Array(try JSONText.line(body).utf8)
-        }
-        return try decode(answer(to: "POST", target, body: bytes), from: target)
+        try decode(answer(to: "POST", target, body: json(body)), from: target)
+    }
+
+    /// `POST /v1/...` with these bytes.
+    func post<Message: Decodable>(_ target: ControlTarget, octets: [UInt8]) throws(RingwakeError) -> Message {
+        try decode(answer(to: "POST", target, body: octets, type: ControlClient.octetsType), from: target)
+    }
+
+    /// `PUT /v1/...` with `body` as JSON.
+    func put<Message: Decodable>(_ target: ControlTarget, _ body: some Encodable) throws(RingwakeError) -> Message {
+        try decode(answer(to: "PUT", target, body: json(body)), from: target)
+    }
+
+    /// `PUT /v1/...` with these bytes.
+    func put<Message: Decodable>(_ target: ControlTarget, octets: [UInt8]) throws(RingwakeError) -> Message {
+        try decode(answer(to: "PUT", target, body: octets, type: ControlClient.octetsType), from: target)
     }
 
     /// `POST /v1/...` without a body.
@@ -57,21 +73,33 @@ struct ControlClient {
 
     // MARK: - One request
 
-    private func request(_ method: String, _ target: ControlTarget, body: [UInt8]?) -> [UInt8] {
+    private static let jsonType = "application/json"
+    private static let octetsType = "application/octet-stream"
+
+    private func json(_ body: (some Encodable)?) throws(RingwakeError) -> [UInt8] {
+        guard let body else { return [] }
+        return Array(try JSONText.line(body).utf8)
+    }
+
+    private func request(
+        _ method: String, _ target: ControlTarget, body: [UInt8]?, type: String = ControlClient.jsonType
+    ) -> [UInt8] {
         var fields = [HTTP1Field(name: "connection", value: "close")]
         if let secret {
             fields.append(HTTP1Field(name: "authorization", value: "Bearer \(secret)"))
         }
         if body?.isEmpty == false {
-            fields.append(HTTP1Field(name: "content-type", value: "application/json"))
+            fields.append(HTTP1Field(name: "content-type", value: type))
         }
         return HTTP1Writer.request(method: method, target: target.text, fields: fields, body: body)
     }
 
-    private func answer(to method: String, _ target: ControlTarget, body: [UInt8]?) throws(RingwakeError) -> [UInt8] {
+    private func answer(
+        to method: String, _ target: ControlTarget, body: [UInt8]?, type: String = ControlClient.jsonType
+    ) throws(RingwakeError) -> [UInt8] {
         let deadline = Deadline(after: timeout)
         let socket = try ControlSocket(path: path, timeout: timeout)
-        try socket.send(request(method, target, body: body), until: deadline)
+        try socket.send(request(method, target, body: body, type: type), until: deadline)
         let limit = ControlClient.maximumAnswerBytes
         var parser = HTTP1ResponseParser(requestMethod: method, limits: HTTP1Limits(maximumBodyBytes: limit))
         guard let head = try head(&parser, socket, until: deadline) else {

@@ -41,6 +41,13 @@ enum StatusText {
             lines.append(style.bold("strikes") + " \(strikes)")
             lines += table(status.strikes)
         }
+        for app in status.struckOut {
+            let name = TerminalText.printable(app)
+            lines.append(
+                "  " + style.bad("\(name) is not started any more")
+                    + "; 'ringwake app clear-strikes \(name)' gives it another chance")
+        }
+        lines += [""] + DeviceText.lines(of: status, style: style) + [""]
         lines.append(style.bold("wakeups") + "  \(status.wakeups.total)")
         lines += table(status.wakeups.byCause)
         return lines.joined(separator: "\n") + "\n"

@@ -1,6 +1,5 @@
 import ArgumentParser
 import ControlProtocol
-import FoundationEssentials
 import RingwakeCore
 
 /// `ringwake watch`
@@ -47,46 +46,9 @@ struct WatchCommand: RunnableCommand {
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let target = ControlTarget(
             ["events"], query: [("app", app ?? context.environment("RINGWAKE_APP")), ("call", call)])
-        let deadline = timeout.map { Deadline(after: $0.duration) }
-        var stream = try control.client(in: context).events(target)
-        var seen = 0
-        while count.map({ seen < $0 }) ?? true {
-            switch try stream.next(until: deadline, output: context.output.descriptor) {
-            case .line(let line):
-                try show(line, in: context)
-                guard context.output.isOpen else { return .success }
-                seen += 1
-            case .outputClosed:
-                return .success
-            case .timedOut:
-                guard let count else { return .success }
-                throw RingwakeError(
-                    .timedOut, "\(seen) of \(count) events came in time; --timeout gives them longer")
-            case .ended:
-                throw RingwakeError(
-                    .unreachable,
-                    "the daemon ended the stream: it stopped, or this reader was too slow for it; see its log")
-            }
-        }
+        let stream = try control.client(in: context).events(target)
+        let printer = EventPrinter(wantsJSON: wantsJSON, count: count, timeout: timeout?.duration)
+        try printer.print(stream, in: context)
         return .success
-    }
-
-    private func show(_ line: [UInt8], in context: CommandContext) throws(RingwakeError) {
-        do throws(JSONSyntax.Defect) {
-            try JSONSyntax.requireObject(line)
-        } catch {
-            throw RingwakeError(.unreachable, "the daemon sent an event that is not JSON; see its log")
-        }
-        if wantsJSON {
-            // With members that this version does not know: those pass through.
-            context.output.write(String(decoding: PlainJSON.escaped(line), as: UTF8.self) + "\n")
-            return
-        }
-        guard let event = try? JSONDecoder().decode(EventMessage.self, from: Data(line)) else {
-            throw RingwakeError(
-                .unreachable,
-                "the daemon sent an event that this version does not know; install the same version of both")
-        }
-        context.output.write(EventText.line(of: event, style: context.style) + "\n")
     }
 }

@@ -47,9 +47,11 @@ struct PushShowCommand: RunnableCommand {
               ringwake push show 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11 --json | jq .state
 
             The state is accepted (taken, but not durable), journaled, woken, reported,
-            ringing, answered, ended, expired, missed or cancelled. The timeline says
-            for each stage when it was reached after the push arrived, how long it took
-            after the stage before, and the time of day in UTC.
+            ringing, answered, ended, expired, missed, cancelled, restricted (kept out by
+            do not disturb, a block list or a limit) or withheld (the app's handler has
+            too many strikes). The timeline says for each stage when it was reached after
+            the push arrived, how long it took after the stage before, and the time of
+            day in UTC.
             """)
 
     @Argument(help: ArgumentHelp("The push's apns-id, in either case.", valueName: "apns-id"))

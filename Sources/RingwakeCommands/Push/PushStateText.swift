@@ -1,4 +1,5 @@
 import ControlProtocol
+import RingwakeCore
 
 /// Pushes that the daemon has taken, for people.
 enum PushStateText {
@@ -7,6 +8,11 @@ enum PushStateText {
         table.add(["app", push.app])
         table.add(["state", state(of: push)])
         if let detail = push.detail { table.add(["detail", detail]) }
+        if let restriction = push.restriction {
+            table.add(["kept out", RestrictionText.kind(restriction.kind)])
+            if restriction.detail != push.detail { table.add(["", restriction.detail]) }
+        }
+        if let remedy = remedy(for: push) { table.add(["to do", remedy]) }
         if push.outcome != "started" { table.add(["outcome", push.outcome]) }
         table.add(["call", push.call])
         table.add(["sender", "team \(push.team), \(push.environment)"])
@@ -31,6 +37,22 @@ enum PushStateText {
         }
         return table.lines().map(TerminalText.printable).joined(separator: "\n") + "\n"
             + ListOptions.more(list.next, style: style)
+    }
+
+    /// What to do about a push that was taken and woke nobody.
+    private static func remedy(for push: PushMessage) -> String? {
+        if push.state == PushMessage.State.withheld.rawValue || push.outcome == PushOutcome.withheld.rawValue {
+            return "the app's handler has too many strikes: 'ringwake app clear-strikes \(push.app)' gives it another "
+                + "chance"
+        }
+        if let restriction = push.restriction {
+            return RestrictionText.remedy(restriction.kind, app: push.app)
+        }
+        switch push.reason.flatMap(CallEndReason.init(rawValue:)) {
+        case .blocked: return RestrictionText.remedy(Restriction.Kind.blocked.rawValue, app: push.app)
+        case .restricted: return "'ringwake dnd' and [restrictions] in ringwaked.toml(5) say what keeps calls out"
+        default: return nil
+        }
     }
 
     /// The state, and where it does not say it already, why the call ended.

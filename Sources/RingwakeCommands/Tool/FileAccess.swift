@@ -1,3 +1,4 @@
+import CRingwakeLinux
 import FileSystem
 import Glibc
 import RingwakeCore
@@ -31,6 +32,31 @@ enum InputFile {
                 isStandardInput ? "/dev/stdin" : path, maximumSize: maximumBytes, acceptingPipes: true)
         } catch {
             throw RingwakeError(error)
+        }
+    }
+}
+
+extension InputFile {
+    /// The bytes that one read takes.
+    private static let pieceBytes = 64 * 1024
+
+    /// Hands over what `path` holds, piece by piece, however long it is; `-` is standard input.
+    static func forEachPiece(
+        of path: String, _ take: ([UInt8]) throws(RingwakeError) -> Void
+    ) throws(RingwakeError) {
+        let descriptor = ringwake_open(path == "-" ? "/dev/stdin" : path, O_RDONLY | O_CLOEXEC, 0)
+        guard descriptor >= 0 else { throw RingwakeError(FileSystemError(operation: "open", path: path, errno: errno)) }
+        defer { close(descriptor) }
+        var buffer = [UInt8](repeating: 0, count: pieceBytes)
+        while true {
+            let count = Glibc.read(descriptor, &buffer, buffer.count)
+            if count > 0 {
+                try take(Array(buffer[..<count]))
+            } else if count == 0 {
+                return
+            } else if errno != EINTR {
+                throw RingwakeError(FileSystemError(operation: "read", path: path, errno: errno))
+            }
         }
     }
 }

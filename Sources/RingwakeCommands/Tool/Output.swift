@@ -47,6 +47,15 @@ final class Output {
         }
     }
 
+    /// Writes all of `bytes`, which need not be text, as they are.
+    func write(bytes: [UInt8]) {
+        guard isOpen, failure == nil else { return }
+        switch sink {
+        case .memory: text += String(decoding: bytes, as: UTF8.self)
+        case .descriptor(let descriptor): write(bytes, to: descriptor)
+        }
+    }
+
     /// Throws when something could not be written, such as to a full disk.
     func finish() throws(RingwakeError) {
         guard let failure else { return }

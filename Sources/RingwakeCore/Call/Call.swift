@@ -23,8 +23,19 @@ package struct Call: Hashable, Sendable, Codable {
     package internal(set) var machine: CallStateMachine
     /// What is known of the caller.
     package internal(set) var update: CallUpdate
-    /// The handler that has it, or had it at its end; nil while it waits.
+    /// What its app's configuration said when it came.
+    package internal(set) var policy: AppPolicy
+    /// Who makes it ring; the daemon, where the handler failed.
+    package internal(set) var ringer: CallRinger
+    /// What kept it out.
+    package internal(set) var restriction: Restriction?
+    /// The handler that has it, or had it at its end; also one that was given it to claim and has not done so, as its
+    /// machine's `claimBy` says. Nil while it waits, and while no handler is to hear of it.
     package internal(set) var handler: WakeID?
+    /// How many handlers were started, or had it delivered, since it lost its own.
+    var claimStarts = 0
+    /// The push that started it: a handler that is to claim it may know nothing of it. Nil once it has ended.
+    private(set) var first: UnreadPush?
     /// What no handler has been given of its pushes, in the order of their arrival.
     package internal(set) var unread: [UnreadPush]
     /// How many of these its handler has fetched, and not answered with a report.
@@ -39,6 +50,31 @@ package struct Call: Hashable, Sendable, Codable {
         package let kind: WakeRequest.Kind
         package let receivedAt: BootInstant
         package let payload: [UInt8]
+
+        package init(kind: WakeRequest.Kind, receivedAt: BootInstant, payload: [UInt8]) {
+            self.kind = kind
+            self.receivedAt = receivedAt
+            self.payload = payload
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case kind, receivedAt, payload
+        }
+
+        // A payload is text (RFC 8259 section 8.1), and as an array of numbers it would take four times the space.
+        package init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            kind = try container.decode(WakeRequest.Kind.self, forKey: .kind)
+            receivedAt = try container.decode(BootInstant.self, forKey: .receivedAt)
+            payload = Array(try container.decode(String.self, forKey: .payload).utf8)
+        }
+
+        package func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(kind, forKey: .kind)
+            try container.encode(receivedAt, forKey: .receivedAt)
+            try container.encode(String(decoding: payload, as: UTF8.self), forKey: .payload)
+        }
     }
 
     /// A push that brought something about, so that its repeat brings about nothing.
@@ -55,7 +91,7 @@ package struct Call: Hashable, Sendable, Codable {
 
     /// The call of a push, which waits; `outcome` is what that push brought about.
     init(
-        number: Int64, key: CallKey, push: VerifiedPush, outcome: PushOutcome, update: CallUpdate,
+        number: Int64, key: CallKey, push: VerifiedPush, outcome: PushOutcome, update: CallUpdate, policy: AppPolicy,
         machine: CallStateMachine
     ) {
         self.number = number
@@ -69,7 +105,11 @@ package struct Call: Hashable, Sendable, Codable {
         attempt = 0
         self.machine = machine
         self.update = update
-        unread = [UnreadPush(kind: .call, receivedAt: push.receivedAt, payload: push.payload)]
+        self.policy = policy
+        ringer = policy.ringer
+        let first = UnreadPush(kind: .call, receivedAt: push.receivedAt, payload: push.payload)
+        self.first = first
+        unread = [first]
         pushes = [KnownPush(apnsID: push.apnsID.lowercased(), outcome: outcome)]
         timeline = [
             TimelineEntry(.received, at: push.receivedAt), TimelineEntry(.verified, at: push.verifiedAt),
@@ -77,7 +117,7 @@ package struct Call: Hashable, Sendable, Codable {
     }
 
     /// A call that the journal knows.
-    init(_ record: CallRecord, payload: [UInt8], machine: CallStateMachine) {
+    init(_ record: CallRecord, payload: [UInt8], policy: AppPolicy, machine: CallStateMachine) {
         number = record.number
         key = record.key
         topic = record.topic
@@ -89,7 +129,11 @@ package struct Call: Hashable, Sendable, Codable {
         attempt = record.attempt
         self.machine = machine
         update = record.update
-        unread = [UnreadPush(kind: .call, receivedAt: record.receivedAt, payload: payload)]
+        self.policy = policy
+        ringer = policy.ringer
+        let first = UnreadPush(kind: .call, receivedAt: record.receivedAt, payload: payload)
+        self.first = first
+        unread = [first]
         pushes = [KnownPush(apnsID: record.apnsID.lowercased(), outcome: .started)]
         timeline = record.timeline
     }
@@ -151,6 +195,33 @@ package struct Call: Hashable, Sendable, Codable {
         unread.append(UnreadPush(kind: .update, receivedAt: push.receivedAt, payload: push.payload))
     }
 
+    /// It is over: nothing of its pushes is given to anybody.
+    mutating func dropPayloads() {
+        unread = []
+        fetched = 0
+        first = nil
+    }
+
+    /// What a handler is given that is to claim it; `{}` where the push is not known any more.
+    var pushToClaim: UnreadPush {
+        UnreadPush(kind: .claim, receivedAt: receivedAt, payload: first?.payload ?? Array("{}".utf8))
+    }
+
+    /// It has lost its handler: the next one is given all that says more of it anew, and its first push with the claim.
+    mutating func keepForClaim() {
+        fetched = 0
+        unread.removeAll { $0.kind == .call }
+    }
+
+    /// Whether its push came when its app's handler was not started any more.
+    var wasWithheld: Bool { pushes.first?.outcome == .withheld }
+
+    /// No handler has heard of it, as far as anybody knows: the next one is given its first push again.
+    mutating func restoreFirst() {
+        fetched = 0
+        if let first, unread.first?.kind != .call { unread.insert(first, at: 0) }
+    }
+
     /// The call as it stands.
     package var record: CallRecord {
         var record = CallRecord(
@@ -159,6 +230,7 @@ package struct Call: Hashable, Sendable, Codable {
             update: update, attempt: attempt, ringBefore: machine.ringBefore, isOneAttempt: isOneAttempt,
             ringTime: machine.deadlines.ring, timeline: timeline)
         record.receivedWallClock = receivedWallClock
+        record.restriction = restriction?.kind
         return record
     }
 

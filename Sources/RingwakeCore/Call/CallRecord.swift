@@ -18,6 +18,8 @@ package struct CallRecord: Hashable, Sendable {
     package var reason: CallEndReason?
     /// More on the end, for a person.
     package var detail: String?
+    /// Which rule kept it out; `detail` then says more.
+    package var restriction: Restriction.Kind?
     /// What is known of the caller.
     package var update: CallUpdate
     /// How often a handler was woken for it; 0 while it waits for its turn.
@@ -71,8 +73,8 @@ package struct CallRecord: Hashable, Sendable {
     package var isMissed: Bool {
         guard state == .ended, time(of: .answered) == nil else { return false }
         switch reason {
-        case .unanswered, .expired, .cancelled, .handlerFailed, .failed, .remoteEnded: return true
-        case .answeredElsewhere, .declinedElsewhere, .declined, .localEnded, nil: return false
+        case .unanswered, .expired, .cancelled, .handlerFailed, .failed, .remoteEnded, .restricted, .busy: return true
+        case .answeredElsewhere, .declinedElsewhere, .declined, .localEnded, .blocked, nil: return false
         }
     }
 }

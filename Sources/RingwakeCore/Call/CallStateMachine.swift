@@ -2,31 +2,38 @@
 ///
 ///     start --> queued --wake--> woken --report--> reported --confirmRing--> confirmed --ringJournaled--> ringing
 ///                 |                |                  |                         |                           |
-///                 |                |                  |                         |            answer         |
+///                 |                +------------------+--- fallback: ring ------^            answer         |
 ///                 |                |                  |                         |       +-------------------+
 ///                 |                |                  |                         |       v                   |
-///                 |                |                  |                         |   answering --fulfill--> connected
-///                 |                |                  |                         |       |                   |     |
-///                 |                +------------------+----- end, decline ------+-------+-------------------+     |
-///                 |                                               v                                               |
-///                 |                                            ending <------------------- end -------------------+
+///                 |                |                  |                         |   answering --fulfill--> connected <-+
+///                 |                |                  |                         |       |                   |     |    |
+///                 |                |                  |                         |       |                   |   hold unhold
+///                 |                |                  |                         |       |                   |     v    |
+///                 |                +------------------+--- end, decline, busy --+-------+-------------------+--- held -+
+///                 |                                               v
+///                 |                                            ending
 ///                 |                                               | fulfill, fail
 ///                 v                                               v
-///               ended <--- deadline, expiry, cancel, remoteEnded, the handler's exit, from every state
+///               ended <--- deadline, expiry, cancel, remoteEnded, a handler's failure, from every state
 ///
 /// | transition | function |
 /// |---|---|
 /// | queued -> woken | ``wake(at:)`` |
+/// | queued -> confirmed, ended | ``withhold(_:_:at:)`` |
 /// | woken -> reported | ``report(at:)`` |
 /// | reported -> confirmed | ``confirmRing(at:)`` |
+/// | woken, reported -> ending, as busy | ``reject(at:)`` |
 /// | confirmed -> ringing | ``ringJournaled(at:)`` |
-/// | confirmed -> confirmed, to be tried again | ``ringNotJournaled(_:at:)`` |
+/// | confirmed -> confirmed, to be tried again | ``ringNotJournaled(at:)`` |
 /// | ringing -> answering | ``answer(at:)`` |
-/// | answering -> connected | ``fulfill(_:at:)`` |
+/// | answering -> connected, connected <-> held | ``fulfill(_:at:)`` |
 /// | any but ended -> ending | ``end(at:)`` |
 /// | answering, ending -> ended | ``fulfill(_:at:)``, ``fail(_:)`` |
 /// | queued ... ringing -> ended | ``cancel(_:)`` |
-/// | any but ended -> ended | ``remoteEnded(_:)``, ``handlerGone(_:)``, ``advance(to:)`` |
+/// | woken -> ended | ``restrict(_:_:)`` |
+/// | any but ended -> ended | ``remoteEnded(_:)``, ``handlerGone(_:_:fallback:at:)``, ``advance(to:fallback:)`` |
+/// | woken, reported, confirmed -> confirmed, rung by the daemon | ``handlerGone(_:_:fallback:at:)``, ``advance(to:fallback:)`` |
+/// | woken, reported, confirmed -> queued, after a restart | ``handlerLostAtRestart(at:)`` |
 ///
 /// What holds in each state:
 /// - *queued*: the app's handler has not been told of it yet; nobody has been disturbed.
@@ -35,8 +42,16 @@
 /// - *confirmed*: it is to ring as soon as the journal has that it rings; nobody has been disturbed.
 /// - *ringing*: entered at most once, and never at or after `ringBefore`.
 /// - *answering*, *ending*: the handler owes exactly one fulfill or fail.
+/// - *connected*, *held*: it owes one for each of ``pending``.
 /// - *ended*: final. No function leaves it.
 /// - every state but *ended* has a deadline, so that each call ends by itself.
+///
+/// Beside its state each call has a ``Lease``: whether a handler has it.
+///
+///     taken --the handler ends, from ringing on--> lost --offer--> offered --claim--> taken
+///       |                                           ^  +----------claim--------------> taken
+///       |                                           +--that handler ends-- offered
+///       +--it fails before the ring, fallback: ring--> absent --answer--> lost
 package struct CallStateMachine: Hashable, Sendable, Codable {
     /// Where the call stands, with the deadline by which something has to happen.
     package enum State: Hashable, Sendable, Codable {
@@ -48,31 +63,68 @@ package struct CallStateMachine: Hashable, Sendable, Codable {
         case ringing(until: BootInstant)
         case answering(fulfillBy: BootInstant)
         case connected(until: BootInstant)
+        case held(until: BootInstant)
         case ending(CallEndReason, fulfillBy: BootInstant)
         case ended(CallEndReason, detail: String?)
+    }
+
+    /// Whether a handler has the call.
+    package enum Lease: Hashable, Sendable, Codable {
+        /// One has it, or will be given it as a new call.
+        case taken
+        /// Its handler is gone, and none has heard of it since: by then one has to have claimed it.
+        case lost(claimBy: BootInstant)
+        /// A handler has been given it, and has to have claimed it by then.
+        case offered(claimBy: BootInstant)
+        /// Its handler failed before it rang, or is not started any more: the daemon makes it ring, and no handler hears
+        /// of it until the user answers.
+        case absent
     }
 
     /// What the driver is to do after an input.
     package enum Output: Hashable, Sendable {
         /// The call entered a state: tell who listens.
         case entered(State)
+        /// Something of the call changed within its state: tell who listens.
+        case changed
         /// Have the journal record that it rings, and say what came of it.
         case journalRing
         /// Ask the handler to do this and to answer by then.
-        case request(CallAction, by: BootInstant)
+        case request(PendingAction)
         /// The handler did not do its part: a strike against it.
         case strike(HandlerFailure)
         /// The handler hangs: stop its process, unless it serves other calls.
         case stopHandler
     }
 
-    /// An input that does not fit the state; nothing was changed.
+    /// An input that does not fit; nothing was changed.
     package struct Refusal: Error, Hashable, Sendable {
         /// The state that the call is in.
         package let state: State
+        /// What does not fit.
+        package var why = Reason.state
+
+        package enum Reason: Hashable, Sendable {
+            /// The state.
+            case state
+            /// The handler is being asked for this already, or for its opposite.
+            case alreadyAsked(CallAction)
+            /// No handler has the call at present.
+            case unclaimed
+            /// The digits are none, or too many at a time.
+            case badDigits
+        }
     }
 
-    package private(set) var state: State
+    package internal(set) var state: State
+    /// Whether a handler has it.
+    package internal(set) var lease = Lease.taken
+    /// What the handler of a connected or held call was asked for besides its answer and its end, the oldest first.
+    package internal(set) var pending: [PendingAction] = []
+    /// Whether the handler has turned the microphone off.
+    package internal(set) var isMuted = false
+    /// It is to be held as soon as that is possible: a cellular call began.
+    var yields = false
     /// The call must not start to ring at this instant or later.
     package let ringBefore: BootInstant
     /// How long its states may last.
@@ -80,6 +132,8 @@ package struct CallStateMachine: Hashable, Sendable, Codable {
 
     /// How long after a failure the journal is asked again to record a ring.
     static let journalRetry = Duration.milliseconds(500)
+    /// The most digits that wait to be played, as the user gave them: a person types no faster.
+    package static let maximumPendingDigits = 32
 
     /// A call that waits for its handler's attention.
     package init(deadlines: CallDeadlines, ringBefore: BootInstant) {
@@ -88,8 +142,16 @@ package struct CallStateMachine: Hashable, Sendable, Codable {
         state = .queued
     }
 
-    /// When ``advance(to:)`` has something to do; nil once ended.
+    /// When ``advance(to:fallback:)`` has something to do; nil once ended.
     package var nextDeadline: BootInstant? {
+        guard var first = stateDeadline else { return nil }
+        if let claimBy { first = min(first, claimBy) }
+        for action in pending { first = min(first, action.by) }
+        return first
+    }
+
+    /// When the state ends by itself; nil once ended.
+    package var stateDeadline: BootInstant? {
         switch state {
         case .queued:
             ringBefore
@@ -97,234 +159,39 @@ package struct CallStateMachine: Hashable, Sendable, Codable {
             min(deadline, ringBefore)
         case .confirmed(let deadline, let retry):
             min(deadline, ringBefore, retry ?? deadline)
-        case .ringing(let deadline), .answering(let deadline), .connected(let deadline), .ending(_, let deadline):
+        case .ringing(let deadline), .answering(let deadline), .connected(let deadline), .held(let deadline),
+            .ending(_, let deadline):
             deadline
         case .ended:
             nil
         }
     }
 
+    /// The call has lost its handler: by when another start of it has to claim it. Nil while it has one, and while it
+    /// needs none.
+    package var claimBy: BootInstant? {
+        switch lease {
+        case .lost(let deadline), .offered(let deadline): deadline
+        case .taken, .absent: nil
+        }
+    }
+
+    /// All that the handler was asked for and has not answered.
+    package var owed: [PendingAction] { (state.pendingAction.map { [$0] } ?? []) + pending }
+
     /// Whether the call is over.
     package var hasEnded: Bool { state.isEnded }
 
-    private mutating func enter(_ next: State) -> [Output] {
+    mutating func enter(_ next: State) -> [Output] {
         state = next
+        switch next {
+        case .connected, .held: break
+        default: pending = []
+        }
+        // What is over, or about to be, has nothing to claim.
+        if case .ended = next { lease = .taken }
         return [.entered(next)]
     }
-}
 
-// MARK: - What the handler's side does
-
-extension CallStateMachine {
-    /// A handler was asked to start for the call, or has fetched it.
-    package mutating func wake(at now: BootInstant) throws(Refusal) -> [Output] {
-        guard case .queued = state else { throw Refusal(state: state) }
-        return enter(.woken(reportBy: now.advanced(by: deadlines.report)))
-    }
-
-    /// The handler reported the call: provisional, it does not ring yet.
-    package mutating func report(at now: BootInstant) throws(Refusal) -> [Output] {
-        guard case .woken = state else { throw Refusal(state: state) }
-        return enter(.reported(confirmBy: now.advanced(by: deadlines.report)))
-    }
-
-    /// The handler confirmed the reported call: it rings once the journal has it, unless it expired.
-    package mutating func confirmRing(at now: BootInstant) throws(Refusal) -> [Output] {
-        guard case .reported = state else { throw Refusal(state: state) }
-        guard now < ringBefore else { return enter(.ended(.expired, detail: nil)) }
-        return enter(.confirmed(by: now.advanced(by: deadlines.report), retryAt: nil)) + [.journalRing]
-    }
-
-    /// The journal has it that the call rings, so now it does, unless it expired meanwhile. What the journal says of
-    /// a call that moved on meanwhile changes nothing.
-    package mutating func ringJournaled(at now: BootInstant) -> [Output] {
-        guard case .confirmed = state else { return [] }
-        guard now < ringBefore else { return enter(.ended(.expired, detail: nil)) }
-        return enter(.ringing(until: now.advanced(by: deadlines.ring)))
-    }
-
-    /// The journal failed to record the ring; it is asked again as long as there is time.
-    package mutating func ringNotJournaled(at now: BootInstant) -> [Output] {
-        guard case .confirmed(let deadline, _) = state else { return [] }
-        state = .confirmed(by: deadline, retryAt: now.advanced(by: CallStateMachine.journalRetry))
-        return []
-    }
-
-    /// The handler did what it was asked to.
-    package mutating func fulfill(_ action: CallAction, at now: BootInstant) throws(Refusal) -> [Output] {
-        switch (state, action) {
-        case (.answering, .answer):
-            return enter(.connected(until: now.advanced(by: deadlines.connected)))
-        case (.ending(let reason, _), .end):
-            return enter(.ended(reason, detail: nil))
-        default:
-            throw Refusal(state: state)
-        }
-    }
-
-    /// The handler could not do what it was asked to. An answer that fails ends the call; so does an end.
-    package mutating func fail(_ action: CallAction) throws(Refusal) -> [Output] {
-        switch (state, action) {
-        case (.answering, .answer):
-            return enter(.ended(.failed, detail: "the handler could not answer"))
-        case (.ending(let reason, _), .end):
-            return enter(.ended(reason, detail: "the handler could not end it in good order"))
-        default:
-            throw Refusal(state: state)
-        }
-    }
-
-    /// The handler said that the call is over, for a reason on the other side.
-    package mutating func remoteEnded(_ reason: CallEndReason) throws(Refusal) -> [Output] {
-        switch state {
-        case .queued, .woken, .reported, .confirmed, .ringing, .answering, .connected:
-            return enter(.ended(reason, detail: nil))
-        case .ending(let reason, _):
-            return enter(.ended(reason, detail: nil))
-        case .ended:
-            throw Refusal(state: state)
-        }
-    }
-
-    /// The handler's process did not start or is gone. It was the lease on the call, so the call ends with it.
-    package mutating func handlerGone(_ failure: HandlerFailure, _ detail: String) -> [Output] {
-        switch state {
-        case .woken, .reported, .confirmed, .ringing, .answering, .connected:
-            return enter(.ended(.handlerFailed, detail: detail)) + [.strike(failure)]
-        case .ending(let reason, _):
-            return enter(.ended(reason, detail: nil))
-        case .queued, .ended:
-            return []
-        }
-    }
-}
-
-// MARK: - What the user, the sender and the time do
-
-extension CallStateMachine {
-    /// The user took the call.
-    package mutating func answer(at now: BootInstant) throws(Refusal) -> [Output] {
-        guard case .ringing = state else { throw Refusal(state: state) }
-        let deadline = now.advanced(by: deadlines.action)
-        return enter(.answering(fulfillBy: deadline)) + [.request(.answer, by: deadline)]
-    }
-
-    /// The user refused the call that rings.
-    package mutating func decline(at now: BootInstant) throws(Refusal) -> [Output] {
-        guard case .ringing = state else { throw Refusal(state: state) }
-        return try end(at: now)
-    }
-
-    /// The user finished the call, whatever its state: before it was answered that is declining it.
-    package mutating func end(at now: BootInstant) throws(Refusal) -> [Output] {
-        let reason: CallEndReason
-        switch state {
-        case .queued:
-            // No handler has heard of it, so none is asked.
-            return enter(.ended(.declined, detail: nil))
-        case .woken, .reported, .confirmed, .ringing: reason = .declined
-        case .answering, .connected: reason = .localEnded
-        case .ending, .ended: throw Refusal(state: state)
-        }
-        let deadline = now.advanced(by: deadlines.action)
-        return enter(.ending(reason, fulfillBy: deadline)) + [.request(.end, by: deadline)]
-    }
-
-    /// The sender took the call back. Once the user answered it is too late: the two sides settle that themselves.
-    package mutating func cancel(_ reason: CallEndReason) throws(Refusal) -> [Output] {
-        switch state {
-        case .queued, .woken, .reported, .confirmed, .ringing:
-            return enter(.ended(reason, detail: nil))
-        case .answering, .connected, .ending, .ended:
-            throw Refusal(state: state)
-        }
-    }
-
-    /// The journal knows the call from an earlier time, or its app is gone: it ends here.
-    package mutating func abandon(_ reason: CallEndReason, _ detail: String?) -> [Output] {
-        hasEnded ? [] : enter(.ended(reason, detail: detail))
-    }
-
-    /// Does what is due at `now`.
-    package mutating func advance(to now: BootInstant) -> [Output] {
-        guard let deadline = nextDeadline, deadline <= now else { return [] }
-        switch state {
-        case .queued:
-            return enter(.ended(.expired, detail: "the app's handler was busy and did not fetch it in time"))
-        case .woken(let limit), .reported(let limit):
-            return giveUp(limit)
-        case .confirmed(let limit, let retry):
-            guard now < min(limit, ringBefore) else { return giveUp(limit) }
-            state = .confirmed(by: limit, retryAt: nil)
-            return retry == nil ? [] : [.journalRing]
-        case .ringing:
-            return enter(.ended(.unanswered, detail: nil))
-        case .answering:
-            return enter(.ended(.handlerFailed, detail: "the handler did not answer within \(deadlines.action)"))
-                + [.strike(.didNotAct), .stopHandler]
-        case .connected:
-            return enter(.ended(.failed, detail: "the call lasted longer than \(deadlines.connected)"))
-        case .ending(let reason, _):
-            return enter(.ended(reason, detail: "the handler did not end it within \(deadlines.action)"))
-                + [.strike(.didNotAct), .stopHandler]
-        case .ended:
-            return []
-        }
-    }
-
-    /// Too late to ring: nobody was disturbed, and the handler's only purpose is gone. What came first counts: the
-    /// handler's time to do its part, which ended at `limit`, or the time that the call was worth ringing for.
-    private mutating func giveUp(_ limit: BootInstant) -> [Output] {
-        guard limit < ringBefore else { return enter(.ended(.expired, detail: nil)) + [.stopHandler] }
-        switch state {
-        case .woken:
-            let detail = "the handler did not report the call within \(deadlines.report)"
-            return enter(.ended(.handlerFailed, detail: detail)) + [.strike(.didNotReport), .stopHandler]
-        case .reported:
-            let detail = "the handler did not confirm the call within \(deadlines.report)"
-            return enter(.ended(.handlerFailed, detail: detail)) + [.strike(.didNotConfirm), .stopHandler]
-        default:
-            return enter(.ended(.failed, detail: "the journal could not record in time that it rings")) + [.stopHandler]
-        }
-    }
-}
-
-extension CallStateMachine.State {
-    /// A state without what belongs to it, as the control API and the journal name it.
-    package enum Name: String, Sendable, Codable, CaseIterable {
-        case queued, woken, reported, confirmed, ringing, answering, connected, ending, ended
-    }
-
-    /// The state's name.
-    package var name: Name {
-        switch self {
-        case .queued: .queued
-        case .woken: .woken
-        case .reported: .reported
-        case .confirmed: .confirmed
-        case .ringing: .ringing
-        case .answering: .answering
-        case .connected: .connected
-        case .ending: .ending
-        case .ended: .ended
-        }
-    }
-
-    /// Whether this is the final state.
-    package var isEnded: Bool {
-        if case .ended = self { true } else { false }
-    }
-
-    /// The reason of a call that has ended or is ending.
-    package var endReason: CallEndReason? {
-        switch self {
-        case .ending(let reason, _), .ended(let reason, _): reason
-        case .queued, .woken, .reported, .confirmed, .ringing, .answering, .connected: nil
-        }
-    }
-
-    /// More on the end, for a person.
-    package var endDetail: String? {
-        if case .ended(_, let detail) = self { detail } else { nil }
-    }
+    func refusal(_ why: Refusal.Reason = .state) -> Refusal { Refusal(state: state, why: why) }
 }

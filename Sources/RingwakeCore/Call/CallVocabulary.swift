@@ -20,6 +20,12 @@ package enum CallEndReason: String, Sendable, Codable, CaseIterable {
     case cancelled
     /// The handler did not start, did not report, did not do what it was asked, or exited.
     case handlerFailed
+    /// It was kept out: do not disturb, a limit, an app that is not allowed. ``Restriction`` says which.
+    case restricted
+    /// Its caller is on a block list.
+    case blocked
+    /// Another call went on, and the app's policy is to refuse further ones then.
+    case busy
 
     /// The reasons that a handler may give when it reports that a call has ended; CallKit's `CXCallEndedReason`.
     package static let reportable: Set<CallEndReason> = [
@@ -33,6 +39,31 @@ package enum CallAction: String, Sendable, Codable, CaseIterable {
     case answer
     /// Finish the call: the user declined or hung up.
     case end
+    /// Stop sending and playing media, and tell the peer; CallKit's `CXSetHeldCallAction` with `isOnHold`.
+    case hold
+    /// Go on with a call that is held.
+    case unhold
+    /// Send silence; CallKit's `CXSetMutedCallAction` with `isMuted`.
+    case mute
+    /// Send the microphone again.
+    case unmute
+    /// Play digits to the peer (RFC 4733); CallKit's `CXPlayDTMFCallAction`.
+    case dtmf
+}
+
+/// An action that the handler was asked for and owes an answer to.
+package struct PendingAction: Hashable, Sendable, Codable {
+    package let action: CallAction
+    /// Of `dtmf`: what to play, one or more of `0`-`9`, `*`, `#`, `A`-`D`, and `,` for a pause.
+    package let digits: String?
+    /// By when the handler has to fulfill or fail it.
+    package let by: BootInstant
+
+    package init(_ action: CallAction, digits: String? = nil, by: BootInstant) {
+        self.action = action
+        self.digits = digits
+        self.by = by
+    }
 }
 
 /// What is known of a call: from its payload, and from the handler that reports it; CallKit's `CXCallUpdate`.
@@ -43,14 +74,19 @@ package struct CallUpdate: Hashable, Sendable, Codable {
     package var callerName: String?
     /// Whether the call has video; nil while nobody has said.
     package var hasVideo: Bool?
+    /// Who an identification list says that the caller is: a guess, to be shown as one. Untrusted text.
+    package var identifiedAs: String?
 
     /// The most bytes that are kept of a handle or a name.
     package static let maximumTextBytes = 256
 
-    package init(caller: String? = nil, callerName: String? = nil, hasVideo: Bool? = nil) {
+    package init(
+        caller: String? = nil, callerName: String? = nil, hasVideo: Bool? = nil, identifiedAs: String? = nil
+    ) {
         self.caller = caller
         self.callerName = callerName
         self.hasVideo = hasVideo
+        self.identifiedAs = identifiedAs
     }
 
     /// Takes over what `newer` says, and keeps the rest.
@@ -58,6 +94,7 @@ package struct CallUpdate: Hashable, Sendable, Codable {
         caller = newer.caller ?? caller
         callerName = newer.callerName ?? callerName
         hasVideo = newer.hasVideo ?? hasVideo
+        identifiedAs = newer.identifiedAs ?? identifiedAs
     }
 }
 
@@ -71,29 +108,35 @@ package struct CallDeadlines: Hashable, Sendable, Codable {
     package var action: Duration
     /// How long a call may last. No call is for ever: a handler that hangs in a call must not block the next.
     package var connected: Duration
+    /// How long a call that rings or goes on outlives its handler: by then another start of it has claimed the call.
+    package var claim: Duration
 
     package init(
         report: Duration = .seconds(5), ring: Duration = .seconds(45), action: Duration = .seconds(10),
-        connected: Duration = .seconds(4 * 3600)
+        connected: Duration = .seconds(4 * 3600), claim: Duration = .seconds(5)
     ) {
         self.report = report
         self.ring = ring
         self.action = action
         self.connected = connected
+        self.claim = claim
     }
 }
 
-/// How a handler's process ended.
+/// How a handler ended.
 package enum HandlerExit: Hashable, Sendable, CustomStringConvertible {
-    /// It exited with this status.
+    /// Its process exited with this status.
     case exited(Int32)
-    /// This signal killed it.
+    /// This signal killed its process.
     case signalled(Int32)
+    /// It left: its unit stopped, its bus name or its connection is gone. How is said for a person.
+    case left(String)
 
     package var description: String {
         switch self {
         case .exited(let status): "exited with status \(status)"
         case .signalled(let signal): "was killed by signal \(signal)"
+        case .left(let how): "left: \(how)"
         }
     }
 }

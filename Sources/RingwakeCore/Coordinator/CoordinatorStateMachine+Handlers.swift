@@ -1,15 +1,16 @@
 // An app's handlers: which call starts one, which one gets a call, and what follows from its end.
 extension CoordinatorStateMachine {
-    /// Finds a handler for a call that has none: a new one, or the one that runs already.
+    /// Finds a handler for a new call: one that keeps a connection, a new one, or the one that runs already.
     mutating func admit(_ key: CallKey, _ policy: AppPolicy, at now: BootInstant) -> [Effect] {
+        if isStruckOut(key.app) { return active[key].map { withhold($0, at: now) } ?? [] }
         var lane = lanes[key.app] ?? HandlerLane(policy: policy)
         lane.adopt(policy, at: now)
-        let hasPlace = lane.hasPlace(under: policy)
-        if !hasPlace { lane.wait(key, at: now) }
+        let isServed = lane.receiver != nil || lane.hasPlace
+        if !isServed { lane.wait(key, at: now) }
         lanes[key.app] = lane
-        guard !hasPlace else {
+        guard !isServed else {
             // Others may wait still, if the configuration has just given each call a handler of its own.
-            return startHandler(for: key, at: now) + startWaiting(of: key.app, at: now)
+            return serve(key, at: now) + startWaiting(of: key.app, at: now)
         }
         var effects: [Effect] = active[key].map { [.callChanged($0)] } ?? []
         if let wake = lane.taker {
@@ -18,35 +19,45 @@ extension CoordinatorStateMachine {
         return effects
     }
 
-    /// Starts a handler with this call, which waited or has just come.
-    private mutating func startHandler(for key: CallKey, at now: BootInstant) -> [Effect] {
+    /// Gives the call to the handler that keeps a connection, or to a new one.
+    private mutating func serve(_ key: CallKey, at now: BootInstant) -> [Effect] {
+        if active[key]?.machine.claimBy != nil { active[key]?.claimStarts += 1 }
+        if let wake = lanes[key.app]?.receiver { return deliver(key, to: wake, at: now) }
         let wake = WakeID(number: nextWakeNumber)
         nextWakeNumber += 1
         lanes[key.app]?.begin(wake, with: key, at: now)
-        let (requests, effects) = hand(key, to: wake, at: now, atMost: 1, isFetch: false)
+        noteChange(of: key.app)
+        // One that is given nothing at its start finds what it was started for in its first fetch.
+        let isBare = active[key]?.policy.wakeBringsPush == false
+        let (requests, effects) = hand(key, to: wake, at: now, atMost: 1, isFetch: isBare)
         // The wake comes first: to tell of it can wait, the caller cannot.
         return requests.map { .wake($0) } + effects
     }
 
     /// Gives a call to a handler, with what is unread of it. What is fetched of a call that has not been reported is
     /// kept until it is: the answer to the fetch may be lost.
-    private mutating func hand(
+    mutating func hand(
         _ key: CallKey, to wake: WakeID, at now: BootInstant, atMost limit: Int, isFetch: Bool
     ) -> (requests: [WakeRequest], effects: [Effect]) {
         guard var call = active[key] else { return ([], []) }
-        var effects: [Effect] = []
-        if call.handler == nil {
+        let isNew = call.handler == nil
+        if isNew {
             call.handler = wake
             call.attempt += 1
         }
-        let unread = call.unread.prefix(limit)
+        // A handler that is to claim the call may know nothing of it, so it is told by which push it came.
+        let claim = call.machine.claimBy != nil && (isNew || isFetch) && limit > 0 ? call.pushToClaim : nil
+        let unread = (claim.map { [$0] } ?? []) + call.unread.prefix(limit - (claim == nil ? 0 : 1))
         switch call.machine.state {
         case .queued, .woken: call.noteFetched(unread.count, isKept: isFetch)
-        default: call.noteFetched(unread.count, isKept: false)
+        default: call.noteFetched(unread.count - (claim == nil ? 0 : 1), isKept: false)
         }
         active[key] = call
+        var effects: [Effect] = []
         if case .queued = call.machine.state {
             effects = settle(key, at: now) { machine throws(CallStateMachine.Refusal) in try machine.wake(at: now) }
+        } else if isNew {
+            effects = settle(key, at: now) { machine throws(CallStateMachine.Refusal) in machine.offer() }
         }
         let reportBy = active[key]?.machine.nextDeadline ?? now
         let requests = unread.map { push in
@@ -57,9 +68,10 @@ extension CoordinatorStateMachine {
         return (requests, effects)
     }
 
-    mutating func handlerStarted(_ wake: WakeID, pid: Int32, at now: BootInstant) -> [Effect] {
+    mutating func handlerStarted(_ wake: WakeID, pid: Int32?, at now: BootInstant) -> [Effect] {
         guard let app = app(of: wake) else { return [.refused(.unknownHandler(wake))] }
         lanes[app]?.started(wake, pid: pid)
+        noteChange(of: app)
         for key in lanes[app]?.handlers[wake]?.calls ?? [] {
             active[key]?.note(.woke, at: now)
         }
@@ -78,7 +90,7 @@ extension CoordinatorStateMachine {
             let limit = Self.maximumFetched - requests.count
             requests += hand(key, to: wake, at: now, atMost: limit, isFetch: true).requests
         }
-        if lane.taker == wake {
+        if lane.taker == wake, !isStruckOut(app) {
             for key in lane.waiting where requests.count < Self.maximumFetched {
                 let taken = take(key, by: wake, at: now, atMost: Self.maximumFetched - requests.count)
                 requests += taken.requests
@@ -98,43 +110,56 @@ extension CoordinatorStateMachine {
         return (requests, (wasIdle ? [.retainHandler(wake)] : []) + effects)
     }
 
-    /// A handler is gone, or never came: its calls end, and those that wait get another.
+    /// A handler is gone, or never came: its calls end, or may be claimed by another one, and those that wait get one.
     mutating func handlerGone(
         _ wake: WakeID, _ failure: HandlerFailure, _ why: String, at now: BootInstant
     ) -> [Effect] {
         guard let app = app(of: wake), var lane = lanes[app] else { return [] }
         let calls = lane.gone(wake, at: now)
         lanes[app] = lane
+        noteChange(of: app)
         var effects: [Effect] = []
+        var isCharged = false
         for key in calls {
-            effects += settle(key, at: now) { machine throws(CallStateMachine.Refusal) in
-                machine.handlerGone(failure, why)
+            guard let fallback = active[key].map(fallback(for:)) else { continue }
+            let outcome = settle(key, at: now, isCharged: !isCharged) { machine throws(CallStateMachine.Refusal) in
+                machine.handlerGone(failure, why, fallback: fallback, at: now)
             }
+            isCharged = isCharged || outcome.contains { if case .strike = $0 { true } else { false } }
+            effects += outcome
         }
         return effects + startWaiting(of: app, at: now)
     }
 
-    /// Starts handlers for the calls that wait, as many as there is a place for.
-    private mutating func startWaiting(of app: AppID, at now: BootInstant) -> [Effect] {
+    /// Finds handlers for the calls that wait, as many as there is a place for.
+    mutating func startWaiting(of app: AppID, at now: BootInstant) -> [Effect] {
         var effects: [Effect] = []
-        while let lane = lanes[app], let key = lane.waiting.first,
-            lane.hasPlace(under: AppPolicy(instances: lane.instances))
+        while !isStruckOut(app), let lane = lanes[app], lane.receiver != nil || lane.hasPlace,
+            let key = lane.waiting.first(where: isWorthAStart)
         {
-            effects += startHandler(for: key, at: now)
+            effects += serve(key, at: now)
         }
         if lanes[app]?.isEmpty == true { lanes[app] = nil }
         return effects
     }
 
-    /// Stops a handler, once.
-    mutating func stopHandler(_ wake: WakeID, of app: AppID, at now: BootInstant) -> [Effect] {
-        lanes[app]?.stop(wake, at: now) == true ? [.stopHandler(wake)] : []
+    /// Whether a handler is started for a waiting call, or it is delivered.
+    private func isWorthAStart(_ key: CallKey) -> Bool {
+        guard let call = active[key] else { return false }
+        return call.machine.claimBy == nil || call.claimStarts < CoordinatorStateMachine.maximumClaimStarts
     }
 
-    /// Stops the handler of a call unless it serves others.
-    mutating func stopHandlerIfIdle(_ call: Call, at now: BootInstant) -> [Effect] {
-        guard let wake = call.handler, lanes[call.key.app]?.handlers[wake]?.calls.isEmpty == true else { return [] }
-        return stopHandler(wake, of: call.key.app, at: now)
+    /// Stops a handler, once.
+    mutating func stopHandler(_ wake: WakeID, of app: AppID, at now: BootInstant) -> [Effect] {
+        guard lanes[app]?.stop(wake, at: now) == true else { return [] }
+        noteChange(of: app)
+        return [.stopHandler(wake)]
+    }
+
+    /// Stops the handler that a call had unless it serves others.
+    mutating func stopHandlerIfIdle(_ wake: WakeID?, of app: AppID, at now: BootInstant) -> [Effect] {
+        guard let wake, lanes[app]?.handlers[wake]?.calls.isEmpty == true else { return [] }
+        return stopHandler(wake, of: app, at: now)
     }
 
     /// The app of a handler that has not ended.

@@ -31,7 +31,7 @@ extension CoordinatorStateMachine {
             machine.abandon(.cancelled, "it repeats a call that had ended")
         }
         effects.removeAll { if case .callMissed = $0 { true } else { false } }
-        return effects + stopHandlerIfIdle(call, at: now)
+        return effects + stopHandlerIfIdle(call.handler, of: call.key.app, at: now)
     }
 
     /// A call that had not ended when the daemon last did. What never rang is delivered once more if it is still in
@@ -47,7 +47,7 @@ extension CoordinatorStateMachine {
         var deadlines = policy?.deadlines ?? CallDeadlines()
         deadlines.ring = record.ringTime
         let machine = CallStateMachine(deadlines: deadlines, ringBefore: record.ringBefore)
-        var call = Call(record, payload: recovered.payload, machine: machine)
+        var call = Call(record, payload: recovered.payload, policy: policy ?? AppPolicy(), machine: machine)
         // When it was journaled may not have been written down any more; that it was is sure.
         call.note(.journaled, at: now)
         file(call)
@@ -67,7 +67,7 @@ extension CoordinatorStateMachine {
         switch record.state {
         case .ending:
             return (record.reason ?? .localEnded, "ringwaked stopped before its handler had ended it")
-        case .answering, .connected:
+        case .answering, .connected, .held:
             return (.failed, "ringwaked stopped during the call")
         case _ where record.hasRung:
             return (.unanswered, "ringwaked stopped while it rang")
@@ -104,8 +104,8 @@ extension CoordinatorStateMachine {
         guard record.state == .ended else { return }
         var machine = CallStateMachine(deadlines: CallDeadlines(), ringBefore: record.ringBefore)
         _ = machine.abandon(record.reason ?? .failed, record.detail)
-        var call = Call(record, payload: [], machine: machine)
-        call.unread = []
+        var call = Call(record, payload: [], policy: AppPolicy(), machine: machine)
+        call.dropPayloads()
         file(call)
         nextCallNumber = max(nextCallNumber, record.number + 1)
     }

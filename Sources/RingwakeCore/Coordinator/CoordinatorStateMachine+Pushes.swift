@@ -1,7 +1,8 @@
 // A push arrives: what it means for its call.
 extension CoordinatorStateMachine {
     mutating func receive(
-        _ push: VerifiedPush, _ facts: PushFacts, _ policy: AppPolicy, at now: BootInstant
+        _ push: VerifiedPush, _ facts: PushFacts, _ policy: AppPolicy, _ restriction: Restriction?,
+        at now: BootInstant
     ) -> [Effect] {
         let key = key(of: push, facts)
         if let call = call(key), let before = call.outcome(ofRepeated: push, isCancel: facts.cancel != nil) {
@@ -11,23 +12,29 @@ extension CoordinatorStateMachine {
         case (let call?, let reason?):
             return cancel(call, reason, push, at: now)
         case (let call?, nil):
-            return call.machine.hasEnded ? ignore(push, call, .duplicate) : update(call, push, facts)
+            return call.machine.hasEnded ? ignore(push, call, .duplicate) : update(call, push, facts, at: now)
         case (nil, _?) where facts.call == nil:
             // It names no call: there is nothing to take back.
             let record = PushRecord(push, call: key.id, outcome: .tooLate)
             return [.journalPush(record, payload: [], call: nil), .pushIgnored(push, key, .tooLate)]
         case (nil, let reason?):
-            return start(key, push, facts, policy, at: now, outcome: .cancelled) { machine in
+            return start(key, push, facts, policy, restriction, at: now, outcome: .cancelled) { machine in
                 machine.abandon(reason, "it was taken back before it came")
             }
         case (nil, nil):
+            if let restriction {
+                return start(key, push, facts, policy, restriction, at: now, outcome: .restricted) { machine in
+                    machine.abandon(restriction.endReason, restriction.detail)
+                }
+            }
             guard now < ringBefore(push, facts, policy) else {
-                return start(key, push, facts, policy, at: now, outcome: .expired) { machine in
+                return start(key, push, facts, policy, nil, at: now, outcome: .expired) { machine in
                     machine.abandon(.expired, Self.lateness(push, facts))
                 }
             }
             guard hasRoom(for: push.app) else { return [.refused(.tooManyCalls(push.app))] }
-            return start(key, push, facts, policy, at: now, outcome: .started) { _ in [] }
+            let outcome: PushOutcome = isStruckOut(push.app) ? .withheld : .started
+            return start(key, push, facts, policy, nil, at: now, outcome: outcome) { _ in [] }
         }
     }
 
@@ -68,25 +75,28 @@ extension CoordinatorStateMachine {
 
     /// A call that was not known. `ending` ends it where it is over already.
     private mutating func start(
-        _ key: CallKey, _ push: VerifiedPush, _ facts: PushFacts, _ policy: AppPolicy, at now: BootInstant,
-        outcome: PushOutcome, ending: (inout CallStateMachine) -> [CallStateMachine.Output]
+        _ key: CallKey, _ push: VerifiedPush, _ facts: PushFacts, _ policy: AppPolicy, _ restriction: Restriction?,
+        at now: BootInstant, outcome: PushOutcome, ending: (inout CallStateMachine) -> [CallStateMachine.Output]
     ) -> [Effect] {
         var deadlines = policy.deadlines
         deadlines.ring = facts.ringTime ?? deadlines.ring
         var machine = CallStateMachine(deadlines: deadlines, ringBefore: ringBefore(push, facts, policy))
         let isOver = !ending(&machine).isEmpty
         var call = Call(
-            number: nextCallNumber, key: key, push: push, outcome: outcome, update: facts.update, machine: machine)
+            number: nextCallNumber, key: key, push: push, outcome: outcome, update: facts.update, policy: policy,
+            machine: machine)
+        call.restriction = restriction
         nextCallNumber += 1
         if isOver {
-            call.unread = []
+            call.dropPayloads()
             call.note(.ended, at: now)
         }
         file(call)
         var effects: [Effect] = []
         if isOver {
             effects = [.callChanged(call)]
-            if call.record.isMissed { effects.append(.callMissed(call)) }
+            if let restriction { effects.append(.restricted(key, restriction)) }
+            if call.isToBeToldAsMissed { effects.append(.callMissed(call)) }
         } else {
             effects = admit(key, policy, at: now)
         }
@@ -94,7 +104,7 @@ extension CoordinatorStateMachine {
         let record = PushRecord(push, call: key.id, outcome: outcome)
         let journal = Effect.journalPush(
             record, payload: isOver ? [] : push.payload, call: (self.call(key) ?? call).journalRecord)
-        let wakes = effects.prefix { if case .wake = $0 { true } else { false } }
+        let wakes = effects.prefix(while: \.isFirstWord)
         return wakes + [journal] + effects.dropFirst(wakes.count)
     }
 
@@ -111,22 +121,21 @@ extension CoordinatorStateMachine {
     }
 
     /// A push that tells more about a call that runs.
-    private mutating func update(_ known: Call, _ push: VerifiedPush, _ facts: PushFacts) -> [Effect] {
+    private mutating func update(
+        _ known: Call, _ push: VerifiedPush, _ facts: PushFacts, at now: BootInstant
+    ) -> [Effect] {
         // Not durable yet: perhaps its first push was answered 503.
         let adopts = !known.isJournaled
-        let outcome: PushOutcome = adopts ? .started : .updated
+        let outcome: PushOutcome = adopts ? (known.wasWithheld ? .withheld : .started) : .updated
         var call = known
         call.update.merge(facts.update)
         call.keep(push, outcome)
         file(call)
         let record = PushRecord(push, call: call.key.id, outcome: outcome)
-        var effects: [Effect] = [
+        let effects: [Effect] = [
             .journalPush(record, payload: adopts ? push.payload : [], call: call.journalRecord), .callChanged(call),
         ]
-        if let wake = call.handler ?? lanes[call.key.app]?.taker {
-            effects.append(.pushWaits(wake, call.key, .update))
-        }
-        return effects
+        return effects + tellHandler(of: call.key, at: now)
     }
 
     private mutating func cancel(
@@ -142,7 +151,7 @@ extension CoordinatorStateMachine {
         file(call)
         let record = PushRecord(push, call: known.key.id, outcome: .cancelled)
         // A handler that has disturbed nobody yet has nothing to tidy up: no client of a call that is over stays.
-        let stop = known.hasDisturbedNobody ? stopHandlerIfIdle(known, at: now) : []
+        let stop = known.hasDisturbedNobody ? stopHandlerIfIdle(known.handler, of: known.key.app, at: now) : []
         return [.journalPush(record, payload: [], call: call.journalRecord)] + effects + stop
     }
 
@@ -155,12 +164,22 @@ extension CoordinatorStateMachine {
     }
 }
 
+extension Effect {
+    /// Whether a handler hears of the call by it: that does not wait for the disk.
+    fileprivate var isFirstWord: Bool {
+        switch self {
+        case .wake, .deliver: true
+        default: false
+        }
+    }
+}
+
 extension Call {
     /// Whether it was given to a handler and nobody has noticed.
     fileprivate var hasDisturbedNobody: Bool {
         switch machine.state {
         case .woken, .reported, .confirmed: true
-        case .queued, .ringing, .answering, .connected, .ending, .ended: false
+        case .queued, .ringing, .answering, .connected, .held, .ending, .ended: false
         }
     }
 }

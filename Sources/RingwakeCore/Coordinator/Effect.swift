@@ -2,6 +2,10 @@
 package enum Effect: Hashable, Sendable {
     /// Start the app's handler with this call. It does not wait for the disk.
     case wake(WakeRequest)
+    /// Give this to the handler that keeps a connection.
+    case deliver(WakeRequest)
+    /// The handler that connected by itself is this one from now on.
+    case connected(WakeID)
     /// Give these to the handler that fetches them.
     case handOver([WakeRequest])
     /// Tell the handler that something waits for it to be fetched: of this call.
@@ -13,7 +17,7 @@ package enum Effect: Hashable, Sendable {
     /// The handler has something to do again.
     case retainHandler(WakeID)
     /// Ask this call's handler to do something, and to say so before the deadline.
-    case request(CallAction, CallKey, by: BootInstant)
+    case request(PendingAction, CallKey)
     /// Make the push durable, together with its call as it stands, and then answer its sender.
     case journalPush(PushRecord, payload: [UInt8], call: CallRecord?)
     /// Make durable that the call rings, and say what came of it: only then it does.
@@ -28,6 +32,14 @@ package enum Effect: Hashable, Sendable {
     /// The network changed under a call that its handler has media or a ringing peer for: tell the handler, which may
     /// have to say anew where it can be reached (a re-INVITE, RFC 3261 section 14).
     case tellPath(CallKey)
+    /// With that strike, the app's handler is not started any more; or it is again.
+    case struckOut(AppID, Bool)
+    /// The app's strikes, or which handlers it has, changed: write them down. At most once for an event, and last.
+    case appChanged(AppID)
+    /// What the user asked of this call was dropped: another one could not be held or ended for it. It is as it was.
+    case othersStayed(CallKey)
+    /// A call was kept out.
+    case restricted(CallKey, Restriction)
     /// A call ended that nobody took or refused: what stands in for its handler may tell the user.
     case callMissed(Call)
     /// The event did not fit and changed nothing: tell whoever sent it.
@@ -46,4 +58,16 @@ package enum EventRefusal: Error, Hashable, Sendable {
     case unknownHandler(WakeID)
     /// As many calls run as may: of this app, or of all.
     case tooManyCalls(AppID)
+    /// As many handlers of the app keep a connection as may.
+    case tooManyHandlers(AppID)
+    /// The user's request could not be done: another call would have had to be held or ended first, and was not.
+    case othersStay(CallKey)
+    /// The call's handler is being asked for this already, or for its opposite, or has enough of it to do.
+    case alreadyAsked(CallKey, CallAction)
+    /// The call has lost its handler, and none has claimed it.
+    case unclaimed(CallKey)
+    /// These digits cannot be played.
+    case badDigits(CallKey)
+    /// The app's handler has too many strikes and is not started: nobody could take the call.
+    case struckOut(AppID)
 }

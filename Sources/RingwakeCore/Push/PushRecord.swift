@@ -66,4 +66,8 @@ package enum PushOutcome: String, Sendable, Codable, CaseIterable {
     case expired
     /// It took its call back after that was answered or had ended: it changed nothing.
     case tooLate
+    /// Its call was kept out before anybody was woken: by a restriction or a block list.
+    case restricted
+    /// Its app's handler has too many strikes and was not started.
+    case withheld
 }

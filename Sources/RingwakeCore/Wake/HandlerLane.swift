@@ -8,60 +8,94 @@
 ///        |
 ///        +--> another one at once, if calls wait
 ///
+///     connected: serving or idle, and whatever comes is delivered to it; it is never neglectful, and not released
+///
 /// | transition | function |
 /// |---|---|
 /// | no handler -> starting | ``begin(_:with:at:)`` |
+/// | no handler -> idle, connected | ``join(_:pid:at:)`` |
 /// | starting -> serving | ``started(_:pid:)`` |
 /// | serving -> idle | ``ended(_:of:at:)`` |
 /// | idle -> serving | ``take(_:by:at:)`` |
+/// | any -> connected, and back | ``setConnected(_:_:pid:at:)`` |
 /// | any -> stopping | ``stop(_:at:)`` |
 /// | any -> no handler | ``gone(_:at:)`` |
 ///
-/// What holds: with `instances = app` there is at most one handler; a waiting call belongs to no handler; a call that
-/// belongs to one does not wait.
+/// What holds: with `instances = app` at most one handler is started at a time; a waiting call belongs to no handler; a
+/// call that belongs to one does not wait.
 package struct HandlerLane: Hashable, Sendable, Codable {
     /// One start of a handler.
     package struct Handler: Hashable, Sendable, Codable {
-        /// Its process; nil until it runs.
+        /// Its process; nil until it runs, and where nobody knows it.
         package var pid: Int32?
         /// The calls that it has and that have not ended.
         package var calls: [CallKey]
+        /// It keeps a connection to the daemon.
+        package var isConnected: Bool
+        /// It was not started here: it connected.
+        package var cameByItself: Bool
         /// It was asked to end: nothing is handed to it any more.
-        package var isStopping = false
+        package var isStopping: Bool
         /// Since when it has no call.
         package var idleSince: BootInstant?
+
+        package init(
+            pid: Int32? = nil, calls: [CallKey] = [], isConnected: Bool = false, cameByItself: Bool = false,
+            isStopping: Bool = false, idleSince: BootInstant? = nil
+        ) {
+            self.pid = pid
+            self.calls = calls
+            self.isConnected = isConnected
+            self.cameByItself = cameByItself
+            self.isStopping = isStopping
+            self.idleSince = idleSince
+        }
+
+        /// Whether its driver has been told that it may exit.
+        var isReleased: Bool { idleSince != nil && !isConnected && !isStopping }
     }
 
     /// How many handlers the app may have.
     package private(set) var instances: HandlerInstances
-    /// The handlers that have been started and have not ended.
+    /// The handlers that have been started, or connected, and have not ended.
     package private(set) var handlers: [WakeID: Handler] = [:]
-    /// The calls that no handler has, in the order of their arrival.
+    /// The calls that no handler has: those that lost theirs, then the new ones in the order of their arrival.
     package private(set) var waiting: [CallKey] = []
     /// How long a handler without a call may leave those that wait.
     private var patience: Duration
     /// Since when calls wait although the handler has nothing to do.
     private var neglectedSince: BootInstant?
 
+    /// Whether a handler is started where there is none.
+    private var isStarted: Bool
+
     init(policy: AppPolicy) {
         instances = policy.instances
+        isStarted = policy.isStarted
         patience = policy.deadlines.report
     }
 
     /// Whether nothing is left to keep in mind.
     var isEmpty: Bool { handlers.isEmpty && waiting.isEmpty }
 
-    /// When ``neglectful(at:)`` has something to say.
+    /// When ``neglectful(at:)`` or ``isUnattended(at:)`` has something to say.
     var nextDeadline: BootInstant? { neglectedSince?.advanced(by: patience) }
 
-    /// Whether a new call may have a handler of its own now; else it has to wait.
-    func hasPlace(under policy: AppPolicy) -> Bool {
-        policy.instances == .call || handlers.isEmpty
+    /// Whether a handler may be started for one more call; else it has to wait.
+    var hasPlace: Bool { isStarted && (instances == .call || handlers.isEmpty) }
+
+    /// The handler that gets whatever comes: of those that keep a connection, the newest.
+    package var receiver: WakeID? {
+        handlers.lazy.filter { $0.value.isConnected && !$0.value.isStopping }.map(\.key).max()
     }
 
-    /// The handler that a waiting call can be fetched by: of several, as there are after a change of `instances`, the
-    /// one that was started first.
+    /// How many handlers came by themselves.
+    var guests: Int { handlers.values.count { $0.cameByItself } }
+
+    /// The handler that a waiting call can be fetched by: the receiver; else of several, as there are after a change of
+    /// `instances`, the one that was started first.
     var taker: WakeID? {
+        if let receiver { return receiver }
         guard instances == .app else { return nil }
         return handlers.lazy.filter { !$0.value.isStopping }.map(\.key).min()
     }
@@ -69,6 +103,7 @@ package struct HandlerLane: Hashable, Sendable, Codable {
     /// The app's configuration counts from the next call on.
     mutating func adopt(_ policy: AppPolicy, at now: BootInstant) {
         instances = policy.instances
+        isStarted = policy.isStarted
         patience = policy.deadlines.report
         noteNeglect(at: now)
     }
@@ -80,36 +115,58 @@ package struct HandlerLane: Hashable, Sendable, Codable {
         noteNeglect(at: now)
     }
 
+    /// A handler has connected by itself.
+    mutating func join(_ wake: WakeID, pid: Int32?, at now: BootInstant) {
+        handlers[wake] = Handler(pid: pid, isConnected: true, cameByItself: true, idleSince: now)
+        noteNeglect(at: now)
+    }
+
+    /// A handler of the last run runs still.
+    mutating func resume(_ wake: WakeID, _ handler: Handler, at now: BootInstant) {
+        handlers[wake] = handler
+        noteNeglect(at: now)
+    }
+
     /// The handler's process runs.
-    mutating func started(_ wake: WakeID, pid: Int32) {
+    mutating func started(_ wake: WakeID, pid: Int32?) {
         handlers[wake]?.pid = pid
     }
 
-    /// `call` waits until a handler fetches it or there is a place for one.
-    mutating func wait(_ call: CallKey, at now: BootInstant) {
-        waiting.append(call)
+    /// The handler keeps a connection from now on, or none any more.
+    mutating func setConnected(_ wake: WakeID, _ isConnected: Bool, pid: Int32? = nil, at now: BootInstant) {
+        handlers[wake]?.isConnected = isConnected
+        if let pid { handlers[wake]?.pid = pid }
         noteNeglect(at: now)
     }
 
-    /// The handler fetched a waiting call. True when it had no call before.
+    /// `call` waits until a handler fetches it or there is a place for one.
+    ///
+    /// - Parameter position: how many calls wait before it; nil for all.
+    mutating func wait(_ call: CallKey, position: Int? = nil, at now: BootInstant) {
+        waiting.insert(call, at: min(position ?? waiting.count, waiting.count))
+        noteNeglect(at: now)
+    }
+
+    /// The handler got a waiting call. True when it had been released before.
     mutating func take(_ call: CallKey, by wake: WakeID, at now: BootInstant) -> Bool {
         waiting.removeAll { $0 == call }
-        let wasIdle = handlers[wake]?.idleSince != nil
+        let wasReleased = handlers[wake]?.isReleased ?? false
         handlers[wake]?.calls.append(call)
         handlers[wake]?.idleSince = nil
         noteNeglect(at: now)
-        return wasIdle
+        return wasReleased
     }
 
-    /// A call is over: it no longer waits, and its handler no longer has it. True when that was the handler's last.
+    /// A call is over, or lost to its handler: it no longer waits, and its handler no longer has it. True when that was
+    /// the handler's last, and it is to be released.
     mutating func ended(_ call: CallKey, of wake: WakeID?, at now: BootInstant) -> Bool {
         waiting.removeAll { $0 == call }
         defer { noteNeglect(at: now) }
-        guard let wake, handlers[wake] != nil else { return false }
+        guard let wake, let handler = handlers[wake], handler.calls.contains(call) else { return false }
         handlers[wake]?.calls.removeAll { $0 == call }
         guard handlers[wake]?.calls.isEmpty == true else { return false }
         handlers[wake]?.idleSince = now
-        return true
+        return !handler.isConnected
     }
 
     /// The handler is to end. False when it was asked before, or has ended.
@@ -132,6 +189,14 @@ package struct HandlerLane: Hashable, Sendable, Codable {
         return calls
     }
 
+    /// Whether calls have waited long enough for a handler to come by itself, where none is started. It is asked again
+    /// as much later.
+    mutating func isUnattended(at now: BootInstant) -> Bool {
+        guard let deadline = nextDeadline, deadline <= now, !isStarted, taker == nil else { return false }
+        neglectedSince = now
+        return true
+    }
+
     /// The handler that has nothing to do and leaves calls waiting, once it is time to replace it.
     func neglectful(at now: BootInstant) -> WakeID? {
         guard let deadline = nextDeadline, deadline <= now else { return nil }
@@ -140,10 +205,12 @@ package struct HandlerLane: Hashable, Sendable, Codable {
 
     /// To be called after every change: a time that outlived its reason would make ``nextDeadline`` lie in the past.
     private mutating func noteNeglect(at now: BootInstant) {
-        guard !waiting.isEmpty, let taker, handlers[taker]?.idleSince != nil else {
-            neglectedSince = nil
-            return
-        }
-        neglectedSince = neglectedSince ?? now
+        neglectedSince = isNeglected ? neglectedSince ?? now : nil
+    }
+
+    private var isNeglected: Bool {
+        guard !waiting.isEmpty else { return false }
+        guard let taker else { return !isStarted }
+        return handlers[taker].map { $0.idleSince != nil && !$0.isConnected } ?? false
     }
 }

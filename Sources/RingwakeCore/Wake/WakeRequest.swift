@@ -6,6 +6,8 @@ package struct WakeRequest: Hashable, Sendable {
         case call
         /// A call that the handler has already: this push says more of it.
         case update
+        /// A call that outlived its handler, or whose handler failed: to be claimed, and gone on with.
+        case claim
     }
 
     /// The start of a handler that this belongs to.

@@ -6,7 +6,9 @@ extension Configuration {
     private nonisolated static let maximumApps = 10_000
 
     /// Reads and checks the file of each app in `directory`; none when it is not there.
-    nonisolated static func apps(in directory: String) throws(RingwakeError) -> [AppID: AppConfiguration] {
+    nonisolated static func apps(
+        in directory: String, defaults: WakeDefaults
+    ) throws(RingwakeError) -> [AppID: AppConfiguration] {
         guard FileSystem.exists(directory) else { return [:] }
         let names: [String]
         do {
@@ -19,13 +21,16 @@ extension Configuration {
             guard apps.count < maximumApps else {
                 throw RingwakeError(.badConfiguration, "\(directory) holds more than \(maximumApps) apps")
             }
-            let app = try app(file: directory + "/" + name, name: String(name.dropLast(".toml".count)))
+            let app = try app(
+                file: directory + "/" + name, name: String(name.dropLast(".toml".count)), defaults: defaults)
             apps[app.id] = app
         }
         return apps
     }
 
-    private nonisolated static func app(file: String, name: String) throws(RingwakeError) -> AppConfiguration {
+    private nonisolated static func app(
+        file: String, name: String, defaults: WakeDefaults
+    ) throws(RingwakeError) -> AppConfiguration {
         guard let id = AppID(name) else {
             throw RingwakeError(
                 .badConfiguration,
@@ -34,43 +39,47 @@ extension Configuration {
         let document = try TOMLDocument(parsing: read(file, isApp: true), file: file)
         var reader = try TOMLReader(document)
         // A key that is written wrong is named before the one that is missing for it.
-        let table = try reader.table("wake")
+        let wakeTable = try reader.table("wake")
         let payload = try reader.table("payload")
-        let deadlines = try DeadlineOverrides(&reader)
-        let targets = try targets(&reader)
+        var app = AppConfiguration(id: id, file: file, way: nil)
+        if var calls = try reader.table("calls") {
+            app.deadlines = try DeadlineOverrides(&calls)
+            try app.rules.readCalls(&calls)
+            try calls.refuseUnknownKeys()
+        }
+        try app.rules.readStrikes(&reader)
+        app.targets = try targets(&reader)
+        if var ring = try reader.table("ring") {
+            app.ringtone = absolute(try ring.string("ringtone"), directory(of: file))
+            try ring.refuseUnknownKeys()
+        }
+        if var restrictions = try reader.table("restrictions") {
+            app.level = try restrictions.integer("level", in: RestrictionSettings.levels)
+            app.limits = try LimitOverrides(&restrictions)
+            try restrictions.refuseUnknownKeys()
+        }
+        if var restoration = try reader.table("restoration") {
+            app.keepsState = try restoration.boolean("state") ?? false
+            try restoration.refuseUnknownKeys()
+        }
         try reader.refuseUnknownKeys()
-        guard var wake = table else { throw reader.missing("wake") }
-        let command = try wake.strings("exec")
-        let instances = try instances(&wake)
-        try wake.refuseUnknownKeys()
-        guard let exec = command else { throw wake.missing("exec") }
-        guard let path = exec.first, path.hasPrefix("/") else {
-            throw wake.invalid("exec", "begins with the handler's absolute path; no shell looks it up")
+        guard let wakeTable else { throw reader.missing("wake") }
+        (app.way, app.instances) = try wake(wakeTable, defaults: defaults)
+        if let payload {
+            var table = payload
+            app.preset = try table.string("preset")
+            app.mapping = try PayloadMapping(payload)
         }
-        let mapping = try payload.map { table throws(RingwakeError) in try PayloadMapping(table) } ?? PayloadMapping()
-        return AppConfiguration(
-            id: id, file: file, exec: exec, instances: instances, mapping: mapping, deadlines: deadlines,
-            targets: targets)
-    }
-
-    private nonisolated static func instances(_ wake: inout TOMLReader) throws(RingwakeError) -> HandlerInstances {
-        guard let name = try wake.string("instances") else { return .app }
-        guard let instances = HandlerInstances(rawValue: name) else {
-            throw wake.invalid("instances", "is 'app' or 'call', not '\(name)'")
-        }
-        return instances
+        return app
     }
 }
 
 extension DeadlineOverrides {
-    /// Reads the section `[calls]`.
-    nonisolated init(_ root: inout TOMLReader) throws(RingwakeError) {
-        self.init()
-        guard var reader = try root.table("calls") else { return }
-        report = try reader.duration("report")
-        ring = try reader.duration("ring")
-        action = try reader.duration("action")
-        connected = try reader.duration("connected")
-        try reader.refuseUnknownKeys()
+    /// Reads the durations of a section `[calls]`.
+    nonisolated init(_ reader: inout TOMLReader) throws(RingwakeError) {
+        self.init(
+            report: try reader.duration("report"), ring: try reader.duration("ring"),
+            action: try reader.duration("action"), connected: try reader.duration("connected"),
+            claim: try reader.duration("claim"))
     }
 }

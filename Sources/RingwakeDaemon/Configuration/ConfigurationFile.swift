@@ -1,3 +1,4 @@
+internal import DeviceServices
 internal import FileSystem
 internal import HTTPServer
 internal import Logging
@@ -21,9 +22,16 @@ extension Configuration {
             stateDirectory: absolute(try reader.string("state_directory"), base) ?? defaults.stateDirectory,
             runtimeDirectory: absolute(try reader.string("runtime_directory"), base) ?? defaults.runtimeDirectory,
             server: try server(&reader, base: base), listeners: try listeners(&reader),
-            teams: try teams(&reader, base: base), deadlines: try deadlines(&reader), journal: try journal(&reader),
+            teams: try teams(&reader, base: base), deadlines: CallDeadlines(), journal: try journal(&reader),
             logLevel: try logLevel(&reader), reachability: try reachability(&reader),
             apps: [:])
+        try configuration.readCalls(&reader)
+        configuration.wake = try WakeDefaults(&reader)
+        configuration.ring = try RingSettings(&reader, base: base)
+        configuration.restrictions = try RestrictionSettings(&reader)
+        configuration.awake = try awake(&reader)
+        configuration.watchesCellular = try watchesCellular(&reader)
+        configuration.notRestored = try notRestored(&reader)
         try reader.refuseUnknownKeys()
         if configuration.server == nil, !configuration.listeners.isEmpty {
             throw RingwakeError(
@@ -31,7 +39,7 @@ extension Configuration {
                 "\(file): there is a [[listener]], but no [server] with its certificate and key; "
                     + "'ringwake certs dev-ca --directory \(base)/certs' makes one for development")
         }
-        configuration.apps = try apps(in: configuration.appsDirectory)
+        configuration.apps = try apps(in: configuration.appsDirectory, defaults: configuration.wake)
         return configuration
     }
 
@@ -53,7 +61,7 @@ extension Configuration {
         }
     }
 
-    private nonisolated static func absolute(_ path: String?, _ base: String) -> String? {
+    nonisolated static func absolute(_ path: String?, _ base: String) -> String? {
         guard let path else { return nil }
         return path.hasPrefix("/") ? path : base + "/" + path
     }
@@ -130,8 +138,14 @@ extension Configuration {
         return limits
     }
 
-    private nonisolated static func deadlines(_ root: inout TOMLReader) throws(RingwakeError) -> CallDeadlines {
-        try DeadlineOverrides(&root).merged(into: CallDeadlines())
+    /// Reads `[calls]` and `[strikes]`.
+    private nonisolated mutating func readCalls(_ root: inout TOMLReader) throws(RingwakeError) {
+        if var reader = try root.table("calls") {
+            deadlines = try DeadlineOverrides(&reader).merged(into: CallDeadlines())
+            try rules.readCalls(&reader)
+            try reader.refuseUnknownKeys()
+        }
+        try rules.readStrikes(&root)
     }
 
     private nonisolated static func logLevel(_ root: inout TOMLReader) throws(RingwakeError) -> Logger.Level {

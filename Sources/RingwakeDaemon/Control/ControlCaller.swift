@@ -10,11 +10,14 @@ nonisolated enum ControlCaller: Equatable {
     /// Any other local user: may read the status.
     case user
 
-    /// - Parameter secrets: the app and the start of its handler that each wake secret in force belongs to.
+    /// - Parameters:
+    ///   - secrets: the app and the start of its handler that each wake secret in force belongs to.
+    ///   - processes: the same of a process: those of a unit that was started for a handler need no secret.
     /// - Throws: `notPermitted` for a secret that is not in force. It is not passed over even where the user id alone
     ///   would do: a handler with a stale secret would else act with the owner's rights.
     init(
-        request: HTTPRequest, credentials: PeerCredentials?, secrets: (String) -> (app: AppID, wake: WakeID)?
+        request: HTTPRequest, credentials: PeerCredentials?, secrets: (String) -> (app: AppID, wake: WakeID)?,
+        processes: (Int32) -> (app: AppID, wake: WakeID)? = { _ in nil }
     ) throws(RingwakeError) {
         if let authorization = request.values(of: "authorization").first {
             let words = authorization.split(separator: " ", maxSplits: 1)
@@ -22,6 +25,9 @@ nonisolated enum ControlCaller: Equatable {
                 throw RingwakeError(
                     .notPermitted, "the wake secret is not in force: it ends with the handler that it was given to")
             }
+            self = .handler(handler.app, handler.wake)
+        } else if let handler = credentials.flatMap({ processes($0.processID) }) {
+            // Before the user is looked at: a handler that runs as the daemon's user is confined to its app all the same.
             self = .handler(handler.app, handler.wake)
         } else if credentials?.isOwner ?? false {
             self = .owner

@@ -7,7 +7,15 @@ extension CallMessage {
     nonisolated init(_ call: Call, pid: Int32?, _ clock: WallTimes) {
         self.init(
             call.record, receivedAt: clock.arrival(of: call), pid: pid,
-            deadlineMs: call.machine.nextDeadline.map { clock.now.millisecondsLeft(until: $0) })
+            deadlineMs: call.machine.stateDeadline.map { clock.now.millisecondsLeft(until: $0) })
+        muted = call.machine.isMuted
+        ringer = call.ringer.rawValue
+        pending = call.machine.owed.map { action in
+            PendingActionMessage(
+                action: action.action.rawValue, digits: action.digits,
+                deadlineMs: clock.now.millisecondsLeft(until: action.by))
+        }
+        claimMs = call.machine.claimBy.map { clock.now.millisecondsLeft(until: $0) }
     }
 
     /// A call of the log.
@@ -22,7 +30,8 @@ extension CallMessage {
             call: call.key.id.rawValue, app: call.key.app.rawValue, topic: call.topic.rawValue,
             environment: call.environment.rawValue, team: call.team, state: call.state.rawValue,
             reason: call.reason?.rawValue, detail: call.detail, missed: call.isMissed, apnsId: call.apnsID,
-            caller: call.update.caller, callerName: call.update.callerName, video: call.update.hasVideo ?? false,
+            caller: call.update.caller, callerName: call.update.callerName, identifiedAs: call.update.identifiedAs,
+            video: call.update.hasVideo ?? false, restriction: call.restrictionMessage,
             attempt: call.attempt, pid: pid, deadlineMs: deadlineMs, receivedAt: receivedAt, timeline: call.hops)
     }
 }
@@ -33,16 +42,18 @@ extension EventMessage {
         self.init(
             event: "call", app: call.key.app.rawValue, call: call.key.id.rawValue,
             state: call.machine.state.name.rawValue, reason: call.machine.state.endReason?.rawValue,
-            deadlineMs: call.machine.nextDeadline.map { now.millisecondsLeft(until: $0) },
-            caller: call.update.caller,
+            deadlineMs: call.machine.stateDeadline.map { now.millisecondsLeft(until: $0) },
+            claimMs: call.machine.claimBy.map { now.millisecondsLeft(until: $0) },
+            muted: call.machine.isMuted ? true : nil, caller: call.update.caller,
+            identifiedAs: call.update.identifiedAs,
             atUs: call.receivedAt.microseconds(until: now))
     }
 
     /// What the handler of `key` is to do.
-    init(action: CallAction, of key: CallKey, by deadline: BootInstant, at now: BootInstant) {
+    init(action: PendingAction, of key: CallKey, at now: BootInstant) {
         self.init(
-            event: "action", app: key.app.rawValue, call: key.id.rawValue, action: action.rawValue,
-            deadlineMs: now.millisecondsLeft(until: deadline))
+            event: "action", app: key.app.rawValue, call: key.id.rawValue, action: action.action.rawValue,
+            digits: action.digits, deadlineMs: now.millisecondsLeft(until: action.by))
     }
 
     /// A push that changed nothing.
@@ -62,6 +73,28 @@ extension EventMessage {
         self.init(event: "strike", app: key.app.rawValue, call: key.id.rawValue, reason: failure.rawValue)
     }
 
+    /// An app's handler is not started any more, or is again.
+    init(struckOut app: AppID, _ isStruckOut: Bool) {
+        self.init(event: "struckOut", app: app.rawValue, active: isStruckOut)
+    }
+
+    /// A call that was kept out.
+    init(restricted key: CallKey, _ restriction: Restriction) {
+        self.init(
+            event: "restricted", app: key.app.rawValue, call: key.id.rawValue, reason: restriction.kind.rawValue,
+            detail: restriction.detail)
+    }
+
+    /// The first cellular call of the device began, or the last one ended.
+    init(cellular isActive: Bool) {
+        self.init(event: "cellular", active: isActive)
+    }
+
+    /// The beginning of the stream that a handler keeps.
+    init(handler app: AppID, secret: String?, socket: String) {
+        self.init(event: "handler", app: app.rawValue, secret: secret, socket: socket)
+    }
+
     /// What the network offers now: of the daemon, or for a call.
     init(path: PathMessage, of key: CallKey?) {
         self.init(event: "path", app: key?.app.rawValue, call: key?.id.rawValue, path: path)
@@ -78,16 +111,5 @@ extension EventMessage {
         self.init(
             event: "missed", app: call.key.app.rawValue, call: call.key.id.rawValue,
             reason: call.machine.state.endReason?.rawValue, caller: call.update.caller)
-    }
-}
-
-extension CallStateMachine.State {
-    /// What the handler owes in this state, and by when.
-    nonisolated var pendingAction: (action: CallAction, by: BootInstant)? {
-        switch self {
-        case .answering(let deadline): (.answer, deadline)
-        case .ending(_, let deadline): (.end, deadline)
-        case .queued, .woken, .reported, .confirmed, .ringing, .connected, .ended: nil
-        }
     }
 }

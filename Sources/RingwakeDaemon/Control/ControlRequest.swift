@@ -19,6 +19,8 @@ nonisolated struct ControlRequest {
     let body: [UInt8]
     /// Who sent it.
     let caller: ControlCaller
+    /// The process that sent it; nil where the kernel does not say.
+    var peer: Int32?
 
     /// Throws unless the request has this method, and no parameter but these: one that is misspelt must not widen
     /// what is asked for.

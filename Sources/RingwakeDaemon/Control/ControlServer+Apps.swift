@@ -29,6 +29,17 @@ extension ControlServer {
         }
     }
 
+    /// `/v1/apps/{app}/...`
+    func appPart(_ request: ControlRequest, _ exchange: any HTTPExchange) throws(RingwakeError) {
+        switch request.parts[2] {
+        case "pushes": try waiting(request, exchange)
+        case "handler": try keepHandler(request, exchange)
+        case "state": try state(request, exchange)
+        case "strikes": try clearStrikes(request, exchange)
+        default: throw RingwakeError(.notFound, "there is nothing at \(request.target)")
+        }
+    }
+
     /// What waits for an app's handler. A handler that asks has it from now on: it is in the answer as it would have
     /// been on standard input. The owner is told of it, and it goes on waiting.
     func waiting(_ request: ControlRequest, _ exchange: any HTTPExchange) throws(RingwakeError) {
@@ -41,7 +52,7 @@ extension ControlServer {
             let calls = runner.coordinator.active.values
                 .filter { $0.key.app == app && $0.hasUnfetched }
                 .sorted { $0.number < $1.number }
-            guard !calls.isEmpty || runner.apps[app] != nil else {
+            guard !calls.isEmpty || runner.configuration.apps[app] != nil else {
                 throw RingwakeError(
                     .notFound, "no app '\(app)' is configured; 'ringwake app list' shows those that are")
             }

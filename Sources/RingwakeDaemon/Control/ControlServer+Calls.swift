@@ -96,8 +96,16 @@ extension ControlServer {
         if let refusal = runner.submit(try event(verb, on: call.key, request)) {
             throw refusal.error("'\(verb.rawValue)'")
         }
-        // Whether a confirmed call rings is for the journal to say; every other verb has done what it does.
-        runner.whenRingSettled(call.key) { [self] call in exchange.respond(.success(message(of: call))) }
+        // Whether a confirmed call rings is for the journal to say, and whether another call can be held for its handler;
+        // every other verb has done what it does.
+        runner.whenSettled(call.key) { [self] result in
+            let answer: Result<any Encodable, RingwakeError> =
+                result.mapError { $0.error("'\(verb.rawValue)'") }.map { message(of: $0) }
+            guard case .success = answer, verb == .end || verb == .decline else { return exchange.respond(answer) }
+            // What the user ended stays ended, also when the daemon dies right after it has said so. A disk that fails
+            // or hangs keeps nobody from hanging up.
+            journal.whenDurable { exchange.respond(answer) }
+        }
     }
 
     private func event(
@@ -106,12 +114,24 @@ extension ControlServer {
         let wake = request.caller.wake
         switch verb {
         case .ring: return .ringConfirmed(key, by: wake)
-        case .answer: return .answerRequested(key)
+        case .answer: return .answerRequested(key, others: try others(request))
         case .decline: return .declineRequested(key)
         case .end: return .endRequested(key)
+        case .hold: return .holdRequested(key, true)
+        case .unhold: return .holdRequested(key, false, others: try others(request))
+        case .mute: return .muteRequested(key, true)
+        case .unmute: return .muteRequested(key, false)
+        case .dtmf: return .digitsRequested(key, try digits(request))
+        case .claim:
+            guard let wake else {
+                throw RingwakeError(.notPermitted, "a call is claimed by a handler, with the secret of its wake")
+            }
+            return .claimed(key, by: wake)
         case .report:
             let report = try request.decode(CallReport.self, empty: CallReport())
-            return .reported(key, try report.update(), ring: report.ring ?? false, by: wake)
+            var update = try report.update()
+            let restriction = runner.restriction(ofReport: &update, of: key)
+            return .reported(key, update, ring: report.ring ?? false, by: wake, restriction)
         case .fulfill: return .fulfilled(key, try action(request), by: wake)
         case .fail: return .actionFailed(key, try action(request), by: wake)
         case .ended:
@@ -124,10 +144,28 @@ extension ControlServer {
         }
     }
 
+    private func others(_ request: ControlRequest) throws(RingwakeError) -> OtherCalls? {
+        guard let name = try request.decode(CallAnswer.self, empty: CallAnswer()).others else { return nil }
+        guard let others = OtherCalls(rawValue: name) else {
+            throw RingwakeError(.invalidRequest, "'others' is 'hold' or 'end', not '\(name)'")
+        }
+        return others
+    }
+
+    private func digits(_ request: ControlRequest) throws(RingwakeError) -> String {
+        let digits = try request.decode(CallDigits.self, empty: nil).digits
+        guard PendingAction.areDigits(digits) else {
+            throw RingwakeError(
+                .invalidRequest, "'digits' is 1 to 32 of 0-9, *, #, A-D and ',' for a pause, not '\(digits)'")
+        }
+        return digits
+    }
+
     private func action(_ request: ControlRequest) throws(RingwakeError) -> CallAction {
         let name = try request.decode(ActionResult.self, empty: nil).action
         guard let action = CallAction(rawValue: name) else {
-            throw RingwakeError(.invalidRequest, "'action' is 'answer' or 'end', not '\(name)'")
+            let actions = CallAction.allCases.map(\.rawValue).joined(separator: ", ")
+            throw RingwakeError(.invalidRequest, "'action' is one of \(actions), not '\(name)'")
         }
         return action
     }
@@ -171,6 +209,26 @@ extension EventRefusal {
             RingwakeError(.notPermitted, "the handler that this secret was given to has ended")
         case .tooManyCalls(let app):
             RingwakeError(.limitReached, "as many calls of \(app) run as may")
+        case .tooManyHandlers(let app):
+            RingwakeError(.limitReached, "as many handlers of \(app) keep a connection as may; close one")
+        case .othersStay(let key):
+            RingwakeError(
+                .conflict,
+                "another call could not be held or ended for '\(key.id)', so nothing was changed; "
+                    + "end the other one first")
+        case .alreadyAsked(let key, let action):
+            RingwakeError(
+                .conflict,
+                "the handler of call '\(key.id)' is being asked for \(action.rawValue), or has enough to do; wait")
+        case .unclaimed(let key):
+            RingwakeError(.conflict, "call '\(key.id)' has lost its handler, and none has claimed it yet")
+        case .badDigits:
+            RingwakeError(.invalidRequest, "digits are 1 to 32 of 0-9, *, #, A-D and ',' for a pause")
+        case .struckOut(let app):
+            RingwakeError(
+                .conflict,
+                "the handler of \(app) has too many strikes and is not started; "
+                    + "'ringwake app clear-strikes \(app)' gives it another chance")
         }
     }
 }

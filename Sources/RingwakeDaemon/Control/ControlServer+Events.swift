@@ -18,7 +18,7 @@ extension ControlServer {
     /// Whether the daemon and the apps with targets are connected; of one app that one alone.
     private func connections(of app: AppID?) -> [EventMessage] {
         if let app {
-            guard runner.apps[app] != nil, let status = network.connection(of: app) else { return [] }
+            guard runner.configuration.apps[app] != nil, let status = network.connection(of: app) else { return [] }
             return [EventMessage(connection: status, of: app)]
         }
         let apps = network.appsWithTargets.compactMap { app in
@@ -28,11 +28,9 @@ extension ControlServer {
     }
 
     /// What whoever begins to listen has to know of a call.
-    private func beginning(_ call: Call, at now: BootInstant) -> [EventMessage] {
+    func beginning(_ call: Call, at now: BootInstant) -> [EventMessage] {
         var first = [EventMessage(change: call, at: now)]
-        if let pending = call.machine.state.pendingAction {
-            first.append(EventMessage(action: pending.action, of: call.key, by: pending.by, at: now))
-        }
+        first += call.machine.owed.map { EventMessage(action: $0, of: call.key, at: now) }
         if let unread = call.unread.first {
             first.append(EventMessage(waiting: call.key, unread.kind))
         }

@@ -12,10 +12,12 @@ final class ControlServer {
     let journal: JournalReader
     let network: NetworkWatch
     let queries: NetworkQueries
+    let restoration: Restoration
+    let callerLists: CallerLists
 
     init(
         daemon: Daemon, runner: EffectRunner, events: EventStreams, journal: JournalReader, network: NetworkWatch,
-        queries: NetworkQueries
+        queries: NetworkQueries, restoration: Restoration, callerLists: CallerLists
     ) {
         self.daemon = daemon
         self.runner = runner
@@ -23,6 +25,8 @@ final class ControlServer {
         self.journal = journal
         self.network = network
         self.queries = queries
+        self.restoration = restoration
+        self.callerLists = callerLists
     }
 
     /// The handler of one connection to the control socket.
@@ -43,11 +47,14 @@ final class ControlServer {
             guard path.parts.first == "v1" else {
                 throw RingwakeError(.notFound, "there is nothing at \(request.path); the paths begin with /v1/")
             }
-            let caller = try ControlCaller(request: request, credentials: credentials) { runner.wake(ofSecret: $0) }
+            let caller = try ControlCaller(
+                request: request, credentials: credentials, secrets: { runner.handlers.wake(ofSecret: $0) },
+                processes: { runner.handlers.wake(ofPeer: $0) })
             try route(
                 ControlRequest(
                     method: request.method, target: request.path, parts: Array(path.parts.dropFirst()),
-                    query: path.query, items: path.items, body: request.body, caller: caller),
+                    query: path.query, items: path.items, body: request.body, caller: caller,
+                    peer: credentials.flatMap { $0.processID > 0 ? $0.processID : nil }),
                 exchange)
         } catch {
             exchange.respond(.failure(error))
@@ -67,13 +74,16 @@ final class ControlServer {
         case ("reachability", 1): try reachability(request, exchange)
         case ("apps", 1): exchange.respond(.success(try apps(request)))
         case ("apps", 2): exchange.respond(.success(try app(request)))
-        case ("apps", 3) where request.parts[2] == "pushes": try waiting(request, exchange)
+        case ("apps", 3): try appPart(request, exchange)
         case ("pushes", 1): try pushes(request, exchange)
         case ("pushes", 2): try push(request, exchange)
         case ("calls", 1): try calls(request, exchange)
         case ("calls", 2): try call(request, exchange)
         case ("calls", 3): try act(request, exchange)
         case ("events", 1): try subscribe(request, exchange)
+        case ("dnd", 1): try doNotDisturb(request, exchange)
+        case ("lists", _): try lists(request, exchange)
+        case ("imports", _): try imports(request, exchange)
         default: throw RingwakeError(.notFound, "there is nothing at \(request.target)")
         }
     }

@@ -14,13 +14,26 @@ final class EventStreams {
     private var subscribers: [ObjectIdentifier: Subscriber] = [:]
 
     /// Begins a stream with `first`, and goes on with every event that is published until the client leaves.
-    func subscribe(_ exchange: any HTTPExchange, app: AppID?, call: CallID?, first: [EventMessage]) {
-        exchange.beginLines()
+    ///
+    /// - Parameters:
+    ///   - hasBegun: something was sent on it already.
+    ///   - onClose: called once when the client leaves, and at once when it has left.
+    func subscribe(
+        _ exchange: any HTTPExchange, app: AppID?, call: CallID?, first: [EventMessage], hasBegun: Bool = false,
+        onClose: (() -> Void)? = nil
+    ) {
+        if !hasBegun { exchange.beginLines() }
         // A client that has left already would never be seen leaving.
-        guard exchange.isOpen else { return }
+        guard exchange.isOpen else {
+            onClose?()
+            return
+        }
         let id = ObjectIdentifier(exchange)
         subscribers[id] = Subscriber(exchange: exchange, app: app, call: call)
-        exchange.onClose = { [weak self] in self?.subscribers[id] = nil }
+        exchange.onClose = { [weak self] in
+            self?.subscribers[id] = nil
+            onClose?()
+        }
         // As one piece: what is there to tell at the beginning must not count as a client that does not read.
         let opening = first.flatMap { EventStreams.line($0) }
         if !opening.isEmpty { _ = exchange.send(opening) }
@@ -41,6 +54,11 @@ final class EventStreams {
         publish(event()) { subscriber in
             subscriber.call == nil && (subscriber.app == app || (!isNamed && subscriber.app == nil))
         }
+    }
+
+    /// Sends `event`, which is of the device, to each client that listens to more than a single call.
+    func publishToAll(_ event: @autoclosure () -> EventMessage) {
+        publish(event()) { $0.call == nil }
     }
 
     /// The apps that a client listens to alone.

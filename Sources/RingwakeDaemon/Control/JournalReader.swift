@@ -29,6 +29,14 @@ final class JournalReader {
         journal.calls(query, completion: JournalReader.bounded(completion, by: patience, on: runLoop))
     }
 
+    /// Calls `body` once: when what was handed in before is durable, or does not come to be.
+    func whenDurable(_ body: @escaping () -> Void) {
+        let completion = JournalReader.bounded(
+            { (_: Result<Void, RingwakeError>) in body() }, by: patience, on: runLoop)
+        // A row that is not there; its removal goes with all that waits.
+        journal.keep(nil, version: 0, at: RestorationPath.nothing, completion: completion)
+    }
+
     /// A completion that passes on the answer or the lack of one, whichever comes first.
     static func bounded<Value>(
         _ completion: @escaping (Result<Value, RingwakeError>) -> Void, by patience: Duration, on runLoop: RunLoop

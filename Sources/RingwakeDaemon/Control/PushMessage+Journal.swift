@@ -14,7 +14,8 @@ nonisolated extension PushMessage {
             environment: push.environment.rawValue, team: push.team, priority: push.priority.rawValue,
             collapseId: push.collapseID, call: push.call.rawValue, outcome: push.outcome.rawValue,
             state: State(of: push.outcome, call).rawValue, reason: call?.reason?.rawValue, detail: call?.detail,
-            attempt: call?.attempt ?? 0, receivedAt: UTCTime(milliseconds: journaled.receivedWallClock).description,
+            restriction: call?.restrictionMessage, attempt: call?.attempt ?? 0,
+            receivedAt: UTCTime(milliseconds: journaled.receivedWallClock).description,
             timeline: isStarter ? (call?.hops ?? []).adding(journaled.durableHop) : journaled.hops)
     }
 
@@ -33,11 +34,17 @@ nonisolated extension PushMessage {
 nonisolated extension PushMessage.State {
     /// How far a durable push has come.
     init(of outcome: PushOutcome, _ call: CallRecord?) {
+        if outcome == .withheld {
+            self = .withheld
+            return
+        }
         guard let call else {
             // The journal no longer has the call, or never had one: what the push did at its arrival is all there is.
             switch outcome {
             case .started, .updated: self = .journaled
             case .expired: self = .expired
+            case .restricted: self = .restricted
+            case .withheld: self = .withheld
             case .cancelled: self = .cancelled
             case .duplicate, .tooLate: self = .ended
             }
@@ -48,13 +55,14 @@ nonisolated extension PushMessage.State {
         case .woken: self = .woken
         case .reported, .confirmed: self = .reported
         case .ringing: self = .ringing
-        case .answering, .connected: self = .answered
+        case .answering, .connected, .held: self = .answered
         // The user has done with it, and its handler clears up.
         case .ending: self = .ended
         case .ended:
             switch call.reason {
             case .expired: self = .expired
             case .cancelled: self = .cancelled
+            case .restricted, .blocked: self = .restricted
             default: self = call.isMissed ? .missed : .ended
             }
         }
@@ -62,6 +70,11 @@ nonisolated extension PushMessage.State {
 }
 
 nonisolated extension CallRecord {
+    /// What kept it out, as the control API shows it.
+    var restrictionMessage: RestrictionMessage? {
+        restriction.map { RestrictionMessage(kind: $0.rawValue, detail: detail ?? "") }
+    }
+
     /// Its timeline as the control API shows it.
     var hops: [Hop] {
         timeline.map { Hop(stage: $0.stage.rawValue, atUs: receivedAt.microseconds(until: $0.at)) }

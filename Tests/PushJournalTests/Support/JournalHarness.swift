@@ -60,7 +60,7 @@ final class JournalHarness {
 
     // MARK: - One thing at a time
 
-    private func wait<Value>(
+    func wait<Value>(
         _ start: (@escaping (Result<Value, RingwakeError>) -> Void) -> Void
     ) throws -> Value {
         var result: Result<Value, RingwakeError>?
@@ -75,6 +75,10 @@ final class JournalHarness {
 
     func appendRing(_ call: CallRecord) throws -> RingVerdict {
         try wait { journal.appendRing(call, completion: $0) }
+    }
+
+    func keep(_ data: [UInt8]?, version: Int = 1, at path: String) throws {
+        try wait { journal.keep(data, version: version, at: path, completion: $0) }
     }
 
     func pushes(_ query: PushQuery = PushQuery()) throws -> [JournaledPush] {

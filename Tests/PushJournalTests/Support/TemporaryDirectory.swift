@@ -14,9 +14,11 @@ nonisolated final class TemporaryDirectory: Sendable {
     }
 
     deinit {
-        for name in ["store.db", "store.db-wal", "store.db-journal"] { unlink("\(path)/\(name)") }
+        for name in ["store.db", "store.db-wal", "store.db-journal", "callers"] { unlink("\(path)/\(name)") }
         rmdir(path)
     }
 
     var store: String { path + "/store.db" }
+    /// An index of callers.
+    var index: String { path + "/callers" }
 }

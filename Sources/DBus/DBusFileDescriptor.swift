@@ -1,0 +1,40 @@
+import CRingwakeSystemd
+import Glibc
+
+/// A descriptor that travels in a message.
+///
+/// One that was received is owned: it is closed when the last reference to this object goes, or earlier by ``close()``.
+package final class DBusFileDescriptor {
+    /// -1 after ``close()``.
+    package private(set) var number: Int32
+    private let isOwned: Bool
+
+    /// Takes the descriptor over.
+    package init(owning number: Int32) {
+        self.number = number
+        isOwned = true
+    }
+
+    /// For an argument: the message gets a copy, so the caller's descriptor need only live until the call is made.
+    package init(borrowing number: Int32) {
+        self.number = number
+        isOwned = false
+    }
+
+    deinit {
+        if isOwned, number >= 0 { _ = Glibc.close(number) }
+    }
+
+    /// Closes it now, where it is owned. Idempotent.
+    package func close() {
+        if isOwned, number >= 0 { _ = Glibc.close(number) }
+        number = -1
+    }
+}
+
+extension DBusFileDescriptor: nonisolated Hashable {
+    /// The same object; two descriptors of one file are not equal.
+    package nonisolated static func == (one: DBusFileDescriptor, other: DBusFileDescriptor) -> Bool { one === other }
+
+    package nonisolated func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}

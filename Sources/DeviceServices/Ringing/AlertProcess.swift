@@ -1,0 +1,163 @@
+internal import CRingwakeLinux
+internal import Glibc
+internal import RunLoop
+
+/// A process that rings or vibrates, the leader of a process group of its own.
+///
+/// It ends with the daemon, whatever ends that: its standard input is a pipe that the daemon holds open and never
+/// writes to, and whose reading end sends SIGIO to the whole group when the other end closes (`F_SETOWN` with
+/// `O_ASYNC`, fcntl(2)), which ends every process that does not handle it. A program that reads its input waits.
+final class AlertProcess {
+    /// From SIGTERM to SIGKILL.
+    static let grace: Duration = .seconds(1)
+
+    /// What every command gets.
+    struct Surroundings {
+        /// `NAME=value` each.
+        let environment: [String]
+        /// How many descriptors it may have; nil: as many as the daemon.
+        let descriptorLimit: (soft: UInt64, hard: UInt64)?
+    }
+
+    /// Why a command was not started.
+    struct Failure: Error {
+        let reason: String
+        /// The next attempt would end the same way: no such program, no right to execute it.
+        let isPermanent: Bool
+    }
+
+    /// The process id, which is the id of its group too.
+    let pid: Int32
+    /// Weak, for the loop holds this object until the process has ended.
+    private weak var runLoop: RunLoop?
+    /// The end of the pipe whose closing ends the group.
+    private var lifeline: Int32
+    private var isRunning = true
+    private var isStopping = false
+    private var killTimer: Timer?
+
+    /// Starts a command.
+    /// - Parameter onExit: Called once, when the process has ended; what it left in its group is killed by then.
+    static func start(
+        _ command: [String], in surroundings: Surroundings, runLoop: RunLoop,
+        onExit: @escaping (AlertProcess, ChildExit) -> Void
+    ) throws(Failure) -> AlertProcess {
+        guard let path = command.first, path.hasPrefix("/"), !command.contains(where: { $0.utf8.contains(0) }) else {
+            throw Failure(reason: "the command is no absolute path with its arguments", isPermanent: true)
+        }
+        var pipe: [Int32] = [-1, -1]
+        guard ringwake_pipe(&pipe, 0) == 0 else { throw failure(errno, path) }
+        let null = ringwake_open("/dev/null", O_WRONLY, 0)
+        defer {
+            close(pipe[0])
+            if null >= 0 { close(null) }
+        }
+        var pid: pid_t = 0
+        let result = null < 0 ? errno : spawn(&pid, command, surroundings.environment, input: pipe[0], output: null)
+        guard result == 0 else {
+            close(pipe[1])
+            throw failure(result, path)
+        }
+        // The group exists now, and the child holds the pipe: from here on it does not outlive this process.
+        _ = fcntl(pipe[0], F_SETOWN, -pid)
+        _ = fcntl(pipe[0], F_SETFL, O_ASYNC)
+        if let limit = surroundings.descriptorLimit {
+            // It fails when the process has ended already, and is no reason to end it.
+            _ = ringwake_limit_descriptors(pid, limit.soft, limit.hard)
+        }
+        let process = AlertProcess(pid: pid, lifeline: pipe[1], runLoop: runLoop)
+        try process.follow(onExit)
+        return process
+    }
+
+    private init(pid: Int32, lifeline: Int32, runLoop: RunLoop) {
+        self.pid = pid
+        self.lifeline = lifeline
+        self.runLoop = runLoop
+    }
+
+    isolated deinit {
+        closeLifeline()
+    }
+
+    /// Ends the process and its group: SIGTERM now, SIGKILL when it still runs after ``grace``. Idempotent.
+    func stop() {
+        guard isRunning, !isStopping else { return }
+        isStopping = true
+        signalGroup(SIGTERM)
+        // A process that is stopped takes SIGTERM only when it goes on.
+        signalGroup(SIGCONT)
+        guard let runLoop else { return }
+        let deadline = runLoop.refreshNow().advanced(by: Self.grace)
+        killTimer = runLoop.schedule(at: deadline, tolerance: .milliseconds(250)) { [weak self] in
+            self?.killTimer = nil
+            self?.signalGroup(SIGKILL)
+        }
+    }
+
+    private func follow(_ onExit: @escaping (AlertProcess, ChildExit) -> Void) throws(Failure) {
+        let pidfd = ringwake_pidfd_open(pid)
+        var reason = pidfd < 0 ? String(cString: strerror(errno)) : ""
+        if pidfd >= 0, let runLoop {
+            do throws(RunLoopError) {
+                // The closures hold this object until the process has ended.
+                try runLoop.watchChild(pidfd: pidfd, beforeReaping: { self.leaderEnded() }) { onExit(self, $0) }
+                return
+            } catch {
+                reason = error.description
+                close(pidfd)
+            }
+        }
+        // A process whose end nobody would see must not ring on.
+        signalGroup(SIGKILL)
+        while waitpid(pid, nil, 0) < 0, errno == EINTR {}
+        isRunning = false
+        throw Failure(reason: "it was started but cannot be watched, and was killed: \(reason)", isPermanent: false)
+    }
+
+    /// The leader has ended and is not reaped yet: the last moment at which the group's id is surely its own. What it
+    /// left behind would make a noise that nobody could end any more.
+    private func leaderEnded() {
+        signalGroup(SIGKILL)
+        isRunning = false
+        if let killTimer { runLoop?.cancel(killTimer) }
+        killTimer = nil
+        closeLifeline()
+    }
+
+    private func closeLifeline() {
+        if lifeline >= 0 { close(lifeline) }
+        lifeline = -1
+    }
+
+    private func signalGroup(_ signal: Int32) {
+        // Once reaped, the number may name a stranger.
+        guard isRunning else { return }
+        // ESRCH: it went to another group; it alone is still ours.
+        if kill(-pid, signal) != 0 { kill(pid, signal) }
+    }
+
+    private static func spawn(
+        _ pid: inout pid_t, _ command: [String], _ environment: [String], input: Int32, output: Int32
+    ) -> Int32 {
+        // One buffer for all strings of this call; the pointers into it live as long as the call.
+        var bytes: [UInt8] = []
+        var starts: [Int] = []
+        for string in command + environment {
+            starts.append(bytes.count)
+            bytes += string.utf8
+            bytes.append(0)
+        }
+        return bytes.withUnsafeMutableBytes { buffer in
+            let strings = starts.map { buffer.baseAddress?.advanced(by: $0).assumingMemoryBound(to: CChar.self) }
+            let arguments = strings.prefix(command.count) + [nil]
+            let variables = strings.dropFirst(command.count) + [nil]
+            return ringwake_spawn(&pid, Array(arguments), Array(variables), input, output, output)
+        }
+    }
+
+    private static func failure(_ errno: Int32, _ path: String) -> Failure {
+        let isPermanent = ![EAGAIN, ENOMEM, EMFILE, ENFILE].contains(errno)
+        return Failure(reason: "cannot execute \(path): \(String(cString: strerror(errno)))", isPermanent: isPermanent)
+    }
+}

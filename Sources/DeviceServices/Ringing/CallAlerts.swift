@@ -1,0 +1,116 @@
+package import DBus
+internal import Glibc
+package import Logging
+package import RingwakeCore
+package import RunLoop
+
+/// Tells a person that calls ring: by ringtone, vibration and notifications.
+///
+///     let alerts = CallAlerts(
+///         runLoop: loop, logger: logger, sessionBus: session, environment: environment,
+///         runtimeDirectory: "/run/ringwake")
+///     alerts.settings = settings
+///     alerts.onAnswer = { key in answer(key) }
+///     alerts.show(calls)      // after each event: all calls that ring now
+///
+/// It is given the whole of what rings, never a change of it, so it stops on every path on which a call stops ringing.
+/// No part waits for another: without a session bus, a notification server or a motor, the rest works.
+package final class CallAlerts {
+    /// How it rings. A change applies at once, also to what rings.
+    package var settings = RingSettings() {
+        didSet { if settings != oldValue { apply() } }
+    }
+    /// The user pressed Answer.
+    package var onAnswer: ((CallKey) -> Void)?
+    /// The user pressed Decline, or Dismiss.
+    package var onDecline: ((CallKey) -> Void)?
+    /// A part did not work. It is told once until that part works again, and is logged.
+    package var onFailure: ((AlertFailure) -> Void)?
+    /// What did not work the last time that it was tried.
+    package private(set) var failures: [AlertFailure.Part: String] = [:]
+    /// The calls that are shown.
+    package private(set) var calls: [AlertCall] = []
+
+    private let logger: Logger
+    private let record: AlertRecord
+    private let ringer: Ringer
+    private let notifications: CallNotifications
+
+    /// Ends first what a daemon that was killed left ringing.
+    ///
+    /// - Parameters:
+    ///   - environment: What the ring commands inherit, less what belongs to the daemon (`LISTEN_*`, `NOTIFY_SOCKET`,
+    ///     `WATCHDOG_*`, `MAINPID`, `INVOCATION_ID`, `JOURNAL_STREAM`).
+    ///   - runtimeDirectory: Where it is written down what rings (`ring.pid`); a tmpfs, and there already.
+    ///   - descriptorLimit: How many descriptors a command may have, where the daemon raised its own limit: programs
+    ///     that use select(2) rely on a low one. Nil: as many as the daemon.
+    ///   - period: From one start of a ring command to the next, at least.
+    package init(
+        runLoop: RunLoop, logger: Logger, sessionBus: DBusService, environment: [String: String],
+        runtimeDirectory: String, descriptorLimit: (soft: UInt64, hard: UInt64)? = nil,
+        period: Duration = .seconds(1)
+    ) {
+        self.logger = logger
+        record = AlertRecord(directory: runtimeDirectory, logger: logger)
+        let surroundings = AlertProcess.Surroundings(
+            environment: Self.variables(of: environment), descriptorLimit: descriptorLimit)
+        ringer = Ringer(runLoop: runLoop, surroundings: surroundings, record: record, period: period)
+        notifications = CallNotifications(bus: sessionBus, logger: logger)
+        let leftover = record.endLeftovers()
+        if !leftover.isEmpty { notifications.withdraw(leftover) }
+        ringer.onFailure = { [weak self] in self?.failed($0) }
+        ringer.onSuccess = { [weak self] in self?.failures[$0] = nil }
+        notifications.onResult = { [weak self] reason in
+            guard let reason else {
+                self?.failures[.notification] = nil
+                return
+            }
+            self?.failed(AlertFailure(.notification, reason))
+        }
+        notifications.onShown = { [record] in record.shows($0) }
+        notifications.onAction = { [weak self] key, isAnswer in
+            isAnswer ? self?.onAnswer?(key) : self?.onDecline?(key)
+        }
+    }
+
+    /// Rings for these calls and shows them, and no other. None: everything stops.
+    package func show(_ calls: [AlertCall]) {
+        guard calls != self.calls else { return }
+        self.calls = calls
+        apply()
+    }
+
+    /// Shows that a call was missed, where notifications are on.
+    /// - Parameter time: When it came, on the wall clock: seconds since 1970.
+    package func missed(_ call: AlertCall, at time: Int64) {
+        guard settings.notifications else { return }
+        notifications.showMissed(call, at: time, now: Int64(Glibc.time(nil)))
+    }
+
+    /// Stops everything.
+    package func close() {
+        show([])
+    }
+
+    private func apply() {
+        ringer.show(calls, settings: settings)
+        notifications.show(settings.notifications ? calls : [], isSilent: settings.isAudible)
+    }
+
+    private func failed(_ failure: AlertFailure) {
+        guard failures.updateValue(failure.reason, forKey: failure.part) != failure.reason else { return }
+        // Most machines have no desktop, and miss nothing.
+        logger.log(
+            level: failure.part == .notification ? .info : .warning, "a call could not be announced in full",
+            metadata: ["part": "\(failure.part.rawValue)", "reason": "\(failure.reason)"])
+        onFailure?(failure)
+    }
+
+    private static func variables(of environment: [String: String]) -> [String] {
+        let daemons: Set = ["NOTIFY_SOCKET", "MAINPID", "INVOCATION_ID", "JOURNAL_STREAM"]
+        return environment.filter { name, value in
+            !daemons.contains(name) && !name.hasPrefix("LISTEN_") && !name.hasPrefix("WATCHDOG_") && !name.isEmpty
+                && !name.utf8.contains(UInt8(ascii: "=")) && !"\(name)\(value)".utf8.contains(0)
+        }.map { "\($0)=\($1)" }.sorted()
+    }
+}

@@ -1,0 +1,227 @@
+package import DBus
+package import Logging
+package import RunLoop
+
+/// Keeps the machine from falling asleep while a call waits to be answered.
+///
+///     let keeper = WakeKeeper(runLoop: loop, logger: logger, systemBus: system, mode: .auto)
+///     keeper.isNeeded = machine.isAnyCallUnanswered    // after each event
+///
+/// By logind's inhibitor lock, held as a descriptor; where there is no logind, by a wake lock of the kernel. Both end
+/// with this process or soon after it, and the moment when they are not needed any more.
+///
+/// See org.freedesktop.login1(5), "Inhibit()", and ``KernelWakeLock``.
+package final class WakeKeeper {
+    /// What may be used.
+    package nonisolated enum Mode: String, Hashable, Sendable, CaseIterable {
+        /// logind, or the kernel where logind is not there or refuses.
+        case auto
+        case logind
+        case kernel
+        /// Nothing: the machine never sleeps, or something else sees to it.
+        case none
+    }
+
+    /// What keeps the machine awake.
+    package nonisolated enum Holder: String, Hashable, Sendable {
+        case logind
+        case kernel
+    }
+
+    /// Whether the machine is kept awake, and by what.
+    package nonisolated struct Status: Hashable, Sendable {
+        /// Nil when it may sleep.
+        package var holder: Holder?
+        /// Why it cannot be kept awake, or was not the last time: what happened, why, and what to do.
+        package var why: String?
+
+        package init(holder: Holder? = nil, why: String? = nil) {
+            self.holder = holder
+            self.why = why
+        }
+    }
+
+    /// Whether the machine has to stay awake. Setting it is all that there is to do.
+    package var isNeeded = false {
+        didSet { if isNeeded != oldValue { isNeeded ? hold() : letGo() } }
+    }
+    package var status: Status {
+        Status(holder: inhibitor != nil ? .logind : isKernelHeld ? .kernel : nil, why: problem)
+    }
+
+    private static let login = "org.freedesktop.login1"
+    private static let loginPath = "/org/freedesktop/login1"
+    /// What polkit has to allow where the daemon is not root.
+    private static let action = "org.freedesktop.login1.inhibit-block-sleep"
+    private static let denials: Set = [
+        "org.freedesktop.DBus.Error.AccessDenied", "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired",
+    ]
+    /// logind answers in milliseconds; a call rings meanwhile.
+    private static let patience: Duration = .seconds(5)
+
+    private let runLoop: RunLoop
+    private let logger: Logger
+    private let bus: DBusService
+    private let mode: Mode
+    private let lock: KernelWakeLock
+    /// The lock lasts as long as the descriptor is open.
+    private var inhibitor: DBusFileDescriptor?
+    private var question: DBusCall?
+    private var watch: DBusSubscription?
+    /// logind's unique name.
+    private var owner: String?
+    private var isKernelHeld = false
+    private var renewal: Timer?
+    private var problem: String?
+    private var isTold = false
+
+    /// Releases first what a daemon that was killed left held.
+    /// - Parameters:
+    ///   - kernelDirectory: Where the kernel's `wake_lock` is; for tests.
+    ///   - kernelTimeout: How long the kernel's lock outlives a daemon that was killed and is not started again. It is
+    ///     renewed while it is needed.
+    package init(
+        runLoop: RunLoop, logger: Logger, systemBus: DBusService, kernelDirectory: String = "/sys/power",
+        mode: Mode = .auto, kernelTimeout: Duration = .seconds(600)
+    ) {
+        self.runLoop = runLoop
+        self.logger = logger
+        bus = systemBus
+        self.mode = mode
+        lock = KernelWakeLock(directory: kernelDirectory, name: "ringwaked", timeout: kernelTimeout)
+        if mode != .none, lock.isActive, lock.release() == nil {
+            logger.notice("a wake lock that outlived the daemon was released")
+        }
+    }
+
+    isolated deinit {
+        close()
+    }
+
+    /// Lets the machine sleep, for good.
+    package func close() {
+        isNeeded = false
+        letGo()
+    }
+
+    private func hold() {
+        problem = nil
+        switch mode {
+        case .none: break
+        case .kernel: takeKernelLock(after: nil)
+        case .auto, .logind:
+            watch = bus.watchName(Self.login) { [weak self] in self?.loginChanged(to: $0) }
+            askLogin()
+        }
+    }
+
+    private func letGo() {
+        // An inhibitor that comes later is closed with the reply that it is in.
+        question?.cancel()
+        question = nil
+        watch?.cancel()
+        watch = nil
+        owner = nil
+        inhibitor?.close()
+        inhibitor = nil
+        releaseKernelLock()
+    }
+
+    // MARK: - logind
+
+    private func askLogin() {
+        guard question == nil else { return }
+        question = bus.call(
+            destination: Self.login, path: Self.loginPath, interface: "\(Self.login).Manager", member: "Inhibit",
+            arguments: [.string("sleep"), .string("Ringwake"), .string("An incoming call"), .string("block")],
+            timeout: Self.patience
+        ) { [weak self] result in
+            self?.loginAnswered(result)
+        }
+    }
+
+    private func loginAnswered(_ result: Result<[DBusValue], DBusError>) {
+        question = nil
+        switch result {
+        case .success(let values):
+            guard let descriptor = values.first?.descriptor else {
+                return loginRefused("logind's answer to Inhibit holds no descriptor")
+            }
+            // The new one is there before the old one goes.
+            let former = inhibitor
+            inhibitor = descriptor
+            former?.close()
+            releaseKernelLock()
+            worked()
+        case .failure(let error):
+            let isDenied = Self.denials.contains(error.name)
+            loginRefused(
+                "logind does not keep the machine awake: \(error)"
+                    + (isDenied ? "; allow the daemon's user \(Self.action) in polkit" : ""))
+        }
+    }
+
+    private func loginRefused(_ reason: String) {
+        // One that is held already still counts: logind keeps inhibitors over its own restart.
+        guard inhibitor == nil else { return }
+        if mode == .auto {
+            takeKernelLock(after: reason)
+        } else {
+            failed(reason)
+        }
+    }
+
+    private func loginChanged(to new: String?) {
+        let old = owner
+        owner = new ?? old
+        // logind restarted, and may have forgotten; or it is there only now.
+        guard let new, isNeeded, question == nil, old != new, old != nil || inhibitor == nil else { return }
+        askLogin()
+    }
+
+    // MARK: - The kernel
+
+    private func takeKernelLock(after reason: String?) {
+        guard !isKernelHeld else { return }
+        if let refusal = lock.take() {
+            return failed(reason.map { "\($0); \(refusal)" } ?? refusal)
+        }
+        isKernelHeld = true
+        worked()
+        scheduleRenewal()
+    }
+
+    private func scheduleRenewal() {
+        let next = runLoop.refreshNow().advanced(by: lock.renewal)
+        renewal = runLoop.schedule(at: next, tolerance: lock.renewal / 4) { [weak self] in
+            guard let self, self.isKernelHeld else { return }
+            if let refusal = self.lock.take() { self.failed(refusal) }
+            self.scheduleRenewal()
+        }
+    }
+
+    private func releaseKernelLock() {
+        guard isKernelHeld else { return }
+        isKernelHeld = false
+        if let renewal { runLoop.cancel(renewal) }
+        renewal = nil
+        if let refusal = lock.release() { failed(refusal) }
+    }
+
+    // MARK: - What is said of it
+
+    private func worked() {
+        problem = nil
+        isTold = false
+    }
+
+    private func failed(_ reason: String) {
+        problem = reason
+        // Once, not at each call; `doctor` and the status say it whenever they are asked.
+        guard !isTold else { return }
+        isTold = true
+        logger.warning(
+            "the machine may fall asleep while a call rings; set awake.by to what this machine has, or to none",
+            metadata: ["reason": "\(reason)"])
+    }
+}

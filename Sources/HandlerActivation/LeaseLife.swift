@@ -1,0 +1,110 @@
+internal import RingwakeCore
+internal import RunLoop
+
+/// The life of a lease, the same for every way: starting, running, over; told once each; and the time that a handler
+/// has left, to exit by itself or between being asked to end and being made to.
+final class LeaseLife {
+    private enum Phase {
+        case starting, running, over
+    }
+
+    /// How much later than asked for a handler may be ended, so that several end in one wakeup.
+    private static let maximumTolerance: Duration = .milliseconds(250)
+
+    private let runLoop: RunLoop
+    private var events: HandlerEvents?
+    private var phase = Phase.starting
+    private var timer: Timer?
+    private(set) var isStopping = false
+    /// Asks the handler to end.
+    var ask: (() -> Void)?
+    /// Ends it.
+    var force: (() -> Void)?
+
+    init(runLoop: RunLoop, events: HandlerEvents) {
+        self.runLoop = runLoop
+        self.events = events
+    }
+
+    var isOver: Bool { phase == .over }
+    var isStarting: Bool { phase == .starting }
+
+    // MARK: - What is told
+
+    func started(pid: Int32?) {
+        guard phase == .starting else { return }
+        phase = .running
+        events?.started(pid)
+    }
+
+    /// - Returns: false when it was over already.
+    @discardableResult
+    func ended(_ exit: HandlerExit) -> Bool {
+        guard let events = finish() else { return false }
+        events.ended(exit)
+        return true
+    }
+
+    /// One that has started has ended then.
+    @discardableResult
+    func failed(_ error: RingwakeError) -> Bool {
+        let hasStarted = phase == .running
+        guard let events = finish() else { return false }
+        if hasStarted {
+            events.ended(.left(error.message))
+        } else {
+            events.failed(error)
+        }
+        return true
+    }
+
+    private func finish() -> HandlerEvents? {
+        guard phase != .over, let events else { return nil }
+        phase = .over
+        self.events = nil
+        ask = nil
+        force = nil
+        cancelTimer()
+        return events
+    }
+
+    // MARK: - What is asked of it
+
+    func stop(grace: Duration) {
+        guard phase != .over, !isStopping else { return }
+        isStopping = true
+        cancelTimer()
+        guard grace > .zero else {
+            force?()
+            return
+        }
+        ask?()
+        // Asking may have ended it.
+        if phase != .over { schedule(after: grace) { $0.force?() } }
+    }
+
+    func expectExit(within patience: Duration, grace: Duration) {
+        guard phase != .over, !isStopping else { return }
+        schedule(after: patience) { $0.stop(grace: grace) }
+    }
+
+    func keep() {
+        guard !isStopping else { return }
+        cancelTimer()
+    }
+
+    private func schedule(after time: Duration, _ body: @escaping (LeaseLife) -> Void) {
+        cancelTimer()
+        let deadline = runLoop.refreshNow().advanced(by: time)
+        timer = runLoop.schedule(at: deadline, tolerance: min(time / 4, Self.maximumTolerance)) { [weak self] in
+            guard let self else { return }
+            self.timer = nil
+            body(self)
+        }
+    }
+
+    private func cancelTimer() {
+        if let timer { runLoop.cancel(timer) }
+        timer = nil
+    }
+}

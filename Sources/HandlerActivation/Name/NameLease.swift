@@ -1,0 +1,133 @@
+internal import DBus
+internal import Logging
+internal import RingwakeCore
+internal import RunLoop
+
+/// A handler that has a name on a bus.
+///
+/// It has started when somebody has the name and the bus has said which process that is; it has ended when the name is
+/// another's or nobody's, or when it refuses the push.
+final class NameLease: HandlerLease {
+    let wake: WakeID
+    private(set) var pid: Int32?
+    private let name: DBusHandlerName
+    private let app: AppID
+    private let call: CallID
+    private let bus: DBusService
+    private let life: LeaseLife
+    private let logger: Logger
+    private var push: DBusCall?
+    private var watch: DBusSubscription?
+    /// Who has the name; nil until somebody has.
+    private var owner: String?
+    private var process: ProcessIdentity?
+    /// Of an owner that is to be found again.
+    private var expected: (connection: String, process: ProcessIdentity)?
+
+    private static let busName = "org.freedesktop.DBus"
+    /// The bus itself answers at once.
+    private static let busPatience: Duration = .seconds(5)
+
+    init(
+        name: DBusHandlerName, app: AppID, call: CallID, wake: WakeID, bus: DBusService, life: LeaseLife, logger: Logger
+    ) {
+        self.name = name
+        self.app = app
+        self.call = call
+        self.wake = wake
+        self.bus = bus
+        self.life = life
+        self.logger = logger
+        life.ask = { [weak self] in self?.release() }
+        // It is not our process: it is left.
+        life.force = { [weak self] in self?.end(.left("was released")) }
+    }
+
+    var isRunning: Bool { !life.isOver }
+    var mark: HandlerMark? {
+        guard isRunning, let owner, let process else { return nil }
+        return .owner(of: name, connection: owner, process: process, app: app, call: call)
+    }
+
+    func stop(grace: Duration) { life.stop(grace: grace) }
+    func expectExit(within patience: Duration, grace: Duration) { life.expectExit(within: patience, grace: grace) }
+    func keep() { life.keep() }
+
+    // MARK: - The start
+
+    func begin(_ request: String, secret: String, socketPath: String, patience: Duration) {
+        watch = bus.watchName(name.name) { [self] in ownerIs($0) }
+        push = bus.call(
+            destination: name.name, path: name.path, interface: NameHandlers.interface, member: "IncomingPush",
+            arguments: [.string(request), .string(secret), .string(socketPath)], timeout: patience
+        ) { [self] in answered($0, within: patience) }
+    }
+
+    func resume(connection: String, process: ProcessIdentity) {
+        expected = (connection, process)
+        watch = bus.watchName(name.name) { [self] in ownerIs($0) }
+    }
+
+    private func ownerIs(_ newOwner: String?) {
+        guard isRunning else { return }
+        if let expected, newOwner != expected.connection { return end(.left("left the bus while the daemon was away")) }
+        // Nobody yet, or nothing new.
+        if newOwner == owner { return }
+        guard owner == nil, let newOwner else {
+            return end(.left("left the bus: \(name.name) is not its name any more"))
+        }
+        owner = newOwner
+        if life.isStopping { release() }
+        bus.call(
+            destination: Self.busName, path: "/org/freedesktop/DBus", interface: Self.busName,
+            member: "GetConnectionUnixProcessID", arguments: [.string(newOwner)], timeout: Self.busPatience
+        ) { [self] in identified($0) }
+    }
+
+    private func identified(_ result: Result<[DBusValue], DBusError>) {
+        // A bus that does not tell (the process is in another namespace of processes) is no reason to leave it.
+        if case .success(let values) = result { pid = values.first?.integer() }
+        process = pid.flatMap { ProcessIdentity(current: $0) }
+        if let expected {
+            // A bus that began anew has counted up to the same name for another.
+            guard process == expected.process else { return end(.left("left the bus while the daemon was away")) }
+            self.expected = nil
+        }
+        life.started(pid: pid)
+    }
+
+    private func answered(_ result: Result<[DBusValue], DBusError>, within patience: Duration) {
+        push = nil
+        guard isRunning, case .failure(let error) = result else { return }
+        if error.name == DBusError.noReply, owner != nil {
+            // It may have reported the call nevertheless; if not, that is noticed elsewhere.
+            return logger.notice(
+                "handler does not answer IncomingPush; let it return at once",
+                metadata: ["app": "\(app)", "name": "\(name.name)", "waited": "\(patience)"])
+        }
+        leave()
+        life.failed(NameFailure(app: app, name: name).error(error))
+    }
+
+    // MARK: - The end
+
+    private func release() {
+        // Whoever is being started is told when it is there.
+        guard let owner else { return }
+        bus.send(
+            destination: owner, path: name.path, interface: NameHandlers.interface, member: "Release",
+            arguments: [.string(app.rawValue), .string(call.rawValue)], allowAutoStart: false)
+    }
+
+    private func end(_ exit: HandlerExit) {
+        leave()
+        life.ended(exit)
+    }
+
+    private func leave() {
+        watch?.cancel()
+        watch = nil
+        push?.cancel()
+        push = nil
+    }
+}

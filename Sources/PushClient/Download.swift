@@ -1,0 +1,128 @@
+import CRingwakeCurl
+package import RingwakeCore
+
+/// Fetches a file over HTTP or HTTPS, by libcurl, in pieces and within bounds.
+///
+///     let download = try Download(userAgent: "example")
+///     let result = try download.fetch("https://lists.example/spam.csv", unlessStill: etag) { piece in read(piece) }
+///
+/// It blocks, and needs SIGPIPE ignored, as ``PushClient`` does.
+package final class Download {
+    /// The most bytes that are taken of a file, unpacked.
+    package static let maximumBytes: Int64 = 256 * 1024 * 1024
+    /// How often a server may send elsewhere.
+    private static let maximumRedirections = 5
+    /// How long name, connection and TLS may take in all.
+    private static let connectMilliseconds = 15_000
+    /// How long all of it may take: 256 MiB at 150 kB a second.
+    private static let totalMilliseconds = 30 * 60_000
+    /// A transfer that brings fewer bytes a second for so many seconds has stalled.
+    private static let (stallBytes, stallSeconds) = (100, 60)
+
+    private let receiver: DownloadReceiver
+    private let easy: EasyHandle
+
+    /// What came of it.
+    package enum Result: Equatable, Sendable {
+        /// The server says that the file is still the one of the validator.
+        case unchanged
+        /// All of it was handed over. The validator names this state of it: its ETag, else its Last-Modified, else nil.
+        case fetched(validator: String?, bytes: Int64)
+    }
+
+    /// - Parameters:
+    ///   - userAgent: the `user-agent` of the requests.
+    ///   - caFile: CA certificates in PEM to trust instead of the system's.
+    ///   - maximumBytes: the most bytes that are taken of a file, unpacked.
+    package init(
+        userAgent: String, caFile: String? = nil, maximumBytes: Int64 = Download.maximumBytes
+    ) throws(RingwakeError) {
+        receiver = DownloadReceiver(maximumBytes: maximumBytes)
+        easy = try EasyHandle(receiver: receiver)
+        try easy.set(CURLOPT_USERAGENT, userAgent)
+        try easy.set(CURLOPT_NOSIGNAL, 1)
+        try easy.set(CURLOPT_PROTOCOLS_STR, "http,https")
+        try easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
+        try easy.set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+        try easy.set(CURLOPT_FOLLOWLOCATION, 1)
+        try easy.set(CURLOPT_MAXREDIRS, Download.maximumRedirections)
+        try easy.set(CURLOPT_CONNECTTIMEOUT_MS, Download.connectMilliseconds)
+        try easy.set(CURLOPT_TIMEOUT_MS, Download.totalMilliseconds)
+        try easy.set(CURLOPT_LOW_SPEED_LIMIT, Download.stallBytes)
+        try easy.set(CURLOPT_LOW_SPEED_TIME, Download.stallSeconds)
+        try easy.setOffset(CURLOPT_MAXFILESIZE_LARGE, maximumBytes)
+        // Whatever packing libcurl knows; what comes out of it is counted.
+        try easy.set(CURLOPT_ACCEPT_ENCODING, "")
+        if let caFile {
+            try easy.set(CURLOPT_CAINFO, caFile)
+            try easy.set(CURLOPT_CAPATH, nil as String?)
+        }
+    }
+
+    /// Whether `text` is a URL that ``fetch(_:unlessStill:receive:)`` takes, rather than the name of a file.
+    package static func isURL(_ text: String) -> Bool {
+        scheme(of: text) != nil
+    }
+
+    /// Fetches what `url` names.
+    ///
+    /// - Parameters:
+    ///   - validator: what a fetch before gave; the file is not sent again while it is the same.
+    ///   - receive: gets the bytes, piece by piece. What it throws ends the transfer, and is thrown here.
+    /// - Throws: `unreachable`, `timedOut`, `notFound`, `notPermitted`, `limitReached` for a file that is too large,
+    ///   `invalidRequest` for a URL that cannot be used. Pieces may have been handed over before.
+    package func fetch(
+        _ url: String, unlessStill validator: String? = nil, receive: @escaping ([UInt8]) throws(RingwakeError) -> Void
+    ) throws(RingwakeError) -> Result {
+        guard let scheme = Download.scheme(of: url) else {
+            throw RingwakeError(.invalidRequest, "'\(url)' is no URL of http or https")
+        }
+        let authority = url.dropFirst(scheme.utf8.count + 3).prefix { !"/?#".contains($0) }
+        guard !authority.contains("@") else {
+            throw RingwakeError(
+                .invalidRequest,
+                "the URL holds a user or a password, which would be kept and shown with the list; fetch the file by "
+                    + "other means and import that")
+        }
+        try easy.set(CURLOPT_URL, url)
+        // Nobody on the way may turn a list that was asked for safely into one of their own.
+        try easy.set(CURLOPT_REDIR_PROTOCOLS_STR, scheme == "https" ? "https" : "http,https")
+        try easy.set(CURLOPT_HTTPHEADER, Download.conditions(validator))
+        receiver.receive = receive
+        defer { receiver.receive = nil }
+        let failure = easy.perform()
+        if let error = receiver.failure { throw error }
+        if let failure { throw failure.error(fetching: url, maximumBytes: receiver.maximumBytes) }
+        return try result(url, wasConditional: validator != nil)
+    }
+
+    private func result(_ url: String, wasConditional: Bool) throws(RingwakeError) -> Result {
+        switch easy.number(CURLINFO_RESPONSE_CODE) {
+        case 200:
+            return .fetched(validator: receiver.etag ?? receiver.lastModified, bytes: receiver.bytes)
+        case 304 where wasConditional:
+            return .unchanged
+        case 401, 403, 407:
+            throw RingwakeError(.notPermitted, "'\(url)' is not given to everybody; fetch the file by other means")
+        case 404, 410:
+            throw RingwakeError(.notFound, "there is nothing at '\(url)'; check the address")
+        case 429, 503:
+            throw RingwakeError(.unreachable, "the server of '\(url)' is busy; try again later")
+        case let status:
+            throw RingwakeError(.unreachable, "the server of '\(url)' answered \(status), and no file")
+        }
+    }
+
+    /// `If-None-Match` for an ETag, which is in quotes, `If-Modified-Since` for a date (RFC 9110 § 13.1).
+    private static func conditions(_ validator: String?) -> [String] {
+        guard let validator, !validator.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return [] }
+        let isTag = validator.hasSuffix("\"")
+        return [(isTag ? "If-None-Match: " : "If-Modified-Since: ") + validator]
+    }
+
+    private static func scheme(of url: String) -> String? {
+        let scheme = url.prefix { $0 != ":" }.lowercased()
+        guard ["http", "https"].contains(scheme), url.dropFirst(scheme.count).hasPrefix("://") else { return nil }
+        return scheme
+    }
+}

@@ -1,0 +1,197 @@
+internal import CRingwakeLinux
+internal import CallScreening
+internal import FileSystem
+internal import Glibc
+internal import RingwakeCore
+internal import RunLoop
+internal import Synchronization
+
+/// An index that is built by a thread of its own, which lives as long as that takes: to sort a million entries and to
+/// force them to the disk takes seconds, and no push may wait for that. The journal's thread, which has the only
+/// connection to the store, reads the entries and gives them to it piece by piece.
+nonisolated final class IndexBuild: Sendable {
+    /// Pieces that may wait for the building thread.
+    private static let maximumPieces = 4
+    /// Bytes of its stack.
+    private static let stackBytes = 512 << 10
+
+    /// What is to be built.
+    struct Order: Sendable {
+        let path: String
+        let generation: UInt64
+        let rules: DiallingRules
+    }
+
+    enum Piece: Sendable {
+        /// The entries that follow are of this list.
+        case list(String, CallerListKind)
+        case entries([Store.EntryRow])
+        /// There are no more.
+        case end
+    }
+
+    private struct State {
+        var pieces: [Piece] = []
+        var isCancelled = false
+        var isOver = false
+    }
+
+    private let order: Order
+    private let mailbox: JournalMailbox
+    private let ticket: UInt64
+    private let state = Mutex(State())
+    private let bell: EventDescriptor
+
+    private init(_ order: Order, mailbox: JournalMailbox, ticket: UInt64) throws(RingwakeError) {
+        self.order = order
+        self.mailbox = mailbox
+        self.ticket = ticket
+        do throws(RunLoopError) {
+            bell = try EventDescriptor(nonblocking: false)
+        } catch {
+            throw RingwakeError(
+                .system, "no descriptor to build the index of callers: \(error.reason); raise the limit on them.")
+        }
+    }
+
+    /// Starts the thread. It answers `ticket` when it has finished.
+    static func start(_ order: Order, mailbox: JournalMailbox, ticket: UInt64) throws(RingwakeError) -> IndexBuild {
+        let build = try IndexBuild(order, mailbox: mailbox, ticket: ticket)
+        let envelope = Unmanaged.passRetained(build)
+        var thread = pthread_t()
+        let result = ringwake_start_thread(
+            &thread, stackBytes, "caller index",
+            { argument in
+                if let argument { Unmanaged<IndexBuild>.fromOpaque(argument).takeRetainedValue().run() }
+                return nil
+            }, envelope.toOpaque())
+        guard result == 0 else {
+            envelope.release()
+            throw RingwakeError(
+                .system,
+                "no thread to build the index of callers: \(String(cString: strerror(result))); raise the limit on "
+                    + "tasks.")
+        }
+        pthread_detach(thread)
+        return build
+    }
+
+    // MARK: - The journal's side
+
+    /// Whether it takes another piece. When that changes, the mailbox rings.
+    var hasRoom: Bool { state.withLock { $0.pieces.count < Self.maximumPieces || $0.isOver } }
+
+    /// Whether its thread has ended, or is about to.
+    var isOver: Bool { state.withLock { $0.isOver } }
+
+    func give(_ pieces: [Piece]) {
+        state.withLock { if !$0.isOver { $0.pieces += pieces } }
+        bell.ring()
+    }
+
+    /// Has it leave the index as it is, unless it is in its place by then. Who asked is told that the journal closes.
+    func cancel() {
+        let wasOver = state.withLock { state in
+            defer { state.isCancelled = true }
+            return state.isOver
+        }
+        // What its thread may answer all the same comes too late for anybody to hear.
+        if !wasOver { mailbox.answer([.list(ticket: ticket, .failure(ListError.closed))]) }
+        bell.ring()
+    }
+
+    // MARK: - Its own thread
+
+    private func run() {
+        var result: Result<ListAnswer, RingwakeError>?
+        do throws(RingwakeError) {
+            result = try build().map { .success(.index($0)) }
+        } catch {
+            result = .failure(error)
+        }
+        if let result { mailbox.answer([.list(ticket: ticket, result)]) }
+        state.withLock {
+            $0.isOver = true
+            $0.pieces = []
+        }
+        mailbox.nudge()
+    }
+
+    /// - Returns: Nil when it was cancelled.
+    private func build() throws(RingwakeError) -> CallerIndexSummary? {
+        removeLeftovers()
+        let builder = try CallerIndexBuilder(
+            replacing: order.path, generation: order.generation, rules: order.rules)
+        while let piece = nextPiece() {
+            switch piece {
+            case .list(let name, let kind):
+                try builder.beginList(name, kind: kind)
+            case .entries(let rows):
+                for row in rows {
+                    // A row that no version writes is passed over.
+                    if let entry = row.entry { try builder.add(entry) }
+                }
+            case .end:
+                return try builder.finish()
+            }
+        }
+        return nil
+    }
+
+    /// Removes the files of a build whose process was killed. One index is built at a time, and by one process.
+    private func removeLeftovers() {
+        let slash = order.path.lastIndex(of: "/")
+        let directory = slash.map { String(order.path[...$0]) } ?? "./"
+        let name = slash.map { order.path[order.path.index(after: $0)...] } ?? order.path[...]
+        // What cannot be listed or removed does no harm but to take room; a disk that fails is said by the build.
+        for file in (try? FileSystem.entries(of: directory)) ?? []
+        where file.hasPrefix(".\(name).") && file.hasSuffix(".tmp") {
+            try? FileSystem.remove(directory + file)
+        }
+    }
+
+    /// Waits for a piece.
+    /// - Returns: Nil when it is cancelled.
+    private func nextPiece() -> Piece? {
+        while true {
+            let (piece, isCancelled, hadNoRoom) = state.withLock { state in
+                let hadNoRoom = state.pieces.count >= Self.maximumPieces
+                let piece = state.pieces.isEmpty ? nil : state.pieces.removeFirst()
+                return (piece, state.isCancelled, hadNoRoom)
+            }
+            if isCancelled { return nil }
+            if hadNoRoom { mailbox.nudge() }
+            if let piece { return piece }
+            bell.hear()
+        }
+    }
+}
+
+/// How far the lists have been read for an index.
+nonisolated struct IndexReading {
+    private let lists: [StoredList]
+    private var list = 0
+    private var lastPattern: String?
+    private(set) var isOver = false
+
+    init(lists: [StoredList]) {
+        self.lists = lists
+    }
+
+    /// Reads up to `limit` entries, of one list.
+    mutating func next(_ store: Store, limit: Int) throws(SQLiteFailure) -> [IndexBuild.Piece] {
+        guard list < lists.count else {
+            isOver = true
+            return [.end]
+        }
+        let current = lists[list]
+        let rows = try store.entries(of: current.generation, after: lastPattern, limit: limit)
+        let name: [IndexBuild.Piece] = lastPattern == nil ? [.list(current.record.name, current.record.kind)] : []
+        lastPattern = rows.last?.pattern
+        if rows.count < limit {
+            list += 1
+            lastPattern = nil
+        }
+        return name + [.entries(rows)]
+    }
+}

@@ -1,0 +1,72 @@
+internal import CallScreening
+internal import RingwakeCore
+
+/// What is asked of the lists of callers, and who waits for it.
+nonisolated struct ListWork: Sendable {
+    let ticket: UInt64
+    let request: ListRequest
+}
+
+nonisolated enum ListRequest: Sendable {
+    case lists
+    case create(list: String, CallerListKind?)
+    case remove(list: String)
+    case change(list: String, add: [CallerEntry], remove: [CallerPattern])
+    case entries(list: String, after: String?, limit: Int)
+    case beginImport(list: String, CallerListKind?)
+    case append(CallerListImport.ID, [CallerEntry])
+    case finishImport(CallerListImport.ID, etag: String?, source: String?)
+    case abortImport(CallerListImport.ID)
+    case rebuildIndex(path: String, DiallingRules)
+}
+
+nonisolated enum ListAnswer: Sendable {
+    case lists([CallerListRecord])
+    case list(CallerListRecord)
+    case listImport(CallerListImport)
+    case entries([CallerEntry])
+    case index(CallerIndexSummary)
+}
+
+/// What is said of a request that cannot be done.
+nonisolated enum ListError {
+    /// The longest name of a list, in bytes.
+    static let maximumNameBytes = 64
+
+    static func noList(_ name: String) -> RingwakeError {
+        RingwakeError(.notFound, "there is no list of callers \"\(name)\"; 'ringwake block list' shows all.")
+    }
+
+    static func otherKind(_ list: CallerListRecord) -> RingwakeError {
+        RingwakeError(
+            .conflict,
+            "the list \"\(list.name)\" is of the kind \(list.kind.rawValue); remove it, or choose another name.")
+    }
+
+    static let badName = RingwakeError(
+        .invalidRequest, "the name of a list of callers has 1 to \(maximumNameBytes) bytes.")
+
+    static func tooManyLists(_ maximum: Int) -> RingwakeError {
+        RingwakeError(.limitReached, "there are \(maximum) lists of callers, and no more can be kept; remove one.")
+    }
+
+    static func tooManyEntries(_ maximum: Int) -> RingwakeError {
+        RingwakeError(
+            .limitReached, "the lists of callers would have more than \(maximum) entries; remove a list, or entries.")
+    }
+
+    static func noImport(_ id: String) -> RingwakeError {
+        RingwakeError(
+            .notFound,
+            "the import \(id) does not go on: another one into its list has begun, or ringwaked was restarted; "
+                + "begin it anew.")
+    }
+
+    static func tooManyImports(_ maximum: Int) -> RingwakeError {
+        RingwakeError(.limitReached, "\(maximum) imports go on already; wait for one of them to end.")
+    }
+
+    static let unexpectedAnswer = RingwakeError(.failed, "the journal answered something else; report this.")
+
+    static let closed = RingwakeError(.failed, "the journal is closed, because the daemon ends; try again later.")
+}

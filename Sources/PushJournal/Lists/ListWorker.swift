@@ -1,0 +1,196 @@
+internal import CallScreening
+internal import RingwakeCore
+
+/// What the journal's thread does for the lists of callers: one request after the other, each in small steps, so that
+/// a push that comes meanwhile waits for one step only.
+nonisolated final class ListWorker {
+    let store: Store
+    let limits: JournalLimits
+    private let mailbox: JournalMailbox
+    /// What waits, in order; done up to `position`.
+    private var queue: [ListWork] = []
+    private var position = 0
+    /// The request at `position` has begun, and this is how far it is.
+    private var progress = Progress.none
+    var imports: [CallerListImport.ID: Import] = [:]
+    /// What is to be said, once that may be known.
+    private var answers: [JournalAnswer] = []
+    /// An index that is being built by its own thread.
+    private var build: IndexBuild?
+
+    enum Progress {
+        case none
+        /// Entries that are to be added to an import, sorted; done up to `next`.
+        case adding(rows: [Store.EntryRow], next: Int)
+        case reading(IndexReading)
+    }
+
+    /// An import that goes on.
+    struct Import {
+        let list: String
+        let kind: CallerListKind
+        /// Its entries have it.
+        let generation: Int64
+        var entries = 0
+        /// The last pattern in their order so far.
+        var last = ""
+        /// When something was done to it last.
+        var movedAt: BootInstant
+    }
+
+    init(store: Store, mailbox: JournalMailbox, limits: JournalLimits) {
+        self.store = store
+        self.mailbox = mailbox
+        self.limits = limits
+    }
+
+    func take(_ work: [ListWork]) {
+        queue.removeFirst(position)
+        position = 0
+        queue += work
+    }
+
+    /// What became of a step.
+    enum Step {
+        /// There is nothing to do, or nothing can be done until the mailbox rings.
+        case idle
+        /// Something was done.
+        case taken
+    }
+
+    /// Whether something waits to be done.
+    var hasWork: Bool { position < queue.count }
+
+    /// Takes one step: a transaction, or a read.
+    /// - Throws: As SQLite says; nobody has been told.
+    func step() throws(SQLiteFailure) -> Step {
+        guard hasWork else { return .idle }
+        let work = queue[position]
+        guard let result = try take(work) else { return isWaitingForBuild(work) ? .idle : .taken }
+        end(work, result)
+        return .taken
+    }
+
+    /// What is to be said of the steps since.
+    func takeAnswers() -> [JournalAnswer] {
+        defer { answers = [] }
+        return answers
+    }
+
+    /// Gives up all that waits.
+    func failAll(_ error: RingwakeError) {
+        while position < queue.count { end(queue[position], .failure(error)) }
+    }
+
+    /// The journal closes: nothing more is begun.
+    func close() {
+        failAll(ListError.closed)
+        build?.cancel()
+    }
+
+    private func end(_ work: ListWork, _ result: Result<ListAnswer, RingwakeError>) {
+        position += 1
+        progress = .none
+        answers.append(.list(ticket: work.ticket, result))
+    }
+
+    /// The next step of a request.
+    /// - Returns: Its result; nil when there is more to do.
+    private func take(_ work: ListWork) throws(SQLiteFailure) -> Result<ListAnswer, RingwakeError>? {
+        switch work.request {
+        case .lists: .success(.lists(try store.lists().map(\.record)))
+        case .create(let name, let kind): try create(name, kind)
+        case .remove(let name): try remove(name)
+        case .change(let name, let added, let removed): try change(name, add: added, remove: removed)
+        case .entries(let name, let after, let limit): try entries(name, after: after, limit: limit)
+        case .beginImport(let name, let kind): try beginImport(name, kind)
+        case .append(let id, let entries): try append(entries, to: id)
+        case .finishImport(let id, let etag, let source): try finishImport(id, etag: etag, source: source)
+        case .abortImport(let id): try abortImport(id)
+        case .rebuildIndex(let path, let rules): try rebuildIndex(path, rules, ticket: work.ticket)
+        }
+    }
+
+    // MARK: - Adding to an import
+
+    private func append(
+        _ entries: [CallerEntry], to id: CallerListImport.ID
+    ) throws(SQLiteFailure) -> Result<ListAnswer, RingwakeError>? {
+        guard var found = imports[id] else { return .failure(ListError.noImport(id)) }
+        let (rows, next) = if case .adding(let rows, let next) = progress { (rows, next) } else { (sorted(entries), 0) }
+        let isScattered = next < rows.count && rows[next].pattern <= found.last
+        let slice = rows[next...].prefix(isScattered ? limits.scatteredListStep : limits.listStep)
+        let others = try store.entryCount(except: found.list)
+        guard others + found.entries + slice.count <= limits.maximumListEntries else {
+            return .failure(ListError.tooManyEntries(limits.maximumListEntries))
+        }
+        var added = 0
+        do throws(SQLiteFailure) {
+            try store.transaction { () throws(SQLiteFailure) in
+                added = try store.insert(slice, into: found.generation)
+            }
+        } catch {
+            // It may be what filled the disk.
+            forget(id, found)
+            throw error
+        }
+        found.entries += added
+        found.last = max(found.last, slice.last?.pattern ?? "")
+        found.movedAt = store.clocks.boot()
+        imports[id] = found
+        progress = .adding(rows: rows, next: slice.endIndex)
+        return slice.endIndex < rows.count ? nil : .success(.listImport(found.said(id)))
+    }
+
+    /// In the order of the store, so that neighbours share a page; those of one pattern stay in their order.
+    private func sorted(_ entries: [CallerEntry]) -> [Store.EntryRow] {
+        entries.map(Store.EntryRow.init).enumerated()
+            .sorted { ($0.element.pattern, $0.offset) < ($1.element.pattern, $1.offset) }
+            .map(\.element)
+    }
+
+    // MARK: - Building the index
+
+    private func rebuildIndex(
+        _ path: String, _ rules: DiallingRules, ticket: UInt64
+    ) throws(SQLiteFailure) -> Result<ListAnswer, RingwakeError>? {
+        guard case .reading(var reading) = progress, let build else {
+            // One at a time.
+            guard build?.isOver != false else { return nil }
+            let order = IndexBuild.Order(path: path, generation: try store.listStamp(), rules: rules)
+            do throws(RingwakeError) {
+                build = try IndexBuild.start(order, mailbox: mailbox, ticket: ticket)
+            } catch {
+                return .failure(error)
+            }
+            progress = .reading(IndexReading(lists: try store.lists()))
+            return nil
+        }
+        // It ends before it has all only when it fails.
+        if !build.isOver {
+            guard build.hasRoom else { return nil }
+            build.give(try reading.next(store, limit: limits.listStep))
+            progress = .reading(reading)
+            guard reading.isOver else { return nil }
+        }
+        // Its thread answers.
+        position += 1
+        progress = .none
+        return nil
+    }
+
+    /// Whether the request can go on only when the building thread has done something.
+    private func isWaitingForBuild(_ work: ListWork) -> Bool {
+        guard position < queue.count, queue[position].ticket == work.ticket else { return false }
+        guard case .rebuildIndex = work.request, let build else { return false }
+        if case .reading = progress { return !build.hasRoom }
+        return !build.isOver
+    }
+}
+
+nonisolated extension ListWorker.Import {
+    /// What is said of it.
+    func said(_ id: CallerListImport.ID) -> CallerListImport {
+        CallerListImport(id: id, list: list, entries: entries)
+    }
+}

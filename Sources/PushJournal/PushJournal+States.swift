@@ -1,0 +1,77 @@
+internal import Logging
+package import RingwakeCore
+internal import RunLoop
+
+/// State that outlives the process: small rows by path.
+///
+/// What is kept in one turn of the loop goes over with the pushes and records of that turn, and is written with the
+/// first of them: so a row is never older than a push that was handed in with it, but may be there without it when
+/// that push was refused.
+extension PushJournal {
+    /// Has a row written, in the place of all earlier ones of its path. If the commit fails, it is written with the
+    /// next one. A row that may not be kept (`JournalLimits`) is given up, and that is logged.
+    /// - Parameter data: Nil removes the row.
+    package func keep(_ data: [UInt8]?, version: Int, at path: String, _ urgency: WriteUrgency) {
+        guard !isClosed else { return }
+        let state = revised(data, version: version, at: path)
+        if let error = objection(to: state) {
+            return logger.error("state not kept", metadata: ["path": "\(path)", "reason": "\(error.message)"])
+        }
+        gathered.merge(state, limits: limits)
+        guard urgency == .now else { return }
+        gathered.isUrgent = true
+        enqueueHandover()
+    }
+
+    /// Makes a row durable, in the place of all earlier ones of its path.
+    /// - Parameters:
+    ///   - data: Nil removes the row.
+    ///   - completion: Called later, from the loop: when it is durable, or with why it is not. Then the row is as it
+    ///     was.
+    package func keep(
+        _ data: [UInt8]?, version: Int, at path: String, completion: @escaping (Result<Void, RingwakeError>) -> Void
+    ) {
+        let state = revised(data, version: version, at: path)
+        if let error = isClosed ? closedError : objection(to: state) ?? lackOfRoom(for: state) {
+            return runLoop.enqueue { completion(.failure(error)) }
+        }
+        hand(in: .keep(ticket: waiting.addState(bytes: state.bytes, completion), state))
+    }
+
+    /// Puts a row away that cannot be read, so that it is not met at the next start: it stays in the store under
+    /// `aside/`, the wall clock in milliseconds, and its path. The newest 32 of them are kept, for 30 days. What is
+    /// kept at the path in the same turn of the loop, or later, takes its place.
+    /// - Parameter reason: Why, for a person.
+    package func setAside(_ path: String, reason: String) {
+        guard !isClosed, StatePath.isUsable(path) else { return }
+        gathered.setAside(path, reason: reason, limits: limits)
+        gathered.isUrgent = true
+        enqueueHandover()
+    }
+
+    private func revised(_ data: [UInt8]?, version: Int, at path: String) -> RevisedState {
+        RevisedState(path: path, version: version, data: data, at: clocks.boot(), revision: nextRevision())
+    }
+
+    private func objection(to state: RevisedState) -> RingwakeError? {
+        guard StatePath.isUsable(state.path) else {
+            return RingwakeError(.invalidRequest, "\"\(state.path)\" is no path that state can be kept at.")
+        }
+        guard state.bytes <= limits.maximumStateBytes else {
+            return RingwakeError(
+                .limitReached,
+                "\(state.bytes) bytes of state are too many; \(limits.maximumStateBytes) can be kept.")
+        }
+        return nil
+    }
+
+    private func lackOfRoom(for state: RevisedState) -> RingwakeError? {
+        guard waiting.states < limits.maximumStates, waiting.stateBytes + state.bytes <= limits.maximumStatesBytes,
+            !patience.isExhausted
+        else {
+            return RingwakeError(
+                .limitReached, "\(waiting.states) pieces of state wait for the disk of \(path); try again later.")
+        }
+        return nil
+    }
+}

@@ -1,0 +1,122 @@
+/// How the tables of the store came to be, version by version. A new store takes all steps, an older one those that it
+/// lacks; so both have the same tables. A step that was released is never changed.
+nonisolated enum SchemaSteps {
+    /// The statements that lead to version 1, 2, ... in order.
+    static let all: [[String]] = [pushesAndCalls, statesAndLists]
+
+    private static let pushesAndCalls = [
+        """
+        CREATE TABLE boot (
+            id INTEGER PRIMARY KEY,
+            name TEXT NOT NULL UNIQUE
+        ) STRICT
+        """,
+        """
+        CREATE TABLE push (
+            sequence INTEGER PRIMARY KEY,
+            apns_id TEXT NOT NULL,
+            app TEXT NOT NULL,
+            topic TEXT NOT NULL,
+            environment TEXT NOT NULL,
+            team TEXT NOT NULL,
+            priority INTEGER NOT NULL,
+            collapse_id TEXT,
+            call_id TEXT NOT NULL,
+            outcome TEXT NOT NULL,
+            boot INTEGER NOT NULL,
+            received_boot INTEGER NOT NULL,
+            received_wall INTEGER NOT NULL,
+            journaled INTEGER
+        ) STRICT
+        """,
+        "CREATE UNIQUE INDEX push_identity ON push (lower(apns_id), app, environment, team)",
+        """
+        CREATE TABLE call (
+            number INTEGER PRIMARY KEY,
+            app TEXT NOT NULL,
+            id TEXT NOT NULL,
+            topic TEXT NOT NULL,
+            environment TEXT NOT NULL,
+            team TEXT NOT NULL,
+            apns_id TEXT NOT NULL,
+            boot INTEGER NOT NULL,
+            received_boot INTEGER NOT NULL,
+            received_wall INTEGER NOT NULL,
+            is_missed INTEGER NOT NULL,
+            state TEXT NOT NULL,
+            reason TEXT,
+            detail TEXT,
+            caller TEXT,
+            caller_name TEXT,
+            has_video INTEGER,
+            attempt INTEGER NOT NULL,
+            ring_before INTEGER NOT NULL,
+            is_one_attempt INTEGER NOT NULL,
+            ring_time INTEGER NOT NULL,
+            verified INTEGER,
+            journaled INTEGER,
+            woke INTEGER,
+            reported INTEGER,
+            rang INTEGER,
+            answered INTEGER,
+            connected INTEGER,
+            hung_up INTEGER,
+            ended INTEGER
+        ) STRICT
+        """,
+        // With the team: a vendor that knows another's call ids cannot take them away.
+        "CREATE UNIQUE INDEX call_key ON call (id, app, team)",
+        "CREATE INDEX call_open ON call (number) WHERE state <> 'ended'",
+        "CREATE INDEX call_missed ON call (number) WHERE is_missed = 1",
+        // Apart from the push, so that the pages of the pushes stay small and a payload goes without a trace.
+        """
+        CREATE TABLE payload (
+            call INTEGER PRIMARY KEY,
+            bytes BLOB NOT NULL
+        ) STRICT
+        """,
+    ]
+
+    private static let statesAndLists = [
+        "ALTER TABLE call ADD COLUMN identified_as TEXT",
+        "ALTER TABLE call ADD COLUMN restriction TEXT",
+        // `reason`: why a row was set aside.
+        """
+        CREATE TABLE state (
+            path TEXT NOT NULL PRIMARY KEY,
+            version INTEGER NOT NULL,
+            boot INTEGER NOT NULL,
+            written_boot INTEGER NOT NULL,
+            written_wall INTEGER NOT NULL,
+            reason TEXT,
+            data BLOB NOT NULL
+        ) STRICT
+        """,
+        // `generation` names the entries that the list has at present: those of an import have another one, until it
+        // is finished.
+        """
+        CREATE TABLE list (
+            name TEXT NOT NULL PRIMARY KEY,
+            kind TEXT NOT NULL,
+            source TEXT,
+            etag TEXT,
+            updated_wall INTEGER NOT NULL,
+            entries INTEGER NOT NULL,
+            generation INTEGER NOT NULL UNIQUE
+        ) STRICT
+        """,
+        """
+        CREATE TABLE list_entry (
+            generation INTEGER NOT NULL,
+            pattern TEXT NOT NULL,
+            label TEXT,
+            PRIMARY KEY (generation, pattern)
+        ) STRICT, WITHOUT ROWID
+        """,
+        // Generations that no list has: of an import that is not finished, or of entries that are to be removed.
+        "CREATE TABLE list_remains (generation INTEGER PRIMARY KEY) STRICT",
+        // Drawn anew with each change of a list, so that an index tells whether it was made of these entries.
+        "CREATE TABLE list_stamp (id INTEGER PRIMARY KEY CHECK (id = 1), stamp INTEGER NOT NULL) STRICT",
+        "INSERT INTO list_stamp (id, stamp) VALUES (1, 0)",
+    ]
+}

@@ -1,0 +1,125 @@
+internal import RingwakeCore
+
+/// Small pieces of state, by path. Those set aside are rows like the others, under a path of their own.
+nonisolated extension Store {
+    /// How much state there is, without what was set aside.
+    static func countStates(_ connection: Connection) throws(SQLiteFailure) -> (rows: Int, bytes: Int) {
+        let select = try Statement(
+            "SELECT count(*), ifnull(sum(length(data)), 0) FROM state WHERE \(isInUse)", on: connection.database)
+        guard try select.next() else { return (0, 0) }
+        let counts = (Int(clamping: select.integer()), Int(clamping: select.integer()))
+        select.reset()
+        return counts
+    }
+
+    private static let isInUse = "(path < '\(StatePath.aside)' OR path >= '\(StatePath.aboveAside)')"
+
+    /// All state, by path; and what of it cannot be taken, with the reason: what no version writes.
+    func states(_ times: BootTimes) throws(SQLiteFailure) -> (rows: [StateRow], unfit: [String: String]) {
+        let select = try Statement(
+            "SELECT path, length(data), version, boot, written_boot, written_wall, "
+                + "CASE WHEN length(data) <= ?1 THEN data ELSE x'' END FROM state WHERE \(Self.isInUse) "
+                + "ORDER BY path LIMIT ?2", on: connection.database)
+        select.bind(Int64(limits.maximumStateBytes))
+        select.bind(Int64(2 * limits.maximumStates))
+        var rows: [StateRow] = []
+        var unfit: [String: String] = [:]
+        var bytes = 0
+        while try select.next() {
+            let path = select.text()
+            let size = select.integer()
+            let version = Int(clamping: select.integer())
+            let boot = select.integer()
+            let arrival = times.arrival(
+                boot: boot, receivedBoot: select.integer(), receivedWall: select.integer(), lastOffset: 0)
+            if size > limits.maximumStateBytes {
+                unfit[path] = "it has \(size) bytes; \(limits.maximumStateBytes) can be kept"
+                continue
+            }
+            let data = select.bytes()
+            guard rows.count < limits.maximumStates, bytes + data.count <= limits.maximumStatesBytes else {
+                unfit[path] = "there is more state than can be kept"
+                continue
+            }
+            bytes += data.count
+            let age = arrival.isKnown ? max(.zero, arrival.at.duration(to: times.now)) : nil
+            rows.append(
+                StateRow(path: path, version: version, data: data, isOfThisBoot: boot == times.boot, age: age))
+        }
+        return (rows, unfit)
+    }
+
+    /// Writes or removes a row.
+    /// - Returns: False when the store holds as much state as it may; the row is then as it was.
+    func keep(_ state: RevisedState, times: BootTimes) throws(SQLiteFailure) -> Bool {
+        statements.sizeOfState.bind(state.path)
+        let known = try statements.sizeOfState.number().map(Int.init(clamping:))
+        guard let data = state.data else {
+            guard known != nil else { return true }
+            statements.deleteState.bind(state.path)
+            try statements.deleteState.run()
+            count(from: known, to: nil)
+            return true
+        }
+        let rows = stateCount + (known == nil ? 1 : 0)
+        // A row may always become smaller.
+        guard
+            known.map({ data.count <= $0 }) == true
+                || (rows <= limits.maximumStates && stateBytes - (known ?? 0) + data.count <= limits.maximumStatesBytes)
+        else { return false }
+        let statement = statements.writeState
+        statement.bind(state.path)
+        statement.bind(Int64(state.version))
+        statement.bind(times.boot)
+        statement.bind(state.at.nanoseconds)
+        statement.bind(times.wallClock(at: state.at))
+        statement.bind(data)
+        try statement.run()
+        count(from: known, to: data.count)
+        return true
+    }
+
+    private func count(from old: Int?, to new: Int?) {
+        stateCount += (new == nil ? 0 : 1) - (old == nil ? 0 : 1)
+        stateBytes += (new ?? 0) - (old ?? 0)
+    }
+
+    /// Moves a row to where it is not read. Of those that are there the oldest go when there are too many.
+    /// - Returns: False when there is no such row.
+    func setAside(_ path: String, reason: String, times: BootTimes) throws(SQLiteFailure) -> Bool {
+        statements.sizeOfState.bind(path)
+        guard let size = try statements.sizeOfState.number() else { return false }
+        // A new row, so that the row ids tell which of them is older.
+        let copy = try Statement(
+            "INSERT OR REPLACE INTO state (path, version, boot, written_boot, written_wall, reason, data) "
+                + "SELECT ?1, version, ?2, ?3, ?4, ?5, data FROM state WHERE path = ?6", on: connection.database)
+        copy.bind("\(StatePath.aside)\(times.wall)/\(path)")
+        copy.bind(times.boot)
+        copy.bind(times.now.nanoseconds)
+        copy.bind(times.wall)
+        copy.bind(reason)
+        copy.bind(path)
+        try copy.run()
+        statements.deleteState.bind(path)
+        try statements.deleteState.run()
+        count(from: Int(clamping: size), to: nil)
+        try removeAside("ORDER BY rowid DESC LIMIT -1 OFFSET \(limits.maximumAside)")
+        return true
+    }
+
+    private func removeAside(_ selection: String) throws(SQLiteFailure) {
+        try connection.run(
+            "DELETE FROM state WHERE rowid IN (SELECT rowid FROM state WHERE NOT \(Self.isInUse) \(selection))")
+    }
+
+    /// Removes rows that were set aside within a time by the wall clock, in milliseconds since 1970.
+    /// - Returns: How many were removed.
+    func removeAside(_ time: ClosedRange<Int64>) throws(SQLiteFailure) -> Int {
+        var removed = 0
+        try transaction { () throws(SQLiteFailure) in
+            try removeAside("AND written_wall BETWEEN \(time.lowerBound) AND \(time.upperBound)")
+            removed = connection.changes
+        }
+        return removed
+    }
+}

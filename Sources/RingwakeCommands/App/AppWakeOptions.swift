@@ -1,0 +1,183 @@
+import ArgumentParser
+import FileSystem
+import RingwakeCore
+
+/// How an app is woken: what `[wake]` of its file says.
+struct AppWakeOptions: ParsableArguments {
+    /// How a program of `--exec` is started.
+    enum Way: String, ExpressibleByArgument, CaseIterable {
+        case exec
+        case unit
+    }
+
+    /// Whose units.
+    enum Manager: String, ExpressibleByArgument, CaseIterable {
+        case user
+        case system
+    }
+
+    /// Which message bus.
+    enum Bus: String, ExpressibleByArgument, CaseIterable {
+        case session
+        case system
+    }
+
+    @Option(help: ArgumentHelp("The program that a push starts: an absolute path.", valueName: "path"))
+    var exec: String?
+
+    @Option(
+        name: .customLong("arg"), parsing: .unconditionalSingleValue,
+        help: ArgumentHelp("An argument for the program; may be repeated.", valueName: "argument"))
+    var arguments: [String] = []
+
+    @Argument(
+        parsing: .postTerminator, help: ArgumentHelp("More arguments for the program, after --.", valueName: "args"))
+    var remaining: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "How the program is started: by the daemon, or by systemd in a unit of its own (default: [wake] way).",
+            valueName: "way"))
+    var way: Way?
+
+    @Option(
+        help: ArgumentHelp("The systemd service that a push starts, as phone@.service.", valueName: "name"))
+    var unit: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Whose units: the user's or the system's manager (default: [wake] manager).", valueName: "of"))
+    var manager: Manager?
+
+    @Option(
+        help: ArgumentHelp("The bus name that a push activates, with org.ringwake.Handler1.", valueName: "name"))
+    var dbus: String?
+
+    @Option(help: ArgumentHelp("The object of the bus name (default: made from the name).", valueName: "object"))
+    var path: String?
+
+    @Option(help: ArgumentHelp("The bus of the bus name (default: session).", valueName: "bus"))
+    var bus: Bus?
+
+    @Option(
+        help: ArgumentHelp(
+            "The socket that a handler listens on and a push is written to: an absolute path.", valueName: "path"))
+    var handlerSocket: String?
+
+    @Flag(help: "Nothing is started: only handlers that keep a connection get pushes.")
+    var connected = false
+
+    @Option(
+        help: ArgumentHelp("How many handlers run at a time: one for the app, or one for each call.", valueName: "of"))
+    var instances = HandlerInstances.app
+
+    func validate() throws {
+        let ways = [exec != nil, unit != nil, dbus != nil, handlerSocket != nil, connected].count { $0 }
+        guard ways == 1 else {
+            throw ValidationError(
+                "Give one of --exec, --unit, --dbus, --handler-socket and --connected: how the app is woken.")
+        }
+        guard exec != nil || (arguments.isEmpty && remaining.isEmpty && way == nil) else {
+            throw ValidationError("--arg, --way and arguments after -- belong to --exec.")
+        }
+        guard exec != nil || unit != nil || manager == nil else {
+            throw ValidationError("--manager belongs to --unit and --exec.")
+        }
+        guard dbus != nil || (path == nil && bus == nil) else {
+            throw ValidationError("--path and --bus belong to --dbus.")
+        }
+        for (option, path) in [("--path", path), ("--handler-socket", handlerSocket)] {
+            if let path, !path.hasPrefix("/") {
+                throw ValidationError("'\(path)' does not begin with a slash, as \(option) has to.")
+            }
+        }
+    }
+
+    /// The lines of `[wake]`; what is the default is left out, as a person would.
+    var lines: [String] {
+        var lines: [String] = []
+        let add = { (key: String, value: String?) in
+            if let value { lines.append("\(key) = \(AppFile.tomlString(value))") }
+        }
+        if let exec {
+            let words = ([exec] + arguments + remaining).map(AppFile.tomlString)
+            lines.append("exec = [\(words.joined(separator: ", "))]")
+        }
+        add("unit", unit)
+        add("dbus", dbus)
+        add("path", path)
+        add("bus", bus?.rawValue)
+        add("socket", handlerSocket)
+        if connected { lines.append("connected = true") }
+        add("way", way?.rawValue)
+        add("manager", manager?.rawValue)
+        add("instances", instances == .app ? nil : instances.rawValue)
+        return lines
+    }
+
+    /// Looks at the program, where there is one: most mistakes are made here.
+    func checkProgram(isForced: Bool) throws(RingwakeError) {
+        guard let exec else { return }
+        guard exec.hasPrefix("/") else {
+            throw RingwakeError(
+                .invalidRequest,
+                "'\(exec)' is no absolute path; the daemon has another working directory and searches no PATH: "
+                    + "give the whole path")
+        }
+        guard !isForced else { return }
+        guard FileSystem.exists(exec) else {
+            throw RingwakeError(
+                .notFound, "there is no program '\(exec)'; check the path, or add the app all the same with --force")
+        }
+        guard FileSystem.isExecutableFile(exec) else {
+            throw RingwakeError(
+                .invalidRequest,
+                "'\(exec)' is not a file that may be executed; 'chmod +x' it, or add the app all the same with --force")
+        }
+    }
+}
+
+/// The rules of an app's calls: what `[calls]` and `[restrictions]` of its file say.
+struct AppRuleOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Who makes its calls ring: the app itself, or the daemon for it (default: app).", valueName: "who"))
+    var ringer: CallRinger?
+
+    @Option(
+        help: ArgumentHelp(
+            "What becomes of a call when its handler failed: missed, or the daemon rings (default: missed).",
+            valueName: "what"))
+    var fallback: CallFallback?
+
+    @Option(
+        help: ArgumentHelp(
+            "What becomes of a call that comes while another goes on: ring or reject (default: ring).",
+            valueName: "what"))
+    var whenBusy: BusyPolicy?
+
+    @Option(help: ArgumentHelp("Its level, as with content ratings: 4, 9, 12, 17.", valueName: "number"))
+    var level: Int?
+
+    func validate() throws {
+        if let level, !(0...99).contains(level) {
+            throw ValidationError("--level is between 0 and 99.")
+        }
+    }
+
+    /// The tables that it takes, each after an empty line.
+    var lines: [String] {
+        var calls: [String] = []
+        if let ringer { calls.append("ringer = \(AppFile.tomlString(ringer.rawValue))") }
+        if let fallback { calls.append("fallback = \(AppFile.tomlString(fallback.rawValue))") }
+        if let whenBusy { calls.append("when_busy = \(AppFile.tomlString(whenBusy.rawValue))") }
+        var lines = calls.isEmpty ? [] : ["", "[calls]"] + calls
+        if let level { lines += ["", "[restrictions]", "level = \(level)"] }
+        return lines
+    }
+}
+
+extension HandlerInstances: ExpressibleByArgument {}
+extension CallRinger: ExpressibleByArgument {}
+extension CallFallback: ExpressibleByArgument {}
+extension BusyPolicy: ExpressibleByArgument {}

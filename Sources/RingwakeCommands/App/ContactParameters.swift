@@ -1,0 +1,83 @@
+import ControlProtocol
+import RingwakeCore
+
+/// What a SIP client adds to the URI in its Contact, so that its SIP server can push to it.
+///
+/// See RFC 8599 § 10: `pn-provider` is `apns`; `pn-param` is team id and topic, separated by a period, the topic being
+/// the bundle id and the service `voip`, separated by a period; `pn-prid` is the device token.
+struct ContactParameters: Codable, Equatable {
+    var schema = ControlAPI.schema
+    /// The app's bundle id.
+    let app: String
+    /// Which token it is: `development` or `production`. The parameters do not say it; the SIP server has to know.
+    let environment: String
+    let pnProvider: String
+    let pnParam: String
+    let pnPrid: String
+    /// All of them, as they stand in the URI.
+    let parameters: String
+
+    /// - Parameters:
+    ///   - team: the team that pushes; nil where only one may.
+    ///   - environment: nil where the app has one token.
+    init(of app: AppMessage, team: String?, environment: PushEnvironment?) throws(RingwakeError) {
+        let team = try ContactParameters.team(of: app, wanted: team)
+        let (environment, token) = try ContactParameters.token(of: app, wanted: environment)
+        self.app = app.app
+        self.environment = environment
+        pnProvider = "apns"
+        pnParam = "\(team).\(app.topic)"
+        pnPrid = token
+        parameters = "pn-provider=\(pnProvider);pn-param=\(pnParam);pn-prid=\(pnPrid)"
+    }
+
+    private static func team(of app: AppMessage, wanted: String?) throws(RingwakeError) -> String {
+        if let wanted {
+            // What else would stand in a URI as something else.
+            guard !wanted.isEmpty, wanted.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }) else {
+                throw RingwakeError(.invalidRequest, "'\(wanted)' is no team id: those are letters and digits")
+            }
+            guard app.teams.isEmpty || app.teams.contains(wanted) else {
+                throw RingwakeError(
+                    .notFound,
+                    "team \(wanted) may not push to \(app.app); those that may: \(app.teams.joined(separator: ", "))")
+            }
+            return wanted
+        }
+        guard let first = app.teams.first else {
+            throw RingwakeError(
+                .conflict,
+                "no team may push to \(app.app) yet; configure a key or a CA in ringwaked.toml(5), or name the team "
+                    + "with --team")
+        }
+        guard app.teams.count == 1 else {
+            throw RingwakeError(
+                .conflict,
+                "several teams may push to \(app.app): \(app.teams.joined(separator: ", ")); name one with --team")
+        }
+        return first
+    }
+
+    private static func token(
+        of app: AppMessage, wanted: PushEnvironment?
+    ) throws(RingwakeError) -> (environment: String, token: String) {
+        if let wanted {
+            guard let token = app.tokens[wanted.rawValue] else {
+                throw RingwakeError(
+                    .notFound,
+                    "\(app.app) has no \(wanted.rawValue) token; 'ringwake app show' lists those that it has")
+            }
+            return (wanted.rawValue, token)
+        }
+        guard let only = app.tokens.first else {
+            throw RingwakeError(.conflict, "\(app.app) has no token; is it registered? See 'ringwake app show'")
+        }
+        guard app.tokens.count == 1 else {
+            throw RingwakeError(
+                .conflict,
+                "\(app.app) has a development and a production token; name the one that the SIP server's push service "
+                    + "is for with --environment")
+        }
+        return (only.key, only.value)
+    }
+}

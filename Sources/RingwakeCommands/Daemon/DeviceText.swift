@@ -1,0 +1,40 @@
+import ControlProtocol
+
+/// What the daemon uses of the device, for people.
+enum DeviceText {
+    static func lines(of status: StatusMessage, style: TextStyle) -> [String] {
+        var table = TextTable([.left, .left])
+        let dnd = status.doNotDisturb
+        table.add([
+            "do not disturb", TerminalText.printable(dnd.state) + (dnd.active ? ", calls are kept out now" : ""),
+        ])
+        table.add([
+            "staying awake",
+            "by \(TerminalText.printable(status.awake.by))" + (status.awake.needed ? ", for a call now" : "")
+                + problem(status.awake.why, style),
+        ])
+        table.add([
+            "cellular calls",
+            TerminalText.printable(status.cellular.state) + (status.cellular.active ? ", in a call now" : "")
+                + problem(status.cellular.why, style),
+        ])
+        if status.ring.ringing > 0 || status.ring.why != nil {
+            table.add(["ring", "\(status.ring.ringing) now" + problem(status.ring.why, style)])
+        }
+        for (name, bus) in status.buses.sorted(by: { $0.key < $1.key }) {
+            table.add([
+                "\(TerminalText.printable(name)) bus", TerminalText.printable(bus.state) + problem(bus.why, style),
+            ])
+        }
+        let restoration = status.restoration
+        if restoration.restored > 0 || restoration.setAside > 0 {
+            let aside = restoration.setAside > 0 ? ", \(restoration.setAside) set aside" : ""
+            table.add(["restored", "\(restoration.restored)\(aside)" + problem(restoration.why, style)])
+        }
+        return [style.bold("device")] + table.lines(indent: 2)
+    }
+
+    private static func problem(_ why: String?, _ style: TextStyle) -> String {
+        why.map { ": " + style.bad(TerminalText.printable($0)) } ?? ""
+    }
+}

@@ -1,0 +1,115 @@
+import ArgumentParser
+import CallScreening
+import ControlProtocol
+import PushClient
+import RingwakeCore
+
+/// `ringwake block import`
+struct BlockImportCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Replace a list by what a file or a URL holds.",
+        discussion: """
+            EXAMPLES:
+              ringwake block import spam.csv --list spam
+              ringwake block import contacts.vcf --identify
+              sort numbers.txt | ringwake block import - --list own
+              ringwake block import https://lists.example/spam.csv --list spam
+              ringwake block import --refresh
+              ringwake block import --refresh --list spam
+
+            Takes vCard, CSV (a header row with number and name), and plain lists with a
+            pattern a line; a number that ends with * is a prefix. Lines that make no sense
+            are counted and passed over. Until all is there the list stays as it was, and
+            it stays so when something fails.
+
+            --refresh fetches each list again that came from a URL, unless the server says
+            that it is the same still (ETag). The daemon itself fetches nothing: run it
+            from a timer of your own.
+            """)
+
+    @Argument(
+        help: ArgumentHelp("A file, - for standard input, or a URL of http or https.", valueName: "source"),
+        completion: .file())
+    var source: String?
+
+    @OptionGroup var list: CallerListOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "How the file is written: vcard, csv or list (default: by its first line).", valueName: "format"))
+    var format = CallerListFormat.auto
+
+    @Flag(help: "Only what changed since the import before; without a source, all lists that came from a URL.")
+    var refresh = false
+
+    @Option(
+        name: .customLong("ca"),
+        help: ArgumentHelp("Trust the CAs in this PEM file instead of the system's.", valueName: "file"),
+        completion: .file())
+    var caFile: String?
+
+    @OptionGroup var control: ControlOptions
+    @OptionGroup var output: OutputOptions
+
+    var wantsJSON: Bool { output.json }
+
+    func validate() throws {
+        guard source != nil || refresh else {
+            throw ValidationError("Give a file or a URL, or --refresh for the lists that came from a URL.")
+        }
+        guard source != nil || !list.identify else {
+            throw ValidationError("--identify belongs to a new list; --refresh leaves each as it is.")
+        }
+        if let source, refresh, !Download.isURL(source) {
+            throw ValidationError("--refresh is for URLs; '\(source)' is a file.")
+        }
+    }
+
+    func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        let client = control.client(in: context)
+        var report = ImportReport()
+        for work in try imports(by: client) {
+            let progress = ImportProgress(TerminalText.printable(work.list), on: context.errors)
+            do throws(RingwakeError) {
+                report.add(try work.run(by: client, progress: progress), of: work)
+            } catch {
+                // One list that cannot be had must not keep the others old.
+                guard source == nil else { throw error }
+                report.add(error, of: work)
+            }
+        }
+        context.output.write(wantsJSON ? try JSONText.document(report) : report.text(style: context.style))
+        if let failure = report.failure { throw failure }
+        return .success
+    }
+
+    private func imports(by client: ControlClient) throws(RingwakeError) -> [CallerListImport] {
+        if let source {
+            var work = CallerListImport(
+                source: source, list: list.name, kind: list.kind, format: format, caFile: caFile)
+            if refresh {
+                let lists: CallerListsMessage = try client.get(ControlTarget(["lists"]))
+                // Of another source, the validator would say nothing.
+                work.validator = lists.lists.first { $0.list == list.name && $0.source == source }?.etag
+            }
+            return [work]
+        }
+        let lists: CallerListsMessage = try client.get(ControlTarget(["lists"]))
+        let found = lists.lists.compactMap { known -> CallerListImport? in
+            guard let source = known.source, Download.isURL(source), list.named.map({ $0.name == known.list }) ?? true
+            else { return nil }
+            return CallerListImport(
+                source: source, list: known.list, kind: nil, format: format, validator: known.etag, caFile: caFile)
+        }
+        guard !found.isEmpty else {
+            throw RingwakeError(
+                .notFound,
+                "no list\(list.named.map { " '\($0.name)'" } ?? "") came from a URL; 'ringwake block list' shows where "
+                    + "they come from")
+        }
+        return found
+    }
+}
+
+extension CallerListFormat: ExpressibleByArgument {}

@@ -1,0 +1,54 @@
+import ArgumentParser
+import ControlProtocol
+import Glibc
+
+/// A time of day on the command line: `07:00`.
+struct TimeOfDayArgument: ExpressibleByArgument, Equatable, Sendable {
+    let hour: Int32
+    let minute: Int32
+
+    init?(argument: String) {
+        let parts = argument.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 2, parts.allSatisfy({ (1...2).contains($0.utf8.count) && $0.allSatisfy(\.isASCII) }),
+            let hour = Int32(parts[0]), let minute = Int32(parts[1]), (0...23).contains(hour),
+            (0...59).contains(minute)
+        else { return nil }
+        self.hour = hour
+        self.minute = minute
+    }
+
+    /// When it comes next after `now`, by this machine's local time; both in seconds since 1970.
+    func next(after now: Int64) -> Int64 {
+        var clock = time_t(now)
+        var local = tm()
+        guard localtime_r(&clock, &local) != nil else { return now }
+        var result = now
+        // A day on where it was already; another one where the clocks are changed meanwhile.
+        for _ in 0..<3 where result <= now {
+            local.tm_hour = hour
+            local.tm_min = minute
+            local.tm_sec = 0
+            local.tm_isdst = -1
+            // mktime puts days beyond the month's end, and hours that there are not, right.
+            var candidate = local
+            result = Int64(mktime(&candidate))
+            local.tm_mday += 1
+        }
+        return result
+    }
+}
+
+/// Times of the daemon's as this machine's local time.
+enum LocalTimeText {
+    /// `2026-11-22 07:00`, of a time as the daemon writes it; any other text stands for itself.
+    static func dateAndTime(_ text: String) -> String {
+        guard let time = UTCTime(text) else { return text }
+        var clock = time_t(time.milliseconds / 1000)
+        var local = tm()
+        guard localtime_r(&clock, &local) != nil else { return text }
+        var buffer = [CChar](repeating: 0, count: 32)
+        let length = strftime(&buffer, buffer.count, "%Y-%m-%d %H:%M", &local)
+        guard length > 0 else { return text }
+        return String(decoding: buffer.prefix(length).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,102 @@
+// The daemon starts again within the same boot: calls stand where they stood, and their handlers may run still.
+extension CoordinatorStateMachine {
+    /// Takes up a call as it stood. It finds its handler, or another one, with ``restoreHandlers(_:of:alive:_:at:)``.
+    mutating func restore(
+        _ restored: Call, _ policy: AppPolicy, journaledAt: BootInstant, at now: BootInstant
+    ) -> [Effect] {
+        guard call(restored.key) == nil else { return [] }
+        nextCallNumber = max(nextCallNumber, restored.number + 1)
+        if let handler = restored.handler { nextWakeNumber = max(nextWakeNumber, handler.number + 1) }
+        var call = restored
+        call.policy = policy
+        // When that was may not have been written down any more; that it was is sure, for the journal handed it over.
+        call.note(.journaled, at: journaledAt)
+        call.claimStarts = 0
+        if !call.machine.hasEnded { call.machine.restored(at: now) }
+        file(call)
+        // What the person waited for may be over meanwhile.
+        let fallback = fallback(for: call)
+        return settle(call.key, at: now) { machine throws(CallStateMachine.Refusal) in
+            machine.advance(to: now, fallback: fallback)
+        }
+    }
+
+    /// The handlers of an app that ran when the daemon ended. Calls of those that do not run any more, and those that had
+    /// none, find another one.
+    mutating func restoreHandlers(
+        _ handlers: [WakeID: HandlerLane.Handler], of app: AppID, alive: Set<WakeID>, _ policy: AppPolicy,
+        at now: BootInstant
+    ) -> [Effect] {
+        let calls = active.values.filter { $0.key.app == app }.sorted { $0.number < $1.number }
+        var lane = lanes[app] ?? HandlerLane(policy: policy)
+        lane.adopt(policy, at: now)
+        var effects: [Effect] = []
+        for (wake, former) in handlers.sorted(by: { $0.key < $1.key }) {
+            nextWakeNumber = max(nextWakeNumber, wake.number + 1)
+            guard alive.contains(wake), lane.handlers[wake] == nil else { continue }
+            var handler = former
+            // One that was being stopped had no call any more, whatever a row says that was not written in time.
+            handler.calls = handler.isStopping ? [] : calls.filter { $0.handler == wake }.map(\.key)
+            // Connections ended with the daemon.
+            handler.isConnected = false
+            handler.idleSince = handler.calls.isEmpty ? now : nil
+            lane.resume(wake, handler, at: now)
+            if handler.isStopping {
+                effects.append(.stopHandler(wake))
+            } else if handler.calls.isEmpty {
+                effects.append(.releaseHandler(wake))
+            }
+        }
+        noteChange(of: app)
+        lanes[app] = lane
+        for call in calls {
+            effects += restorePlace(of: call, at: now)
+        }
+        effects += startWaiting(of: app, at: now)
+        if lanes[app]?.isEmpty == true { lanes[app] = nil }
+        return effects
+    }
+
+    private mutating func restorePlace(of call: Call, at now: BootInstant) -> [Effect] {
+        let (app, key) = (call.key.app, call.key)
+        if let wake = call.handler, lanes[app]?.handlers[wake]?.calls.contains(key) != true {
+            return handlerLost(call, at: now)
+        }
+        if call.handler == nil, call.machine.claimBy != nil {
+            waitForClaim(call, at: now)
+        } else if case .queued = call.machine.state, lanes[app]?.waiting.contains(key) != true {
+            return wait(call, at: now)
+        } else if case .confirmed = call.machine.state {
+            // Only now that it keeps its handler, or needs none: the answer must not be taken for that to a later ring.
+            return [.journalRing(call.journalRecord)]
+        }
+        return []
+    }
+
+    /// The call waits for a handler as a new one, unless none is started.
+    private mutating func wait(_ call: Call, at now: BootInstant) -> [Effect] {
+        if isStruckOut(call.key.app) { return withhold(call, at: now) }
+        lanes[call.key.app, default: HandlerLane(policy: call.policy)].wait(call.key, at: now)
+        return []
+    }
+
+    /// The call's handler did not outlive the daemon. The call waits for another one, or is over.
+    private mutating func handlerLost(_ call: Call, at now: BootInstant) -> [Effect] {
+        let key = call.key
+        if call.isOneAttempt, [.woken, .reported, .confirmed].contains(call.machine.state.name) {
+            return settle(key, at: now) { machine throws(CallStateMachine.Refusal) in
+                machine.abandon(
+                    .expired, "its handler ended with ringwaked before it rang, and its sender allowed one attempt only"
+                )
+            }
+        }
+        let effects = settle(key, at: now) { machine throws(CallStateMachine.Refusal) in
+            machine.handlerLostAtRestart(at: now)
+        }
+        guard var queued = active[key], case .queued = queued.machine.state else { return effects }
+        queued.handler = nil
+        queued.restoreFirst()
+        active[key] = queued
+        return [.callChanged(queued)] + wait(queued, at: now)
+    }
+}

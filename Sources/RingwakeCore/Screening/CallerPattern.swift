@@ -1,0 +1,161 @@
+/// Which callers an entry of a list is about.
+///
+/// Its text form is stable: lists are stored and sent with it. `+4989123456` or `alice@example.org` is one caller,
+/// `+49900*` all numbers that begin so, `*@spam.example` all callers of a host, `anonymous` those that do not say who
+/// they are.
+package struct CallerPattern: Hashable, Sendable, CustomStringConvertible {
+    package enum Kind: Hashable, Sendable {
+        /// One caller, as ``CallerHandle/text`` says.
+        case exact(CallerHandle)
+        /// Numbers that begin with this: a plus and digits, or digits.
+        case numberPrefix(String)
+        /// Callers of this host.
+        case domain(String)
+        /// Callers that do not say who they are.
+        case anonymous
+    }
+
+    package let kind: Kind
+
+    /// The most digits of a number in E.164, and so of a prefix.
+    package static let maximumDigits = 15
+
+    /// Reads a pattern as a person, a list or the store writes it; callers in it may be written in any way that
+    /// ``CallerHandle`` reads.
+    /// - Parameter rules: turn national numbers into E.164, as those of the callers will be.
+    /// - Throws: `invalidRequest` with what is wrong and what may be written.
+    package init(_ text: String, rules: DiallingRules = .none) throws(RingwakeError) {
+        guard text.utf8.count <= CallerHandle.maximumBytes else {
+            throw CallerPattern.problem(text, "is longer than \(CallerHandle.maximumBytes) bytes")
+        }
+        guard !text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) else {
+            throw CallerPattern.problem(text, "holds a control character")
+        }
+        let trimmed = text.trimmingBlanks()
+        guard !trimmed.isEmpty else { throw CallerPattern.problem(text, "is blank") }
+        guard trimmed.utf8.contains(UInt8(ascii: "*")) else {
+            kind = try CallerPattern.exact(CallerHandle(String(trimmed), rules: rules), in: text)
+            return
+        }
+        if trimmed.hasPrefix("*@") {
+            kind = .domain(try CallerPattern.host(trimmed.dropFirst(2), in: text))
+        } else if trimmed.last == "*" {
+            kind = .numberPrefix(try CallerPattern.prefix(trimmed.dropLast(), in: text, rules: rules))
+        } else {
+            throw CallerPattern.problem(text, "has a * in a place where it means nothing")
+        }
+    }
+
+    private init(_ kind: Kind) { self.kind = kind }
+
+    /// The same with national numbers turned into E.164.
+    package func applying(_ rules: DiallingRules) -> CallerPattern {
+        switch kind {
+        case .exact(let handle) where handle.kind == .number && handle.text.utf8.first?.isDigit == true:
+            let text = rules.canonical(handle.text[...].utf8, isInternational: false)
+            return CallerPattern(.exact(CallerHandle(.number, text, domain: handle.domain)))
+        case .numberPrefix(let prefix) where prefix.utf8.first?.isDigit == true:
+            let text = rules.canonicalPrefix(prefix[...].utf8, isInternational: false)
+            return CallerPattern(.numberPrefix(text.prefix(bytes: CallerPattern.maximumDigits + 1)))
+        default:
+            return self
+        }
+    }
+
+    /// Whether the pattern is about this caller.
+    package func matches(_ caller: CallerHandle) -> Bool {
+        switch kind {
+        case .exact(let handle): handle == caller
+        case .numberPrefix(let prefix): caller.kind == .number && caller.text.utf8.starts(with: prefix.utf8)
+        case .domain(let domain): caller.domain == domain
+        case .anonymous: caller.kind == .anonymous
+        }
+    }
+
+    package var description: String {
+        switch kind {
+        case .exact(let handle): handle.text
+        case .numberPrefix(let prefix): "\(prefix)*"
+        case .domain(let domain): "*@\(domain)"
+        case .anonymous: CallerHandle.anonymous.text
+        }
+    }
+}
+
+extension CallerPattern: Codable {
+    package init(from decoder: any Decoder) throws {
+        try self.init(try decoder.singleValueContainer().decode(String.self))
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}
+
+extension CallerPattern {
+    private static func exact(_ handle: CallerHandle, in text: String) throws(RingwakeError) -> Kind {
+        switch handle.kind {
+        case .anonymous: return .anonymous
+        case .number: return .exact(handle)
+        case .address:
+            // What escapes stood for (%40, %2A, %0A) could not be read back as it was meant.
+            let isStable = !handle.text.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F || $0 == "*" }
+            guard isStable, CallerHandle(handle.text) == handle else {
+                throw problem(text, "holds escaped characters that no caller's address has")
+            }
+            // A page of a portal, or a line of another kind of file, must not become a list.
+            guard !handle.text.contains(where: { $0.isWhitespace || "<>\",;/\\{}".contains($0) }) else {
+                throw problem(text, "is no number and no address")
+            }
+            return .exact(handle)
+        }
+    }
+
+    private static func host(_ written: Substring, in text: String) throws(RingwakeError) -> String {
+        // Through the reader of callers, so that a port or a last dot is cut off as it is there.
+        let handle = CallerHandle("sip:a@\(written)")
+        guard let domain = handle.domain, !domain.isEmpty, !domain.utf8.contains(UInt8(ascii: "*")) else {
+            throw problem(text, "names no host after *@")
+        }
+        return domain
+    }
+
+    private static func prefix(
+        _ written: Substring, in text: String, rules: DiallingRules
+    ) throws(RingwakeError) -> String {
+        var bytes = Array(written.utf8)[...]
+        if let colon = bytes.firstIndex(of: UInt8(ascii: ":")) {
+            guard bytes[..<colon].elementsEqual("tel".utf8) else {
+                throw problem(text, "is no number before the *")
+            }
+            bytes = bytes[(colon + 1)...]
+        }
+        guard !bytes.isEmpty else {
+            throw problem(text, "is every caller: for that, use do not disturb with an allow list")
+        }
+        guard let number = WrittenNumber(bytes) else { throw problem(text, "is no number before the *") }
+        let prefix = rules.canonicalPrefix(number.digits[...].utf8, isInternational: number.isInternational)
+        guard prefix.utf8.count <= maximumDigits + 1, number.digits.utf8.count <= maximumDigits else {
+            throw problem(text, "has more than \(maximumDigits) digits before the *")
+        }
+        return prefix
+    }
+
+    private static func problem(_ text: String, _ what: String) -> RingwakeError {
+        let shown = text.unicodeScalars.prefix(64).map { $0.value < 0x20 || $0.value == 0x7F ? "?" : String($0) }
+        return RingwakeError(
+            .invalidRequest,
+            "'\(shown.joined())' \(what); write a number, +49900* for numbers that begin so, alice@example.org, "
+                + "*@example.org, or anonymous")
+    }
+}
+
+extension String {
+    /// Without spaces at its ends.
+    func trimmingBlanks() -> Substring {
+        var rest = self[...].drop(while: \.isWhitespace)
+        while let last = rest.last, last.isWhitespace { rest = rest.dropLast() }
+        return rest
+    }
+}

@@ -1,0 +1,101 @@
+/// How telephone numbers are written where the device is, so that a national number and the same one in E.164 are one.
+///
+/// Without a country, a number that does not say that it is international stays as it is written.
+package struct DiallingRules: Hashable, Sendable {
+    /// The calling code of the country, without plus: `49`. Nil when it is not set.
+    package let countryCode: String?
+    /// What is dialled before a national number and left out in E.164: `0` in most of Europe, `1` in North America.
+    /// Nil where there is none (Spain, Italy).
+    package let trunkPrefix: String?
+    /// What is dialled before a calling code: `011` in North America, else `00`, which ITU-T
+    /// recommends.
+    package let internationalPrefix: String
+
+    /// No country is known; `00` means international.
+    package static let none = DiallingRules()
+
+    package init() {
+        countryCode = nil
+        trunkPrefix = nil
+        internationalPrefix = "00"
+    }
+
+    /// - Throws: `invalidRequest` for a country that is not one to three digits beginning with 1 to 9, for a trunk
+    ///   prefix that is not one to three digits, and for a trunk prefix without a country.
+    package init(countryCode: String?, trunkPrefix: String? = nil) throws(RingwakeError) {
+        if let countryCode, !DiallingRules.isCallingCode(countryCode) {
+            throw RingwakeError(
+                .invalidRequest,
+                "'\(countryCode)' is no calling code: write one to three digits without + or zeros before them, as in 49"
+            )
+        }
+        if let trunkPrefix, !DiallingRules.isTrunkPrefix(trunkPrefix) {
+            throw RingwakeError(
+                .invalidRequest,
+                "'\(trunkPrefix)' is no trunk prefix: write one to three digits, as in 0, or leave it out")
+        }
+        guard countryCode != nil || trunkPrefix == nil else {
+            throw RingwakeError(
+                .invalidRequest, "a trunk prefix says nothing without a country: set the calling code as well")
+        }
+        self.countryCode = countryCode
+        self.trunkPrefix = trunkPrefix
+        internationalPrefix = countryCode == "1" ? "011" : "00"
+    }
+
+    private static func isCallingCode(_ text: String) -> Bool {
+        (1...3).contains(text.utf8.count) && text.utf8.first != UInt8(ascii: "0") && text.utf8.allSatisfy(\.isDigit)
+    }
+
+    private static func isTrunkPrefix(_ text: String) -> Bool {
+        (1...3).contains(text.utf8.count) && text.utf8.allSatisfy(\.isDigit)
+    }
+}
+
+extension DiallingRules {
+    // A number that is shorter is a service (110, 11833) or an extension, and belongs to no numbering plan.
+    private static let fewestNationalDigits = 7
+    // No subscriber can be dialled by so many digits without a prefix: they begin with a calling code.
+    private static let fewestDigitsWithCallingCode = 11
+    // National numbers of the North American plan, area code and all; their trunk prefix may be left out.
+    private static let northAmericanDigits = 10
+
+    /// The number in E.164 with its plus, or the digits as they are where that cannot be told.
+    /// - Parameter digits: digits only, without a plus.
+    package func canonical(_ digits: Substring.UTF8View, isInternational: Bool) -> String {
+        if isInternational { return plus(digits) }
+        if let rest = after(internationalPrefix, digits), rest.first != UInt8(ascii: "0") { return plus(rest) }
+        guard let country = countryCode, digits.count >= DiallingRules.fewestNationalDigits else { return text(digits) }
+        if let trunkPrefix, let rest = after(trunkPrefix, digits) { return "+\(country)\(text(rest))" }
+        if country == "1", digits.count == DiallingRules.northAmericanDigits { return "+1\(text(digits))" }
+        let beginsWithCountry = after(country, digits) != nil
+        if digits.count >= DiallingRules.fewestDigitsWithCallingCode, trunkPrefix != nil || beginsWithCountry {
+            return plus(digits)
+        }
+        return trunkPrefix == nil ? "+\(country)\(text(digits))" : text(digits)
+    }
+
+    /// The same of the first digits of a number, which may be few.
+    package func canonicalPrefix(_ digits: Substring.UTF8View, isInternational: Bool) -> String {
+        if isInternational { return plus(digits) }
+        if let rest = after(internationalPrefix, digits), rest.first != UInt8(ascii: "0") { return plus(rest) }
+        guard let country = countryCode else { return text(digits) }
+        if let trunkPrefix, let rest = after(trunkPrefix, digits) { return "+\(country)\(text(rest))" }
+        let isAreaCode = country == "1" && digits.first != UInt8(ascii: "0") && digits.first != UInt8(ascii: "1")
+        return trunkPrefix == nil || isAreaCode ? "+\(country)\(text(digits))" : text(digits)
+    }
+
+    private func after(_ prefix: String, _ digits: Substring.UTF8View) -> Substring.UTF8View? {
+        guard digits.count > prefix.utf8.count, digits.starts(with: prefix.utf8) else { return nil }
+        return digits.dropFirst(prefix.utf8.count)
+    }
+
+    private func text(_ digits: Substring.UTF8View) -> String { String(Substring(digits)) }
+
+    private func plus(_ digits: Substring.UTF8View) -> String { "+\(text(digits))" }
+}
+
+extension UInt8 {
+    /// `0` to `9` in ASCII.
+    var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+}

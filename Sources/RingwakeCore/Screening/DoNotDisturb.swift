@@ -1,0 +1,175 @@
+/// When calls are kept out, and which come through all the same.
+package struct DoNotDisturb: Hashable, Sendable {
+    /// What the user said by hand; it goes before the schedule.
+    package enum Switch: Hashable, Sendable, Codable {
+        /// Nothing: the schedule decides.
+        case scheduled
+        /// Calls are kept out, until this time by the wall clock (milliseconds since 1970), or until it is switched off.
+        case on(untilMilliseconds: Int64?)
+        /// Calls are let in until this time, when the quiet hours that were switched off end.
+        case off(untilMilliseconds: Int64)
+    }
+
+    /// The version of the form in which it is stored.
+    package static let version = 1
+    package static let maximumSchedule = 32
+    package static let maximumAllowedApps = 64
+    package static let maximumAllowedCallers = 256
+    /// The longest ``repeatWithin``.
+    package static let longestRepeat = Duration.seconds(3_600)
+
+    package private(set) var position = Switch.scheduled
+    package private(set) var schedule: [QuietHours] = []
+    /// Apps whose calls come through.
+    package private(set) var allowedApps: [AppID] = []
+    /// Callers whose calls come through.
+    package private(set) var allowedCallers: [CallerPattern] = []
+    /// A caller comes through when it calls again within this time: it must be urgent. Nil when it does not.
+    package private(set) var repeatWithin: Duration? = .seconds(180)
+
+    package init() {}
+
+    /// Switches it on, until a time by the wall clock or until it is switched off.
+    package mutating func turnOn(untilMilliseconds: Int64? = nil) {
+        position = .on(untilMilliseconds: untilMilliseconds)
+    }
+
+    /// Switches it off. Quiet hours that last now are let pass, of those without end a day; the next ones come.
+    package mutating func turnOff(at moment: LocalMoment) {
+        position = .scheduled
+        guard isActive(at: moment) else { return }
+        let end = scheduleEnd(at: moment) ?? moment.advanced(byMinutes: LocalMoment.minutesOfDay)
+        position = .off(untilMilliseconds: end.wallMilliseconds)
+    }
+
+    /// - Throws: `limitReached` for more than 32 entries.
+    package mutating func setSchedule(_ entries: [QuietHours]) throws(RingwakeError) {
+        schedule = try DoNotDisturb.bounded(entries, DoNotDisturb.maximumSchedule, "entries of the schedule")
+    }
+
+    /// - Throws: `limitReached` for more than 64 apps.
+    package mutating func setAllowedApps(_ apps: [AppID]) throws(RingwakeError) {
+        allowedApps = try DoNotDisturb.bounded(apps, DoNotDisturb.maximumAllowedApps, "apps that are let through")
+    }
+
+    /// - Throws: `limitReached` for more than 256 callers.
+    package mutating func setAllowedCallers(_ callers: [CallerPattern]) throws(RingwakeError) {
+        allowedCallers = try DoNotDisturb.bounded(
+            callers, DoNotDisturb.maximumAllowedCallers, "callers that are let through")
+    }
+
+    /// - Throws: `invalidRequest` for less than a second or more than an hour.
+    package mutating func setRepeatWithin(_ time: Duration?) throws(RingwakeError) {
+        if let time, !(Duration.seconds(1)...DoNotDisturb.longestRepeat).contains(time) {
+            throw RingwakeError(
+                .invalidRequest, "the time in which a second call comes through is from 1 second to 1 hour")
+        }
+        repeatWithin = time
+    }
+
+    private static func bounded<Element: Hashable>(
+        _ elements: [Element], _ most: Int, _ what: String
+    ) throws(RingwakeError) -> [Element] {
+        var seen: Set<Element> = []
+        let unique = elements.filter { seen.insert($0).inserted }
+        guard unique.count <= most else { throw RingwakeError(.limitReached, "there are more than \(most) \(what)") }
+        return unique
+    }
+}
+
+extension DoNotDisturb {
+    /// Whether calls are kept out now.
+    package func isActive(at moment: LocalMoment) -> Bool {
+        switch position {
+        case .on(nil): return true
+        case .on(let until?) where moment.wallMilliseconds < until: return true
+        case .off(let until) where moment.wallMilliseconds < until: return false
+        case .on, .off, .scheduled: return schedule.contains { $0.contains(moment) }
+        }
+    }
+
+    /// When ``isActive(at:)`` changes next; nil when it does not by itself.
+    package func nextChange(after moment: LocalMoment) -> LocalMoment? {
+        var at = moment
+        switch position {
+        case .on(nil): return nil
+        case .on(let until?) where moment.wallMilliseconds < until:
+            guard let end = moment.at(wallMilliseconds: until) else { return nil }
+            // Quiet hours may last then.
+            guard schedule.contains(where: { $0.contains(end) }) else { return end }
+            at = end
+        case .off(let until) where moment.wallMilliseconds < until:
+            guard let end = moment.at(wallMilliseconds: until) else { return nil }
+            if schedule.contains(where: { $0.contains(end) }) { return end }
+            at = end
+        case .on, .off, .scheduled: break
+        }
+        return scheduleEnd(at: at) ?? scheduleStart(after: at)
+    }
+
+    /// For a person: `on until 07:00`, `off until Friday 22:00`.
+    package func text(at moment: LocalMoment) -> String {
+        let state = isActive(at: moment) ? "on" : "off"
+        if let change = nextChange(after: moment) { return "\(state) until \(change.text(seenFrom: moment))" }
+        return isActive(at: moment) ? "on until it is switched off" : "off"
+    }
+
+    /// The end of the quiet hours that last now, of several that follow one another the last; nil when none do, or when
+    /// they fill the week.
+    private func scheduleEnd(at moment: LocalMoment) -> LocalMoment? {
+        let week = LocalMoment.minutesOfWeek
+        let now = moment.minuteOfWeek
+        var end = now
+        // Three weeks of them, in order: hours of Sunday reach into Monday.
+        let spans = [-week, 0, week].flatMap { shift in
+            sortedSpans.map { ($0.lowerBound + shift)..<($0.upperBound + shift) }
+        }
+        for span in spans where span.lowerBound <= end && span.upperBound > end {
+            end = span.upperBound
+        }
+        return end > now && end - now < week ? moment.advanced(byMinutes: end - now) : nil
+    }
+
+    private func scheduleStart(after moment: LocalMoment) -> LocalMoment? {
+        guard !schedule.contains(where: { $0.contains(moment) }) else { return nil }
+        let week = LocalMoment.minutesOfWeek
+        let waits = sortedSpans.map { ($0.lowerBound - moment.minuteOfWeek + week) % week }
+        return waits.min().map { moment.advanced(byMinutes: $0) }
+    }
+
+    private var sortedSpans: [Range<Int>] {
+        schedule.flatMap(\.spans).sorted { $0.lowerBound < $1.lowerBound }
+    }
+}
+
+extension DoNotDisturb: Codable {
+    private enum CodingKeys: CodingKey {
+        case version, position, schedule, allowedApps, allowedCallers, repeatWithinMilliseconds
+    }
+
+    /// - Throws: for another version, and for what the setters refuse.
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        guard try container.decode(Int.self, forKey: .version) == DoNotDisturb.version else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .version, in: container, debugDescription: "an unknown version of do not disturb")
+        }
+        self.init()
+        position = try container.decode(Switch.self, forKey: .position)
+        try setSchedule(try container.decode([QuietHours].self, forKey: .schedule))
+        try setAllowedApps(try container.decode([AppID].self, forKey: .allowedApps))
+        try setAllowedCallers(try container.decode([CallerPattern].self, forKey: .allowedCallers))
+        let milliseconds = try container.decodeIfPresent(Int64.self, forKey: .repeatWithinMilliseconds)
+        try setRepeatWithin(milliseconds.map { .milliseconds($0) })
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(DoNotDisturb.version, forKey: .version)
+        try container.encode(position, forKey: .position)
+        try container.encode(schedule, forKey: .schedule)
+        try container.encode(allowedApps, forKey: .allowedApps)
+        try container.encode(allowedCallers, forKey: .allowedCallers)
+        try container.encodeIfPresent(repeatWithin?.milliseconds, forKey: .repeatWithinMilliseconds)
+    }
+}

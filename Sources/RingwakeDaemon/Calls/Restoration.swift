@@ -1,0 +1,250 @@
+internal import FoundationEssentials
+internal import HandlerActivation
+internal import Logging
+internal import PushJournal
+internal import RingwakeCore
+
+/// What outlives the daemon beside the journal's records: where each call stood, which handlers ran, the strikes, and
+/// what apps keep with the daemon. Each object is a row under a path of its own, with a version:
+///
+///     call/com.example.phone/ID       a call, as the coordinator has it; until it has ended
+///     app/com.example.phone/handlers  its handlers: how to find each, and the hash of its secret
+///     app/com.example.phone/strikes   the strikes that count still
+///     app/com.example.phone/state     what the app keeps with the daemon
+///     device/dnd                      do not disturb
+///
+/// A row that cannot be read is set aside and said; it is never read again, and the daemon goes on without.
+final class Restoration {
+    /// The version of the rows that this program writes and reads.
+    static let version = 2
+
+    /// How a start went, for the status.
+    private(set) var report: (restored: Int, setAside: Int, why: String?) = (0, 0, nil)
+    /// What apps keep with the daemon.
+    private(set) var states: [AppID: [UInt8]] = [:]
+
+    private let journal: PushJournal
+    private let logger: Logger
+    private let excluded: Set<RestorationGroup>
+    /// The rows that there are of calls and handlers, so that what never was need not be removed.
+    private var written: Set<String> = []
+
+    init(journal: PushJournal, excluded: Set<RestorationGroup>, logger: Logger) {
+        self.journal = journal
+        self.excluded = excluded
+        self.logger = logger
+    }
+
+    // MARK: - Writing
+
+    /// Writes down what has changed.
+    func note(_ changes: EffectRunner.Changes, _ runner: EffectRunner) {
+        let coordinator = runner.coordinator
+        if !excluded.contains(.calls) {
+            for key in changes.calls { note(coordinator.active[key], key) }
+        }
+        for app in changes.apps {
+            if !excluded.contains(.handlers) { noteHandlers(of: app, runner) }
+            if !excluded.contains(.strikes) { noteStrikes(of: app, coordinator, at: runner.now) }
+        }
+    }
+
+    private func note(_ call: Call?, _ key: CallKey) {
+        let path = RestorationPath.call(key).text
+        guard let call, call.handler != nil || call.machine.state.name != .queued else { return remove(path) }
+        keep(call, at: path)
+    }
+
+    private func noteHandlers(of app: AppID, _ runner: EffectRunner) {
+        let path = RestorationPath.handlers(app).text
+        let handlers = runner.coordinator.lanes[app]?.handlers ?? [:]
+        let records = handlers.sorted { $0.key < $1.key }.compactMap { wake, handler in
+            var state = handler
+            // The calls say whose they are.
+            state.calls = []
+            return runner.handlers.record(of: wake, state)
+        }
+        records.isEmpty ? remove(path) : keep(records, at: path)
+    }
+
+    private func noteStrikes(of app: AppID, _ coordinator: CoordinatorStateMachine, at now: BootInstant) {
+        let path = RestorationPath.strikes(app).text
+        let strikes = coordinator.strikes(of: app)
+        guard !strikes.isEmpty || coordinator.isStruckOut(app) else { return remove(path) }
+        keep(StrikeRecord(strikes, isStruckOut: coordinator.isStruckOut(app), at: now), at: path)
+    }
+
+    private func keep(_ value: some Encodable, at path: String) {
+        do {
+            journal.keep(Array(try JSONEncoder().encode(value)), version: Restoration.version, at: path, .now)
+            written.insert(path)
+        } catch {
+            // Texts, numbers and Booleans always encode.
+            logger.error("state not written down", metadata: ["path": "\(path)", "why": "\(error)"])
+        }
+    }
+
+    private func remove(_ path: String) {
+        guard written.remove(path) != nil else { return }
+        journal.keep(nil, version: Restoration.version, at: path, .withNext)
+    }
+
+    /// Makes durable that an app has no strikes.
+    func forgetStrikes(of app: AppID, completion: @escaping (Result<Void, RingwakeError>) -> Void) {
+        let path = RestorationPath.strikes(app).text
+        written.remove(path)
+        journal.keep(nil, version: Restoration.version, at: path, completion: completion)
+    }
+
+    /// An app is gone, and all that was kept of it.
+    func forget(_ app: AppID) {
+        for path in [RestorationPath.handlers(app), .strikes(app), .state(app)] {
+            journal.keep(nil, version: Restoration.version, at: path.text, .withNext)
+        }
+        states[app] = nil
+    }
+
+    /// Makes durable what an app keeps with the daemon; nil takes it away.
+    func keepState(
+        _ state: [UInt8]?, of app: AppID, completion: @escaping (Result<Void, RingwakeError>) -> Void
+    ) {
+        journal.keep(state, version: Restoration.version, at: RestorationPath.state(app).text) { [weak self] result in
+            if case .success = result { self?.states[app] = state }
+            completion(result)
+        }
+    }
+
+    // MARK: - Reading
+
+    /// Takes up what the last run left: calls that can go on do, those that are still in time wake their handlers, the
+    /// others end here.
+    func restore(_ contents: JournalContents, _ runner: EffectRunner) {
+        var last = LastRun()
+        for row in contents.states { read(row, into: &last, runner.now) }
+        for (path, reason) in contents.setAside {
+            noteAside(path, reason)
+        }
+        runner.begin(after: contents, lastWake: last.highestWake)
+        for (app, strikes) in last.strikes where runner.configuration.apps[app] != nil {
+            runner.submit(.strikesRestored(app, strikes.strikes(at: runner.now), isStruckOut: strikes.isStruckOut))
+        }
+        var recovered: [RecoveredCall] = []
+        for open in contents.open {
+            let key = open.record.key
+            if let call = last.calls.removeValue(forKey: key), call.number == open.record.number,
+                // A row that is older than the ring: the call must not ring once more.
+                call.hasRung || !open.record.hasRung, let policy = runner.policy(of: key.app)
+            {
+                written.insert(RestorationPath.call(key).text)
+                let journaledAt = open.record.time(of: .journaled)
+                runner.submit(.restored(call, policy, journaledAt: journaledAt))
+            } else {
+                recovered.append(open)
+            }
+        }
+        // What the journal knows to be over is over, and what it does not know was never taken, whatever a row says.
+        for key in last.calls.keys {
+            journal.keep(nil, version: Restoration.version, at: RestorationPath.call(key).text, .withNext)
+        }
+        restoreHandlers(last.handlers, runner)
+        // After the handlers: a call that is woken again must not get the number of one that runs.
+        for call in recovered { runner.submit(.recovered(call, runner.policy(of: call.record.key.app))) }
+        report.restored = runner.coordinator.active.count
+        guard !contents.open.isEmpty || report.setAside > 0 else { return }
+        logger.notice(
+            "calls of the last run taken up",
+            metadata: [
+                "calls": "\(contents.open.count)", "going-on": "\(runner.coordinator.active.count)",
+                "set-aside": "\(report.setAside)",
+            ])
+    }
+
+    private func restoreHandlers(_ records: [AppID: [HandlerRecord]], _ runner: EffectRunner) {
+        let calls = runner.coordinator.active.values
+        let apps = Set(records.keys).union(calls.map(\.key.app))
+        for app in apps.sorted(by: { $0.rawValue < $1.rawValue }) {
+            let policy = runner.policy(of: app)
+            var handlers: [WakeID: HandlerLane.Handler] = [:]
+            var alive: Set<WakeID> = []
+            for record in records[app] ?? [] {
+                // One that came by itself and has nothing to do comes again by itself.
+                if record.state.cameByItself, !calls.contains(where: { $0.handler == record.wake }) { continue }
+                handlers[record.wake] = record.state
+                let events = runner.handlerEvents(record.wake, of: app)
+                if policy != nil, runner.handlers.adopt(record, of: app, events: events) { alive.insert(record.wake) }
+            }
+            runner.submit(.handlersRestored(app, handlers, alive: alive, policy ?? AppPolicy()))
+        }
+    }
+
+    /// What the rows say of the last run.
+    private struct LastRun {
+        var calls: [CallKey: Call] = [:]
+        var handlers: [AppID: [HandlerRecord]] = [:]
+        var strikes: [AppID: StrikeRecord] = [:]
+
+        /// The highest number that a handler of it has; 0 without any.
+        var highestWake: UInt64 {
+            let wakes = calls.values.compactMap(\.handler) + handlers.values.joined().map(\.wake)
+            return wakes.map(\.number).max() ?? 0
+        }
+    }
+
+    private func read(_ row: StateRow, into last: inout LastRun, _ now: BootInstant) {
+        guard let path = RestorationPath(row.path) else {
+            // Another part's, such as do not disturb.
+            if !row.path.hasPrefix("device/") { setAside(row, "its path names nothing that is kept") }
+            return
+        }
+        guard row.version == Restoration.version else {
+            return setAside(row, "it has version \(row.version), and this program reads \(Restoration.version)")
+        }
+        do {
+            switch path {
+            case .call(let key):
+                // Instants of another boot mean nothing; the journal's own record is moved to this one.
+                guard row.isOfThisBoot, !excluded.contains(.calls) else { break }
+                let call = try JSONDecoder().decode(Call.self, from: Data(row.data))
+                guard call.key == key else { return setAside(row, "it holds another call") }
+                last.calls[key] = call
+                return
+            case .handlers(let app):
+                guard row.isOfThisBoot, !excluded.contains(.handlers) else { break }
+                last.handlers[app] = try JSONDecoder().decode([HandlerRecord].self, from: Data(row.data))
+                written.insert(row.path)
+                return
+            case .strikes(let app):
+                guard !excluded.contains(.strikes) else { break }
+                var record = try JSONDecoder().decode(StrikeRecord.self, from: Data(row.data))
+                record.age = row.age ?? .zero
+                last.strikes[app] = record
+                written.insert(row.path)
+                return
+            case .state(let app):
+                guard !excluded.contains(.state) else { break }
+                states[app] = row.data
+                return
+            }
+        } catch {
+            return setAside(row, "it cannot be read: \(error)")
+        }
+        journal.keep(nil, version: Restoration.version, at: row.path, .withNext)
+    }
+
+    /// A row that cannot be read is kept for whoever wants to look, and not read again.
+    func setAside(_ row: StateRow, _ why: String) {
+        noteAside(row.path, why)
+        journal.setAside(row.path, reason: why)
+    }
+
+    private func noteAside(_ path: String, _ why: String) {
+        report.setAside += 1
+        report.why = report.why ?? "\(path): \(why)"
+        logger.error("state of the last run set aside", metadata: ["path": "\(path)", "why": "\(why)"])
+    }
+}
+
+extension Call {
+    /// Whether somebody has been disturbed by it.
+    fileprivate var hasRung: Bool { record.hasRung }
+}

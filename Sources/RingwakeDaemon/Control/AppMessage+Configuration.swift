@@ -1,0 +1,31 @@
+internal import ControlProtocol
+internal import HandlerActivation
+internal import RingwakeCore
+
+extension AppMessage {
+    /// What the configuration says of an app.
+    nonisolated init(_ app: AppConfiguration, in configuration: Configuration, strikes: StrikesMessage) {
+        let topic = Topic.voip(of: app.id).rawValue
+        let teams = configuration.teams.filter { $0.topics?.contains(topic) ?? true }.map(\.id)
+        let (way, wake, exec) = app.way.description
+        self.init(
+            app: app.id.rawValue, topic: topic, way: way, wake: wake, exec: exec, instances: app.instances.rawValue,
+            payload: app.preset, strikes: strikes, level: app.level, teams: teams.sorted(), state: "registered",
+            tokens: [:], file: app.file)
+    }
+}
+
+extension HandlerWay? {
+    /// How the control API names it: the way, what is woken, and its command where it is one.
+    fileprivate nonisolated var description: (way: String, wake: String, exec: [String]) {
+        switch self {
+        case nil: ("connected", "", [])
+        case .exec(let command): ("exec", command.joined(separator: " "), command)
+        case .transientUnit(let command, let manager):
+            ("transient", "\(command.joined(separator: " ")) (in a unit of the \(manager.rawValue) manager)", command)
+        case .unit(let name, let manager): ("unit", "\(name) (of the \(manager.rawValue) manager)", [])
+        case .dbus(let name): ("dbus", "\(name.name) \(name.path) (\(name.bus.rawValue) bus)", [])
+        case .socket(let path): ("socket", path, [])
+        }
+    }
+}

@@ -1,0 +1,116 @@
+internal import ControlProtocol
+internal import FileSystem
+internal import HTTPServer
+internal import Logging
+internal import PushGateway
+internal import PushJournal
+internal import RingwakeCore
+
+// What the control API asks for: other settings, and the apps.
+extension Daemon {
+    func reload() throws(RingwakeError) -> ReloadMessage {
+        let new = try Configuration.load(file: configuration.file, defaults: defaults)
+        try new.checkNames()
+        let newCredentials = try Credentials(new)
+        try registerApps(new)
+        let needsRestart = configuration.settingsThatNeedRestart(toBecome: new)
+        if let tls = newCredentials.tls {
+            for (listener, _) in listeners {
+                listener.replaceTLS(tls)
+            }
+        }
+        gateway.reconfigure(newCredentials.gateway)
+        runner.configuration = new
+        network.reconfigure(new)
+        screen.reconfigure(new)
+        callerLists.reconfigure()
+        device.reconfigure(new)
+        buses.reopen()
+        credentials = newCredentials
+        configuration.adopt(new)
+        logger.notice(
+            "configuration reloaded",
+            metadata: ["apps": "\(new.apps.count)", "needs-restart": "\(needsRestart.joined(separator: ","))"])
+        events.publish(EventMessage(event: "reload"), of: nil)
+        return ReloadMessage(apps: new.apps.keys.map(\.rawValue).sorted(), needsRestart: needsRestart)
+    }
+
+    func apps() -> [AppMessage] {
+        let connections = runner.handlers.connections
+        return configuration.apps.values.sorted { $0.id.rawValue < $1.id.rawValue }.map { app in
+            var message = AppMessage(app, in: configuration, strikes: strikes(of: app.id))
+            let tokens = tokens.tokens(of: app.id).map { ($0.key.rawValue, $0.value.hex) }
+            message.tokens = Dictionary(tokens) { first, _ in first }
+            message.connected = connections[app.id] ?? 0
+            message.connection = network.message(of: app.id)
+            return message
+        }
+    }
+
+    private func strikes(of app: AppID) -> StrikesMessage {
+        let (limit, now) = (runner.policy(of: app)?.strikes ?? StrikeLimit(), runner.now)
+        let recent = runner.coordinator.strikes(of: app).filter { $0.at.advanced(by: limit.window) > now }
+        return StrikesMessage(
+            count: recent.count, limit: limit.count, windowMs: limit.window.milliseconds,
+            struckOut: runner.coordinator.isStruckOut(app),
+            recent: recent.map { strike in
+                StrikeMessage(
+                    agoMs: max(0, strike.at.duration(to: now).milliseconds), failure: strike.failure.rawValue,
+                    call: strike.call.rawValue)
+            })
+    }
+
+    func removeApp(_ id: AppID) throws(RingwakeError) -> AppMessage {
+        guard let app = configuration.apps[id] else {
+            throw RingwakeError(.notFound, "no app '\(id)' is configured")
+        }
+        if FileSystem.exists(app.file) {
+            do {
+                try FileSystem.remove(app.file)
+            } catch {
+                throw RingwakeError(
+                    .system, "\(error.description); remove the file, then ask again: until then \(id) stays")
+            }
+        }
+        try tokens.unregister(app: id, at: unixMilliseconds())
+        configuration.apps[id] = nil
+        runner.configuration.apps[id] = nil
+        runner.submit(.strikesCleared(id))
+        restoration.forget(id)
+        network.reconfigure(configuration)
+        logger.notice("app removed, its tokens are unregistered", metadata: ["app": "\(id)"])
+        var message = AppMessage(app, in: configuration, strikes: StrikesMessage())
+        message.state = "unregistered"
+        return message
+    }
+}
+
+extension Configuration {
+    /// The settings that differ in `new` and that a running daemon cannot change.
+    fileprivate func settingsThatNeedRestart(toBecome new: Configuration) -> [String] {
+        var names: [String] = []
+        if new.stateDirectory != stateDirectory { names.append("state_directory") }
+        if new.runtimeDirectory != runtimeDirectory { names.append("runtime_directory") }
+        if new.listeners != listeners { names.append("listener") }
+        if (new.server == nil) != (server == nil) { names.append("server") }
+        if new.logLevel != logLevel { names.append("log.level") }
+        if new.journal != journal { names.append("journal") }
+        if new.awake != awake { names.append("awake.by") }
+        if new.watchesCellular != watchesCellular { names.append("cellular.watch") }
+        if new.notRestored != notRestored { names.append("restoration.exclude") }
+        return names
+    }
+
+    /// Takes over what a running daemon can change; the rest stays what it is until a restart.
+    fileprivate mutating func adopt(_ new: Configuration) {
+        server = new.server
+        teams = new.teams
+        deadlines = new.deadlines
+        rules = new.rules
+        wake = new.wake
+        ring = new.ring
+        restrictions = new.restrictions
+        reachability = new.reachability
+        apps = new.apps
+    }
+}

@@ -1,0 +1,72 @@
+internal import FileSystem
+internal import Glibc
+internal import PushJournal
+internal import RingwakeCore
+internal import RunLoop
+
+// What a daemon needs before it can begin: its folders, the lock on its state, its clocks.
+extension Daemon {
+    /// How often the lock is tried, and the microseconds in between: two seconds in all.
+    private static let lockAttempts = 100
+    private static let lockPause: UInt32 = 20_000
+
+    static func makeDirectories(_ configuration: Configuration) throws(RingwakeError) {
+        for (path, mode, key) in [
+            (configuration.stateDirectory, UInt32(0o700), "state_directory"),
+            (configuration.runtimeDirectory, UInt32(0o755), "runtime_directory"),
+        ] {
+            let isOpenToOthers: Bool
+            do {
+                try FileSystem.createDirectory(path, mode: mode)
+                isOpenToOthers = try FileSystem.isWritableByOthers(directory: path)
+            } catch {
+                throw RingwakeError(
+                    .system, "\(error.description); ringwaked needs it: create it, or set \(key) to another")
+            }
+            // They could put a control socket of their own there, and be told every wake secret.
+            guard !isOpenToOthers else {
+                throw RingwakeError(
+                    .system,
+                    "other users may write to \(path); chown it to this user and run chmod go-w \(path), "
+                        + "or set \(key) to another")
+            }
+        }
+    }
+
+    /// A daemon that was killed while it started a handler holds the lock, and its sockets, until that child has come
+    /// to execute its program; so the lock is tried for a while.
+    static func lock(_ directory: String) throws(RingwakeError) -> FileLock {
+        var attempts = 0
+        while true {
+            attempts += 1
+            do {
+                return try FileLock(path: directory + "/lock")
+            } catch {
+                guard error.errno == EWOULDBLOCK else {
+                    throw RingwakeError(
+                        .system, "\(error.description); the state directory has to be writable for this user")
+                }
+                guard attempts < lockAttempts else {
+                    throw RingwakeError(
+                        .inUse,
+                        "another ringwaked uses the state directory \(directory); stop it, or set state_directory")
+                }
+            }
+            // The loop does not run yet: nobody waits but the one who starts the daemon.
+            usleep(lockPause)
+        }
+    }
+
+    static func clocks() throws(RingwakeError) -> JournalClocks {
+        let path = "/proc/sys/kernel/random/boot_id"
+        do {
+            let text = String(decoding: try FileSystem.read(path, maximumSize: 64), as: UTF8.self)
+            return JournalClocks(
+                wall: { unixMilliseconds() }, boot: { BootInstant(nanoseconds: BootClock.now().nanoseconds) },
+                bootID: text.filter { !$0.isWhitespace }, trust: { wallClockTrust() })
+        } catch {
+            throw RingwakeError(
+                .system, "\(error.description); ringwaked tells one boot from another by it: mount /proc")
+        }
+    }
+}

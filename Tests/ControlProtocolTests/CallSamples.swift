@@ -1,0 +1,92 @@
+import ControlProtocol
+
+/// What the rules of calls bring into the messages: holding, muting, digits, handlers that are lost, calls kept out.
+enum CallSamples {
+    static let all: [(path: String, message: any Encodable & Sendable)] = [
+        ("CallMessage/held", held), ("CallMessage/lost", lost), ("CallMessage/restricted", restricted),
+        ("PushMessage/restricted", restrictedPush), ("PushMessage/withheld", withheldPush),
+        ("CallAnswer/end-others", CallAnswer(others: "end")), ("CallAnswer/empty", CallAnswer()),
+        ("CallDigits/all", CallDigits(digits: "0123456789*#ABCD,")),
+        ("ActionResult/dtmf", ActionResult(action: "dtmf")),
+        (
+            "EventMessage/handler",
+            EventMessage(
+                event: "handler", app: "com.example.phone", secret: "5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a",
+                socket: "/run/ringwake/control.sock")
+        ),
+        (
+            "EventMessage/dtmf",
+            EventMessage(
+                event: "action", app: "com.example.phone", call: "c1", action: "dtmf", digits: "12#",
+                deadlineMs: 10_000)
+        ),
+        (
+            "EventMessage/muted",
+            EventMessage(
+                event: "call", app: "com.example.phone", call: "c1", state: "connected", deadlineMs: 14_400_000,
+                muted: true, caller: "sip:alice@example.org", identifiedAs: "Alice's office", atUs: 120_000)
+        ),
+        (
+            "EventMessage/lost",
+            EventMessage(
+                event: "call", app: "com.example.phone", call: "c1", state: "held", deadlineMs: 14_400_000,
+                claimMs: 5000, atUs: 120_000)
+        ),
+        (
+            "EventMessage/claim-waits",
+            EventMessage(event: "push", app: "com.example.phone", call: "c1", reason: "waiting", kind: "claim")
+        ),
+        (
+            "EventMessage/push-withheld",
+            EventMessage(
+                event: "push", app: "com.example.phone", call: "c1", reason: "withheld", outcome: "withheld",
+                apnsId: "A-1")
+        ),
+        (
+            "EventMessage/restricted",
+            EventMessage(
+                event: "restricted", app: "com.example.phone", call: "c1", reason: "doNotDisturb",
+                detail: "do not disturb until 07:00", caller: "sip:alice@example.org")
+        ),
+        ("EventMessage/struck-out", EventMessage(event: "struckOut", app: "com.example.phone", active: true)),
+        ("EventMessage/cellular", EventMessage(event: "cellular", active: false)),
+    ]
+
+    static let held = CallMessage(
+        call: "c3", app: "com.example.phone", topic: "com.example.phone.voip", environment: "production",
+        team: "TEAM123456", state: "held", reason: nil, detail: nil, missed: false, apnsId: "A-3",
+        caller: "+4989123456", callerName: nil, identifiedAs: "Dr. Bauer", video: false, muted: true, ringer: "daemon",
+        pending: [
+            PendingActionMessage(action: "unhold", deadlineMs: 9000),
+            PendingActionMessage(action: "dtmf", digits: "12#", deadlineMs: 9500),
+        ],
+        attempt: 1, pid: 77, deadlineMs: 14_400_000, receivedAt: "2026-11-21T18:58:52.123Z",
+        timeline: [Hop(stage: "received", atUs: 0)])
+
+    private static let lost = CallMessage(
+        call: "c4", app: "com.example.phone", topic: "com.example.phone.voip", environment: "production",
+        team: "TEAM123456", state: "connected", reason: nil, detail: nil, missed: false, apnsId: "A-4",
+        caller: "sip:alice@example.org", callerName: "Alice", video: true, attempt: 1, pid: nil, claimMs: 4200,
+        deadlineMs: 14_000_000, receivedAt: "2026-11-21T18:58:52.123Z", timeline: [Hop(stage: "received", atUs: 0)])
+
+    static let restricted = CallMessage(
+        call: "c5", app: "com.example.phone", topic: "com.example.phone.voip", environment: "production",
+        team: "TEAM123456", state: "ended", reason: "blocked", detail: "blocked by the list 'spam' (+49900*)",
+        missed: false, apnsId: "A-5", caller: "+49900123456", callerName: nil, video: false,
+        restriction: RestrictionMessage(kind: "blocked", detail: "blocked by the list 'spam' (+49900*)"), attempt: 0,
+        pid: nil, deadlineMs: nil, receivedAt: "2026-11-21T18:58:52.123Z",
+        timeline: [Hop(stage: "received", atUs: 0)])
+
+    private static let restrictedPush = PushMessage(
+        apnsId: "A-5", app: "com.example.phone", topic: "com.example.phone.voip", environment: "production",
+        team: "TEAM123456", priority: 10, collapseId: nil, call: "c5", outcome: "restricted", state: "restricted",
+        reason: "restricted", detail: "do not disturb until 07:00",
+        restriction: RestrictionMessage(kind: "doNotDisturb", detail: "do not disturb until 07:00"), attempt: 0,
+        receivedAt: "2026-11-21T18:58:52.123Z", timeline: [Hop(stage: "received", atUs: 0)])
+
+    private static let withheldPush = PushMessage(
+        apnsId: "A-6", app: "com.example.phone", topic: "com.example.phone.voip", environment: "production",
+        team: "TEAM123456", priority: 10, collapseId: nil, call: "c6", outcome: "withheld", state: "withheld",
+        reason: "handlerFailed", detail: nil, attempt: 0, receivedAt: "2026-11-21T18:58:52.123Z",
+        timeline: [Hop(stage: "received", atUs: 0)])
+}

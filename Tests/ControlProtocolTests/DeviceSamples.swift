@@ -1,0 +1,44 @@
+import ControlProtocol
+
+/// What apps and the device bring into the messages: ways to wake, strikes, state, services of the device.
+enum DeviceSamples {
+    static let all: [(path: String, message: any Encodable & Sendable)] = [
+        ("AppMessage/struck-out", struckOut), ("AppMessage/connected", connected),
+        ("AppStateMessage/kept", AppStateMessage(app: "com.example.phone", bytes: 512)),
+        ("StatusMessage/device", status),
+    ]
+
+    static let struckOut = AppMessage(
+        app: "com.example.phone", topic: "com.example.phone.voip", way: "transient", wake: "/usr/bin/phone-handler",
+        exec: ["/usr/bin/phone-handler"], instances: "call", payload: "flexisip",
+        strikes: StrikesMessage(
+            count: 2, limit: 2, windowMs: 3_600_000, struckOut: true,
+            recent: [
+                StrikeMessage(agoMs: 61_000, failure: "didNotReport", call: "c1"),
+                StrikeMessage(agoMs: 1000, failure: "didNotClaim", call: "c2"),
+            ]),
+        level: 17, teams: ["TEAM123456", "TEAM654321"], state: "registered",
+        tokens: ["production": String(repeating: "0f", count: 32)],
+        file: "/etc/ringwake/apps.d/com.example.phone.toml")
+
+    private static let connected = AppMessage(
+        app: "com.example.phone", topic: "com.example.phone.voip", way: "dbus", wake: "org.example.Phone (session)",
+        exec: [], connected: 1, strikes: StrikesMessage(limit: 5, windowMs: 3_600_000), state: "registered",
+        tokens: [:], file: "/etc/ringwake/apps.d/com.example.phone.toml")
+
+    static let status: StatusMessage = {
+        var status = MessageSamples.status(
+            .init(file: "/var/lib/ringwake/store.db", state: "working", pushes: 8, calls: 7, bytes: 40_960))
+        status.struckOut = ["com.example.phone"]
+        status.doNotDisturb = .init(state: "scheduled", active: true)
+        status.awake = .init(needed: true, by: "kernel", why: "logind is not there")
+        status.cellular = .init(state: "watching", active: true)
+        status.ring = .init(ringing: 1, why: "the ring command exited with status 1")
+        status.restoration = .init(restored: 3, setAside: 1, why: "it is of a newer version, 9")
+        status.buses = [
+            "system": .init(state: "connected"),
+            "session": .init(state: "unavailable", why: "there is no $DBUS_SESSION_BUS_ADDRESS"),
+        ]
+        return status
+    }()
+}

@@ -1,0 +1,28 @@
+import Logging
+import RunLoop
+
+/// A run loop that a test turns itself.
+final class TestLoop {
+    let runLoop: RunLoop
+    let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    init() throws {
+        runLoop = try RunLoop()
+    }
+
+    /// Turns the loop until the condition holds; false when it does not within the limit.
+    func drive(limit: Duration = .seconds(20), until condition: () -> Bool) -> Bool {
+        let end = BootClock.now().advanced(by: limit)
+        while !condition() {
+            if BootClock.now() > end { return false }
+            runLoop.runOnce(timeout: .milliseconds(5))
+        }
+        return true
+    }
+
+    /// Turns the loop for so long.
+    func drive(for duration: Duration) {
+        let end = BootClock.now().advanced(by: duration)
+        _ = drive { BootClock.now() > end }
+    }
+}

@@ -1,0 +1,146 @@
+import RingwakeCore
+import Testing
+
+@Suite("A handler that keeps a connection gets whatever comes there, and nothing is started")
+struct ConnectedHandlerTests {
+    /// An app whose handler connected by itself.
+    static func connected(_ instances: HandlerInstances = .app) -> (scenario: Scenario, wake: WakeID) {
+        var scenario = Scenario(instances)
+        let wake = scenario.send(.handlerConnected(Scenario.app, nil, pid: 77, scenario.policy)).connected
+        return (scenario, wake ?? WakeID(number: 0))
+    }
+
+    @Test("A call is delivered to it, and its updates; its end releases nobody", arguments: HandlerInstances.allCases)
+    func delivered(instances: HandlerInstances) throws {
+        var (scenario, wake) = ConnectedHandlerTests.connected(instances)
+        let effects = scenario.receive("one", payload: "{1}")
+        let request = try #require(effects.deliveries.first)
+        #expect(effects.wakes.isEmpty && effects.first == .deliver(request) && effects.states == ["woken"])
+        #expect(
+            request.wake == wake && request.kind == .call && request.attempt == 1
+                && request.payload == Array("{1}".utf8))
+        #expect(
+            scenario.stages().contains("woke") && scenario.call().map { scenario.coordinator.process(of: $0) } == 77)
+        let update = scenario.receive("more", call: "one", payload: "{2}")
+        #expect(update.deliveries.map(\.kind) == [.update] && update.deliveries.first?.payload == Array("{2}".utf8))
+        scenario.report(ring: true)
+        scenario.journalRing()
+        #expect(scenario.receive("two").deliveries.map(\.wake) == [wake], "also while it has one")
+        for id in ["one", "two"] {
+            #expect(scenario.send(.remoteEnded(scenario.key(id), .remoteEnded, by: wake)).releases.isEmpty)
+        }
+        #expect(scenario.lane?.handlers.count == 1 && scenario.pass(.seconds(3600)).isEmpty)
+        #expect(scenario.receive("three").retains.isEmpty)
+    }
+
+    @Test("What waits for a busy or a stopping handler is delivered when one connects")
+    func waiting() {
+        var scenario = SingleFlightTests.busy()
+        let busy = scenario.handler("busy")
+        let effects = scenario.send(.handlerConnected(Scenario.app, nil, pid: nil, scenario.policy))
+        #expect(effects.deliveries.map(\.call.rawValue) == ["one"] && scenario.lane?.waiting == [])
+        #expect(scenario.handler("one") == effects.connected && scenario.handler("busy") == busy)
+    }
+
+    @Test("Of several the newest gets what comes; an update goes to the one that has the call")
+    func newest() {
+        var (scenario, first) = ConnectedHandlerTests.connected()
+        scenario.receive("one")
+        let second = scenario.send(.handlerConnected(Scenario.app, nil, pid: nil, scenario.policy)).connected
+        #expect(scenario.receive("two").deliveries.map(\.wake) == [second])
+        #expect(scenario.receive("more", call: "one").deliveries.map(\.wake) == [first])
+    }
+
+    @Test("A handler that was started connects: what it has not read is delivered, and then it is not released")
+    func startedConnects() {
+        var scenario = SingleFlightTests.busy()
+        let wake = scenario.handler("busy")
+        scenario.receive("more", call: "busy", payload: "{5}")
+        let effects = scenario.send(.handlerConnected(Scenario.app, wake, pid: nil, scenario.policy))
+        #expect(effects.connected == nil && effects.deliveries.map(\.kind) == [.update, .call])
+        #expect(scenario.handler("one") == wake)
+        for id in ["busy", "one"] {
+            #expect(scenario.send(.remoteEnded(scenario.key(id), .remoteEnded, by: wake)).releases.isEmpty)
+        }
+        #expect(scenario.send(.handlerDisconnected(wake)).releases == [wake], "without a call and without a connection")
+        #expect(scenario.send(.handlerConnected(Scenario.app, wake, pid: nil, scenario.policy)).retains == [wake])
+        #expect(scenario.lane?.handlers[wake]?.cameByItself == false)
+    }
+
+    @Test("A started handler whose connection closes goes on as it began")
+    func startedDisconnects() {
+        var scenario = Scenario(.app)
+        scenario.bring(to: .connected)
+        let wake = scenario.handler()
+        scenario.send(.handlerConnected(Scenario.app, wake, pid: nil, scenario.policy))
+        #expect(scenario.send(.handlerDisconnected(wake)).isEmpty && scenario.state()?.name == .connected)
+        #expect(scenario.receive("two").last == .pushWaits(wake, scenario.key("two"), .call))
+    }
+
+    @Test("One that came by itself is gone with its connection: its calls are, or may be claimed")
+    func guestDisconnects() {
+        var (scenario, wake) = ConnectedHandlerTests.connected()
+        scenario.receive("one")
+        scenario.report("one", ring: true)
+        scenario.journalRing("one")
+        scenario.receive("two")
+        let effects = scenario.send(.handlerDisconnected(wake))
+        #expect(effects.strikes == [.exited] && effects.wakes.map(\.kind) == [.claim])
+        #expect(scenario.state("one")?.name == .ringing)
+        #expect(scenario.state("two") == .ended(.handlerFailed, detail: "the handler left: its connection closed"))
+        var (idle, guest) = ConnectedHandlerTests.connected()
+        #expect(idle.send(.handlerDisconnected(guest)).isEmpty && idle.coordinator.lanes.isEmpty)
+    }
+
+    @Test("A call that lost its handler is delivered to be claimed, and nothing is started")
+    func claims() {
+        var scenario = Scenario(.app)
+        scenario.bring(to: .connected)
+        let guest = scenario.send(.handlerConnected(Scenario.app, nil, pid: nil, scenario.policy)).connected
+        let effects = scenario.exit(scenario.handler(), .signalled(9))
+        #expect(effects.wakes.isEmpty && effects.deliveries.map(\.kind) == [.claim])
+        #expect(effects.deliveries.first?.wake == guest)
+        #expect(scenario.send(.claimed(scenario.key(), by: scenario.handler())).states == ["connected"])
+    }
+
+    @Test("One that hangs is stopped like any other; what comes meanwhile waits until it is gone")
+    func hangs() {
+        var (scenario, wake) = ConnectedHandlerTests.connected()
+        scenario.receive("one")
+        let effects = scenario.pass(.seconds(5))
+        #expect(effects.stops == [wake] && effects.strikes == [.didNotReport])
+        #expect(scenario.receive("two").deliveries.isEmpty && scenario.lane?.waiting == [scenario.key("two")])
+        #expect(scenario.send(.handlerDisconnected(wake)).wakes.map(\.call.rawValue) == ["two"])
+    }
+
+    @Test("Only so many come by themselves; a handler that nobody knows cannot connect as one that was started")
+    func limits() {
+        var scenario = Scenario(.app)
+        for _ in 0..<8 {
+            #expect(scenario.send(.handlerConnected(Scenario.app, nil, pid: nil, scenario.policy)).connected != nil)
+        }
+        let before = scenario.coordinator
+        #expect(
+            scenario.send(.handlerConnected(Scenario.app, nil, pid: nil, scenario.policy))
+                == [.refused(.tooManyHandlers(Scenario.app))])
+        let nobody = WakeID(number: 99)
+        #expect(
+            scenario.send(.handlerConnected(Scenario.app, nobody, pid: nil, scenario.policy))
+                == [.refused(.unknownHandler(nobody))])
+        let others = WakeID(number: 1)
+        #expect(
+            scenario.send(.handlerConnected(Scenario.otherApp, others, pid: nil, scenario.policy))
+                == [.refused(.unknownHandler(others))])
+        #expect(scenario.coordinator == before && scenario.send(.handlerDisconnected(nobody)).isEmpty)
+    }
+
+    @Test("A call is delivered before its push is durable, as a handler is started before")
+    func order() {
+        var (scenario, _) = ConnectedHandlerTests.connected()
+        let effects = scenario.receive("one")
+        guard case .deliver = effects.first, case .journalPush = effects.dropFirst().first else {
+            Issue.record("\(effects)")
+            return
+        }
+    }
+}
