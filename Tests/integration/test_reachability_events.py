@@ -193,6 +193,7 @@ def test_a_watch_whose_targets_are_known_leaves_no_timer(network: Namespace, net
     connection.close()
 
 
+@pytest.mark.alone
 def test_watched_targets_wake_nobody_while_nothing_happens(network: Namespace, networked: Daemon) -> None:
     connection = hold(networked, 64)
     for _ in range(64):

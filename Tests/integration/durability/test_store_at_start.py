@@ -106,7 +106,7 @@ def test_a_running_daemon_lets_no_tool_into_its_store(make_daemon) -> None:
 def test_a_newer_store_is_refused(make_daemon) -> None:
     daemon = make_daemon()
     state = lived_in(daemon)
-    change(state, "PRAGMA user_version = 2")
+    change(state, "PRAGMA user_version = 99")
     assert_refused(daemon, "store.db", "newer version of Ringwake")
 
 

@@ -4,13 +4,16 @@
 //
 // RECORDS gets one line for each step, appended at once, so that no kill can take back what was seen:
 //   woken CALL ATTEMPT   the daemon gave it this call, at its start or when it fetched what waits
+//   offered CALL         the daemon gave it this call to claim, for its handler had ended
+//   claimed CALL         it has claimed it
 //   ringing CALL         the daemon said that the call rings
 //   refused CALL STATUS  the daemon said no to the report
 //   ended CALL           the daemon said that the call has ended
 //   lost CALL            the daemon went away before it answered
 //
 // What it does with a call is in the last digit of the call's id: 0 leaves it unreported, 1 reports it and lets it not
-// ring, 2 and 3 let it ring and exit, others let it ring for HOLD_MS and hang up. Its exit status is 0 in all cases.
+// ring, 2 and 3 let it ring and exit, others let it ring for HOLD_MS and hang up. A call that it may claim it leaves
+// when that digit is even, else it claims it and hangs up. Its exit status is 0 in all cases.
 
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -85,8 +88,30 @@ static void hold(void) {
     nanosleep(&time, NULL);
 }
 
+// Hangs up. False when the daemon went away.
+static bool end(const char *call) {
+    char path[256], *body = NULL;
+    snprintf(path, sizeof path, "/v1/calls/%s/ended", call);
+    int status = request("POST", path, "{}", &body);
+    if (status == 200 && strstr(body, "\"state\":\"ended\"")) record("ended %s\n", call);
+    return status != 0;
+}
+
+// Takes a call over that has lost its handler. False when the daemon went away.
+static bool claim(const char *call) {
+    record("offered %s\n", call);
+    char path[256], *body = NULL;
+    if (call[strlen(call) - 1] % 2 == 0) return true;
+    snprintf(path, sizeof path, "/v1/calls/%s/claim", call);
+    int status = request("POST", path, "{}", &body);
+    if (status != 200) return status != 0;
+    record("claimed %s\n", call);
+    return end(call);
+}
+
 // Does with a call what its id says. False when this handler is to exit.
-static bool handle(const char *call, const char *attempt) {
+static bool handle(const char *call, const char *kind, const char *attempt) {
+    if (strcmp(kind, "claim") == 0) return claim(call);
     record("woken %s %d\n", call, atoi(attempt));
     char path[256], *body = NULL;
     char digit = call[strlen(call) - 1];
@@ -104,10 +129,7 @@ static bool handle(const char *call, const char *attempt) {
     if (strstr(body, "\"state\":\"ringing\"")) record("ringing %s\n", call);
     if (digit <= '3') return false;
     hold();
-    snprintf(path, sizeof path, "/v1/calls/%s/ended", call);
-    status = request("POST", path, "{}", &body);
-    if (status == 200 && strstr(body, "\"state\":\"ended\"")) record("ended %s\n", call);
-    return status != 0;
+    return end(call);
 }
 
 // Copies the string after `name` up to its closing quote; ids need no escapes.
@@ -132,11 +154,11 @@ int main(int count, char **arguments) {
     static char message[MESSAGE_BYTES];
     ssize_t length = 0, more;
     while ((more = read(STDIN_FILENO, message + length, sizeof message - 1 - (size_t)length)) > 0) length += more;
-    char attempt[ID_BYTES];
-    if (records < 0 || !member(message, "attempt", attempt)) return 2;
+    char kind[ID_BYTES], attempt[ID_BYTES];
+    if (records < 0 || !member(message, "kind", kind) || !member(message, "attempt", attempt)) return 2;
     bool goes_on = connect_to_daemon();
     if (!goes_on) record("lost %s\n", getenv("RINGWAKE_CALL"));
-    goes_on = goes_on && handle(getenv("RINGWAKE_CALL"), attempt);
+    goes_on = goes_on && handle(getenv("RINGWAKE_CALL"), kind, attempt);
     // What came while it ran, as long as there is some.
     char path[256], *body;
     snprintf(path, sizeof path, "/v1/apps/%s/pushes", getenv("RINGWAKE_APP"));
@@ -146,11 +168,12 @@ int main(int count, char **arguments) {
         const char *rest = waiting;
         bool found = false;
         for (;;) {
-            const char *next = member(rest, "call", call);
+            const char *next = member(rest, "kind", kind);
+            next = next ? member(next, "call", call) : NULL;
             rest = next ? member(next, "attempt", attempt) : NULL;
             if (!rest) break;
             found = true;
-            goes_on = handle(call, attempt) && goes_on;
+            goes_on = handle(call, kind, attempt) && goes_on;
         }
         free(waiting);
         if (!found) break;

@@ -97,6 +97,10 @@ class Control:
     def events(self, query: str = "") -> "EventStream":
         return EventStream(self.path, "/v1/events" + query, self._fields())
 
+    def handler(self, app: str) -> "EventStream":
+        """From now on this connection is a handler of the app."""
+        return EventStream(self.path, f"/v1/apps/{app}/handler", self._fields())
+
 
 class EventStream:
     """`GET /v1/events`: one JSON object a line, until one side closes."""

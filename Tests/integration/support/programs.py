@@ -10,6 +10,9 @@ BIN_DIRECTORY = Path(os.environ.get("RINGWAKE_BIN_DIR") or ROOT / ".build" / "re
 RINGWAKED = BIN_DIRECTORY / "ringwaked"
 RINGWAKE = BIN_DIRECTORY / "ringwake"
 
+# dbusmock, dbus-python and GLib are packages of the system's Python.
+SYSTEM_PYTHON = "/usr/bin/python3"
+
 # No command of a test takes longer than this, in seconds, on a machine that does ten other things.
 COMMAND_TIMEOUT = 30
 
@@ -17,12 +20,17 @@ COMMAND_TIMEOUT = 30
 def missing() -> list[str]:
     """Says for each thing that the tests need and that is not there what to do."""
     lines = [f"{path} is not built; run deploy/build-release" for path in (RINGWAKED, RINGWAKE) if not path.exists()]
-    packages = {"curl": "curl", "nghttp": "nghttp2-client", "openssl": "openssl", "setpriv": "util-linux"}
+    packages = {
+        "curl": "curl", "nghttp": "nghttp2-client", "openssl": "openssl", "setpriv": "util-linux",
+        "dbus-daemon": "dbus", "busctl": "systemd",
+    }  # fmt: skip
     lines += [
         f"'{tool}' is not installed; apt-get install {package}"
         for tool, package in packages.items()
         if not shutil.which(tool)
     ]
+    if run(SYSTEM_PYTHON, "-c", "import dbus, dbusmock, gi").returncode != 0:
+        lines.append("python3-dbusmock is not installed; apt-get install python3-dbusmock")
     return lines
 
 

@@ -5,6 +5,9 @@ from pathlib import Path
 
 from .promises import Contents
 
+# The version of the tables.
+VERSION = 2
+
 # Queries that find nothing in a store in which nothing is half-written.
 NEVER = {
     "a push without its call": "SELECT push.apns_id FROM push "
@@ -23,7 +26,7 @@ def read_contents(connection: sqlite3.Connection) -> Contents:
     if not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'push'").fetchone():
         assert connection.execute("PRAGMA user_version").fetchone() == (0,), "a store with a version and no tables"
         return Contents()
-    assert connection.execute("PRAGMA user_version").fetchone() == (1,)
+    assert connection.execute("PRAGMA user_version").fetchone() == (VERSION,)
     for what, query in NEVER.items():
         found = connection.execute(query).fetchall()
         assert not found, f"{what}: {found[:3]}, {len(found)} in all"

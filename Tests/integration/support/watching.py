@@ -1,5 +1,6 @@
 """Listens to a daemon's events all the time, in a thread of its own."""
 
+import http.client
 import json
 import threading
 from collections.abc import Iterator
@@ -35,7 +36,7 @@ class Watcher:
         try:
             for event in self.stream:
                 self.events.append(event)
-        except (OSError, ValueError, AssertionError, json.JSONDecodeError):
+        except (OSError, ValueError, AssertionError, json.JSONDecodeError, http.client.HTTPException):
             pass  # The daemon was killed within a line; the lines before are what counts.
 
     def calls(self, state: str) -> Iterator[str]:
