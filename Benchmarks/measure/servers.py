@@ -120,7 +120,10 @@ class Ringwaked(Server):
         self.token_key = certs / f"AuthKey_{self.key_id}.p8"
         apps = self.folder / "apps.d"
         apps.mkdir()
-        (apps / f"{APP}.toml").write_text(f'[wake]\nexec = {json.dumps(command)}\ninstances = "{instances}"\n')
+        # Handlers that only stamp and exit fail each of their calls: they are to be started all the same.
+        (apps / f"{APP}.toml").write_text(
+            f'[wake]\nexec = {json.dumps(command)}\ninstances = "{instances}"\n[strikes]\nlimit = 0\n'
+        )
         configuration = self.folder / "ringwaked.toml"
         configuration.write_text(
             f"""state_directory = "state"

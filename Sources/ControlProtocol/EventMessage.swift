@@ -26,6 +26,8 @@ package struct EventMessage: Codable, Equatable, Sendable {
     package var app: String?
     /// The call.
     package var call: String?
+    /// Of `call`: which of all calls it is, over restarts too; a later call has a higher number.
+    package var number: Int64?
     /// The call's state after the event.
     package var state: String?
     /// Of `call` and `missed`, why the call ended. Of `connection`, why it is not `online`. Of `push`, `waiting` or
@@ -68,8 +70,8 @@ package struct EventMessage: Codable, Equatable, Sendable {
     package var socket: String?
 
     package init(
-        event: String, app: String? = nil, call: String? = nil, state: String? = nil, reason: String? = nil,
-        detail: String? = nil, outcome: String? = nil, kind: String? = nil, apnsId: String? = nil,
+        event: String, app: String? = nil, call: String? = nil, number: Int64? = nil, state: String? = nil,
+        reason: String? = nil, detail: String? = nil, outcome: String? = nil, kind: String? = nil, apnsId: String? = nil,
         action: String? = nil, digits: String? = nil, deadlineMs: Int64? = nil, claimMs: Int64? = nil,
         muted: Bool? = nil, caller: String? = nil, identifiedAs: String? = nil, atUs: Int64? = nil,
         connection: String? = nil, path: PathMessage? = nil, active: Bool? = nil, secret: String? = nil,
@@ -78,6 +80,7 @@ package struct EventMessage: Codable, Equatable, Sendable {
         self.event = event
         self.app = app
         self.call = call
+        self.number = number
         self.state = state
         self.reason = reason
         self.detail = detail

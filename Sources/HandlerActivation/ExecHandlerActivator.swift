@@ -75,6 +75,9 @@ package final class ExecHandlerActivator {
             "\(HandlerEnvironment.secret)=\(secret)",
         ]
         let failure = spawn(&pid, command, variables, input: input, output: sink)
+        // The kernel goes on with the parent when both share a processor, and the handler would wait for all that the
+        // daemon still has to do: it is somebody's phone that is to ring.
+        sched_yield()
         prepareNextWake()
         guard failure == 0 else {
             if let file { output.abandon(file.watch) }

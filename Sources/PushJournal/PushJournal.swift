@@ -20,6 +20,9 @@ package final class PushJournal {
     package var path: String { directory + "/" + StoreFile.name }
     /// Called when it begins to fail, and when it works again.
     package var onHealthChange: ((JournalHealth) -> Void)?
+    /// Called before what was handed in during a turn of the loop goes over: the time for what is made of the turn's
+    /// end alone, and would else be made again with each of its events.
+    package var onHandover: (() -> Void)?
 
     let runLoop: RunLoop
     let logger: Logger
@@ -206,14 +209,18 @@ extension PushJournal {
         enqueueHandover()
     }
 
-    /// What is handed in later in this turn of the loop goes along.
-    func enqueueHandover() {
+    /// What is handed in later in this turn of the loop goes along, and what ``onHandover`` then hands in.
+    package func enqueueHandover() {
         guard !isHandoverEnqueued else { return }
         isHandoverEnqueued = true
-        runLoop.enqueue { [weak self] in self?.handOver() }
+        // Twice, so that it comes last: what else this turn enqueues reaches handlers and senders, who wait.
+        runLoop.enqueue { [weak self, runLoop] in
+            runLoop.enqueue { self?.handOver() }
+        }
     }
 
     private func handOver() {
+        onHandover?()
         isHandoverEnqueued = false
         guard !gathered.isEmpty else { return }
         mailbox.hand(in: gathered, limits: limits)

@@ -107,9 +107,10 @@ final class Daemon {
         runner.onArrival = { [buses] in buses.reopen() }
         runner.onMissed = { [device] call in device.missed(call) }
         runner.onChanges = [
-            { [restoration, runner] changes in restoration.note(changes, runner) },
+            { [restoration] changes in restoration.note(changes) },
             { [device] _ in device.update() },
         ]
+        journal.onHandover = { [restoration, runner] in restoration.write(runner) }
         screen.begin(contents, restoration, isExcluded: configuration.notRestored.contains(.dnd))
         callerLists.begin(contents)
         if configuration.watchesCellular { device.cellular.start() }

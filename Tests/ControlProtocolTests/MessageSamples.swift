@@ -55,7 +55,7 @@ enum MessageSamples {
         (
             "EventMessage/call",
             EventMessage(
-                event: "call", app: "com.example.phone", call: "c1", state: "ringing", deadlineMs: 45_000,
+                event: "call", app: "com.example.phone", call: "c1", number: 7, state: "ringing", deadlineMs: 45_000,
                 caller: "sip:alice@example.org", atUs: 120_000)
         ),
         (

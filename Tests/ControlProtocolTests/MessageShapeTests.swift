@@ -50,7 +50,7 @@ struct MessageShapeTests {
         #expect(
             try read(
                 EventMessage(
-                    event: "push", app: "a.b", call: "c", state: "s", reason: "r", detail: "d", outcome: "o",
+                    event: "push", app: "a.b", call: "c", number: 5, state: "s", reason: "r", detail: "d", outcome: "o",
                     kind: "k", apnsId: "A", action: "x", digits: "1", deadlineMs: 1, claimMs: 3, muted: true,
                     caller: "y", identifiedAs: "z", atUs: 2, connection: "online", path: NetworkSamples.noPath,
                     active: true, secret: "s", socket: "/s")))

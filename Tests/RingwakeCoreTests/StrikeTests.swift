@@ -50,7 +50,7 @@ struct StrikeTests {
         var patient = StrikeTests.scenario(0)
         for number in 0..<100 { StrikeTests.crash(&patient, "\(number)") }
         #expect(!patient.coordinator.isStruckOut(Scenario.app))
-        #expect(patient.coordinator.strikes(of: Scenario.app).count == 64)
+        #expect(patient.coordinator.strikes(of: Scenario.app).count == 8)
     }
 
     @Test(

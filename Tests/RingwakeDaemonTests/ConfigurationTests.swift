@@ -29,11 +29,12 @@ struct ConfigurationTests {
 
         var file: String { path + "/ringwaked.toml" }
 
-        func load() throws(RingwakeError) -> Configuration {
+        func load(
+            defaults: StandardPaths = StandardPaths(
+                isRoot: false, environment: ["HOME": "/home/u", "XDG_RUNTIME_DIR": "/run/user/7"])
+        ) throws(RingwakeError) -> Configuration {
             // An optimized build would let go of the folder once its name is known.
             defer { withExtendedLifetime(self) {} }
-            let defaults = StandardPaths(
-                isRoot: false, environment: ["HOME": "/home/u", "XDG_RUNTIME_DIR": "/run/user/7"])
             return try Configuration.load(file: file, defaults: defaults)
         }
     }
@@ -235,5 +236,22 @@ struct ConfigurationTests {
             environment: ["HOME": "/home/u", "XDG_CONFIG_HOME": "relative", "RUNTIME_DIRECTORY": "/run/user/7/r"])
         #expect(user.configurationFile == "/home/u/.config/ringwake/ringwaked.toml")
         #expect(user.runtimeDirectory == "/run/user/7/r")
+    }
+
+    @Test("A service of a user's systemd has it start handlers, if the file does not say otherwise; others do it themselves")
+    func defaultWay() throws {
+        let variables = ["MANAGERPID": "7", "SYSTEMD_EXEC_PID": "42"]
+        let service = StandardPaths(isRoot: false, environment: variables, process: 42)
+        #expect(service.wake == WakeDefaults(way: .unit, manager: .user))
+        // A terminal is such a service too, and what is typed there has its variables.
+        #expect(StandardPaths(isRoot: false, environment: variables, process: 43).wake.way == .exec)
+        // The machine's manager sets the one, but not the other.
+        let machine = StandardPaths(isRoot: true, environment: ["SYSTEMD_EXEC_PID": "42"], process: 42)
+        #expect(machine.wake == WakeDefaults(way: .exec, manager: nil))
+        let app = ["com.example.phone.toml": "[wake]\nexec = [\"/bin/true\"]"]
+        let left = try Folder("", apps: app).load(defaults: service)
+        #expect(left.apps.values.first?.way == .transientUnit(["/bin/true"], .user))
+        let said = try Folder("[wake]\nway = \"exec\"", apps: app).load(defaults: service)
+        #expect(said.apps.values.first?.way == .exec(["/bin/true"]))
     }
 }

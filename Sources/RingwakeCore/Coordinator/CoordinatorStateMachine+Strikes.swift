@@ -74,6 +74,8 @@ extension CoordinatorStateMachine {
 struct StrikeRecord: Hashable, Sendable, Codable {
     /// The most strikes that are kept of an app.
     static let maximum = 64
+    /// As many are kept, for whoever looks, where fewer or none lead to anything.
+    static let minimum = 8
 
     /// Those that counted when the last one came, the oldest first.
     private(set) var strikes: [Strike]
@@ -90,7 +92,8 @@ struct StrikeRecord: Hashable, Sendable, Codable {
         let begin = strike.at.advanced(by: .zero - limit.window)
         strikes.removeAll { $0.at <= begin }
         strikes.append(strike)
-        if strikes.count > StrikeRecord.maximum { strikes.removeFirst() }
+        let kept = max(StrikeRecord.minimum, min(limit.count, StrikeRecord.maximum))
+        if strikes.count > kept { strikes.removeFirst(strikes.count - kept) }
         guard !isStruckOut, limit.count > 0, strikes.count >= min(limit.count, StrikeRecord.maximum) else {
             return false
         }

@@ -1,9 +1,11 @@
 internal import ControlProtocol
+internal import Glibc
 internal import HTTPServer
 internal import HandlerActivation
 internal import Logging
 internal import PushJournal
 internal import RingwakeCore
+internal import RunLoop
 
 // What the coordinator asks for, done: handlers, and whoever listens.
 extension EffectRunner {
@@ -119,6 +121,7 @@ extension EffectRunner {
                         + "start it, or give it another way under [wake]")
             }
             try handlers.start(request, way: way, events: handlerEvents(wake, of: request.app))
+            giveWay()
         } catch {
             notStarted(wake, of: request.app, error)
         }
@@ -187,6 +190,13 @@ extension EffectRunner {
 
     private func deliver(_ request: WakeRequest) {
         handlers.send(DeliveryMessage.line(request, at: now), to: request.wake)
+        giveWay()
+    }
+
+    /// Lets the handler run that a push has just woken, once the push has left. Where it shares a processor with the
+    /// daemon it would else wait for all that the daemon still has to do, which nobody waits for.
+    private func giveWay() {
+        runLoop.enqueue { sched_yield() }
     }
 }
 

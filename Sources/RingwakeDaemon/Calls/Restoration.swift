@@ -28,6 +28,15 @@ final class Restoration {
     private let excluded: Set<RestorationGroup>
     /// The rows that there are of calls and handlers, so that what never was need not be removed.
     private var written: Set<String> = []
+    /// The strikes in the rows that there are.
+    private var writtenStrikes: [AppID: Strikes] = [:]
+    /// What has changed since rows were written last.
+    private var changes = EffectRunner.Changes()
+
+    private struct Strikes: Equatable {
+        let strikes: [Strike]
+        let isStruckOut: Bool
+    }
 
     init(journal: PushJournal, excluded: Set<RestorationGroup>, logger: Logger) {
         self.journal = journal
@@ -37,25 +46,35 @@ final class Restoration {
 
     // MARK: - Writing
 
-    /// Writes down what has changed.
-    func note(_ changes: EffectRunner.Changes, _ runner: EffectRunner) {
-        let coordinator = runner.coordinator
-        if !excluded.contains(.calls) {
-            for key in changes.calls { note(coordinator.active[key], key) }
-        }
-        for app in changes.apps {
-            if !excluded.contains(.handlers) { noteHandlers(of: app, runner) }
-            if !excluded.contains(.strikes) { noteStrikes(of: app, coordinator, at: runner.now) }
-        }
+    /// Notes what has changed. It is written down when the turn of the loop is over, once, and goes into the store with
+    /// what else the turn brought: a handler that is being started does not wait for it.
+    func note(_ more: EffectRunner.Changes) {
+        changes.calls.formUnion(more.calls)
+        changes.apps.formUnion(more.apps)
+        journal.enqueueHandover()
     }
 
-    private func note(_ call: Call?, _ key: CallKey) {
+    /// Writes down what has been noted.
+    func write(_ runner: EffectRunner) {
+        guard !changes.isEmpty else { return }
+        let coordinator = runner.coordinator
+        if !excluded.contains(.calls) {
+            for key in changes.calls { write(coordinator.active[key], key) }
+        }
+        for app in changes.apps {
+            if !excluded.contains(.handlers) { writeHandlers(of: app, runner) }
+            if !excluded.contains(.strikes) { writeStrikes(of: app, coordinator, at: runner.now) }
+        }
+        changes = EffectRunner.Changes()
+    }
+
+    private func write(_ call: Call?, _ key: CallKey) {
         let path = RestorationPath.call(key).text
         guard let call, call.handler != nil || call.machine.state.name != .queued else { return remove(path) }
         keep(call, at: path)
     }
 
-    private func noteHandlers(of app: AppID, _ runner: EffectRunner) {
+    private func writeHandlers(of app: AppID, _ runner: EffectRunner) {
         let path = RestorationPath.handlers(app).text
         let handlers = runner.coordinator.lanes[app]?.handlers ?? [:]
         let records = handlers.sorted { $0.key < $1.key }.compactMap { wake, handler in
@@ -67,11 +86,16 @@ final class Restoration {
         records.isEmpty ? remove(path) : keep(records, at: path)
     }
 
-    private func noteStrikes(of app: AppID, _ coordinator: CoordinatorStateMachine, at now: BootInstant) {
+    private func writeStrikes(of app: AppID, _ coordinator: CoordinatorStateMachine, at now: BootInstant) {
         let path = RestorationPath.strikes(app).text
-        let strikes = coordinator.strikes(of: app)
-        guard !strikes.isEmpty || coordinator.isStruckOut(app) else { return remove(path) }
-        keep(StrikeRecord(strikes, isStruckOut: coordinator.isStruckOut(app), at: now), at: path)
+        let current = Strikes(strikes: coordinator.strikes(of: app), isStruckOut: coordinator.isStruckOut(app))
+        guard current != writtenStrikes[app] else { return }
+        guard !current.strikes.isEmpty || current.isStruckOut else {
+            writtenStrikes[app] = nil
+            return remove(path)
+        }
+        keep(StrikeRecord(current.strikes, isStruckOut: current.isStruckOut, at: now), at: path)
+        writtenStrikes[app] = current
     }
 
     private func keep(_ value: some Encodable, at path: String) {
@@ -93,6 +117,7 @@ final class Restoration {
     func forgetStrikes(of app: AppID, completion: @escaping (Result<Void, RingwakeError>) -> Void) {
         let path = RestorationPath.strikes(app).text
         written.remove(path)
+        writtenStrikes[app] = nil
         journal.keep(nil, version: Restoration.version, at: path, completion: completion)
     }
 

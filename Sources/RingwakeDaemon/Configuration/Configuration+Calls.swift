@@ -67,12 +67,12 @@ extension RestrictionSettings {
 }
 
 extension WakeDefaults {
-    /// Reads `[wake]` of `ringwaked.toml`.
-    nonisolated init(_ root: inout TOMLReader) throws(RingwakeError) {
-        self.init()
+    /// Reads `[wake]` of `ringwaked.toml`; what it leaves open is as in `defaults`.
+    nonisolated init(_ root: inout TOMLReader, defaults: WakeDefaults) throws(RingwakeError) {
+        self = defaults
         guard var reader = try root.table("wake") else { return }
         way = try reader.choice("way") ?? way
-        manager = try reader.choice("manager")
+        manager = try reader.choice("manager") ?? manager
         try reader.refuseUnknownKeys()
     }
 }

@@ -26,7 +26,7 @@ extension Configuration {
             logLevel: try logLevel(&reader), reachability: try reachability(&reader),
             apps: [:])
         try configuration.readCalls(&reader)
-        configuration.wake = try WakeDefaults(&reader)
+        configuration.wake = try WakeDefaults(&reader, defaults: defaults.wake)
         configuration.ring = try RingSettings(&reader, base: base)
         configuration.restrictions = try RestrictionSettings(&reader)
         configuration.awake = try awake(&reader)

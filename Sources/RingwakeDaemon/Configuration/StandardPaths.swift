@@ -1,15 +1,23 @@
 internal import CRingwakeLinux
 internal import Glibc
+internal import HandlerActivation
 
-/// Where things are when the configuration does not say: the system's folders for root, the XDG ones for a user.
+/// What holds when the configuration does not say. Where things are: the system's folders for root, the XDG ones for a
+/// user. Who starts handlers: the systemd of the user whose service this is.
 ///
-/// See the XDG Base Directory Specification, and `RuntimeDirectory=` in systemd.exec(5).
+/// See the XDG Base Directory Specification, and `RuntimeDirectory=` and the environment variables in systemd.exec(5).
 nonisolated struct StandardPaths {
     let configurationFile: String
     let stateDirectory: String
     let runtimeDirectory: String
+    let wake: WakeDefaults
 
-    init(isRoot: Bool, environment: [String: String]) {
+    /// - Parameter process: this one's number.
+    init(isRoot: Bool, environment: [String: String], process: Int32 = getpid()) {
+        // MANAGERPID is set by a user's manager alone; it and SYSTEMD_EXEC_PID are inherited by whatever a service
+        // starts, a terminal for one, so the second has to name this very process.
+        let isUserService = environment["MANAGERPID"] != nil && environment["SYSTEMD_EXEC_PID"] == "\(process)"
+        wake = WakeDefaults(way: isUserService ? .unit : .exec, manager: isUserService ? .user : nil)
         func absolute(_ name: String) -> String? {
             // The specification: a relative path is invalid and to be ignored.
             environment[name].flatMap { $0.hasPrefix("/") ? $0 : nil }

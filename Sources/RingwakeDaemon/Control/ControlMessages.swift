@@ -40,7 +40,7 @@ extension EventMessage {
     /// A change of `call`, or where it stands now.
     init(change call: Call, at now: BootInstant) {
         self.init(
-            event: "call", app: call.key.app.rawValue, call: call.key.id.rawValue,
+            event: "call", app: call.key.app.rawValue, call: call.key.id.rawValue, number: call.number,
             state: call.machine.state.name.rawValue, reason: call.machine.state.endReason?.rawValue,
             deadlineMs: call.machine.stateDeadline.map { now.millisecondsLeft(until: $0) },
             claimMs: call.machine.claimBy.map { now.millisecondsLeft(until: $0) },

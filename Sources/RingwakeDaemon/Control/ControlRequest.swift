@@ -80,6 +80,9 @@ nonisolated struct ControlRequest {
         }
     }
 
+    /// The number of the first call that a client which comes again has not heard the end of.
+    func since() throws(RingwakeError) -> Int64? { try number("since", in: 1...(.max)) }
+
     private func number(_ name: String, in range: ClosedRange<Int64>) throws(RingwakeError) -> Int64? {
         guard let text = query[name] else { return nil }
         let isPlain = text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }

@@ -5,14 +5,14 @@ internal import RingwakeCore
 // `/v1/events`: what happens, as it happens.
 extension ControlServer {
     func subscribe(_ request: ControlRequest, _ exchange: any HTTPExchange) throws(RingwakeError) {
-        try request.require("GET", parameters: ["app", "call"])
+        try request.require("GET", parameters: ["app", "call", "since"])
         let app = try request.app()
         let id = request.query["call"].map { CallID($0) }
-        let known = id.map { runner.calls(named: $0) } ?? Array(runner.coordinator.active.values)
-        let matching = known.filter { app == nil || $0.key.app == app }.sorted { $0.number < $1.number }
-        let calls = matching.flatMap { beginning($0, at: runner.now) }
+        let since = try request.since()
+        let calls = id.map { id in runner.calls(named: id).filter { app == nil || $0.key.app == app } }
+        let first = beginning(calls ?? self.calls(of: app, since: since))
         // A stream of one call is about nothing else.
-        events.subscribe(exchange, app: app, call: id, first: (id == nil ? connections(of: app) : []) + calls)
+        events.subscribe(exchange, app: app, call: id, first: (id == nil ? connections(of: app) : []) + first)
     }
 
     /// Whether the daemon and the apps with targets are connected; of one app that one alone.
@@ -27,13 +27,23 @@ extension ControlServer {
         return (network.connection.map { [EventMessage(connection: $0, of: nil)] } ?? []) + apps
     }
 
-    /// What whoever begins to listen has to know of a call.
-    func beginning(_ call: Call, at now: BootInstant) -> [EventMessage] {
-        var first = [EventMessage(change: call, at: now)]
-        first += call.machine.owed.map { EventMessage(action: $0, of: call.key, at: now) }
-        if let unread = call.unread.first {
-            first.append(EventMessage(waiting: call.key, unread.kind))
+    /// The calls that somebody who begins to listen is told of: those that run, and of those that are over the ones that
+    /// he has not heard the end of, because the daemon or he was away.
+    func calls(of app: AppID?, since: Int64?) -> [Call] {
+        let running = Array(runner.coordinator.active.values)
+        let over = since.map { since in runner.coordinator.finished.filter { $0.number >= since } } ?? []
+        return (running + over).filter { app == nil || $0.key.app == app }
+    }
+
+    /// What whoever begins to listen has to know of calls, the oldest first.
+    func beginning(_ calls: [Call]) -> [EventMessage] {
+        calls.sorted { $0.number < $1.number }.flatMap { call in
+            var first = [EventMessage(change: call, at: runner.now)]
+            first += call.machine.owed.map { EventMessage(action: $0, of: call.key, at: runner.now) }
+            if let unread = call.unread.first {
+                first.append(EventMessage(waiting: call.key, unread.kind))
+            }
+            return first
         }
-        return first
     }
 }

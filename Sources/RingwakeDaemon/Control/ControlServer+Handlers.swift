@@ -8,7 +8,8 @@ extension ControlServer {
     /// `GET /v1/apps/{app}/handler`: this connection is a handler's from now on, and ends with it. What comes for the
     /// app is delivered by it, and nothing is started.
     func keepHandler(_ request: ControlRequest, _ exchange: any HTTPExchange) throws(RingwakeError) {
-        try request.require("GET")
+        try request.require("GET", parameters: ["since"])
+        let since = try request.since()
         let (app, policy) = try ownApp(request)
         let wake = request.caller.wake ?? runner.handlers.guest(request.peer, of: app)
         try runner.connect(exchange, of: app, policy, wake: wake, peer: request.peer) { [self] secret in
@@ -18,13 +19,9 @@ extension ControlServer {
             // One that came by itself learns which start of a handler it is only now.
             guard let known = wake ?? secret.flatMap({ runner.handlers.wake(ofSecret: $0)?.wake }) else { return }
             events.subscribe(
-                exchange, app: app, call: nil, first: calls(of: app).flatMap { beginning($0, at: runner.now) },
-                hasBegun: true, onClose: { [weak self] in self?.runner.disconnected(known, of: app) })
+                exchange, app: app, call: nil, first: beginning(calls(of: app, since: since)), hasBegun: true,
+                onClose: { [weak self] in self?.runner.disconnected(known, of: app) })
         }
-    }
-
-    private func calls(of app: AppID) -> [Call] {
-        runner.coordinator.active.values.filter { $0.key.app == app }.sorted { $0.number < $1.number }
     }
 
     /// `/v1/apps/{app}/state`: what the app keeps with the daemon, octet for octet.

@@ -97,9 +97,9 @@ class Control:
     def events(self, query: str = "") -> "EventStream":
         return EventStream(self.path, "/v1/events" + query, self._fields())
 
-    def handler(self, app: str) -> "EventStream":
+    def handler(self, app: str, query: str = "") -> "EventStream":
         """From now on this connection is a handler of the app."""
-        return EventStream(self.path, f"/v1/apps/{app}/handler", self._fields())
+        return EventStream(self.path, f"/v1/apps/{app}/handler" + query, self._fields())
 
 
 class EventStream:
