@@ -71,7 +71,8 @@ package struct EventMessage: Codable, Equatable, Sendable {
 
     package init(
         event: String, app: String? = nil, call: String? = nil, number: Int64? = nil, state: String? = nil,
-        reason: String? = nil, detail: String? = nil, outcome: String? = nil, kind: String? = nil, apnsId: String? = nil,
+        reason: String? = nil, detail: String? = nil, outcome: String? = nil, kind: String? = nil,
+        apnsId: String? = nil,
         action: String? = nil, digits: String? = nil, deadlineMs: Int64? = nil, claimMs: Int64? = nil,
         muted: Bool? = nil, caller: String? = nil, identifiedAs: String? = nil, atUs: Int64? = nil,
         connection: String? = nil, path: PathMessage? = nil, active: Bool? = nil, secret: String? = nil,

@@ -238,7 +238,7 @@ struct ConfigurationTests {
         #expect(user.runtimeDirectory == "/run/user/7/r")
     }
 
-    @Test("A service of a user's systemd has it start handlers, if the file does not say otherwise; others do it themselves")
+    @Test("A service of a user's systemd has it start handlers, if the file does not say otherwise")
     func defaultWay() throws {
         let variables = ["MANAGERPID": "7", "SYSTEMD_EXEC_PID": "42"]
         let service = StandardPaths(isRoot: false, environment: variables, process: 42)
