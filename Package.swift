@@ -26,6 +26,8 @@ let package = Package(
         .executable(name: "ringwaked", targets: ["ringwaked"]),
         .executable(name: "ringwake", targets: ["ringwake"]),
         .library(name: "Reachability", targets: ["Reachability"]),
+        .library(name: "RingwakeKit", targets: ["RingwakeKit"]),
+        .library(name: "RingwakeKitTesting", targets: ["RingwakeKitTesting"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -102,7 +104,16 @@ let package = Package(
             swiftSettings: common),
         .target(name: "ControlProtocol", dependencies: ["Reachability", "RingwakeCore"], swiftSettings: common),
 
-        // Ring 5: composition roots.
+        // Ring 4: what a call app has in its hands.
+        .target(
+            name: "RingwakeKit",
+            dependencies: ["CRingwakeLinux", "ControlProtocol", "HTTP1", "RingwakeCore", "RunLoop"],
+            swiftSettings: common),
+
+        // Ring 5: composition roots, and the daemon's double for tests of apps.
+        .target(
+            name: "RingwakeKitTesting", dependencies: ["ControlProtocol", "RingwakeCore", "RingwakeKit"],
+            swiftSettings: common),
         .target(
             name: "RingwakeDaemon",
             dependencies: [
@@ -172,6 +183,13 @@ let package = Package(
             swiftSettings: common),
         .testTarget(
             name: "ControlProtocolTests", dependencies: ["ControlProtocol", "Reachability", "RingwakeCore"],
+            swiftSettings: common),
+        .testTarget(
+            name: "RingwakeKitTests",
+            dependencies: ["CRingwakeLinux", "ControlProtocol", "HTTP1", "RingwakeCore", "RingwakeKit", "RunLoop"],
+            swiftSettings: common),
+        .testTarget(
+            name: "RingwakeKitTestingTests", dependencies: ["RingwakeCore", "RingwakeKit", "RingwakeKitTesting"],
             swiftSettings: common),
         .testTarget(
             name: "RingwakeDaemonTests",

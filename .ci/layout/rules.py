@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from .tree import Tree, code_only, is_comment
 
-# A module uses modules of lower rings only. Ring 4 is kept for the library that app developers will use.
+# A module uses modules of lower rings only.
 RINGS = {
     "CRingwakeLinux": 0, "CRingwakeOpenSSL": 0, "CRingwakeNGHTTP2": 0, "CRingwakeCurl": 0, "CRingwakeTOML": 0,
     "CRingwakeSQLite": 0, "CRingwakeNetlink": 0, "CRingwakeSystemd": 0,
@@ -16,7 +16,8 @@ RINGS = {
     "Cryptography": 2, "HTTPServer": 2, "Reachability": 2, "DBus": 2, "CallScreening": 2,
     "PushGateway": 3, "PushJournal": 3, "HandlerActivation": 3, "DeviceServices": 3,
     "PushClient": 3, "VoIPCertificates": 3, "ControlProtocol": 3,
-    "RingwakeDaemon": 5, "RingwakeCommands": 5,
+    "RingwakeKit": 4,
+    "RingwakeKitTesting": 5, "RingwakeDaemon": 5, "RingwakeCommands": 5,
     "ringwaked": 6, "ringwake": 6,
 }  # fmt: skip
 

@@ -20,6 +20,7 @@ package struct EventMessage: Codable, Equatable, Sendable {
     /// - `path`: the network changed; once for the daemon, without `app`, and once for each call that rings, is being
     ///   answered, is connected or is held, so that its handler can tell its peer where it is now;
     /// - `connection`: the daemon (without `app`) or an app is online, limited or offline;
+    /// - `credentials`: what senders need to reach the app is another (`active`), or of no use any more;
     /// - `reload`: the configuration was read again.
     package var event: String
     /// The app; nil where the event is the daemon's own.
@@ -62,7 +63,7 @@ package struct EventMessage: Codable, Equatable, Sendable {
     package var connection: String?
     /// What the network offers now.
     package var path: PathMessage?
-    /// Of `struckOut` and `cellular`: whether it is so now.
+    /// Of `struckOut` and `cellular`: whether it is so now. Of `credentials`: whether there are any.
     package var active: Bool?
     /// Of `handler`: what its requests carry as `Authorization: Bearer SECRET`.
     package var secret: String?

@@ -13,6 +13,7 @@ extension Daemon {
         try new.checkNames()
         let newCredentials = try Credentials(new)
         try registerApps(new)
+        let former = knownCredentials()
         let needsRestart = configuration.settingsThatNeedRestart(toBecome: new)
         if let tls = newCredentials.tls {
             for (listener, _) in listeners {
@@ -32,6 +33,9 @@ extension Daemon {
             "configuration reloaded",
             metadata: ["apps": "\(new.apps.count)", "needs-restart": "\(needsRestart.joined(separator: ","))"])
         events.publish(EventMessage(event: "reload"), of: nil)
+        for (app, message) in knownCredentials() where former[app] != message {
+            events.publish(EventMessage(credentialsOf: app, areValid: true), of: app)
+        }
         return ReloadMessage(apps: new.apps.keys.map(\.rawValue).sorted(), needsRestart: needsRestart)
     }
 
@@ -44,6 +48,22 @@ extension Daemon {
             message.connected = connections[app.id] ?? 0
             message.connection = network.message(of: app.id)
             return message
+        }
+    }
+
+    /// What senders need to reach an app; nil for one that is not configured.
+    func credentials(of id: AppID) -> CredentialsMessage? {
+        guard let app = configuration.apps[id] else { return nil }
+        let message = AppMessage(app, in: configuration, strikes: StrikesMessage())
+        let tokens = tokens.tokens(of: id).sorted { $0.key.rawValue < $1.key.rawValue }
+        return CredentialsMessage(
+            app: message.app, topic: message.topic, teams: message.teams,
+            credentials: tokens.map { .init(environment: $0.key.rawValue, token: $0.value.hex) })
+    }
+
+    private func knownCredentials() -> [AppID: CredentialsMessage] {
+        Dictionary(configuration.apps.keys.compactMap { id in credentials(of: id).map { (id, $0) } }) { first, _ in
+            first
         }
     }
 
@@ -78,6 +98,7 @@ extension Daemon {
         runner.submit(.strikesCleared(id))
         restoration.forget(id)
         network.reconfigure(configuration)
+        events.publish(EventMessage(credentialsOf: id, areValid: false), of: id)
         logger.notice("app removed, its tokens are unregistered", metadata: ["app": "\(id)"])
         var message = AppMessage(app, in: configuration, strikes: StrikesMessage())
         message.state = "unregistered"

@@ -84,6 +84,16 @@ enum MessageSamples {
                 caller: "sip:alice@example.org")
         ),
         ("EventMessage/reload", EventMessage(event: "reload")),
+        ("EventMessage/credentials", EventMessage(event: "credentials", app: "com.example.phone", active: false)),
+        (
+            "CredentialsMessage/both",
+            CredentialsMessage(
+                app: "com.example.phone", topic: "com.example.phone.voip", teams: ["TEAM123456"],
+                credentials: [
+                    .init(environment: "development", token: String(repeating: "0a", count: 32)),
+                    .init(environment: "production", token: String(repeating: "f1", count: 32)),
+                ])
+        ),
         (
             "EventMessage/connection",
             EventMessage(event: "connection", app: "com.example.phone", reason: "noRoute", connection: "offline")

@@ -1,10 +1,7 @@
 import ControlProtocol
 import RingwakeCore
 
-/// What a SIP client adds to the URI in its Contact, so that its SIP server can push to it.
-///
-/// See RFC 8599 § 10: `pn-provider` is `apns`; `pn-param` is team id and topic, separated by a period, the topic being
-/// the bundle id and the service `voip`, separated by a period; `pn-prid` is the device token.
+/// What `ringwake app show --pn` prints: what a SIP client adds to the URI in its Contact (RFC 8599 § 10).
 struct ContactParameters: Codable, Equatable {
     var schema = ControlAPI.schema
     /// The app's bundle id.
@@ -25,10 +22,11 @@ struct ContactParameters: Codable, Equatable {
         let (environment, token) = try ContactParameters.token(of: app, wanted: environment)
         self.app = app.app
         self.environment = environment
-        pnProvider = "apns"
-        pnParam = "\(team).\(app.topic)"
-        pnPrid = token
-        parameters = "pn-provider=\(pnProvider);pn-param=\(pnParam);pn-prid=\(pnPrid)"
+        let contact = PushContact(team: team, topic: app.topic, token: token)
+        pnProvider = contact.provider
+        pnParam = contact.parameter
+        pnPrid = contact.resourceID
+        parameters = contact.parameters
     }
 
     private static func team(of app: AppMessage, wanted: String?) throws(RingwakeError) -> String {

@@ -56,6 +56,11 @@ extension EventMessage {
             digits: action.digits, deadlineMs: now.millisecondsLeft(until: action.by))
     }
 
+    /// What senders need to reach the app is another, or is of no use any more.
+    init(credentialsOf app: AppID, areValid: Bool) {
+        self.init(event: "credentials", app: app.rawValue, active: areValid)
+    }
+
     /// A push that changed nothing.
     init(ignored push: VerifiedPush, _ key: CallKey, _ outcome: PushOutcome) {
         self.init(

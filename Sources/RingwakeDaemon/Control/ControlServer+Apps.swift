@@ -36,6 +36,7 @@ extension ControlServer {
         case "handler": try keepHandler(request, exchange)
         case "state": try state(request, exchange)
         case "strikes": try clearStrikes(request, exchange)
+        case "credentials": exchange.respond(.success(try credentials(request)))
         default: throw RingwakeError(.notFound, "there is nothing at \(request.target)")
         }
     }

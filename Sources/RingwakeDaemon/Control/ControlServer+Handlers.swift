@@ -24,6 +24,16 @@ extension ControlServer {
         }
     }
 
+    /// `GET /v1/apps/{app}/credentials`: what the app hands to its sender.
+    func credentials(_ request: ControlRequest) throws(RingwakeError) -> CredentialsMessage {
+        try request.require("GET")
+        let (app, _) = try ownApp(request)
+        guard let message = daemon.credentials(of: app) else {
+            throw RingwakeError(.notFound, "no app '\(app)' is configured any more")
+        }
+        return message
+    }
+
     /// `/v1/apps/{app}/state`: what the app keeps with the daemon, octet for octet.
     func state(_ request: ControlRequest, _ exchange: any HTTPExchange) throws(RingwakeError) {
         let (app, _) = try ownApp(request)

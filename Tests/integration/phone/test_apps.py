@@ -5,9 +5,11 @@ import re
 
 import pytest
 
+from support import processes
+from support.control import Control, Refused
 from support.credentials import APP, TEAM, TOPIC
 from support.programs import run
-from support.telephone import PAYLOAD, send, user, ends
+from support.telephone import PAYLOAD, ends, ringing, send, user
 
 
 def add(daemon, *words: object, status: int = 0):
@@ -114,3 +116,38 @@ def test_an_app_that_is_removed_takes_its_state_and_strikes_along(telephone, tmp
     user(app.daemon, "reload")
     assert show(app.daemon)["strikes"]["count"] == 0
     assert app.daemon.control.request("GET", f"/v1/apps/{APP}/state")[0] == 404
+
+
+def credentials(control) -> dict[str, str]:
+    """The tokens that an app hands to its sender, by environment."""
+    message = control.get(f"/v1/apps/{APP}/credentials")
+    assert (message["app"], message["topic"], message["teams"]) == (APP, TOPIC, [TEAM])
+    return {one["environment"]: one["token"] for one in message["credentials"]}
+
+
+def test_a_handler_learns_what_to_hand_to_its_sender_and_when_it_is_void(phone) -> None:
+    call = ringing(phone)
+    pid = phone.daemon.control.call(call)["pid"]
+    handler = Control(phone.daemon.control.path, processes.environment(pid)["RINGWAKE_WAKE_SECRET"])
+    assert credentials(handler) == credentials(phone.daemon.control) == show(phone.daemon)["tokens"]
+    with pytest.raises(Refused) as refused:
+        handler.get("/v1/apps/com.example.other/credentials")
+    assert refused.value.status == 403
+
+
+def test_credentials_are_told_when_they_change(telephone) -> None:
+    app = telephone().only_connected(more=PAYLOAD)
+    app.daemon.start()
+    control = app.daemon.control
+    former = credentials(control)
+    file = app.daemon.directory / "apps.d" / f"{APP}.toml"
+    text = file.read_text()
+    with control.events(f"?app={APP}") as lines:
+        user(app.daemon, "reload")
+        user(app.daemon, "app", "remove", APP)
+        file.write_text(text)
+        user(app.daemon, "reload")
+        told = lines.until("credentials", active=True)
+    # A reload that changes nothing of them says nothing.
+    assert [line["active"] for line in told if line["event"] == "credentials"] == [False, True]
+    assert set(credentials(control).values()).isdisjoint(former.values())
