@@ -69,20 +69,26 @@ package final class ExecHandlerActivator {
         let sink = file?.descriptor ?? ringwake_open("/dev/null", O_WRONLY, 0)
         defer { if sink >= 0 { close(sink) } }
 
-        var pid: pid_t = 0
         let variables = [
             "\(HandlerEnvironment.app)=\(request.app.rawValue)", "\(HandlerEnvironment.call)=\(request.call.rawValue)",
             "\(HandlerEnvironment.secret)=\(secret)",
         ]
-        let failure = spawn(&pid, command, variables, input: input, output: sink)
+        let pid: pid_t
+        do throws(RunLoopError) {
+            defer { prepareNextWake() }
+            pid = try RunLoop.start(
+                command, inherited: environment.pointers, variables: variables, input: input, output: sink)
+        } catch {
+            if let file { output.abandon(file.watch) }
+            throw HandlerCommand.spawnFailure(error.errno, path: path, of: request.app)
+        }
+        if let descriptorLimit {
+            // It fails when the handler has ended already, and is no reason to end it.
+            _ = ringwake_limit_descriptors(pid, descriptorLimit.soft, descriptorLimit.hard)
+        }
         // The kernel goes on with the parent when both share a processor, and the handler would wait for all that the
         // daemon still has to do: it is somebody's phone that is to ring.
         sched_yield()
-        prepareNextWake()
-        guard failure == 0 else {
-            if let file { output.abandon(file.watch) }
-            throw HandlerCommand.spawnFailure(failure, path: path, of: request.app)
-        }
         let life = LeaseLife(runLoop: runLoop, events: events)
         let handler = try follow(pid, request, watch: file?.watch, life)
         life.started(pid: pid)
@@ -102,56 +108,24 @@ package final class ExecHandlerActivator {
         _ pid: pid_t, _ request: WakeRequest, watch: Int32?, _ life: LeaseLife
     ) throws(RingwakeError) -> RunningHandler {
         let handler = RunningHandler(leader: pid, wake: request.wake, life: life)
-        if let descriptorLimit {
-            // It fails when the handler has ended already, and is no reason to end it.
-            _ = ringwake_limit_descriptors(pid, descriptorLimit.soft, descriptorLimit.hard)
-        }
         if let watch {
             output.begin(watch, app: request.app.rawValue, call: request.call.rawValue, pid: pid)
         }
-        let pidfd = ringwake_pidfd_open(pid)
-        var reason = pidfd < 0 ? "pidfd_open failed: \(String(cString: strerror(errno)))" : ""
-        if pidfd >= 0 {
-            do throws(RunLoopError) {
-                try runLoop.watchChild(pidfd: pidfd, beforeReaping: { handler.leaderEnded() }) { [output] exit in
-                    if let watch { output.handlerEnded(watch) }
-                    switch exit {
-                    case .exited(let status): life.ended(.exited(status))
-                    case .signalled(let signal): life.ended(.signalled(signal))
-                    }
+        do throws(RunLoopError) {
+            try runLoop.watchStarted(pid, beforeReaping: { handler.leaderEnded() }) { [output] exit in
+                if let watch { output.handlerEnded(watch) }
+                switch exit {
+                case .exited(let status): life.ended(.exited(status))
+                case .signalled(let signal): life.ended(.signalled(signal))
                 }
-                return handler
-            } catch {
-                reason = error.description
-                close(pidfd)
             }
-        }
-        // A handler whose end nobody would see must not run: its call would have no deadline for the process.
-        kill(-pid, SIGKILL)
-        while waitpid(pid, nil, 0) < 0, errno == EINTR {}
-        if let watch { output.abandon(watch) }
-        throw RingwakeError(
-            .system,
-            "the handler of \(request.app) was started but cannot be watched, and was killed: \(reason); raise"
-                + " LimitNOFILE= of the service")
-    }
-
-    private func spawn(
-        _ pid: inout pid_t, _ command: [String], _ variables: [String], input: Int32, output: Int32
-    ) -> Int32 {
-        // One buffer for all strings of this call; the pointers into it live as long as the call.
-        var bytes: [UInt8] = []
-        var starts: [Int] = []
-        for string in command + variables {
-            starts.append(bytes.count)
-            bytes += string.utf8
-            bytes.append(0)
-        }
-        return bytes.withUnsafeMutableBytes { buffer in
-            let strings = starts.map { buffer.baseAddress?.advanced(by: $0).assumingMemoryBound(to: CChar.self) }
-            let arguments = strings.prefix(command.count) + [nil]
-            let environment = environment.pointers + strings.dropFirst(command.count) + [nil]
-            return ringwake_spawn(&pid, Array(arguments), environment, input, output, output)
+            return handler
+        } catch {
+            if let watch { output.abandon(watch) }
+            throw RingwakeError(
+                .system,
+                "the handler of \(request.app) was started but cannot be watched, and was killed: \(error); raise"
+                    + " LimitNOFILE= of the service")
         }
     }
 }

@@ -1,3 +1,5 @@
+internal import RingwakeCore
+
 /// One property of a vCard: `item1.TEL;TYPE=cell;VALUE=uri:tel:+49-89-123`.
 struct CardProperty {
     /// In capitals, without the group.
@@ -36,23 +38,7 @@ struct CardProperty {
     }
 
     private var decoded: [UInt8] {
-        guard isQuotedPrintable else { return Array(value) }
-        var result: [UInt8] = []
-        var index = value.startIndex
-        while index < value.endIndex {
-            if value[index] == UInt8(ascii: "="), index + 2 < value.endIndex,
-                let high = Character(Unicode.Scalar(value[index + 1])).hexDigitValue,
-                let low = Character(Unicode.Scalar(value[index + 2])).hexDigitValue,
-                let byte = UInt8(exactly: high << 4 | low)
-            {
-                result.append(byte)
-                index += 3
-            } else {
-                result.append(value[index])
-                index += 1
-            }
-        }
-        return result
+        isQuotedPrintable ? HexEscapes.decoded(value[...], mark: UInt8(ascii: "=")) : Array(value)
     }
 
     private func unescaped(_ bytes: [UInt8]) -> [UInt8] {

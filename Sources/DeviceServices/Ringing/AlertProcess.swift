@@ -52,11 +52,13 @@ final class AlertProcess {
             close(pipe[0])
             if null >= 0 { close(null) }
         }
-        var pid: pid_t = 0
-        let result = null < 0 ? errno : spawn(&pid, command, surroundings.environment, input: pipe[0], output: null)
-        guard result == 0 else {
+        let pid: pid_t
+        do throws(RunLoopError) {
+            guard null >= 0 else { throw RunLoopError(operation: "open", errno: errno) }
+            pid = try RunLoop.start(command, variables: surroundings.environment, input: pipe[0], output: null)
+        } catch {
             close(pipe[1])
-            throw failure(result, path)
+            throw failure(error.errno, path)
         }
         // The group exists now, and the child holds the pipe: from here on it does not outlive this process.
         _ = fcntl(pipe[0], F_SETOWN, -pid)
@@ -96,23 +98,14 @@ final class AlertProcess {
     }
 
     private func follow(_ onExit: @escaping (AlertProcess, ChildExit) -> Void) throws(Failure) {
-        let pidfd = ringwake_pidfd_open(pid)
-        var reason = pidfd < 0 ? String(cString: strerror(errno)) : ""
-        if pidfd >= 0, let runLoop {
-            do throws(RunLoopError) {
-                // The closures hold this object until the process has ended.
-                try runLoop.watchChild(pidfd: pidfd, beforeReaping: { self.leaderEnded() }) { onExit(self, $0) }
-                return
-            } catch {
-                reason = error.description
-                close(pidfd)
-            }
+        guard let runLoop else { return }
+        do throws(RunLoopError) {
+            // The closures hold this object until the process has ended.
+            try runLoop.watchStarted(pid, beforeReaping: { self.leaderEnded() }) { onExit(self, $0) }
+        } catch {
+            isRunning = false
+            throw Failure(reason: "it was started but cannot be watched, and was killed: \(error)", isPermanent: false)
         }
-        // A process whose end nobody would see must not ring on.
-        signalGroup(SIGKILL)
-        while waitpid(pid, nil, 0) < 0, errno == EINTR {}
-        isRunning = false
-        throw Failure(reason: "it was started but cannot be watched, and was killed: \(reason)", isPermanent: false)
     }
 
     /// The leader has ended and is not reaped yet: the last moment at which the group's id is surely its own. What it
@@ -135,25 +128,6 @@ final class AlertProcess {
         guard isRunning else { return }
         // ESRCH: it went to another group; it alone is still ours.
         if kill(-pid, signal) != 0 { kill(pid, signal) }
-    }
-
-    private static func spawn(
-        _ pid: inout pid_t, _ command: [String], _ environment: [String], input: Int32, output: Int32
-    ) -> Int32 {
-        // One buffer for all strings of this call; the pointers into it live as long as the call.
-        var bytes: [UInt8] = []
-        var starts: [Int] = []
-        for string in command + environment {
-            starts.append(bytes.count)
-            bytes += string.utf8
-            bytes.append(0)
-        }
-        return bytes.withUnsafeMutableBytes { buffer in
-            let strings = starts.map { buffer.baseAddress?.advanced(by: $0).assumingMemoryBound(to: CChar.self) }
-            let arguments = strings.prefix(command.count) + [nil]
-            let variables = strings.dropFirst(command.count) + [nil]
-            return ringwake_spawn(&pid, Array(arguments), Array(variables), input, output, output)
-        }
     }
 
     private static func failure(_ errno: Int32, _ path: String) -> Failure {

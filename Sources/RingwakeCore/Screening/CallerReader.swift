@@ -118,25 +118,9 @@ struct CallerReader {
         return isThere ? bytes.dropFirst(prefix.utf8.count) : nil
     }
 
-    /// `%2B` is `+` (RFC 3261 section 19.1.4); what is no escape stays.
+    /// `%2B` is `+` (RFC 3261 section 19.1.4).
     private func percentDecoded(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
-        guard bytes.contains(UInt8(ascii: "%")) else { return Array(bytes) }
-        var decoded: [UInt8] = []
-        var index = bytes.startIndex
-        while index < bytes.endIndex {
-            if bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.endIndex,
-                let high = Character(Unicode.Scalar(bytes[index + 1])).hexDigitValue,
-                let low = Character(Unicode.Scalar(bytes[index + 2])).hexDigitValue,
-                let byte = UInt8(exactly: high << 4 | low)
-            {
-                decoded.append(byte)
-                index += 3
-            } else {
-                decoded.append(bytes[index])
-                index += 1
-            }
-        }
-        return decoded
+        HexEscapes.decoded(bytes, mark: UInt8(ascii: "%"))
     }
 
     private func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {

@@ -1,0 +1,104 @@
+internal import Synchronization
+
+/// Who is told the values of one monitor, and the newest of them. Any thread may ask and add; only the loop's thread tells.
+package final class Observers<Value: Sendable>: Sendable {
+    /// One of them.
+    package struct Observer: Sendable {
+        /// Called with each value, on the loop's thread.
+        package let body: @Sendable (Value) -> Void
+        /// Called once, when nothing follows any more, on the thread that ended it.
+        package let finish: @Sendable () -> Void
+        /// It has not been told anything yet.
+        var isNew = true
+
+        package init(body: @escaping @Sendable (Value) -> Void, finish: @escaping @Sendable () -> Void = {}) {
+            self.body = body
+            self.finish = finish
+        }
+    }
+
+    private struct State {
+        var value: Value?
+        var observers: [UInt64: Observer] = [:]
+        var nextNumber: UInt64 = 0
+        var isFinished = false
+    }
+
+    private let state: Mutex<State>
+
+    package init(value: Value? = nil) {
+        state = Mutex(State(value: value))
+    }
+
+    /// The newest value; nil before the first.
+    package var value: Value? { state.withLock { $0.value } }
+
+    /// - Returns: What `remove` takes; nil when nothing follows any more.
+    package func add(_ observer: Observer) -> UInt64? {
+        state.withLock { state in
+            guard !state.isFinished else { return nil }
+            state.nextNumber += 1
+            state.observers[state.nextNumber] = observer
+            return state.nextNumber
+        }
+    }
+
+    package func remove(_ number: UInt64) {
+        // What the closures hold goes when the lock is free again: its deinit may call anything here.
+        _ = state.withLock { $0.observers.removeValue(forKey: number) }
+    }
+
+    /// Tells all of them. On the loop's thread.
+    package func tell(_ value: Value) {
+        state.withLock { $0.value = value }
+        tell(onlyNew: false)
+    }
+
+    /// Tells those that have come since the last value, if there is one. On the loop's thread.
+    package func tellNew() {
+        tell(onlyNew: true)
+    }
+
+    private func tell(onlyNew: Bool) {
+        let numbers = state.withLock { state in
+            state.value == nil ? [] : state.observers.filter { !onlyNew || $0.value.isNew }.keys.sorted()
+        }
+        for number in numbers {
+            // One that was removed meanwhile, by the one before it perhaps, is not told.
+            let call = state.withLock { state -> (body: @Sendable (Value) -> Void, value: Value)? in
+                guard let value = state.value, let observer = state.observers[number] else { return nil }
+                state.observers[number]?.isNew = false
+                return (observer.body, value)
+            }
+            if let call { call.body(call.value) }
+        }
+    }
+
+    /// Nothing follows any more. Idempotent.
+    package func finish() {
+        let observers = state.withLock { state in
+            state.isFinished = true
+            defer { state.observers = [:] }
+            return state.observers
+        }
+        for observer in observers.values { observer.finish() }
+    }
+
+    /// A stream of the values from the newest on. It holds at most one that was not taken yet.
+    /// - Parameter holding: Lives as long as the stream has a reader.
+    /// - Parameter begun: Called once the stream is among the observers.
+    package func stream(holding owner: any Sendable, begun: () -> Void) -> AsyncStream<Value> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Value.self, bufferingPolicy: .bufferingNewest(1))
+        let number = add(Observer(body: { continuation.yield($0) }, finish: { continuation.finish() }))
+        guard let number else {
+            continuation.finish()
+            return stream
+        }
+        // Until the stream ends, or its last reader is gone: then this closure goes, and the owner with it.
+        continuation.onTermination = { _ in
+            withExtendedLifetime(owner) { self.remove(number) }
+        }
+        begun()
+        return stream
+    }
+}
