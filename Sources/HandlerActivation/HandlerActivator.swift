@@ -90,8 +90,10 @@ package final class HandlerActivator {
         let lease: (any HandlerLease)?
         switch mark {
         case .process(let identity): lease = adopt(identity, wake, events)
-        case .unit(let name, let manager, let invocation):
-            lease = units.adopt(name, manager: manager, invocation: invocation, wake: wake, events: events)
+        case .unit(let name, let manager, let invocation, let ranBefore):
+            lease = units.adopt(
+                name, manager: manager, invocation: invocation, ranBefore: ranBefore, wake: wake,
+                events: events)
         case .owner(let name, let connection, let process, let app, let call):
             lease = names.adopt(
                 name, connection: connection, process: process, app: app, call: call, wake: wake, events: events)

@@ -7,8 +7,9 @@ package import RingwakeCore
 package nonisolated enum HandlerMark: Hashable, Sendable, Codable {
     /// A process that the daemon started, the leader of its group.
     case process(ProcessIdentity)
-    /// A unit in one activation: systemd gives each an id of 128 bits.
-    case unit(name: String, manager: SystemdManager, invocation: [UInt8])
+    /// A unit in one activation: systemd gives each an id of 128 bits. Whether it ran before it was woken: then it is
+    /// not for the daemon to end it.
+    case unit(name: String, manager: SystemdManager, invocation: [UInt8], ranBefore: Bool)
     /// The owner of a name on a bus, and the call that it was woken for. A bus that is restarted counts its owners anew,
     /// so the process is named too.
     case owner(of: DBusHandlerName, connection: String, process: ProcessIdentity, app: AppID, call: CallID)

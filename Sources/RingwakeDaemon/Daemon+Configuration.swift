@@ -33,8 +33,9 @@ extension Daemon {
             "configuration reloaded",
             metadata: ["apps": "\(new.apps.count)", "needs-restart": "\(needsRestart.joined(separator: ","))"])
         events.publish(EventMessage(event: "reload"), of: nil)
-        for (app, message) in knownCredentials() where former[app] != message {
-            events.publish(EventMessage(credentialsOf: app, areValid: true), of: app)
+        let credentials = knownCredentials()
+        for app in Set(former.keys).union(credentials.keys) where former[app] != credentials[app] {
+            events.publish(EventMessage(credentialsOf: app, areValid: credentials[app] != nil), of: app)
         }
         return ReloadMessage(apps: new.apps.keys.map(\.rawValue).sorted(), needsRestart: needsRestart)
     }

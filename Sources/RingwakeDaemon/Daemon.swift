@@ -67,11 +67,11 @@ final class Daemon {
             throw RingwakeError(.system, "the run loop cannot be set up: \(error)")
         }
         buses = Buses(runLoop: runLoop, logger: logger, environment: processEnvironment())
+        let original = (UInt64(descriptors.original.rlim_cur), UInt64(descriptors.original.rlim_max))
         let activator = HandlerActivator(
             runLoop: runLoop, logger: logger, runtimeDirectory: configuration.runtimeDirectory,
             baseEnvironment: processEnvironment(), socketPath: configuration.controlSocket,
-            descriptorLimit: (UInt64(descriptors.original.rlim_cur), UInt64(descriptors.original.rlim_max)),
-            systemBus: buses.system, sessionBus: buses.session)
+            descriptorLimit: original, systemBus: buses.system, sessionBus: buses.session)
         journal = try PushJournal(
             directory: configuration.stateDirectory, runLoop: runLoop, logger: logger, limits: configuration.journal,
             clocks: try Daemon.clocks())
@@ -84,7 +84,8 @@ final class Daemon {
             screen: screen, logger: logger)
         restoration = Restoration(journal: journal, excluded: configuration.notRestored, logger: logger)
         device = CallDevice(
-            configuration, runner: runner, runLoop: runLoop, buses: buses, events: events, logger: logger)
+            configuration, runner: runner, runLoop: runLoop, buses: buses, events: events, descriptorLimit: original,
+            logger: logger)
         network = NetworkWatch(runLoop: runLoop, configuration: configuration, logger: logger)
         queries = NetworkQueries(network: network, runLoop: runLoop)
         let contents = journal.takeContents()

@@ -63,12 +63,14 @@ extension Logger.Level {
     }
 }
 
-/// `text` with each control character, of ASCII or of Latin-1 (C1), as `\u{1b}`: none may steer a terminal.
+/// `text` with each control character, of ASCII or of Latin-1 (C1), and each one that turns the writing direction or is
+/// not seen, as `\u{1b}`: none may steer a terminal, or deceive who reads it.
 nonisolated func withoutControlCharacters(_ text: String) -> String {
     if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }
     return text.unicodeScalars.map { scalar in
         switch scalar.value {
         case 0..<0x20, 0x7F..<0xA0: "\\u{\(String(scalar.value, radix: 16))}"
+        case 0x200B...0x200F, 0x2028...0x202E, 0x2060...0x206F, 0xFEFF: "\\u{\(String(scalar.value, radix: 16))}"
         default: String(scalar)
         }
     }.joined()

@@ -47,7 +47,7 @@ struct UserSystemdTests {
         let pid = try #require(lease.pid)
         #expect(told.entries == [.started(pid)])
         #expect(comm(of: pid) == "sh")
-        guard case .unit(let name, .user, let invocation) = lease.mark else {
+        guard case .unit(let name, .user, let invocation, ranBefore: false) = lease.mark else {
             Issue.record("\(String(describing: lease.mark))")
             return
         }
@@ -70,7 +70,7 @@ struct UserSystemdTests {
         defer { systemd.stop() }
         let lease = try transient("sleep 1000")
         harness.runUntil { told.hasStarted }
-        guard case .unit(let name, _, _) = lease.mark else {
+        guard case .unit(let name, _, _, _) = lease.mark else {
             Issue.record("no mark")
             return
         }
@@ -147,7 +147,7 @@ struct UserSystemdTests {
         let lease = try wake(.unit("phone@.service", .user), call: "a/b-c d")
         harness.runUntil { told.hasStarted && harness.line(in: "out") != nil }
         #expect(harness.line(in: "out") == #"a-b\x2dc\x20d a/b-c d"#)
-        guard case .unit(#"phone@a-b\x2dc\x20d.service"#, .user, _) = lease.mark else {
+        guard case .unit(#"phone@a-b\x2dc\x20d.service"#, .user, _, _) = lease.mark else {
             Issue.record("\(String(describing: lease.mark))")
             return
         }

@@ -55,6 +55,22 @@ struct ClaimTests {
         #expect(after.strikes == (name == .answering ? [.didNotAct] : []))
     }
 
+    @Test(
+        "Reported without a fetch and lost: the next handler is given the claim, and not the call as a new one beside it"
+    )
+    func neverFetched() {
+        var scenario = SingleFlightTests.busy()
+        let wake = scenario.handler("busy")
+        scenario.send(.reported(scenario.key(), CallUpdate(), ring: true, by: wake))
+        scenario.journalRing()
+        var told = scenario.exit(wake, .signalled(9)).wakes
+        while let next = told.last?.wake, scenario.call()?.handler == nil {
+            told += scenario.exit(next, .exited(1)).wakes
+        }
+        told += scenario.send(.pushesFetched(scenario.handler())).handedOver ?? []
+        #expect(Set(told.filter { $0.call == scenario.key().id }.map(\.kind)) == [.claim])
+    }
+
     @Test("Actions that were owed are asked of the handler that claims the call, in their order")
     func owed() {
         var scenario = Scenario(.app)

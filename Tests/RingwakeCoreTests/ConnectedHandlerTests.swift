@@ -67,6 +67,28 @@ struct ConnectedHandlerTests {
         #expect(scenario.lane?.handlers[wake]?.cameByItself == false)
     }
 
+    @Test("What was delivered of a call and not reported comes again by the next connection, and by a fetch")
+    func deliveredAgain() {
+        var scenario = Scenario(.app)
+        scenario.bring(to: .connected)
+        let wake = scenario.handler()
+        scenario.send(.handlerConnected(Scenario.app, wake, pid: nil, scenario.policy))
+        #expect(scenario.receive("two", payload: "{2}").deliveries.map(\.kind) == [.call])
+        let more = scenario.receive("more", call: "two", payload: "{3}")
+        #expect(more.deliveries.map(\.payload) == [Array("{3}".utf8)], "only what is new")
+        // Perhaps nobody has read them: the connection is gone.
+        scenario.send(.handlerDisconnected(wake))
+        #expect((scenario.send(.pushesFetched(wake)).handedOver ?? []).map(\.kind) == [.call, .update])
+        let again = scenario.send(.handlerConnected(Scenario.app, wake, pid: nil, scenario.policy))
+        #expect(again.deliveries.map(\.payload) == [Array("{2}".utf8), Array("{3}".utf8)])
+        scenario.report("two", ring: true)
+        scenario.send(.handlerDisconnected(wake))
+        let known = scenario.send(.handlerConnected(Scenario.app, wake, pid: nil, scenario.policy))
+        #expect(
+            known.deliveries.isEmpty && scenario.send(.pushesFetched(wake)).handedOver == [],
+            "it has shown that it knows the call")
+    }
+
     @Test("A started handler whose connection closes goes on as it began")
     func startedDisconnects() {
         var scenario = Scenario(.app)

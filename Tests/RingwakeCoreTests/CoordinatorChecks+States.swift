@@ -48,7 +48,8 @@ extension CoordinatorChecks {
         return switch machine.state.name {
         case .queued: machine.ringBefore
         case .woken, .reported, .confirmed: min(now.advanced(by: deadlines.report), machine.ringBefore)
-        case .ringing: now.advanced(by: deadlines.ring)
+        // One that was answered rings on until the others are out of the way.
+        case .ringing: now.advanced(by: max(deadlines.ring, deadlines.action + .seconds(1)))
         case .answering, .ending: now.advanced(by: deadlines.action)
         case .connected, .held: now.advanced(by: deadlines.connected)
         case .ended: now

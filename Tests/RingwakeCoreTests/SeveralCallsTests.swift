@@ -12,6 +12,16 @@ struct SeveralCallsTests {
         return scenario
     }
 
+    @Test("A call that was answered does not end as unanswered while another is held for it")
+    func answeredLate() {
+        var scenario = SeveralCallsTests.waiting()
+        let (one, two) = (scenario.key("one"), scenario.key("two"))
+        scenario.pass(.seconds(44))
+        scenario.send(.answerRequested(two))
+        #expect(scenario.pass(.seconds(5)).states.isEmpty && scenario.state("two")?.name == .ringing)
+        #expect(scenario.send(.fulfilled(one, .hold, by: scenario.handler("one"))).states == ["held", "answering"])
+    }
+
     @Test("Hold and accept: the other is held first, and what was answered rings no more meanwhile")
     func holdAndAccept() {
         var scenario = SeveralCallsTests.waiting()

@@ -59,6 +59,7 @@ struct LogStreamTests {
 
     @Test("Control characters, C1 too, become text; the rest stays")
     func controlCharacters() {
+        #expect(withoutControlCharacters("a\u{202E}b\u{2066}c") == "a\\u{202e}b\\u{2066}c")
         #expect(withoutControlCharacters("a\u{1B}[31m\u{9B}\u{7F}\n é 😀") == "a\\u{1b}[31m\\u{9b}\\u{7f}\\u{a} é 😀")
     }
 }

@@ -4,6 +4,7 @@ struct TableReader {
     private var separator: UInt8?
     private var row: [[UInt8]] = []
     private var cell: [UInt8] = []
+    private var isCellBlank = true
     private var isQuoted = false
     private var firstLine = 0
     private var rowBytes = 0
@@ -46,14 +47,17 @@ struct TableReader {
             if isQuoted, byte == quote, index + 1 < bytes.count, bytes[index + 1] == quote {
                 cell.append(quote)
                 index += 1
-            } else if byte == quote, isQuoted || cell.allSatisfy({ $0 == UInt8(ascii: " ") }) {
+            } else if byte == quote, isQuoted || isCellBlank {
                 isQuoted.toggle()
                 if isQuoted { cell.removeAll() }
+                isCellBlank = isCellBlank && !isQuoted
             } else if byte == separator, !isQuoted {
                 row.append(cell)
                 cell = []
+                isCellBlank = true
             } else {
                 cell.append(byte)
+                isCellBlank = isCellBlank && byte == UInt8(ascii: " ")
             }
             index += 1
         }
@@ -83,6 +87,7 @@ struct TableReader {
     private mutating func startRow() {
         row = []
         cell = []
+        isCellBlank = true
         isQuoted = false
         rowBytes = 0
     }

@@ -87,12 +87,13 @@ final class UnitHandlers {
 
     /// Follows a unit that an earlier run of the daemon started. Nil when it was not.
     func adopt(
-        _ unit: String, manager: SystemdManager, invocation: [UInt8], wake: WakeID, events: HandlerEvents
+        _ unit: String, manager: SystemdManager, invocation: [UInt8], ranBefore: Bool, wake: WakeID,
+        events: HandlerEvents
     ) -> UnitLease? {
         guard UnitName.isValid(unit), invocation.count == UnitStatus.invocationBytes else { return nil }
         let life = LeaseLife(runLoop: runLoop, events: events)
         let lease = UnitLease(unit: unit, app: nil, wake: wake, systemd: systemd(manager), life: life)
-        lease.resume(invocation: invocation)
+        lease.resume(invocation: invocation, ranBefore: ranBefore)
         return lease
     }
 

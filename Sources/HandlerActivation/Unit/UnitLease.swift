@@ -53,7 +53,7 @@ final class UnitLease: HandlerLease {
         else {
             return nil
         }
-        return .unit(name: unit, manager: systemd.manager, invocation: invocation)
+        return .unit(name: unit, manager: systemd.manager, invocation: invocation, ranBefore: ranBefore)
     }
 
     func stop(grace: Duration) { life.stop(grace: grace) }
@@ -79,7 +79,8 @@ final class UnitLease: HandlerLease {
     }
 
     /// Follows the unit of an earlier run of the daemon.
-    func resume(invocation: [UInt8]) {
+    func resume(invocation: [UInt8], ranBefore: Bool) {
+        self.ranBefore = ranBefore
         systemd.follow(self)
         watchUnit()
         state = .asking

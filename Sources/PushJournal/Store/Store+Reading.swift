@@ -21,10 +21,12 @@ nonisolated extension Store {
         let times = self.times()
         let (open, unreadableOpen) = try openCalls(times)
         let (recent, unreadableRecent) = try recentCalls(times)
-        let highest = try connection.number("SELECT max(number) FROM call")
+        // A number that no version writes must not use up those that are to come.
+        let highest = try connection.number(
+            "SELECT max(number) FROM call WHERE number < \(CallRecord.numbers.upperBound)")
         let (states, unfit) = try states(times)
         let contents = JournalContents(
-            open: open, recent: recent, nextCallNumber: max(0, min(highest, .max - 1)) + 1,
+            open: open, recent: recent, nextCallNumber: max(0, highest) + 1,
             newestWallClock: newestWall, states: states, lists: try lists().map(\.record),
             listGeneration: try listStamp(),
             setAside: unfit.sorted { $0.key < $1.key }.map { (path: $0.key, reason: $0.value) })

@@ -95,7 +95,7 @@ nonisolated enum StoreRows {
     /// A call.
     /// - Returns: Nil when the row holds something that no version writes, or when a join found none.
     static func call(of row: Statement, times: BootTimes) -> Call? {
-        guard let number = row.optionalInteger() else { return nil }
+        guard let number = row.optionalInteger(), CallRecord.numbers.contains(number) else { return nil }
         let app = AppID(row.text())
         let id = CallID(row.text())
         let topic = Topic(row.text())
@@ -113,7 +113,7 @@ nonisolated enum StoreRows {
         let detail = row.optionalText()
         var update = CallUpdate(
             caller: row.optionalText(), callerName: row.optionalText(), hasVideo: row.optionalInteger().map { $0 != 0 })
-        let attempt = Int(clamping: row.integer())
+        let attempt = min(Int(clamping: row.integer()), CallRecord.attempts.upperBound)
         let ringBefore = row.integer()
         let isOneAttempt = row.integer() != 0
         let ringTime = Duration.nanoseconds(row.integer())

@@ -50,6 +50,12 @@ final class LoopSide {
         board.publish(monitor.status)
     }
 
+    /// Takes turns until the board is closed: what a thread of its own does.
+    func run() {
+        while !board.isClosed { turn(timeout: nil) }
+        close()
+    }
+
     var descriptor: Int32 { runLoop.descriptor }
 
     func prepareToWait() -> Bool { runLoop.prepareToWait() }

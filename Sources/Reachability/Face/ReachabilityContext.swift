@@ -22,7 +22,15 @@ public final class ReachabilityContext: Sendable {
     public init(configuration: ReachabilityConfiguration = .init()) throws(ReachabilityError) {
         let side = try LoopSide(configuration: configuration)
         board = side.board
-        thread = Mutex(try LoopThread(running: side))
+        thread = Mutex(try Self.start(side))
+    }
+
+    private static func start(_ side: sending LoopSide) throws(ReachabilityError) -> LoopThread {
+        do throws(RunLoopError) {
+            return try LoopThread(name: "reachability") { side.run() }
+        } catch {
+            throw ReachabilityError(call: error.operation, errno: error.errno, advice: "raise the limit on tasks")
+        }
     }
 
     deinit {

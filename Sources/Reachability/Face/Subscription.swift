@@ -1,3 +1,4 @@
+internal import RunLoop
 internal import Synchronization
 
 /// One monitor's place on the board of a context, and the context itself while it needs it.

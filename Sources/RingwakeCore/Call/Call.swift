@@ -39,7 +39,7 @@ package struct Call: Hashable, Sendable, Codable {
     /// What no handler has been given of its pushes, in the order of their arrival.
     package internal(set) var unread: [UnreadPush]
     /// How many of these its handler has fetched, and not answered with a report.
-    private var fetched = 0
+    private(set) var fetched = 0
     /// The pushes whose repeats are known: the one that started it, and the newest.
     private var pushes: [KnownPush]
     /// What happened, in order.
@@ -168,16 +168,18 @@ package struct Call: Hashable, Sendable, Codable {
     /// Whether something of it waits that no handler has fetched.
     package var hasUnfetched: Bool { unread.count > fetched }
 
+    /// The first of the unread pushes have gone to the handler, and are kept until it reports the call.
+    mutating func noteFetched(_ count: Int) { fetched = max(fetched, count) }
+
     /// The first of the unread pushes have gone to the handler.
-    ///
-    /// - Parameter isKept: they are kept until it reports the call.
-    mutating func noteFetched(_ count: Int, isKept: Bool) {
-        if isKept {
-            fetched = max(fetched, count)
-        } else {
-            unread.removeFirst(min(count, unread.count))
-        }
+    mutating func dropUnread(_ count: Int) {
+        let dropped = min(count, unread.count)
+        unread.removeFirst(dropped)
+        fetched = max(0, fetched - dropped)
     }
+
+    /// Whether the handler has what it was given is not known any more.
+    mutating func forgetFetched() { fetched = 0 }
 
     /// The handler has reported the call, so it has what it fetched.
     mutating func dropFetched() {

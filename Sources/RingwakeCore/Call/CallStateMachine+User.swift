@@ -8,6 +8,13 @@ extension CallStateMachine {
         return enter(.answering(fulfillBy: deadline)) + ask(PendingAction(.answer, by: deadline))
     }
 
+    /// The user took the call, and others are put out of the way first: it does not end meanwhile as one that nobody took.
+    package mutating func ringOn(until deadline: BootInstant) -> [Output] {
+        guard case .ringing(let until) = state, until < deadline else { return [] }
+        state = .ringing(until: deadline)
+        return [.changed]
+    }
+
     /// The user refused the call that rings.
     package mutating func decline(at now: BootInstant) throws(Refusal) -> [Output] {
         guard case .ringing = state else { throw refusal() }

@@ -13,7 +13,11 @@ extension CoordinatorStateMachine {
         lanes[app]?.setConnected(known, true, pid: pid, at: now)
         noteChange(of: app)
         var effects: [Effect] = handler.isReleased ? [.retainHandler(known)] : []
-        for key in handler.calls { effects += deliverUnread(of: key, to: known, at: now) }
+        for key in handler.calls {
+            // What went by another connection may have been lost with it.
+            active[key]?.forgetFetched()
+            effects += deliverUnread(of: key, to: known, at: now)
+        }
         return effects + startWaiting(of: app, at: now)
     }
 
@@ -80,13 +84,13 @@ extension CoordinatorStateMachine {
         let isRetained = lanes[key.app]?.take(key, by: wake, at: now) ?? false
         active[key]?.note(.woke, at: now)
         let (requests, effects) = hand(
-            key, to: wake, at: now, atMost: CoordinatorStateMachine.maximumFetched, isFetch: false)
+            key, to: wake, at: now, atMost: CoordinatorStateMachine.maximumFetched, by: .delivery)
         return requests.map { .deliver($0) } + (isRetained ? [.retainHandler(wake)] : []) + effects
     }
 
     private mutating func deliverUnread(of key: CallKey, to wake: WakeID, at now: BootInstant) -> [Effect] {
         let limit = CoordinatorStateMachine.maximumFetched
-        return hand(key, to: wake, at: now, atMost: limit, isFetch: false).requests.map { .deliver($0) }
+        return hand(key, to: wake, at: now, atMost: limit, by: .delivery).requests.map { .deliver($0) }
     }
 
     /// The call waits for a handler that claims it: before those that are new, after those that have waited longer.

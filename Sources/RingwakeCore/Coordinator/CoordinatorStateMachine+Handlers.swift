@@ -29,15 +29,25 @@ extension CoordinatorStateMachine {
         noteChange(of: key.app)
         // One that is given nothing at its start finds what it was started for in its first fetch.
         let isBare = active[key]?.policy.wakeBringsPush == false
-        let (requests, effects) = hand(key, to: wake, at: now, atMost: 1, isFetch: isBare)
+        let (requests, effects) = hand(key, to: wake, at: now, atMost: 1, by: isBare ? .fetch : .start)
         // The wake comes first: to tell of it can wait, the caller cannot.
         return requests.map { .wake($0) } + effects
     }
 
-    /// Gives a call to a handler, with what is unread of it. What is fetched of a call that has not been reported is
-    /// kept until it is: the answer to the fetch may be lost.
+    /// How a handler is given what is unread of a call.
+    enum HandOver {
+        /// With its start, where it cannot be lost.
+        case start
+        /// It asks for all that it has not shown to have.
+        case fetch
+        /// By the connection that it keeps: what it has not been given by it yet.
+        case delivery
+    }
+
+    /// Gives a call to a handler, with what is unread of it. What is fetched or delivered of a call that has not been
+    /// reported is kept until it is: the answer may be lost, and the connection with the line.
     mutating func hand(
-        _ key: CallKey, to wake: WakeID, at now: BootInstant, atMost limit: Int, isFetch: Bool
+        _ key: CallKey, to wake: WakeID, at now: BootInstant, atMost limit: Int, by way: HandOver
     ) -> (requests: [WakeRequest], effects: [Effect]) {
         guard var call = active[key] else { return ([], []) }
         let isNew = call.handler == nil
@@ -46,12 +56,16 @@ extension CoordinatorStateMachine {
             call.attempt += 1
         }
         // A handler that is to claim the call may know nothing of it, so it is told by which push it came.
-        let claim = call.machine.claimBy != nil && (isNew || isFetch) && limit > 0 ? call.pushToClaim : nil
-        let unread = (claim.map { [$0] } ?? []) + call.unread.prefix(limit - (claim == nil ? 0 : 1))
-        switch call.machine.state {
-        case .queued, .woken: call.noteFetched(unread.count, isKept: isFetch)
-        default: call.noteFetched(unread.count - (claim == nil ? 0 : 1), isKept: false)
-        }
+        let claim = call.machine.claimBy != nil && (isNew || way == .fetch) && limit > 0 ? call.pushToClaim : nil
+        let given = way == .delivery ? call.fetched : 0
+        let new = call.unread.dropFirst(given).prefix(limit - (claim == nil ? 0 : 1))
+        let unread = (claim.map { [$0] } ?? []) + new
+        let isKept =
+            switch call.machine.state {
+            case .queued, .woken: way != .start
+            default: false
+            }
+        isKept ? call.noteFetched(given + new.count) : call.dropUnread(new.count)
         active[key] = call
         var effects: [Effect] = []
         if case .queued = call.machine.state {
@@ -88,7 +102,7 @@ extension CoordinatorStateMachine {
         var effects: [Effect] = []
         for key in lane.handlers[wake]?.calls ?? [] where requests.count < Self.maximumFetched {
             let limit = Self.maximumFetched - requests.count
-            requests += hand(key, to: wake, at: now, atMost: limit, isFetch: true).requests
+            requests += hand(key, to: wake, at: now, atMost: limit, by: .fetch).requests
         }
         if lane.taker == wake, !isStruckOut(app) {
             for key in lane.waiting where requests.count < Self.maximumFetched {
@@ -106,7 +120,7 @@ extension CoordinatorStateMachine {
     ) -> (requests: [WakeRequest], effects: [Effect]) {
         let wasIdle = lanes[key.app]?.take(key, by: wake, at: now) ?? false
         active[key]?.note(.woke, at: now)
-        let (requests, effects) = hand(key, to: wake, at: now, atMost: limit, isFetch: true)
+        let (requests, effects) = hand(key, to: wake, at: now, atMost: limit, by: .fetch)
         return (requests, (wasIdle ? [.retainHandler(wake)] : []) + effects)
     }
 

@@ -10,6 +10,9 @@ extension CoordinatorStateMachine {
         let others: [CallKey]
     }
 
+    /// Deadlines that lie together may be met together, a little late.
+    private static let waitMargin = Duration.seconds(1)
+
     mutating func answer(_ key: CallKey, others: OtherCalls?, at now: BootInstant) -> [Effect] {
         guard let call = call(key) else { return [.refused(.unknownCall(key))] }
         guard case .ringing = call.machine.state else { return [.refused(.wrongState(key, call.machine.state))] }
@@ -47,17 +50,23 @@ extension CoordinatorStateMachine {
             return [.refused(.othersStay(call.key))]
         }
         waiter = Waiter(key: call.key, action: action, others: inTheWay.map(\.key))
-        return inTheWay.flatMap { other -> [Effect] in
-            guard others == .hold else {
-                return settle(other.key, at: now, noting: .hungUp) { machine throws(CallStateMachine.Refusal) in
-                    try machine.end(at: now)
+        // The others' own deadlines end the waiting; the ring's is not to come before.
+        let latest = inTheWay.map { now.advanced(by: $0.machine.deadlines.action + Self.waitMargin) }.max()
+        let ringsOn = latest.map { latest in
+            settle(call.key, at: now) { machine throws(CallStateMachine.Refusal) in machine.ringOn(until: latest) }
+        }
+        return (ringsOn ?? [])
+            + inTheWay.flatMap { other -> [Effect] in
+                guard others == .hold else {
+                    return settle(other.key, at: now, noting: .hungUp) { machine throws(CallStateMachine.Refusal) in
+                        try machine.end(at: now)
+                    }
+                }
+                guard !other.machine.isAsked(.hold) else { return [] }
+                return settle(other.key, at: now) { machine throws(CallStateMachine.Refusal) in
+                    try machine.hold(at: now)
                 }
             }
-            guard !other.machine.isAsked(.hold) else { return [] }
-            return settle(other.key, at: now) { machine throws(CallStateMachine.Refusal) in
-                try machine.hold(at: now)
-            }
-        }
     }
 
     /// The call that waits goes on once the others are held or over. When one of them stays, nothing comes of it.

@@ -48,7 +48,7 @@ extension CoordinatorStateMachine {
 
     /// The call that a push is about. A sender of another team cannot mean a call of this one, whatever id it
     /// writes: else one vendor could suppress or end another's call.
-    private func key(of push: VerifiedPush, _ facts: PushFacts) -> CallKey {
+    package func key(of push: VerifiedPush, _ facts: PushFacts) -> CallKey {
         // An apns-id is a UUID, the same in either case (RFC 9562 section 4).
         let id = facts.call ?? CallID(push.apnsID.lowercased())
         var key = CallKey(app: push.app, id: id)

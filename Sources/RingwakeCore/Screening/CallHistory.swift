@@ -67,13 +67,19 @@ package struct CallHistory: Sendable {
         }
     }
 
-    /// Whether the caller called before, by any app, at `start` or later and before `end`, in another call than this.
+    /// A person does not call again sooner; a call that comes by two apps does.
+    private static let forkTime = Duration.seconds(5)
+
+    /// Whether the caller called before, by any app, at `start` or later and before `end`, in another call than this. A
+    /// call that comes by two apps at once is one call.
     func hasCalled(_ caller: CallerHandle, before end: BootInstant, since start: BootInstant, except call: CallKey)
         -> Bool
     {
-        let (own, wanted) = (call.hashValue, caller.hashValue)
+        let (own, app, wanted) = (call.hashValue, call.app.hashValue, caller.hashValue)
+        let forkedSince = end.advanced(by: .zero - CallHistory.forkTime)
         return arrivals.contains { arrival in
             arrival.caller == wanted && arrival.call != own && arrival.at >= start && arrival.at <= end
+                && (arrival.app == app || arrival.at <= forkedSince)
         }
     }
 

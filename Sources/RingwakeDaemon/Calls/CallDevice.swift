@@ -19,13 +19,13 @@ final class CallDevice {
 
     init(
         _ configuration: Configuration, runner: EffectRunner, runLoop: RunLoop, buses: Buses, events: EventStreams,
-        logger: Logger
+        descriptorLimit: (soft: UInt64, hard: UInt64), logger: Logger
     ) {
         self.runner = runner
         self.events = events
         alerts = CallAlerts(
             runLoop: runLoop, logger: logger, sessionBus: buses.session, environment: processEnvironment(),
-            runtimeDirectory: configuration.runtimeDirectory)
+            runtimeDirectory: configuration.runtimeDirectory, descriptorLimit: descriptorLimit)
         keeper = WakeKeeper(runLoop: runLoop, logger: logger, systemBus: buses.system, mode: configuration.awake)
         cellular = CellularMonitor(logger: logger, systemBus: buses.system)
         alerts.settings = configuration.ring

@@ -38,20 +38,14 @@ final class CallScreen {
 
     // MARK: - Judging
 
-    /// What keeps the call of a push out, as far as its caller is known; and who the lists say that calls.
-    ///
-    /// - Parameter isKnown: whether the push is about a call that there is: that one was judged.
+    /// What keeps the call of a push out that begins it, as far as its caller is known; and who the lists say that calls.
     func restriction(
-        of push: VerifiedPush, _ facts: inout PushFacts, _ app: AppConfiguration, at now: BootInstant,
-        isKnown: (CallID) -> Bool
+        of key: CallKey, _ facts: inout PushFacts, _ app: AppConfiguration, at now: BootInstant
     ) -> Restriction? {
-        let id = facts.call ?? CallID(push.apnsID.lowercased())
-        guard facts.cancel == nil, !isKnown(id) else { return nil }
         let caller = facts.update.caller.map { CallerHandle($0, rules: dialling) }
         let listed = caller.flatMap { look(up: $0) }
         facts.update.identifiedAs = listed?.label
-        return judge(
-            CallKey(app: push.app, id: id), app, caller: caller, listed: listed, isReport: false, at: now)
+        return judge(key, app, caller: caller, listed: listed, isReport: false, at: now)
     }
 
     /// The same when the handler reports the call: who has not said who calls by then is anonymous.

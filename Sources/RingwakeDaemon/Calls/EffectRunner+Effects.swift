@@ -179,6 +179,8 @@ extension EffectRunner {
             throw refusal.error("keeping a connection")
         }
         if let failure { throw failure }
+        // It left while it was being greeted, before anybody knew that it had come.
+        if let wake, !connection.isOpen { disconnected(wake, of: app) }
     }
 
     /// The connection of a handler is gone.

@@ -86,7 +86,7 @@ final class EffectRunner {
     /// - Parameter lastWake: the highest number that a handler of the last run has.
     func begin(after contents: JournalContents, lastWake: UInt64) {
         coordinator = CoordinatorStateMachine(
-            firstCallNumber: contents.nextCallNumber, firstWakeNumber: min(lastWake, .max - 1) + 1)
+            firstCallNumber: contents.nextCallNumber, firstWakeNumber: lastWake + 1)
         coordinator.remember(contents.recent)
     }
 
@@ -112,9 +112,9 @@ final class EffectRunner {
                 "payload is not what the app's [payload] says",
                 metadata: ["app": "\(push.app)", "apns-id": "\(push.apnsID)", "problem": "\(problem)"])
         }
-        let restriction = screen.restriction(
-            of: push, &facts, app, at: now,
-            isKnown: { [coordinator] in coordinator.call(CallKey(app: push.app, id: $0)) != nil })
+        let key = coordinator.key(of: push, facts)
+        let isKnown = facts.cancel != nil || coordinator.call(key) != nil
+        let restriction = isKnown ? nil : screen.restriction(of: key, &facts, app, at: now)
         defer { onArrival?() }
         let event = Event.pushReceived(push, facts, app.policy(defaults: configuration), restriction)
         if submit(event, answer: answer) != nil {

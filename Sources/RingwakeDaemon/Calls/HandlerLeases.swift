@@ -11,7 +11,7 @@ final class HandlerLeases {
     private struct Handler {
         let app: AppID
         /// SHA-256 of its secret: what is written down must not open the control socket.
-        let secretHash: [UInt8]
+        var secretHash: [UInt8]
         var lease: (any HandlerLease)?
         var connection: (any HTTPExchange)?
         /// Of one that came by itself: its process. It is nobody's to be ended.
@@ -129,6 +129,15 @@ final class HandlerLeases {
         handlers[wake]?.connection = connection
         handlers[wake]?.isGuest = true
         handlers[wake]?.guest = peer.flatMap { ProcessIdentity(current: $0) }
+        return secret
+    }
+
+    /// Gives a handler that was found by its process a secret in the place of the one that it does not show.
+    func renewSecret(of wake: WakeID) throws(RingwakeError) -> String {
+        let secret = encodeHex(try SecureRandom.bytes(32))
+        if let former = handlers[wake]?.secretHash { wakes[former] = nil }
+        handlers[wake]?.secretHash = SHA256.digest(Array(secret.utf8))
+        if let hash = handlers[wake]?.secretHash { wakes[hash] = wake }
         return secret
     }
 

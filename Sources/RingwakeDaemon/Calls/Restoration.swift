@@ -230,12 +230,16 @@ final class Restoration {
                 // Instants of another boot mean nothing; the journal's own record is moved to this one.
                 guard row.isOfThisBoot, !excluded.contains(.calls) else { break }
                 let call = try JSONDecoder().decode(Call.self, from: Data(row.data))
-                guard call.key == key else { return setAside(row, "it holds another call") }
+                guard call.key == key, call.isSound else { return setAside(row, "it holds another call, or none") }
                 last.calls[key] = call
                 return
             case .handlers(let app):
                 guard row.isOfThisBoot, !excluded.contains(.handlers) else { break }
-                last.handlers[app] = try JSONDecoder().decode([HandlerRecord].self, from: Data(row.data))
+                let records = try JSONDecoder().decode([HandlerRecord].self, from: Data(row.data))
+                guard records.allSatisfy({ WakeID.numbers.contains($0.wake.number) }) else {
+                    return setAside(row, "it holds a number that no handler gets")
+                }
+                last.handlers[app] = records
                 written.insert(row.path)
                 return
             case .strikes(let app):

@@ -1,5 +1,4 @@
 internal import ControlProtocol
-internal import FoundationEssentials
 internal import Reachability
 internal import RingwakeCore
 
@@ -96,50 +95,6 @@ nonisolated struct ControlRequest {
 
     /// The body as a message; `empty` where there is none.
     func decode<Message: Decodable>(_ type: Message.Type, empty: Message?) throws(RingwakeError) -> Message {
-        if body.isEmpty, let empty {
-            return empty
-        }
-        // The decoder takes more than JSON, and says in its own words what it does not take.
-        do throws(JSONSyntax.Defect) {
-            try JSONSyntax.requireObject(body)
-        } catch {
-            throw RingwakeError(.invalidRequest, "the body has to be one JSON object: \(error.sentence)")
-        }
-        do {
-            return try JSONDecoder().decode(type, from: Data(body))
-        } catch {
-            throw RingwakeError(.invalidRequest, "the body does not fit this request: \(ControlRequest.why(error))")
-        }
-    }
-
-    /// What of a JSON object does not fit: which member, and what it has to be.
-    private static func why(_ error: any Error) -> String {
-        switch error as? DecodingError {
-        case .keyNotFound(let key, _):
-            return "'\(key.stringValue)' is missing"
-        case .valueNotFound(let type, let context), .typeMismatch(let type, let context):
-            let name = context.codingPath.map(\.stringValue).joined(separator: ".")
-            let kind =
-                type == String.self
-                ? "a text" : type == Bool.self ? "true or false" : "of another kind; see Documentation/control-api.yaml"
-            return "'\(name)' has to be \(kind)"
-        case .dataCorrupted, nil:
-            return "it holds a value that cannot be read"
-        @unknown default:
-            return "it holds a value that cannot be read"
-        }
-    }
-}
-
-extension JSONSyntax.Defect {
-    /// What is wrong with a body, for a person.
-    nonisolated fileprivate var sentence: String {
-        switch self {
-        case .empty: "it is empty"
-        case .notAnObject: "it is a value of another kind"
-        case .unexpected(let offset): "what stands at byte \(offset) cannot stand there, or it ends there too early"
-        case .tooDeep: "it is nested deeper than \(JSONSyntax.maximumDepth) levels"
-        case .notUTF8(let offset): "byte \(offset) is not UTF-8"
-        }
+        try ControlBody.decode(type, from: body, empty: empty)
     }
 }

@@ -66,16 +66,3 @@ extension ControlServer {
         }
     }
 }
-
-/// What a handler fetches: `{"pushes":[...],"schema":1}`, each push as on standard input.
-nonisolated enum WaitingMessage {
-    /// The message; the payloads in it are the very bytes of the pushes.
-    static func json(_ requests: [WakeRequest], at now: BootInstant) -> [UInt8] {
-        var bytes = Array(#"{"pushes":["#.utf8)
-        for (index, request) in requests.enumerated() {
-            if index > 0 { bytes.append(UInt8(ascii: ",")) }
-            bytes += HandlerInput.bytes(of: request, at: now)
-        }
-        return bytes + #"],"schema":\#(ControlAPI.schema)}"#.utf8
-    }
-}

@@ -11,10 +11,13 @@ extension ControlServer {
         try request.require("GET", parameters: ["since"])
         let since = try request.since()
         let (app, policy) = try ownApp(request)
-        let wake = request.caller.wake ?? runner.handlers.guest(request.peer, of: app)
+        let found = request.caller.wake == nil ? runner.handlers.guest(request.peer, of: app) : nil
+        let renewed: String? = if let found { try runner.handlers.renewSecret(of: found) } else { nil }
+        let wake = request.caller.wake ?? found
         try runner.connect(exchange, of: app, policy, wake: wake, peer: request.peer) { [self] secret in
             exchange.beginLines()
-            let hello = EventMessage(handler: app, secret: secret, socket: daemon.configuration.controlSocket)
+            let hello = EventMessage(
+                handler: app, secret: secret ?? renewed, socket: daemon.configuration.controlSocket)
             _ = exchange.send(controlLine(hello))
             // One that came by itself learns which start of a handler it is only now.
             guard let known = wake ?? secret.flatMap({ runner.handlers.wake(ofSecret: $0)?.wake }) else { return }
@@ -98,14 +101,5 @@ extension ControlServer {
             throw RingwakeError(.notFound, "no app '\(app)' is configured; 'ringwake app list' shows those that are")
         }
         return (app, policy)
-    }
-}
-
-/// What a handler that keeps a connection is delivered: the event `wake` with the object of standard input.
-nonisolated enum DeliveryMessage {
-    static func line(_ request: WakeRequest, at now: BootInstant) -> [UInt8] {
-        // Bundle ids need no escapes; the push says the rest.
-        Array(#"{"app":"\#(request.app)","event":"wake","push":"#.utf8) + HandlerInput.bytes(of: request, at: now)
-            + Array(#","schema":\#(ControlAPI.schema)}"#.utf8) + [UInt8(ascii: "\n")]
     }
 }

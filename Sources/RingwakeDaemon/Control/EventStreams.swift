@@ -1,5 +1,4 @@
 internal import ControlProtocol
-internal import FoundationEssentials
 internal import HTTPServer
 internal import RingwakeCore
 
@@ -86,11 +85,6 @@ final class EventStreams {
     private static func line(_ event: EventMessage) -> [UInt8] { controlLine(event) }
 }
 
-/// `message` as JSON with the end of its line, for streams.
-func controlLine(_ message: some Encodable) -> [UInt8] {
-    controlJSON(message) + [UInt8(ascii: "\n")]
-}
-
 extension HTTPExchange {
     /// Begins an answer of JSON objects, one a line.
     func beginLines() {
@@ -100,18 +94,5 @@ extension HTTPExchange {
                 HTTPField(name: "content-type", value: "application/x-ndjson"),
                 HTTPField(name: "cache-control", value: "no-store"),
             ])
-    }
-}
-
-/// `message` as JSON on one line, its members sorted, so that equal messages are equal bytes.
-func controlJSON(_ message: some Encodable) -> [UInt8] {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    do {
-        // Callers are a stranger's text, and a terminal may be all that reads it.
-        return PlainJSON.escaped(Array(try encoder.encode(message)))
-    } catch {
-        // The messages hold texts, whole numbers and Booleans only, which always encode.
-        preconditionFailure("a control message that does not encode: \(error)")
     }
 }

@@ -69,18 +69,6 @@ nonisolated extension PushMessage.State {
     }
 }
 
-nonisolated extension CallRecord {
-    /// What kept it out, as the control API shows it.
-    var restrictionMessage: RestrictionMessage? {
-        restriction.map { RestrictionMessage(kind: $0.rawValue, detail: detail ?? "") }
-    }
-
-    /// Its timeline as the control API shows it.
-    var hops: [Hop] {
-        timeline.map { Hop(stage: $0.stage.rawValue, atUs: receivedAt.microseconds(until: $0.at)) }
-    }
-}
-
 nonisolated extension JournaledPush {
     /// When it was durable, if that is known.
     fileprivate var durableHop: Hop? {

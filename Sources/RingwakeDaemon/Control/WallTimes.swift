@@ -26,15 +26,3 @@ nonisolated struct WallTimes {
         return UTCTime(milliseconds: overflow ? 0 : sum / 1_000_000).description
     }
 }
-
-nonisolated extension BootInstant {
-    /// Microseconds from this instant to another.
-    func microseconds(until other: BootInstant) -> Int64 {
-        duration(to: other).saturatingNanoseconds / 1000
-    }
-
-    /// Never negative, although a deadline may be met a little late: whoever waits with poll(2) would wait for ever.
-    func millisecondsLeft(until deadline: BootInstant) -> Int64 {
-        max(0, duration(to: deadline).milliseconds)
-    }
-}

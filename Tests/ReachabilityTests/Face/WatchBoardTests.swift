@@ -1,3 +1,4 @@
+import RunLoop
 import Testing
 
 @testable import Reachability

@@ -166,6 +166,16 @@ struct ScreeningRulesTests {
         #expect(try judge.push("6", from: "anonymous") == .doNotDisturb, "two strangers may be two people")
     }
 
+    @Test("One call that comes by two apps at once is no caller who calls again")
+    func forked() throws {
+        var judge = Judge()
+        judge.rules.doNotDisturb.turnOn()
+        #expect(try judge.push("1", from: "+491") == .doNotDisturb)
+        #expect(try judge.push("1", from: "+491", app: "com.example.other") == .doNotDisturb)
+        judge.wait(seconds: 6)
+        #expect(try judge.push("2", from: "+491", app: "com.example.other") == nil)
+    }
+
     @Test("A first call whose caller is known at the report only counts for the second one")
     func repeatedUnknown() throws {
         var judge = Judge()

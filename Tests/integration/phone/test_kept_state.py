@@ -1,6 +1,7 @@
 """What is kept beside calls: strikes, an app's small state, do not disturb; what is excluded, and what is damaged."""
 
 import json
+import re
 import sqlite3
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 
 from support.apps import App
 from support.credentials import APP
-from support.telephone import PAYLOAD, connected, ends, ringing, send, strikes, user, waits
+from support.telephone import PAYLOAD, connected, ends, hang_up, ringing, send, strikes, user, waits
 
 
 def restart(app: App) -> None:
@@ -99,6 +100,30 @@ def change_rows(app: App, statement: str, *values: object) -> None:
     with sqlite3.connect(app.daemon.directory / "state" / "store.db") as store:
         assert store.execute(statement, values).rowcount > 0
     store.close()
+
+
+# Decoded without complaint, and more than can be counted on from.
+OVERFLOWS = {
+    "attempt": (r'"attempt":\d+', '"attempt":9223372036854775807'), "fetched": (r'"fetched":\d+', '"fetched":-5'),
+    "deadline": (r'"action":\[\d+,\d+\]', '"action":[-9223372036854775808,0]'),
+    "handler": (r'("handler":|"wake":){"number":\d+', r'\1{"number":18446744073709551615'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("path", "what"), [("call", what) for what in OVERFLOWS] + [("handlers", "handler")]
+)
+def test_numbers_that_nobody_wrote_are_set_aside(phone: App, path: str, what: str) -> None:
+    call = connected(phone)
+    phone.daemon.kill()
+    name = f"call/{APP}/{call}" if path == "call" else f"app/{APP}/{path}"
+    data = bytes(rows(phone)[name][1]).decode()
+    changed = re.sub(*OVERFLOWS[what], data)
+    assert changed != data
+    change_rows(phone, "UPDATE state SET data = ? WHERE path = ?", changed.encode(), name)
+    phone.daemon.start()
+    assert phone.daemon.control.status()["restoration"]["setAside"] == 1
+    hang_up(phone, ringing(phone))
 
 
 DAMAGE = {

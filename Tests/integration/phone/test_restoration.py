@@ -11,10 +11,9 @@ import pytest
 
 from support import processes
 from support.apps import App
-from support.pushing import push
 from support.services import Systemd
 from support.telephone import (
-    APP, PAYLOAD, connected, ends, failures, hang_up, held, ringing, send, shown, user, waits,
+    PAYLOAD, connected, ends, failures, hang_up, held, ringing, send, shown, user, waits,
 )  # fmt: skip
 
 
@@ -242,36 +241,6 @@ def test_a_call_that_ended_is_not_restored(phone: App) -> None:
     assert phone.daemon.control.call(call)["state"] == "ended"
     assert phone.daemon.control.status()["restoration"]["restored"] == 0
     assert len(phone.lives()) == 1
-
-
-@pytest.mark.parametrize("stream", ["events", "handler"])
-def test_who_listens_goes_on_where_he_was(telephone, stream: str) -> None:
-    """A subscription is a connection and lost with the daemon; `since` has the next one tell what was missed."""
-    app = telephone(calls={"ring": "2s"}).by_exec(more=PAYLOAD)
-    app.daemon.start()
-    control = app.daemon.control
-
-    def opening(query: str) -> dict[str, str]:
-        """Which calls a stream begins with, and where they stand."""
-        with control.events(query) if stream == "events" else control.handler(APP, query) as lines:
-            # A repeat is told to all who listen, behind the opening.
-            assert push(app.daemon, heard, b"{}").status == 200
-            return {line["call"]: line["state"] for line in lines.until("push") if line["event"] == "call"}
-
-    with control.events() as lines:
-        heard = ringing(app)
-        hang_up(app, heard)
-        missed = ringing(app)
-        numbers = {line["call"]: line["number"] for line in lines.until("call", call=missed, state="ringing")
-                   if line["event"] == "call"}  # fmt: skip
-    app.daemon.kill()
-    time.sleep(2.2)
-    app.daemon.start()
-    ends(app.daemon, missed, "unanswered")
-    assert opening("") == {}
-    assert opening(f"?since={numbers[missed]}") == {missed: "ended"}
-    assert opening(f"?since={numbers[heard]}") == {heard: "ended", missed: "ended"}
-    assert opening(f"?since={numbers[missed] + 1}") == {}
 
 
 def test_deadlines_that_passed_meanwhile_are_over_at_once(telephone) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 import subprocess
 
 import pytest
@@ -242,6 +243,22 @@ def test_when_the_connected_handler_leaves_the_next_call_starts_one(telephone) -
     call = ringing(app)
     assert app.woken(call)["way"] == "exec"
     assert failures(app.daemon) == []
+
+
+def test_a_handler_that_leaves_while_it_is_greeted_is_not_taken_for_one_that_listens(phone: App) -> None:
+    first = ringing(phone)
+    secret = processes.environment(phone.daemon.control.call(first)["pid"])["RINGWAKE_WAKE_SECRET"]
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(5)
+        connection.connect(str(phone.daemon.control.path))
+        head = f"GET /v1/apps/{APP}/handler HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {secret}\r\n\r\n"
+        connection.sendall(head.encode())
+        connection.shutdown(socket.SHUT_WR)
+        while connection.recv(65536):
+            pass
+    # It would be delivered to nobody.
+    hang_up(phone, ringing(phone))
+    assert failures(phone.daemon) == []
 
 
 def test_the_newest_connected_handler_gets_the_call(telephone) -> None:

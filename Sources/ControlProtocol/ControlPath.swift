@@ -1,18 +1,18 @@
 internal import RingwakeCore
 
 /// The target of a control request, taken apart: `/v1/calls/a%20b/answer?app=com.example.phone`.
-nonisolated struct ControlPath {
+package struct ControlPath {
     /// The parts between the slashes, percent-decoded: `["v1", "calls", "a b", "answer"]`.
-    let parts: [String]
+    package let parts: [String]
     /// The query's names and values, percent-decoded; of a repeated name the first.
-    let query: [String: String]
+    package let query: [String: String]
     /// All names and values of the query in their order, percent-decoded, for a parameter that may be there repeatedly.
-    let items: [(name: String, value: String)]
+    package let items: [(name: String, value: String)]
 
     /// nil when the target does not begin with a slash, has an escape that is none, or is not UTF-8 once decoded.
     ///
     /// See RFC 3986 § 2.1 and § 3.3.
-    init?(_ target: String) {
+    package init?(_ target: String) {
         let halves = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         guard let path = halves.first, path.hasPrefix("/") else { return nil }
         var parts: [String] = []

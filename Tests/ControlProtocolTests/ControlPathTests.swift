@@ -1,6 +1,5 @@
+import ControlProtocol
 import Testing
-
-@testable import RingwakeDaemon
 
 @Suite("The target of a control request")
 struct ControlPathTests {

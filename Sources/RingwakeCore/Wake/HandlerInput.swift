@@ -1,8 +1,6 @@
-package import RingwakeCore
-
 /// What a handler reads on its standard input: one JSON object, and then the end. The same object stands for each push
 /// that a running handler fetches.
-package nonisolated enum HandlerInput {
+package enum HandlerInput {
     /// The version of the object. A handler that finds a higher one may ignore what it does not know.
     static let schema = 1
 
@@ -28,7 +26,7 @@ package nonisolated enum HandlerInput {
 
     /// A JSON string: quotation mark, reverse solidus and the control characters U+0000 to U+001F are escaped, all
     /// else stands for itself ([RFC 8259 § 7]).
-    static func appendString(_ string: String, to bytes: inout [UInt8]) {
+    package static func appendString(_ string: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
         for byte in string.utf8 {
             switch byte {

@@ -1,0 +1,94 @@
+package import RingwakeCore
+
+extension CallVerb {
+    /// What a request with this verb means.
+    ///
+    /// - Parameters:
+    ///   - key: the call that it names.
+    ///   - wake: the handler that sent it; nil for the owner.
+    ///   - body: its body.
+    ///   - restriction: of `report`: what keeps the call out, now that its handler has said who calls. It may complete
+    ///     what was said.
+    /// - Throws: `invalidRequest` for a body that does not fit, `notPermitted` where a handler would have to say it.
+    package func event(
+        on key: CallKey, by wake: WakeID?, body: [UInt8], restriction: (inout CallUpdate) -> Restriction?
+    ) throws(RingwakeError) -> Event {
+        switch self {
+        case .ring: return .ringConfirmed(key, by: wake)
+        case .answer: return .answerRequested(key, others: try others(body))
+        case .decline: return .declineRequested(key)
+        case .end: return .endRequested(key)
+        case .hold: return .holdRequested(key, true)
+        case .unhold: return .holdRequested(key, false, others: try others(body))
+        case .mute: return .muteRequested(key, true)
+        case .unmute: return .muteRequested(key, false)
+        case .dtmf: return .digitsRequested(key, try digits(body))
+        case .claim:
+            guard let wake else {
+                throw RingwakeError(.notPermitted, "a call is claimed by a handler, with the secret of its wake")
+            }
+            return .claimed(key, by: wake)
+        case .report:
+            let report = try ControlBody.decode(CallReport.self, from: body, empty: CallReport())
+            var update = try report.update()
+            let kept = restriction(&update)
+            return .reported(key, update, ring: report.ring ?? false, by: wake, kept)
+        case .fulfill: return .fulfilled(key, try action(body), by: wake)
+        case .fail: return .actionFailed(key, try action(body), by: wake)
+        case .ended:
+            let name = try ControlBody.decode(CallEnding.self, from: body, empty: CallEnding()).reason ?? "remoteEnded"
+            guard let reason = CallEndReason(rawValue: name), CallEndReason.reportable.contains(reason) else {
+                let reasons = CallEndReason.reportable.map(\.rawValue).sorted().joined(separator: ", ")
+                throw RingwakeError(.invalidRequest, "a handler ends a call with one of \(reasons), not '\(name)'")
+            }
+            return .remoteEnded(key, reason, by: wake)
+        }
+    }
+
+    private func others(_ body: [UInt8]) throws(RingwakeError) -> OtherCalls? {
+        guard let name = try ControlBody.decode(CallAnswer.self, from: body, empty: CallAnswer()).others else {
+            return nil
+        }
+        guard let others = OtherCalls(rawValue: name) else {
+            throw RingwakeError(.invalidRequest, "'others' is 'hold' or 'end', not '\(name)'")
+        }
+        return others
+    }
+
+    private func digits(_ body: [UInt8]) throws(RingwakeError) -> String {
+        let digits = try ControlBody.decode(CallDigits.self, from: body, empty: nil).digits
+        guard PendingAction.areDigits(digits) else {
+            throw RingwakeError(
+                .invalidRequest, "'digits' is 1 to 32 of 0-9, *, #, A-D and ',' for a pause, not '\(digits)'")
+        }
+        return digits
+    }
+
+    private func action(_ body: [UInt8]) throws(RingwakeError) -> CallAction {
+        let name = try ControlBody.decode(ActionResult.self, from: body, empty: nil).action
+        guard let action = CallAction(rawValue: name) else {
+            let actions = CallAction.allCases.map(\.rawValue).joined(separator: ", ")
+            throw RingwakeError(.invalidRequest, "'action' is one of \(actions), not '\(name)'")
+        }
+        return action
+    }
+}
+
+extension CallReport {
+    /// What the report says of the call, its texts as they are kept: like those of a payload.
+    ///
+    /// A text that is too long is cut, not refused: a handler that does not look at the answer would lose the call.
+    package func update() throws(RingwakeError) -> CallUpdate {
+        CallUpdate(
+            caller: try kept(caller, "caller"), callerName: try kept(callerName, "callerName"), hasVideo: video)
+    }
+
+    private func kept(_ text: String?, _ name: String) throws(RingwakeError) -> String? {
+        guard let text else { return nil }
+        do throws(ShownText.ZeroByte) {
+            return try ShownText.kept(text)
+        } catch {
+            throw RingwakeError(.invalidRequest, "'\(name)' holds a zero byte (U+0000); leave it out")
+        }
+    }
+}

@@ -1,0 +1,44 @@
+package import RingwakeCore
+
+extension EventRefusal {
+    /// The refusal as the control API tells it.
+    ///
+    /// - Parameter doing: what was refused, as the subject of a sentence.
+    package func error(_ doing: String) -> RingwakeError {
+        switch self {
+        case .unknownCall(let key):
+            RingwakeError(.notFound, "no call '\(key.id)' of \(key.app)")
+        case .wrongState(let key, let state):
+            RingwakeError(
+                .conflict,
+                "call '\(key.id)' is \(state.name.rawValue)\(state.endReason.map { " (\($0))" } ?? ""); "
+                    + "\(doing) does not fit that state")
+        case .notOwned(let key):
+            RingwakeError(.notPermitted, "call '\(key.id)' of \(key.app) belongs to another handler")
+        case .unknownHandler:
+            RingwakeError(.notPermitted, "the handler that this secret was given to has ended")
+        case .tooManyCalls(let app):
+            RingwakeError(.limitReached, "as many calls of \(app) run as may")
+        case .tooManyHandlers(let app):
+            RingwakeError(.limitReached, "as many handlers of \(app) keep a connection as may; close one")
+        case .othersStay(let key):
+            RingwakeError(
+                .conflict,
+                "another call could not be held or ended for '\(key.id)', so nothing was changed; "
+                    + "end the other one first")
+        case .alreadyAsked(let key, let action):
+            RingwakeError(
+                .conflict,
+                "the handler of call '\(key.id)' is being asked for \(action.rawValue), or has enough to do; wait")
+        case .unclaimed(let key):
+            RingwakeError(.conflict, "call '\(key.id)' has lost its handler, and none has claimed it yet")
+        case .badDigits:
+            RingwakeError(.invalidRequest, "digits are 1 to 32 of 0-9, *, #, A-D and ',' for a pause")
+        case .struckOut(let app):
+            RingwakeError(
+                .conflict,
+                "the handler of \(app) has too many strikes and is not started; "
+                    + "'ringwake app clear-strikes \(app)' gives it another chance")
+        }
+    }
+}
