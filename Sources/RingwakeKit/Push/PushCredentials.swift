@@ -1,0 +1,37 @@
+internal import ControlProtocol
+
+/// What a sender needs to reach the app on this device: PushKit's `PKPushCredentials`, with all that belongs to it.
+public struct PushCredentials: Hashable, Sendable {
+    /// Which of the provider API's two hosts a token is for.
+    public enum Environment: String, Hashable, Sendable, CaseIterable {
+        case development
+        case production
+    }
+
+    /// The device token: 64 hex digits.
+    public let token: String
+    /// The environment that the token is for.
+    public let environment: Environment
+    /// The topic that pushes are sent to: the bundle id and `.voip`.
+    public let topic: String
+    /// The teams whose keys or certificates may push to it.
+    public let teams: [String]
+
+    package init(token: String, environment: Environment, topic: String, teams: [String]) {
+        self.token = token
+        self.environment = environment
+        self.topic = topic
+        self.teams = teams
+    }
+
+    /// What a SIP client adds to the URI in its Contact, so that its server can push to it:
+    /// `pn-provider=apns;pn-param=TEAM.TOPIC;pn-prid=TOKEN`. The team is the first of ``teams``; empty when there is none.
+    ///
+    /// See [RFC 8599 § 10](https://www.rfc-editor.org/rfc/rfc8599#section-10).
+    public var contactParameters: String { teams.first.map(contactParameters(team:)) ?? "" }
+
+    /// The same for one of several teams.
+    public func contactParameters(team: String) -> String {
+        PushContact(team: team, topic: topic, token: token).parameters
+    }
+}

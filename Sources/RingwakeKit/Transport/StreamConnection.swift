@@ -1,0 +1,126 @@
+internal import HTTP1
+internal import RunLoop
+
+/// The connection of one stream: tells its lines.
+final class StreamConnection {
+    let number: UInt64
+    private let tell: (TransportEvent) -> Void
+    private var connection: SocketConnection?
+    private var parser = HTTP1ResponseParser(requestMethod: "GET", limits: HTTP1Limits(maximumBodyBytes: .max))
+    private var lines = LineSplitter()
+    /// The status of an answer that is no stream, and what came of its body.
+    private var refusal: (status: Int, body: [UInt8])?
+    private var isOver = false
+
+    init(
+        _ number: UInt64, _ request: ControlRequest, path: String, runLoop: RunLoop,
+        tell: @escaping (TransportEvent) -> Void
+    ) {
+        self.number = number
+        self.tell = tell
+        let connection = SocketConnection(path: path, runLoop: runLoop) { [unowned self] in take($0) }
+        self.connection = connection
+        connection.send(request.bytes)
+    }
+
+    /// Ends it without a word. Idempotent.
+    func close() {
+        isOver = true
+        connection?.close()
+    }
+
+    private func end(_ event: TransportEvent) {
+        guard !isOver else { return }
+        close()
+        tell(event)
+    }
+
+    private func take(_ event: SocketConnection.Event) {
+        switch event {
+        case .bytes(let bytes):
+            parser.consume(bytes)
+            takeEvents()
+        case .ended(let error):
+            // A daemon that stops or is killed breaks the stream off; there is nothing more either way.
+            end(.streamEnded(number, error))
+        }
+    }
+
+    private func takeEvents() {
+        do throws(HTTP1Error) {
+            while !isOver, let event = try parser.next() { take(event) }
+        } catch {
+            end(.streamEnded(number, StreamConnection.bad(error.message)))
+        }
+    }
+
+    private func take(_ event: HTTP1ResponseEvent) {
+        switch event {
+        case .head(let head):
+            if head.status == 200 { tell(.streamOpened(number)) } else { refusal = (head.status, []) }
+        case .body(let bytes):
+            guard refusal == nil else { return takeRefusal(bytes) }
+            takeLines(bytes)
+        case .end:
+            if let refusal {
+                end(.streamRefused(number, ControlAnswer(status: refusal.status, body: refusal.body)))
+            } else {
+                end(.streamEnded(number, RingwakeKitError(.unreachable, "the daemon ended the stream")))
+            }
+        }
+    }
+
+    private func takeLines(_ bytes: [UInt8]) {
+        lines.consume(bytes)
+        do throws(LineSplitter.TooLong) {
+            while !isOver, let line = try lines.next() { tell(.streamLine(number, line)) }
+        } catch {
+            let what = "a line longer than \(TransportLimits.lineBytes) bytes"
+            end(.streamEnded(number, StreamConnection.bad(what)))
+        }
+    }
+
+    private func takeRefusal(_ bytes: [UInt8]) {
+        refusal?.body += bytes
+        if let count = refusal?.body.count, count > TransportLimits.lineBytes {
+            end(.streamEnded(number, StreamConnection.bad("a refusal of more than \(TransportLimits.lineBytes) bytes")))
+        }
+    }
+
+    private static func bad(_ what: String) -> RingwakeKitError {
+        RingwakeKitError(.badAnswer, "the daemon's stream is not as it should be: \(what)")
+    }
+}
+
+/// Cuts bytes into lines. Each byte is looked at once.
+struct LineSplitter {
+    struct TooLong: Error {}
+
+    private var bytes: [UInt8] = []
+    private var start = 0
+    private var scanned = 0
+
+    mutating func consume(_ new: [UInt8]) {
+        if start > 0 {
+            bytes.removeFirst(start)
+            scanned -= start
+            start = 0
+        }
+        bytes += new
+    }
+
+    /// The next line that is not empty, without its end; nil when it has not come.
+    /// - Throws: It is longer than a line may be.
+    mutating func next() throws(TooLong) -> [UInt8]? {
+        while let end = bytes[scanned...].firstIndex(of: UInt8(ascii: "\n")) {
+            let line = Array(bytes[start..<end])
+            start = end + 1
+            scanned = start
+            guard line.count <= TransportLimits.lineBytes else { throw TooLong() }
+            if !line.isEmpty { return line }
+        }
+        scanned = bytes.count
+        guard scanned - start <= TransportLimits.lineBytes else { throw TooLong() }
+        return nil
+    }
+}

@@ -1,0 +1,71 @@
+internal import CRingwakeLinux
+internal import Glibc
+internal import HTTP1
+internal import RunLoop
+
+/// The way to a daemon by its control socket: one connection for the stream, and one for each lane of requests, which
+/// is kept.
+final class UnixTransport: ControlTransport {
+    private let path: String
+    private let runLoop: RunLoop
+    private var stream: StreamConnection?
+    /// Each from its first request on.
+    private var lanes: [ControlRequest.Lane: RequestLane] = [:]
+    /// Who is told; on the loop's thread, and never from within a call.
+    var tell: (TransportEvent) -> Void = { _ in }
+
+    init(path: String, runLoop: RunLoop) {
+        self.path = path
+        self.runLoop = runLoop
+    }
+
+    /// - Throws: `invalidRequest`: no socket can have this path.
+    static func check(_ path: String) throws(RingwakeKitError) {
+        var address = sockaddr_storage()
+        guard ringwake_unix_address(path, &address) > 0, !path.utf8.contains(0) else {
+            throw RingwakeKitError(
+                .invalidRequest, "the socket path '\(path)' is empty or longer than 107 bytes; give a shorter one")
+        }
+    }
+
+    func openStream(_ number: UInt64, _ request: ControlRequest) {
+        stream?.close()
+        stream = StreamConnection(number, request, path: path, runLoop: runLoop) { [unowned self] in tell($0) }
+    }
+
+    func closeStream(_ number: UInt64) {
+        guard stream?.number == number else { return }
+        stream?.close()
+        stream = nil
+    }
+
+    func send(_ number: UInt64, _ request: ControlRequest) {
+        let lane = lanes[request.lane] ?? RequestLane(path: path, runLoop: runLoop) { [unowned self] in tell($0) }
+        lanes[request.lane] = lane
+        lane.send(number, request)
+    }
+
+    func cancel(_ number: UInt64) {
+        for lane in lanes.values { lane.cancel(number) }
+    }
+
+    func close() {
+        stream?.close()
+        stream = nil
+        for lane in lanes.values { lane.close() }
+        tell = { _ in }
+    }
+}
+
+extension ControlRequest {
+    /// As it is sent.
+    var bytes: [UInt8] {
+        var fields: [HTTP1Field] = []
+        if let secret { fields.append(HTTP1Field(name: "authorization", value: "Bearer \(secret)")) }
+        if body?.isEmpty == false {
+            let type = isJSON ? "application/json" : "application/octet-stream"
+            fields.append(HTTP1Field(name: "content-type", value: type))
+        }
+        return HTTP1Writer.request(method: method, target: target, fields: fields, body: body)
+    }
+}
