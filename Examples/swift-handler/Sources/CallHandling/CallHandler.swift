@@ -1,0 +1,273 @@
+import RingwakeKit
+import Synchronization
+
+/// What every call app does: reports the calls that are pushed to it, does what the user asks for, says how they end.
+///
+/// Each call has a task of its own, which does one thing after the other; so one call never waits for another.
+public final class CallHandler: Sendable {
+    private enum Step: Sendable {
+        case push(IncomingPush)
+        case action(CallAction)
+        case remoteEnd(CallEndReason)
+        case network
+    }
+
+    private struct NewCall: Sendable {
+        let call: String
+        let steps: AsyncStream<Step>
+    }
+
+    /// A call that this process has.
+    private struct OpenCall {
+        /// Where its task gets its steps from.
+        let steps: AsyncStream<Step>.Continuation
+        /// What waits for the line to have it.
+        var arrival: Task<CallUpdate?, any Error>?
+        var isOver = false
+    }
+
+    private struct State {
+        var open: [String: OpenCall] = [:]
+        /// Calls whose end was told before their push: the two come by different streams.
+        var overBeforePush: [String] = []
+    }
+
+    private let client: RingwakeClient
+    private let registry: PushRegistry
+    private let provider: CallProvider
+    private let line: any Line
+    private let stays: Bool
+    private let log: @Sendable (String) -> Void
+    private let state = Mutex(State())
+    private let newCalls = AsyncStream.makeStream(of: NewCall.self)
+
+    /// - Parameters:
+    ///   - stays: whether it waits for further calls when it has none any more.
+    ///   - log: is told what happens, for a person.
+    public init(
+        client: RingwakeClient, line: any Line, stays: Bool, log: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
+        self.client = client
+        self.line = line
+        self.stays = stays
+        self.log = log
+        registry = PushRegistry(client: client)
+        provider = CallProvider(client: client)
+    }
+
+    /// Runs until its last call has ended, or, where it stays, until the client is closed.
+    public func run() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { for await event in self.registry.events { self.take(event) } }
+            group.addTask { for await action in self.provider.actions { self.give(action.call, .action(action)) } }
+            group.addTask { for await event in self.provider.events { await self.take(event) } }
+            group.addTask { for await end in self.line.remoteEnds { self.give(end.call, .remoteEnd(end.reason)) } }
+            group.addTask {
+                for await state in self.client.connectionUpdates { self.log("connection: \(state)") }
+                self.newCalls.continuation.finish()
+            }
+            for await new in newCalls.stream {
+                group.addTask { await self.serve(new) }
+            }
+            group.cancelAll()
+        }
+    }
+
+    // MARK: - What comes
+
+    private func take(_ event: PushRegistryEvent) {
+        switch event {
+        case .credentialsUpdated(let credentials):
+            // A real app sends them to its server, or puts them into its Contact: `contactParameters`.
+            log("credentials: \(credentials.map(\.environment.rawValue).joined(separator: ", "))")
+        case .credentialsInvalidated:
+            log("credentials: none")
+        case .incomingPush(let push):
+            log("push: \(push.kind.rawValue) \(push.call)")
+            give(push.call, .push(push))
+        }
+    }
+
+    private func take(_ event: CallEvent) async {
+        switch event {
+        case .changed(let call): log("call: \(call.call) \(call.state.rawValue)")
+        case .ended(let call, let reason):
+            log("call: \(call.call) ended \(reason.rawValue)")
+            // At once, and not in its turn: its task may be waiting for a call that never comes.
+            await forget(call.call)
+        case .claimed(let call): log("call: \(call.call) claimed")
+        case .networkChanged(let call, _): give(call, .network)
+        case .lost, .filtered, .cellular, .reachability: break
+        }
+    }
+
+    /// Gives a call's task something to do; the first push makes the task.
+    private func give(_ call: String, _ step: Step) {
+        let isTaken = state.withLock { state -> Bool in
+            if let open = state.open[call] {
+                open.steps.yield(step)
+            } else if case .push = step {
+                guard !state.overBeforePush.contains(call) else { return false }
+                let (stream, steps) = AsyncStream.makeStream(of: Step.self)
+                state.open[call] = OpenCall(steps: steps)
+                steps.yield(step)
+                newCalls.continuation.yield(NewCall(call: call, steps: stream))
+            }
+            return true
+        }
+        if !isTaken { endIfIdle() }
+    }
+
+    /// A call is over: its task does nothing more of what is left, and does not wait for it.
+    private func forget(_ call: String) async {
+        let known = state.withLock { state -> OpenCall? in
+            guard let open = state.open[call] else {
+                state.overBeforePush = state.overBeforePush.suffix(63) + [call]
+                return nil
+            }
+            state.open[call]?.isOver = true
+            return open
+        }
+        guard let known else { return }
+        known.arrival?.cancel()
+        await line.end(call)
+        known.steps.finish()
+    }
+
+    private func endIfIdle() {
+        let isIdle = state.withLock { $0.open.isEmpty }
+        if isIdle, !stays { newCalls.continuation.finish() }
+    }
+
+    // MARK: - One call
+
+    private func serve(_ new: NewCall) async {
+        for await step in new.steps {
+            switch step {
+            case .push(let push): await take(push)
+            case .action(let action): await perform(action)
+            case .remoteEnd(let reason):
+                await attempt("end of \(new.call)") {
+                    try await provider.reportEnded(new.call, reason: reason)
+                }
+            case .network: await line.networkChanged(new.call)
+            }
+        }
+        let isLast = state.withLock { state in
+            state.open[new.call] = nil
+            return state.open.isEmpty
+        }
+        guard isLast else { return }
+        await line.rest()
+        endIfIdle()
+    }
+
+    private func take(_ push: IncomingPush) async {
+        switch push.kind {
+        case .call: await report(push)
+        case .update: break
+        case .claim:
+            await attempt("claim of \(push.call)") {
+                try await provider.claim(push.call)
+                do {
+                    try await line.takeOver(push.call)
+                } catch {
+                    // Its media went with the process that had it.
+                    try await provider.reportEnded(push.call, reason: .failed)
+                }
+            }
+        }
+    }
+
+    private func report(_ push: IncomingPush) async {
+        // In time, without ringing, where the line takes long: then there is the same time again to let it ring.
+        let provisional = Task { [provider] in
+            try await Task.sleep(for: push.reportWithin / 2)
+            try await provider.report(push.call, ring: false)
+        }
+        do {
+            let update = try await arrival(push)
+            provisional.cancel()
+            let isReported = await provisional.result.isSuccess
+            guard let update else {
+                try await provider.reportEnded(push.call, reason: .remoteEnded)
+                return
+            }
+            if isReported {
+                try await provider.ring(push.call)
+            } else {
+                try await provider.report(push.call, update)
+            }
+            log("rings: \(push.call)")
+        } catch let error as CallError {
+            log("not reported: \(push.call): \(error)")
+            // A call that is busy is ended by an action; one that is kept out, or over, has an event that says so.
+            if case .unknownCall = error { await forget(push.call) }
+        } catch {
+            provisional.cancel()
+            log("cannot be taken: \(push.call): \(error)")
+            await attempt("end of \(push.call)") { try await provider.reportEnded(push.call, reason: .failed) }
+        }
+    }
+
+    /// What the line says of the call, or nil when it is over first.
+    private func arrival(_ push: IncomingPush) async throws -> CallUpdate? {
+        let arrival = Task { [line] in try await line.awaitCall(push) }
+        let isOver = state.withLock { state in
+            state.open[push.call]?.arrival = arrival
+            return state.open[push.call]?.isOver ?? true
+        }
+        if isOver { arrival.cancel() }
+        return try await arrival.value
+    }
+
+    private func perform(_ action: CallAction) async {
+        do {
+            try await before(action.deadline) { [line] in
+                switch action.kind {
+                case .answer: try await line.answer(action.call)
+                case .end: await line.end(action.call)
+                case .hold: try await line.setHeld(action.call, true)
+                case .unhold: try await line.setHeld(action.call, false)
+                case .mute: try await line.setMuted(action.call, true)
+                case .unmute: try await line.setMuted(action.call, false)
+                case .dtmf(let digits): try await line.play(digits, in: action.call)
+                }
+            }
+            await attempt("\(action.kind)") { try await action.fulfill() }
+            log("did: \(action.kind) \(action.call)")
+        } catch {
+            log("failed: \(action.kind) \(action.call): \(error)")
+            await attempt("\(action.kind)") { try await action.fail() }
+        }
+    }
+
+    /// What the daemon refuses is said, and nothing more can be done about it: it has told what became of the call.
+    private func attempt(_ what: String, _ body: () async throws -> Void) async {
+        do { try await body() } catch { log("refused: \(what): \(error)") }
+    }
+}
+
+/// What was to be done takes longer than there is time for it.
+struct TooLate: Error {}
+
+/// Does something, and gives up at `deadline`.
+private func before(_ deadline: ContinuousClock.Instant, _ body: @escaping @Sendable () async throws -> Void)
+    async throws
+{
+    try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { try await body() }
+        group.addTask {
+            try await Task.sleep(until: deadline, clock: .continuous)
+            throw TooLate()
+        }
+        try await group.next()
+        group.cancelAll()
+    }
+}
+
+extension Result {
+    fileprivate var isSuccess: Bool {
+        if case .success = self { true } else { false }
+    }
+}

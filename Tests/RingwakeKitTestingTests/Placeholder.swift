@@ -1,1 +1,0 @@
-// Its first file comes with the module.

@@ -1,0 +1,212 @@
+import RingwakeKit
+import RingwakeKitTesting
+import Testing
+
+@Suite("A simulated daemon stands in for the daemon", .timeLimit(.minutes(1)))
+struct SimulatedDaemonTests {
+    private func make(
+        _ settings: SimulatedDaemon.Settings = .init()
+    ) async throws -> (SimulatedDaemon, AppUnderTest) {
+        let daemon = try SimulatedDaemon(app: "com.example.phone", settings: settings)
+        let app = AppUnderTest(try RingwakeClient(daemon))
+        try await daemon.connected()
+        return (daemon, app)
+    }
+
+    @Test("A call is pushed, reported, answered, held, muted, played to and hung up")
+    func wholeCall() async throws {
+        let (daemon, app) = try await make()
+        daemon.push("c1", caller: "sip:alice@example.org", payload: #"{"n":1}"#)
+        let ringing = try await daemon.call("c1", reaches: .ringing)
+        #expect(ringing.caller == "sip:alice@example.org" && ringing.callerName == "Reported")
+        try daemon.user(.answer, "c1")
+        try await daemon.call("c1", reaches: .connected)
+        try daemon.user(.hold, "c1")
+        try await daemon.call("c1", reaches: .held)
+        try daemon.user(.unhold, "c1")
+        try await daemon.call("c1", reaches: .connected)
+        try daemon.user(.mute, "c1")
+        try await daemon.callOwesNothing("c1")
+        #expect(daemon.call("c1")?.isMuted == true)
+        try daemon.user(.dtmf("12#"), "c1")
+        try await daemon.callOwesNothing("c1")
+        try daemon.user(.end, "c1")
+        let ended = try await daemon.call("c1", reaches: .ended)
+        #expect(ended.endReason == .localEnded && ended.rings == 1)
+        try await app.hears("ended c1 localEnded")
+        #expect(
+            app.lines.filter { !$0.hasPrefix("credentials") } == [
+                "push call c1", "said call c1", "answer c1", "hold c1", "unhold c1", "mute c1", "dtmf 12# c1", "end c1",
+                "ended c1 localEnded",
+            ])
+        await app.close()
+    }
+
+    @Test("The sender takes a call back, and says why")
+    func cancelled() async throws {
+        let (daemon, app) = try await make()
+        daemon.push("c1")
+        try await daemon.call("c1", reaches: .ringing)
+        daemon.cancel("c1", reason: .answeredElsewhere)
+        #expect(daemon.call("c1")?.endReason == .answeredElsewhere)
+        try await app.hears("ended c1 answeredElsewhere")
+        await app.close()
+    }
+
+    @Test("Deadlines are met by the clock that the test moves, each at its time")
+    func deadlines() async throws {
+        let daemon = try SimulatedDaemon(app: "com.example.phone")
+        let app = AppUnderTest(try RingwakeClient(daemon), reports: false, leaves: { $0 == .answer })
+        try await daemon.connected()
+        daemon.push("late")
+        daemon.advance(by: .milliseconds(4_999))
+        #expect(daemon.call("late")?.state == .woken)
+        daemon.advance(by: .milliseconds(1))
+        #expect(daemon.call("late")?.endReason == .handlerFailed)
+        // A handler that hangs loses its connection by that.
+        try await daemon.connected()
+        daemon.push("unanswered")
+        try await app.provider.report("unanswered")
+        daemon.advance(by: .seconds(45))
+        #expect(daemon.call("unanswered")?.endReason == .unanswered)
+        daemon.push("slow")
+        try await app.provider.report("slow")
+        try daemon.user(.answer, "slow")
+        try await daemon.call("slow", owes: .answer)
+        daemon.advance(by: .seconds(10))
+        #expect(daemon.call("slow")?.endReason == .handlerFailed)
+        await app.close()
+    }
+
+    @Test("A call that is kept out does not ring, and the app is told by what")
+    func keptOut() async throws {
+        let (daemon, app) = try await make()
+        try daemon.block("sip:spam@example.org", label: "Spam")
+        daemon.push("blocked", caller: "sip:spam@example.org")
+        #expect(daemon.call("blocked")?.endReason == .blocked)
+        daemon.push("unknown")
+        try await daemon.call("unknown", reaches: .ringing)
+        daemon.setDoNotDisturb(true)
+        daemon.push("quiet", caller: "sip:alice@example.org")
+        #expect(daemon.call("quiet")?.filter == .doNotDisturb)
+        // Who has not said who calls is let through to the app, which may know.
+        daemon.push("anonymous")
+        #expect(try await daemon.call("anonymous", reaches: .ended).filter == .doNotDisturb)
+        try await app.hears("filtered anonymous doNotDisturb")
+        daemon.setDoNotDisturb(false)
+        daemon.push("loud")
+        try await daemon.call("loud", reaches: .ringing)
+        #expect(!app.lines.contains("push call quiet") && !app.lines.contains("push call blocked"))
+        await app.close()
+    }
+
+    @Test("Who calls may be known only from the report, and keeps the call out then")
+    func keptOutAtReport() async throws {
+        let daemon = try SimulatedDaemon(app: "com.example.phone")
+        let app = AppUnderTest(try RingwakeClient(daemon), reports: false)
+        try await daemon.connected()
+        try daemon.block("+49900*")
+        daemon.push("c1")
+        try await app.hears("push call c1")
+        await #expect {
+            try await app.provider.report("c1", .init(caller: "+49 900 123456"))
+        } throws: { error in
+            guard case .filtered(.blockList, _)? = error as? CallError else { return false }
+            return true
+        }
+        #expect(daemon.call("c1")?.endReason == .blocked && daemon.call("c1")?.rings == 0)
+        await app.close()
+    }
+
+    @Test("Two calls: the first is held for the second, which is busy where the app refuses further ones")
+    func twoCalls() async throws {
+        let (daemon, app) = try await make()
+        for call in ["c1", "c2"] {
+            daemon.push(call)
+            try await daemon.call(call, reaches: .ringing)
+            try daemon.user(.answer, call)
+            try await daemon.call(call, reaches: .connected)
+        }
+        #expect(daemon.call("c1")?.state == .held)
+        #expect(throws: SimulatedRefusal.self) { try daemon.user(.answer, "c2") }
+        await app.close()
+        var settings = SimulatedDaemon.Settings()
+        settings.whenBusy = .reject
+        let (other, second) = try await make(settings)
+        other.push("c1")
+        try await other.call("c1", reaches: .ringing)
+        try other.user(.answer, "c1")
+        try await other.call("c1", reaches: .connected)
+        other.push("c2")
+        #expect(try await other.call("c2", reaches: .ended).endReason == .busy)
+        await second.close()
+    }
+
+    @Test("The network changes under a call, and a cellular call begins")
+    func surroundings() async throws {
+        let (daemon, app) = try await make()
+        daemon.push("c1")
+        try await daemon.call("c1", reaches: .ringing)
+        try daemon.changeNetwork(interface: "wwan0", type: "cellular")
+        try await app.hears("network c1 wwan0")
+        try daemon.user(.answer, "c1")
+        try await daemon.call("c1", reaches: .connected)
+        daemon.setCellularCall(true)
+        try await app.hears("cellular true")
+        try await daemon.call("c1", reaches: .held)
+        daemon.setCellularCall(false)
+        try await app.hears("cellular false")
+        #expect(daemon.call("c1")?.state == .held)
+        await app.close()
+    }
+
+    @Test("New tokens are told, and that there are none any more")
+    func credentials() async throws {
+        let (daemon, app) = try await make()
+        try await app.hears("credentials 2")
+        let before = app.registry.credentials
+        #expect(before.allSatisfy { $0.token.utf8.count == 64 } && before[0].contactParameters.contains("pn-prid="))
+        daemon.renewCredentials()
+        try await app.hears("credentials 2", count: 2)
+        #expect(Set(app.registry.credentials.map(\.token)).isDisjoint(with: before.map(\.token)))
+        daemon.invalidateCredentials()
+        try await app.hears("no credentials")
+        #expect(app.registry.credentials.isEmpty)
+        await app.close()
+    }
+
+    @Test("Lists of callers are changed by the app, and judge calls")
+    func directory() async throws {
+        let (daemon, app) = try await make()
+        let directory = CallDirectory(client: app.client)
+        try await directory.make("spam", kind: .block)
+        try await directory.add([.init("sip:eve@example.org", label: "Eve")], to: "spam")
+        #expect(try await directory.lists().map(\.count) == [1])
+        #expect(try await directory.check("sip:eve@example.org").rings == false)
+        daemon.push("c1", caller: "sip:eve@example.org")
+        #expect(daemon.call("c1")?.endReason == .blocked)
+        try await directory.remove(["sip:eve@example.org"], from: "spam")
+        #expect(try await directory.check("sip:eve@example.org").rings)
+        await #expect(throws: RingwakeKitError.self) { try await directory.make("spam", kind: .identify) }
+        await app.close()
+    }
+
+    @Test("A user's requests by the app's own controller")
+    func controller() async throws {
+        let (daemon, app) = try await make()
+        let controller = CallController(client: app.client)
+        daemon.push("c1")
+        try await daemon.call("c1", reaches: .ringing)
+        try await controller.request(.answer("c1"))
+        try await daemon.call("c1", reaches: .connected)
+        try await controller.request(CallTransaction(.mute("c1"), .hold("c1")))
+        try await daemon.call("c1", reaches: .held)
+        await #expect {
+            try await controller.request(CallTransaction(.unhold("c1"), .answer("c1"), .end("c1")))
+        } throws: { error in
+            (error as? CallTransactionError)?.done == [.unhold("c1")]
+        }
+        #expect(try await controller.calls().map(\.call) == ["c1"])
+        await app.close()
+    }
+}
