@@ -1,0 +1,106 @@
+"""What becomes of a call, and of the caller, when the phone does not wake or the push does not get through."""
+
+import contextlib
+import os
+import signal
+import uuid
+from collections.abc import Callable
+
+import pytest
+from sip.capture import Capture
+from sip.exchange import DEVICE, SERVER, Exchange
+from sip.phone import Phone
+from sip.telephones import calls, register
+from support.credentials import TOPIC
+from support.waiting import until
+
+# Kamailio's `children`: so many workers read SIP.
+WORKERS = 4
+# A caller who hears within this, in seconds, has not waited for the server to give the phone up.
+SOON = 10
+
+
+@pytest.fixture(scope="module")
+def exchange(make_exchange: Callable[..., Exchange]) -> Exchange:
+    return make_exchange(RINGWAKE_PUSH_SECONDS=2)
+
+
+def test_a_device_that_is_off(phone: Phone, exchange: Exchange) -> None:
+    phone.start().known()
+    # Nobody says so: packets for it are lost.
+    exchange.device.ip("link", "set", "eth0", "arp", "off")
+    exchange.device.ip("address", "flush", "dev", "eth0")
+    try:
+        with calls(exchange, str(uuid.uuid4()), "refused") as caller:
+            caller.ends(SOON)
+    finally:
+        exchange.device.ip("link", "set", "eth0", "arp", "on")
+        exchange.device.ip("address", "add", f"{DEVICE}/24", "dev", "eth0")
+        exchange.device.ip("route", "replace", "default", "via", SERVER)
+
+
+def test_a_push_service_that_is_not_there(phone: Phone) -> None:
+    phone.start().known()
+    phone.daemon.stop()
+    with calls(phone.exchange, str(uuid.uuid4()), "refused") as caller:
+        caller.ends(SOON)
+
+
+def test_a_phone_that_wakes_and_does_not_register(phone: Phone, exchange: Exchange) -> None:
+    exchange.set(RINGWAKE_WAIT_MS=2000)
+    phone.start("/bin/sh", "-c", "exec sleep 30").known()
+    call = str(uuid.uuid4())
+    with calls(phone.exchange, call, "refused") as caller:
+        caller.ends()
+    phone.ended(call, "cancelled")
+
+
+def test_a_push_service_that_hangs_holds_up_nobody_else(phone: Phone, exchange: Exchange, capture: Capture) -> None:
+    phone.start().known()
+    os.kill(phone.daemon.pid, signal.SIGSTOP)
+    try:
+        with contextlib.ExitStack() as stack:
+            callers = [
+                stack.enter_context(calls(exchange, str(uuid.uuid4()), "refused", port=5070 + number))
+                for number in range(WORKERS + 1)
+            ]
+            heard = lambda: {packet.call for packet in capture.messages("INVITE")}  # noqa: E731
+            until(lambda: len(heard()) > WORKERS, 5, "all INVITEs to come")
+            # With its workers blocked, the server would answer nothing.
+            assert None not in [exchange.options(0.5) for _ in range(20)]
+            assert all(caller.process.poll() is None for caller in callers), "the pushes did not hang"
+            for caller in callers:
+                caller.ends(SOON)
+    finally:
+        os.kill(phone.daemon.pid, signal.SIGCONT)
+
+
+def test_a_token_that_is_gone_is_forgotten(phone: Phone, exchange: Exchange) -> None:
+    phone.start()
+    exchange.forget("bob")
+    register(exchange, "0" * 64, TOPIC)
+    register(exchange, "0" * 64, TOPIC, seconds=0)
+    with calls(exchange, str(uuid.uuid4()), "refused") as caller:
+        caller.ends(SOON)
+    assert "0" * 64 not in exchange.ask("htable.dump", "ringwake")
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        (r"Alice \"A.\" Example", 'Alice "A." Example'),
+        (r"Mallory\", \"cancel\":true, \"x\":\"", 'Mallory", "cancel":true, "x":"'),
+        # ISO 8859-1, which is no UTF-8: the call comes without a name.
+        ("Jörg".encode("latin-1"), None),
+    ],
+)
+def test_what_the_caller_calls_himself(phone: Phone, name: str | bytes, shown: str | None) -> None:
+    phone.start("/bin/sh", "-c", "exec sleep 30").known()
+    call = str(uuid.uuid4())
+    with calls(phone.exchange, call, "cancel", name=name) as caller:
+        woken = phone.daemon.control.wait_for(call, "woken")
+        caller.cancels()
+        caller.ends()
+    assert woken.get("callerName") == shown
+    assert woken["caller"].startswith("sip:alice@")
+    phone.ended(call, "cancelled")
