@@ -16,8 +16,12 @@ from . import client
 from .exchange import DEVICE, PUSH_PORT, Exchange
 from .telephones import register
 
-EXAMPLE = programs.ROOT / "Examples" / "baresip-shell"
-HANDLER = EXAMPLE / "handler"
+# Where stage `stranger` of Tests/run puts the examples in Swift.
+BUILT = Path(os.environ.get("RINGWAKE_EXAMPLES_DIR") or programs.ROOT / ".build" / "examples")
+# The handlers around baresip, by the language that they are written in.
+HANDLERS = {
+    "shell": programs.ROOT / "Examples" / "baresip-shell" / "handler", "Swift": BUILT / "baresip-handler",
+}  # fmt: skip
 
 
 class Phone:
@@ -29,7 +33,13 @@ class Phone:
         daemon.address = f"{DEVICE}:{PUSH_PORT}"
         daemon.user = exchange.device.command()
         self.folder = exchange.folder / "client"
-        self.handler = [str(HANDLER), str(self.folder)]
+        self.handler = [str(HANDLERS["shell"]), str(self.folder)]
+
+    def is_handled_in(self, language: str) -> "Phone":
+        """Its handler is the example in this language."""
+        assert HANDLERS[language].exists(), f"{HANDLERS[language]} is not there; run Tests/run stranger"
+        self.handler = [str(HANDLERS[language]), str(self.folder)]
+        return self
 
     def start(self, *before: str, registers: bool = False) -> "Phone":
         """Starts the daemon, with a handler that is started for calls; `before` stands before its command."""

@@ -5,7 +5,7 @@ import uuid
 import pytest
 from sip.capture import Capture
 from sip.exchange import CALLER, DEVICE, Exchange
-from sip.phone import Phone
+from sip.phone import HANDLERS, Phone
 from sip.telephones import calls
 from support.waiting import until
 
@@ -13,6 +13,12 @@ from support.waiting import until
 SOON = 10
 # A handler that takes so long to begin that its call can be over before.
 SLOW = ("/bin/sh", "-c", 'sleep 1; exec "$0" "$@"')
+
+
+@pytest.fixture(params=HANDLERS)
+def phone(phone: Phone, request: pytest.FixtureRequest) -> Phone:
+    """Each of the examples, one after the other."""
+    return phone.is_handled_in(request.param)
 
 
 def test_a_call_wakes_the_phone_and_both_hear_each_other(phone: Phone, capture: Capture) -> None:
