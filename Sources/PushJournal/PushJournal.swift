@@ -213,10 +213,8 @@ extension PushJournal {
     package func enqueueHandover() {
         guard !isHandoverEnqueued else { return }
         isHandoverEnqueued = true
-        // Twice, so that it comes last: what else this turn enqueues reaches handlers and senders, who wait.
-        runLoop.enqueue { [weak self, runLoop] in
-            runLoop.enqueue { self?.handOver() }
-        }
+        // Before what the turn tells: nobody is to hear of an end long before the disk does.
+        runLoop.enqueue { [weak self] in self?.handOver() }
     }
 
     private func handOver() {

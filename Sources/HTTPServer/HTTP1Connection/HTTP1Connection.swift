@@ -204,6 +204,12 @@ final class HTTP1Connection {
         return true
     }
 
+    /// Sends what waits, ahead of the flush that is scheduled for it.
+    func flushStream() {
+        guard case .open = stage else { return }
+        writeOutput()
+    }
+
     /// A streamed answer has begun. A client that has closed its end already cannot be seen leaving later.
     func streamBegan() {
         if isPeerDone {

@@ -61,6 +61,8 @@ final class HTTP1Exchange: HTTPExchange {
         return isHeadRequest || connection.append(isChunked ? HTTP1Writer.chunk(bytes) : bytes)
     }
 
+    func flush() { connection?.flushStream() }
+
     func finish() {
         guard case .streaming = state else { return }
         end(with: isChunked && !isHeadRequest ? HTTP1Writer.lastChunk : [])

@@ -20,6 +20,10 @@ package protocol HTTPExchange: AnyObject {
     ///   ``ConnectionLimits/maximumBufferedStreamBytes`` waited; the exchange is closed then.
     func send(_ bytes: [UInt8]) -> Bool
 
+    /// Sends now what was given, as far as the client takes it, and not at the end of the loop's turn. HTTP/2 has no
+    /// need of it.
+    func flush()
+
     /// Ends a begun stream. The exchange is not open afterwards.
     func finish()
 
@@ -31,6 +35,10 @@ package protocol HTTPExchange: AnyObject {
     /// Called once when the exchange ends otherwise than by ``respond(_:)`` or ``finish()``: the client left or
     /// reset it, a deadline passed, the server closed the connection.
     var onClose: (() -> Void)? { get set }
+}
+
+extension HTTPExchange {
+    package func flush() {}
 }
 
 /// Receives the requests of one connection.

@@ -5,7 +5,6 @@ internal import HandlerActivation
 internal import Logging
 internal import PushJournal
 internal import RingwakeCore
-internal import RunLoop
 
 // What the coordinator asks for, done: handlers, and whoever listens.
 extension EffectRunner {
@@ -195,11 +194,9 @@ extension EffectRunner {
         giveWay()
     }
 
-    /// Lets the handler run that a push has just woken, once the push has left. Where it shares a processor with the
-    /// daemon it would else wait for all that the daemon still has to do, which nobody waits for.
-    private func giveWay() {
-        runLoop.enqueue { sched_yield() }
-    }
+    /// Lets the handler run that a push has just woken. Where it shares a processor with the daemon it would else wait
+    /// for all that the daemon still has to do.
+    private func giveWay() { sched_yield() }
 }
 
 extension Call {

@@ -29,7 +29,7 @@ final class EffectRunner {
     let events: EventStreams
     let screen: CallScreen
     let logger: Logger
-    let runLoop: RunLoop
+    private let runLoop: RunLoop
     private let wallClock: () -> Int64
     private var timer: (token: Timer, deadline: BootInstant)?
     /// What the network offered when it last changed.

@@ -163,7 +163,8 @@ final class HandlerLeases {
 
     /// Sends a line to the handler that keeps a connection. One that does not read is disconnected by it.
     func send(_ line: [UInt8], to wake: WakeID) {
-        _ = handlers[wake]?.connection?.send(line)
+        guard let connection = handlers[wake]?.connection, connection.send(line) else { return }
+        connection.flush()
     }
 
     // MARK: - Ending

@@ -46,8 +46,8 @@ final class Restoration {
 
     // MARK: - Writing
 
-    /// Notes what has changed. It is written down when the turn of the loop is over, once, and goes into the store with
-    /// what else the turn brought: a handler that is being started does not wait for it.
+    /// Notes what has changed. It is written down once, when the turn's work goes to the journal: a handler that is being
+    /// started does not wait for it.
     func note(_ more: EffectRunner.Changes) {
         changes.calls.formUnion(more.calls)
         changes.apps.formUnion(more.apps)
