@@ -67,6 +67,16 @@ struct ConnectedHandlerTests {
         #expect(scenario.lane?.handlers[wake]?.cameByItself == false)
     }
 
+    @Test("A call that is taken back before it rings costs it no connection")
+    func takenBack() {
+        var (scenario, wake) = ConnectedHandlerTests.connected()
+        scenario.receive("one")
+        scenario.report("one", ring: true)
+        let effects = scenario.receive("back", call: "one", cancel: .cancelled)
+        #expect(effects.stops.isEmpty && scenario.state("one")?.endReason == .cancelled)
+        #expect(scenario.receive("two").deliveries.map(\.wake) == [wake])
+    }
+
     @Test("What was delivered of a call and not reported comes again by the next connection, and by a fetch")
     func deliveredAgain() {
         var scenario = Scenario(.app)

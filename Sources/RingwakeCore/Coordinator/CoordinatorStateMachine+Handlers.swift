@@ -176,6 +176,13 @@ extension CoordinatorStateMachine {
         return stopHandler(wake, of: app, at: now)
     }
 
+    /// Has a handler leave that was woken for nothing, unless it serves other calls. One that keeps a connection is
+    /// there for whatever comes.
+    mutating func dismissHandlerIfIdle(_ wake: WakeID?, of app: AppID, at now: BootInstant) -> [Effect] {
+        guard let wake, lanes[app]?.handlers[wake]?.isConnected == false else { return [] }
+        return stopHandlerIfIdle(wake, of: app, at: now)
+    }
+
     /// The app of a handler that has not ended.
     func app(of wake: WakeID) -> AppID? {
         lanes.first { $0.value.handlers[wake] != nil }?.key

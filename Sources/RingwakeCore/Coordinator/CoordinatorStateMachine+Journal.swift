@@ -31,7 +31,7 @@ extension CoordinatorStateMachine {
             machine.abandon(.cancelled, "it repeats a call that had ended")
         }
         effects.removeAll { if case .callMissed = $0 { true } else { false } }
-        return effects + stopHandlerIfIdle(call.handler, of: call.key.app, at: now)
+        return effects + dismissHandlerIfIdle(call.handler, of: call.key.app, at: now)
     }
 
     /// A call that had not ended when the daemon last did. What never rang is delivered once more if it is still in

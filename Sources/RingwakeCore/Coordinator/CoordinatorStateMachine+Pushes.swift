@@ -151,7 +151,7 @@ extension CoordinatorStateMachine {
         file(call)
         let record = PushRecord(push, call: known.key.id, outcome: .cancelled)
         // A handler that has disturbed nobody yet has nothing to tidy up: no client of a call that is over stays.
-        let stop = known.hasDisturbedNobody ? stopHandlerIfIdle(known.handler, of: known.key.app, at: now) : []
+        let stop = known.hasDisturbedNobody ? dismissHandlerIfIdle(known.handler, of: known.key.app, at: now) : []
         return [.journalPush(record, payload: [], call: call.journalRecord)] + effects + stop
     }
 
