@@ -8,6 +8,9 @@ from support.apps import App
 from support.daemon import Daemon
 from swift_handler import HANDLER, SwiftHandler
 
+# A call rings on while the daemon is started anew on a busy machine.
+PATIENT = {"ring": "60s"}
+
 
 @pytest.fixture
 def make_handler(make_daemon: Callable[..., Daemon]) -> Iterator[Callable[..., SwiftHandler]]:
@@ -32,7 +35,7 @@ def make_handler(make_daemon: Callable[..., Daemon]) -> Iterator[Callable[..., S
 @pytest.fixture
 def cold(make_handler: Callable[..., SwiftHandler]) -> SwiftHandler:
     """A running daemon that starts the handler for a call."""
-    handler = make_handler().started_by_daemon()
+    handler = make_handler(PATIENT).started_by_daemon()
     handler.daemon.start()
     return handler
 
@@ -40,7 +43,7 @@ def cold(make_handler: Callable[..., SwiftHandler]) -> SwiftHandler:
 @pytest.fixture
 def warm(make_handler: Callable[..., SwiftHandler]) -> SwiftHandler:
     """A running daemon, and a handler that keeps a connection to it."""
-    handler = make_handler().only_connected()
+    handler = make_handler(PATIENT).only_connected()
     handler.daemon.start()
     handler.run()
     return handler
