@@ -14,7 +14,7 @@ from support.credentials import APP
 from support.daemon import Daemon
 from support.programs import ROOT, SYSTEM_PYTHON
 from support.waiting import until
-from sip_peers import ADDRESS, free_ports
+from sip_peers import ADDRESS, free_ports, pair_of_ports
 
 EXAMPLES = ROOT / "Examples"
 # How long what the examples start may take to be gone, in seconds.
@@ -156,7 +156,7 @@ class BaresipExample(Example):
         super().__init__(daemon)
         self.folder = daemon.directory / "baresip"
         self.folder.mkdir()
-        [self.sip_port] = free_ports(1)
+        self.sip_port = pair_of_ports()
         [control_port] = free_ports(1, socket.SOCK_STREAM)
         own = {
             "sip_listen": f"{ADDRESS}:{self.sip_port}", "ctrl_tcp_listen": f"{ADDRESS}:{control_port}",

@@ -15,6 +15,17 @@ ADDRESS = "127.0.0.1"
 PATIENCE = 15
 
 
+def pair_of_ports() -> int:
+    """A port that is free for UDP and TCP, and the one after it, which baresip takes for SIP over TLS."""
+    for _ in range(100):
+        [port] = free_ports(1)
+        with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
+            for number, kind in ((port, socket.SOCK_STREAM), (port + 1, socket.SOCK_STREAM)):
+                stack.enter_context(socket.socket(socket.AF_INET, kind)).bind((ADDRESS, number))
+            return port
+    raise AssertionError("no two ports that follow one another are free")
+
+
 def free_ports(count: int, kind: int = socket.SOCK_DGRAM) -> list[int]:
     """Ports that nobody has now."""
     with contextlib.ExitStack() as stack:
