@@ -25,7 +25,9 @@ let package = Package(
     products: [
         .executable(name: "ringwaked", targets: ["ringwaked"]),
         .executable(name: "ringwake", targets: ["ringwake"]),
+        .executable(name: "ringwake-audio", targets: ["ringwake-audio"]),
         .library(name: "Reachability", targets: ["Reachability"]),
+        .library(name: "CallAudio", targets: ["CallAudio"]),
         .library(name: "RingwakeKit", targets: ["RingwakeKit"]),
         .library(name: "RingwakeKitTesting", targets: ["RingwakeKitTesting"]),
     ],
@@ -49,6 +51,9 @@ let package = Package(
             providers: [.apt(["libnl-3-dev"])]),
         .systemLibrary(
             name: "CRingwakeSystemd", path: "Sources/C/CRingwakeSystemd", providers: [.apt(["libsystemd-dev"])]),
+        // Without pkg-config: its flags for libpulse are none that the package manager takes.
+        .systemLibrary(
+            name: "CRingwakePulse", path: "Sources/C/CRingwakePulse", providers: [.apt(["libpulse-dev"])]),
         .target(name: "CRingwakeTOML", path: "Sources/C/CRingwakeTOML"),
 
         // Ring 1: pure, or the kernel alone.
@@ -72,7 +77,11 @@ let package = Package(
             swiftSettings: common),
 
         .target(
-            name: "DBus", dependencies: ["CRingwakeSystemd", "RunLoop", logging], swiftSettings: onTheRunLoop),
+            name: "DBus", dependencies: ["CRingwakeSystemd", "RunLoop", logging], swiftSettings: common),
+        .target(
+            name: "CallAudio",
+            dependencies: ["CRingwakeLinux", "CRingwakePulse", "DBus", "FileSystem", "RingwakeCore", "RunLoop", logging],
+            swiftSettings: common),
         .target(
             name: "CallScreening", dependencies: ["CRingwakeLinux", "FileSystem", "RingwakeCore"], swiftSettings: common
         ),
@@ -131,9 +140,16 @@ let package = Package(
             ],
             swiftSettings: common),
 
+        .target(
+            name: "RingwakeAudioAgent",
+            dependencies: ["CallAudio", "CRingwakeLinux", "FileSystem", "RingwakeCore", "RunLoop", logging],
+            swiftSettings: common),
+
         // Ring 6: main.swift, nothing else.
         .executableTarget(name: "ringwaked", dependencies: ["RingwakeDaemon"], swiftSettings: onTheRunLoop),
         .executableTarget(name: "ringwake", dependencies: ["RingwakeCommands"], swiftSettings: common),
+
+        .executableTarget(name: "ringwake-audio", dependencies: ["RingwakeAudioAgent"], swiftSettings: common),
 
         .testTarget(name: "RingwakeCoreTests", dependencies: ["RingwakeCore"], swiftSettings: common),
         .testTarget(name: "HTTP1Tests", dependencies: ["HTTP1"], swiftSettings: common),
@@ -174,6 +190,10 @@ let package = Package(
             name: "DeviceServicesTests",
             dependencies: ["CRingwakeLinux", "DBus", "DeviceServices", "RingwakeCore", "RunLoop", logging],
             swiftSettings: onTheRunLoop),
+        .testTarget(
+            name: "CallAudioTests",
+            dependencies: ["CallAudio", "CRingwakeLinux", "DBus", "FileSystem", "RingwakeCore", "RunLoop", logging],
+            swiftSettings: common),
         .testTarget(
             name: "CallScreeningTests", dependencies: ["CallScreening", "FileSystem", "RingwakeCore"],
             swiftSettings: common),

@@ -11,18 +11,18 @@ from .tree import Tree, code_only, is_comment
 # A module uses modules of lower rings only.
 RINGS = {
     "CRingwakeLinux": 0, "CRingwakeOpenSSL": 0, "CRingwakeNGHTTP2": 0, "CRingwakeCurl": 0, "CRingwakeTOML": 0,
-    "CRingwakeSQLite": 0, "CRingwakeNetlink": 0, "CRingwakeSystemd": 0,
+    "CRingwakeSQLite": 0, "CRingwakeNetlink": 0, "CRingwakeSystemd": 0, "CRingwakePulse": 0,
     "RingwakeCore": 1, "HTTP1": 1, "RunLoop": 1, "FileSystem": 1,
-    "Cryptography": 2, "HTTPServer": 2, "Reachability": 2, "DBus": 2, "CallScreening": 2,
+    "Cryptography": 2, "HTTPServer": 2, "Reachability": 2, "DBus": 2, "CallScreening": 2, "CallAudio": 2,
     "PushGateway": 3, "PushJournal": 3, "HandlerActivation": 3, "DeviceServices": 3,
     "PushClient": 3, "VoIPCertificates": 3, "ControlProtocol": 3,
     "RingwakeKit": 4,
-    "RingwakeKitTesting": 5, "RingwakeDaemon": 5, "RingwakeCommands": 5,
-    "ringwaked": 6, "ringwake": 6,
+    "RingwakeKitTesting": 5, "RingwakeDaemon": 5, "RingwakeCommands": 5, "RingwakeAudioAgent": 5,
+    "ringwaked": 6, "ringwake": 6, "ringwake-audio": 6,
 }  # fmt: skip
 
-# Same ring, one way: the server speaks TLS through the one door to OpenSSL.
-SAME_RING = {("HTTPServer", "Cryptography")}
+# Same ring, one way: the server speaks TLS through the one door to OpenSSL, and players are paused over the bus.
+SAME_RING = {("HTTPServer", "Cryptography"), ("CallAudio", "DBus")}
 
 # Pure modules: bytes and events in, values out.
 WITHOUT_IMPORTS = ("Sources/RingwakeCore/", "Sources/HTTP1/")

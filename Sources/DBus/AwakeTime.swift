@@ -1,7 +1,7 @@
 import Glibc
 
 /// A point on `CLOCK_MONOTONIC`, which stands still while the machine is suspended.
-nonisolated struct AwakeTime {
+struct AwakeTime {
     private var nanoseconds: Int64
 
     static var now: AwakeTime {

@@ -1,5 +1,5 @@
 /// Which message bus.
-package nonisolated enum DBusAddress: Hashable, Sendable {
+package enum DBusAddress: Hashable, Sendable {
     /// The machine's: `DBUS_SYSTEM_BUS_ADDRESS`, or the well-known socket.
     case system
     /// The user's: `DBUS_SESSION_BUS_ADDRESS`, or the socket `bus` in `XDG_RUNTIME_DIR`.
@@ -47,7 +47,7 @@ package nonisolated enum DBusAddress: Hashable, Sendable {
 }
 
 /// A unix socket of a bus.
-nonisolated struct UnixEndpoint: Hashable {
+struct UnixEndpoint: Hashable {
     /// A path, or a name in the abstract namespace.
     var name: [UInt8]
     var isAbstract: Bool

@@ -1,5 +1,5 @@
 /// A D-Bus error: what the other side answered, or what kept it from answering.
-package nonisolated struct DBusError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct DBusError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The error's name on the bus, `org.freedesktop.DBus.Error.ServiceUnknown`.
     package let name: String
     /// What the sender says of it: for people. At most ``maximumMessageScalars`` long, without control characters and

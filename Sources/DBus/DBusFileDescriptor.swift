@@ -32,9 +32,9 @@ package final class DBusFileDescriptor {
     }
 }
 
-extension DBusFileDescriptor: nonisolated Hashable {
+extension DBusFileDescriptor: Hashable {
     /// The same object; two descriptors of one file are not equal.
-    package nonisolated static func == (one: DBusFileDescriptor, other: DBusFileDescriptor) -> Bool { one === other }
+    package static func == (one: DBusFileDescriptor, other: DBusFileDescriptor) -> Bool { one === other }
 
-    package nonisolated func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

@@ -1,5 +1,5 @@
 /// Bounds of what is read and kept, whatever a peer sends.
-package nonisolated enum DBusLimits {
+package enum DBusLimits {
     /// Bytes of one message; a larger one is dropped before sd-bus sees it. The specification allows 128 MiB.
     package static let maximumMessageBytes: UInt64 = 2 << 20
     /// Values in one message, each element and entry counted: some 3 MB at worst. systemd's list of all units, the

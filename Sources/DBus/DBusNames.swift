@@ -1,7 +1,7 @@
 import CRingwakeSystemd
 
 /// What the D-Bus Specification calls valid names ("Valid Names", "Valid Object Paths").
-package nonisolated enum DBusNames {
+package enum DBusNames {
     /// A well-known name (`org.freedesktop.login1`) or a unique one (`:1.42`).
     package static func isBusName(_ text: String) -> Bool {
         isClean(text) && sd_bus_service_name_is_valid(text) > 0

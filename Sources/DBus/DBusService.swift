@@ -11,7 +11,7 @@ package import RunLoop
 /// made again with the next one, and are told so. Closures are called from the loop, as with ``DBusConnection``.
 package final class DBusService {
     /// What is known of the bus.
-    package nonisolated enum Status: Hashable, Sendable {
+    package enum Status: Hashable, Sendable {
         /// Not used yet.
         case unused
         case opening

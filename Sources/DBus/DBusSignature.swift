@@ -1,7 +1,7 @@
 /// Type signatures (D-Bus Specification, "Type System").
 ///
 /// sd-bus checks none of those that are sent, and a bus ends the connection that sends a bad one.
-package nonisolated enum DBusSignature {
+package enum DBusSignature {
     static let maximumBytes = 255
     private static let maximumArrays = 32
     private static let maximumStructures = 32

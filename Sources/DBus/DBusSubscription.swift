@@ -1,5 +1,5 @@
 /// Which signals.
-package nonisolated struct DBusMatch: Hashable, Sendable {
+package struct DBusMatch: Hashable, Sendable {
     /// Who sends them, a well-known name or a unique one. Any program can send any signal straight to us; what comes
     /// from another than the name's owner is dropped.
     package var sender: String
@@ -50,7 +50,7 @@ package nonisolated struct DBusMatch: Hashable, Sendable {
 }
 
 /// A signal that has come.
-package nonisolated struct DBusSignal: Hashable, Sendable {
+package struct DBusSignal: Hashable {
     /// The unique name of who sent it: the owner of the match's sender.
     package var sender: String
     package var path: String

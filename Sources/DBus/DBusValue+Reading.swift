@@ -1,26 +1,26 @@
 /// What a value holds, for readers of what a peer sent: nil when it is of another type. Variants are looked through.
 extension DBusValue {
     /// The value inside, however many variants are around it.
-    package nonisolated var unwrapped: DBusValue {
+    package var unwrapped: DBusValue {
         var value = self
         while case .variant(let inner) = value { value = inner }
         return value
     }
 
     /// A string, an object path or a signature.
-    package nonisolated var text: String? {
+    package var text: String? {
         switch unwrapped {
         case .string(let text), .objectPath(let text), .signature(let text): text
         default: nil
         }
     }
 
-    package nonisolated var flag: Bool? {
+    package var flag: Bool? {
         if case .bool(let flag) = unwrapped { flag } else { nil }
     }
 
     /// Any integer type whose value fits.
-    package nonisolated func integer<Number: FixedWidthInteger>(as type: Number.Type = Number.self) -> Number? {
+    package func integer<Number: FixedWidthInteger>(as type: Number.Type = Number.self) -> Number? {
         switch unwrapped {
         case .byte(let number): Number(exactly: number)
         case .int16(let number): Number(exactly: number)
@@ -34,23 +34,23 @@ extension DBusValue {
     }
 
     /// The elements of an array, or the fields of a structure.
-    package nonisolated var elements: [DBusValue]? {
+    package var elements: [DBusValue]? {
         switch unwrapped {
         case .array(_, let elements), .structure(let elements): elements
         default: nil
         }
     }
 
-    package nonisolated var entries: [DBusEntry]? {
+    package var entries: [DBusEntry]? {
         if case .dictionary(_, _, let entries) = unwrapped { entries } else { nil }
     }
 
-    package nonisolated var descriptor: DBusFileDescriptor? {
+    package var descriptor: DBusFileDescriptor? {
         if case .unixFD(let descriptor) = unwrapped { descriptor } else { nil }
     }
 
     /// The value of a dictionary's entry, without the variant around it; nil also when this is no dictionary.
-    package nonisolated subscript(key: String) -> DBusValue? {
+    package subscript(key: String) -> DBusValue? {
         entries?.first { $0.key.text == key }?.value.unwrapped
     }
 }

@@ -2,7 +2,7 @@
 ///
 /// Strings must not contain NUL; a message with such a one is refused before it is sent. Signatures of empty arrays
 /// are needed because no element tells them.
-package nonisolated enum DBusValue: Hashable, Sendable {
+package enum DBusValue: Hashable {
     case byte(UInt8)
     case bool(Bool)
     case int16(Int16)
@@ -57,7 +57,7 @@ package nonisolated enum DBusValue: Hashable, Sendable {
 }
 
 /// One entry of a dictionary.
-package nonisolated struct DBusEntry: Hashable, Sendable {
+package struct DBusEntry: Hashable {
     package var key: DBusValue
     package var value: DBusValue
 

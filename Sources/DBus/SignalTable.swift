@@ -111,7 +111,7 @@ final class NameWatch {
 }
 
 /// The bus's own object (D-Bus Specification, "Message Bus Messages").
-nonisolated enum BusInterface {
+enum BusInterface {
     static let name = "org.freedesktop.DBus"
     static let path = "/org/freedesktop/DBus"
     /// How long the bus itself may take; dbus-daemon answers these at once.

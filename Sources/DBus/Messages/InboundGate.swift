@@ -7,7 +7,7 @@ import Glibc
 /// make a small machine run out of memory, or stand still for a second. So what comes is framed here and handed on
 /// through a socket pair, one message at a time; what goes out takes the direct way. Nothing waits, and the pair is
 /// never watched: sd-bus is called whenever it was fed.
-nonisolated final class InboundGate {
+final class InboundGate {
     /// What one step came to.
     enum Step {
         /// Something was taken: sd-bus may have something to read.

@@ -1,11 +1,11 @@
 import CRingwakeSystemd
 
 /// A method call, complete but not sent.
-nonisolated final class Message {
+final class Message {
     let pointer: OpaquePointer
 
     /// - Throws: `invalidArguments` where a name, the path or an argument is none of D-Bus.
-    @MainActor init(
+    init(
         bus: OpaquePointer, destination: String, path: String, interface: String, member: String,
         arguments: [DBusValue]
     ) throws(DBusError) {
@@ -37,7 +37,7 @@ nonisolated final class Message {
 }
 
 /// A message that has come.
-nonisolated final class ReceivedMessage {
+final class ReceivedMessage {
     enum Kind {
         /// A method's return or error, for the call with this serial number.
         case reply(UInt64)
@@ -74,7 +74,7 @@ nonisolated final class ReceivedMessage {
     var member: String { Self.text(sd_bus_message_get_member(pointer)) }
 
     /// The error that it is, or its arguments.
-    @MainActor func result() -> Result<[DBusValue], DBusError> {
+    func result() -> Result<[DBusValue], DBusError> {
         if let error = sd_bus_message_get_error(pointer) {
             let message = error.pointee.message.map { Self.bounded($0) } ?? ""
             return .failure(DBusError(name: Self.text(error.pointee.name), message: message))

@@ -1,5 +1,5 @@
 /// The fixed part of a message's header (D-Bus Specification, "Message Format"): as much as framing needs.
-nonisolated struct MessageHeader {
+struct MessageHeader {
     /// Bytes of the fixed part, the length of the field array included.
     static let fixedBytes = 16
     /// Bytes of the field array in which the serial number of a reply is looked for.

@@ -148,7 +148,7 @@ struct MessageReader {
 
 extension String {
     /// What the system says of a negative errno, as sd-bus returns it.
-    nonisolated init(systemError result: Int32) {
+    init(systemError result: Int32) {
         self.init(cString: strerror(result == .min ? EIO : abs(result)))
     }
 }

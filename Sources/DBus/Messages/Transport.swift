@@ -5,7 +5,7 @@ import RunLoop
 /// The socket to a bus and sd-bus on top of it. Nothing in here waits.
 ///
 /// Nonisolated and owned by one connection, so that letting go of it closes everything, in the right order.
-nonisolated final class Transport {
+final class Transport {
     /// What one step of ``process()`` came to.
     enum Step {
         /// There is nothing to do.

@@ -1,0 +1,77 @@
+/// Where sound goes, or comes from: one port of one device.
+public struct AudioPort: Hashable, Sendable, Codable {
+    /// What a port is, as far as its server says; AVAudioSession's port types.
+    public enum Kind: String, Sendable, Codable, CaseIterable {
+        case builtInSpeaker
+        /// The earpiece of a telephone.
+        case builtInReceiver
+        case builtInMicrophone
+        case headphones
+        /// Of a wired headset: its microphone, and its output where the server tells it from headphones.
+        case headset
+        case bluetoothA2DP
+        case bluetoothHFP
+        case usb
+        case hdmi
+        case lineOut
+        case lineIn
+        /// A device that says nothing of itself: a null sink, a network sink.
+        case other
+    }
+
+    public let kind: Kind
+    /// The server's name of the sink or source; stable as long as the device and its profile are.
+    public let device: String
+    /// The server's name of the port on that device; nil where it has none.
+    public let port: String?
+    /// What it is called, for a person. Untrusted text.
+    public let name: String
+
+    public init(kind: Kind, device: String, port: String? = nil, name: String) {
+        self.kind = kind
+        self.device = device
+        self.port = port
+        self.name = name
+    }
+}
+
+/// Where a session's sound goes and comes from.
+public struct AudioRoute: Hashable, Sendable, Codable {
+    public var inputs: [AudioPort]
+    public var outputs: [AudioPort]
+
+    public init(inputs: [AudioPort] = [], outputs: [AudioPort] = []) {
+        self.inputs = inputs
+        self.outputs = outputs
+    }
+}
+
+/// Why the route is another; AVAudioSession's route change reasons, with its numbers.
+public enum AudioRouteChangeReason: String, Sendable, Codable, CaseIterable {
+    case unknown, newDeviceAvailable, oldDeviceUnavailable, categoryChange, override, wakeFromSleep
+    case noSuitableRouteForCategory, routeConfigurationChange
+
+    /// `AVAudioSession.RouteChangeReason`'s raw value.
+    public var number: Int {
+        switch self {
+        case .unknown: 0
+        case .newDeviceAvailable: 1
+        case .oldDeviceUnavailable: 2
+        case .categoryChange: 3
+        case .override: 4
+        case .wakeFromSleep: 6
+        case .noSuitableRouteForCategory: 7
+        case .routeConfigurationChange: 8
+        }
+    }
+}
+
+/// Why a session was interrupted.
+public enum AudioInterruptionReason: String, Sendable, Codable, CaseIterable {
+    /// Another session became active.
+    case `default`
+    /// The built-in microphone was muted in hardware.
+    case builtInMicMuted
+    /// The device that it played on is gone.
+    case routeDisconnected
+}

@@ -1,0 +1,3 @@
+import RingwakeAudioAgent
+
+AudioAgent.main()
