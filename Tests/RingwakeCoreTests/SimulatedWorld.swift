@@ -164,8 +164,9 @@ struct SimulatedWorld {
             if let wake = coordinator.call(key)?.handler { handlers[wake]?.asked.append((action, key)) }
         case .journalPush(let push, let payload, let call): journal.take(.push(push, payload: payload, call: call))
         case .journalRing(let call): journal.take(.ring(call))
-        case .callChanged(let call): journal.take(.write(call.journalRecord, row: call.machine.hasEnded ? nil : call))
-        case .pushIgnored, .strike, .tellPath, .callMissed, .refused: break
+        case .callChanged(let call), .callNoted(let call):
+            journal.take(.write(call.journalRecord, row: call.machine.hasEnded ? nil : call))
+        case .pushIgnored, .strike, .tellPath, .tellAudio, .callMissed, .refused: break
         case .struckOut, .appChanged, .restricted, .othersStayed: break
         }
     }

@@ -13,8 +13,12 @@ struct SnapshotTests {
     /// are on the line at a time.
     static func full(_ onTheLine: CallStateMachine.State.Name = .connected) -> Scenario {
         var scenario = Scenario()
-        let others = CallStateMachine.State.Name.allCases.filter { ![.queued, .answering, .connected].contains($0) }
-        for name in others + [onTheLine] {
+        // The held one last: else it is gone on with when the one that ends does.
+        let last: [CallStateMachine.State.Name] = [.held, onTheLine]
+        let others = CallStateMachine.State.Name.allCases.filter {
+            ![.queued, .held, .answering, .connected].contains($0)
+        }
+        for name in others + last {
             scenario.bring(name.rawValue, to: name)
         }
         scenario.send(.muteRequested(scenario.key("connected"), true))

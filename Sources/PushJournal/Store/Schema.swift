@@ -26,7 +26,7 @@ nonisolated enum Schema {
     private static let changingCallColumns = [
         "is_missed", "state", "reason", "detail", "caller", "caller_name", "has_video", "attempt", "ring_before",
         "is_one_attempt", "ring_time", "verified", "journaled", "woke", "reported", "rang", "answered", "connected",
-        "hung_up", "ended", "identified_as", "restriction",
+        "audio_active", "hung_up", "ended", "identified_as", "restriction",
     ]
 
     // MARK: - Statements

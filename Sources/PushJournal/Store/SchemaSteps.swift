@@ -2,7 +2,7 @@
 /// lacks; so both have the same tables. A step that was released is never changed.
 nonisolated enum SchemaSteps {
     /// The statements that lead to version 1, 2, ... in order.
-    static let all: [[String]] = [pushesAndCalls, statesAndLists]
+    static let all: [[String]] = [pushesAndCalls, statesAndLists, callAudio]
 
     private static let pushesAndCalls = [
         """
@@ -119,4 +119,6 @@ nonisolated enum SchemaSteps {
         "CREATE TABLE list_stamp (id INTEGER PRIMARY KEY CHECK (id = 1), stamp INTEGER NOT NULL) STRICT",
         "INSERT INTO list_stamp (id, stamp) VALUES (1, 0)",
     ]
+
+    private static let callAudio = ["ALTER TABLE call ADD COLUMN audio_active INTEGER"]
 }

@@ -51,7 +51,7 @@ nonisolated enum StoreRows {
 
     /// The stages that have a column, in the columns' order; `received` is where the others count from.
     private static let stages: [TimelineEntry.Stage] = [
-        .verified, .journaled, .woke, .reported, .rang, .answered, .connected, .hungUp, .ended,
+        .verified, .journaled, .woke, .reported, .rang, .answered, .connected, .audioActive, .hungUp, .ended,
     ]
 
     // MARK: - Reading

@@ -47,6 +47,26 @@ public struct AudioSessionConfiguration: Hashable, Sendable, Codable {
         self.preferredInput = preferredInput
     }
 
+    /// What a call has whose handler does not say: its mode fits.
+    init(callWith mode: AudioMode) {
+        category = .playAndRecord
+        self.mode = mode
+        options = []
+        preferredOutput = nil
+        preferredInput = nil
+    }
+
+    /// What ringing has: it plays, and takes no microphone.
+    static let ringing = AudioSessionConfiguration(playing: ())
+
+    private init(playing: Void) {
+        category = .playback
+        mode = .default
+        options = []
+        preferredOutput = nil
+        preferredInput = nil
+    }
+
     /// The most bytes of a device's name.
     public static let maximumNameBytes = 256
 

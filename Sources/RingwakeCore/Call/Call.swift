@@ -29,6 +29,12 @@ package struct Call: Hashable, Sendable, Codable {
     package internal(set) var ringer: CallRinger
     /// What kept it out.
     package internal(set) var restriction: Restriction?
+    /// What its handler has said of its audio session; nil: the usual one for a call by voice, or with video.
+    package internal(set) var audioConfiguration: AudioSessionConfiguration?
+    /// Its audio session; nil until it was to be active.
+    package internal(set) var audio: CallAudioState?
+    /// Whether the user hung up while it was in focus.
+    var wasEndedInFocus: Bool?
     /// The handler that has it, or had it at its end; also one that was given it to claim and has not done so, as its
     /// machine's `claimBy` says. Nil while it waits, and while no handler is to hear of it.
     package internal(set) var handler: WakeID?

@@ -169,6 +169,8 @@ package struct TimelineEntry: Hashable, Sendable, Codable {
         case answered
         /// The handler fulfilled the answer.
         case connected
+        /// Its audio session became active: its handler may open its streams.
+        case audioActive
         /// The user declined or hung up.
         case hungUp
         /// It ended.

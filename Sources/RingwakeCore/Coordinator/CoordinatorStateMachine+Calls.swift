@@ -6,10 +6,12 @@ extension CoordinatorStateMachine {
             return report(key, update, ring: ring, by: wake, restriction, at: now)
         case .ringConfirmed(let key, let wake):
             return confirmRing(key, by: wake, at: now)
-        case .fulfilled(let key, let action, let wake):
-            return settle(key, at: now, by: wake) { machine throws(CallStateMachine.Refusal) in
+        case .fulfilled(let key, let action, let wake, let audio):
+            let effects = settle(key, at: now, by: wake) { machine throws(CallStateMachine.Refusal) in
                 try machine.fulfill(action, at: now)
             }
+            if let audio, !effects.contains(where: \.isRefusal) { active[key]?.audioConfiguration = audio }
+            return effects
         case .actionFailed(let key, let action, let wake):
             return settle(key, at: now, by: wake) { machine throws(CallStateMachine.Refusal) in
                 try machine.fail(action)
@@ -18,6 +20,7 @@ extension CoordinatorStateMachine {
             return settle(key, at: now, by: wake) { machine throws(CallStateMachine.Refusal) in
                 try machine.remoteEnded(reason)
             }
+        case .audioConfigured, .audioChanged: return applyToAudio(event, at: now)
         case .answerRequested(let key, let others):
             return answer(key, others: others, at: now)
         case .holdRequested(let key, let isOnHold, let others):
@@ -27,6 +30,7 @@ extension CoordinatorStateMachine {
                 try machine.decline(at: now)
             }
         case .endRequested(let key):
+            noteEndInFocus(of: key)
             return settle(key, at: now, noting: .hungUp) { machine throws(CallStateMachine.Refusal) in
                 try machine.end(at: now)
             }
@@ -174,6 +178,7 @@ extension CoordinatorStateMachine {
             effects += leave(call, former, isHanging: outputs.contains(.stopHandler), at: now)
         }
         if case .lost = call.machine.lease { waitForClaim(call, at: now) }
+        if hasEnded, call.wasEndedInFocus == true { effects += resumeHeld(at: now) }
         return effects
     }
 

@@ -131,7 +131,7 @@ extension CoordinatorStateMachine {
 
 extension CallStateMachine {
     /// Whether the person talks in it, or is about to.
-    fileprivate var isOnTheLine: Bool {
+    var isOnTheLine: Bool {
         switch state {
         case .answering, .connected: true
         case .held: isAsked(.unhold)

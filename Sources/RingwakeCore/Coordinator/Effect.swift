@@ -36,6 +36,10 @@ package enum Effect: Hashable, Sendable {
     case struckOut(AppID, Bool)
     /// The app's strikes, or which handlers it has, changed: write them down. At most once for an event, and last.
     case appChanged(AppID)
+    /// Something of a call changed that its state does not show: write its record down.
+    case callNoted(Call)
+    /// The call's audio session is not what it was: tell its handler.
+    case tellAudio(Call, CallAudioChange)
     /// What the user asked of this call was dropped: another one could not be held or ended for it. It is as it was.
     case othersStayed(CallKey)
     /// A call was kept out.

@@ -43,10 +43,14 @@ package enum Event: Hashable, Sendable {
     case reported(CallKey, CallUpdate, ring: Bool, by: WakeID?, Restriction? = nil)
     /// The handler confirmed the call that it reported.
     case ringConfirmed(CallKey, by: WakeID?)
-    /// The handler did what it was asked to.
-    case fulfilled(CallKey, CallAction, by: WakeID?)
+    /// The handler did what it was asked to, and may say with it what its call's audio session is.
+    case fulfilled(CallKey, CallAction, by: WakeID?, audio: AudioSessionConfiguration? = nil)
     /// The handler could not do what it was asked to.
     case actionFailed(CallKey, CallAction, by: WakeID?)
+    /// The handler says what its call's audio session is.
+    case audioConfigured(CallKey, AudioSessionConfiguration, by: WakeID?)
+    /// Something happened to the call's audio session.
+    case audioChanged(CallKey, CallAudioChange)
     /// The handler said that the call ended on the other side.
     case remoteEnded(CallKey, CallEndReason, by: WakeID?)
     /// The user answered; what becomes of the other calls that go on, nil as the app's policy says.
