@@ -80,7 +80,9 @@ let package = Package(
             name: "DBus", dependencies: ["CRingwakeSystemd", "RunLoop", logging], swiftSettings: common),
         .target(
             name: "CallAudio",
-            dependencies: ["CRingwakeLinux", "CRingwakePulse", "DBus", "FileSystem", "RingwakeCore", "RunLoop", logging],
+            dependencies: [
+                "CRingwakeLinux", "CRingwakePulse", "DBus", "FileSystem", "RingwakeCore", "RunLoop", logging,
+            ],
             swiftSettings: common),
         .target(
             name: "CallScreening", dependencies: ["CRingwakeLinux", "FileSystem", "RingwakeCore"], swiftSettings: common
@@ -142,7 +144,7 @@ let package = Package(
 
         .target(
             name: "RingwakeAudioAgent",
-            dependencies: ["CallAudio", "CRingwakeLinux", "FileSystem", "RingwakeCore", "RunLoop", logging],
+            dependencies: ["CallAudio", "CRingwakeLinux", "ControlProtocol", "RingwakeCore", "RunLoop", logging],
             swiftSettings: common),
 
         // Ring 6: main.swift, nothing else.
@@ -218,6 +220,10 @@ let package = Package(
                 "RingwakeCore", "RingwakeDaemon", "RunLoop", logging,
             ],
             swiftSettings: onTheRunLoop),
+        .testTarget(
+            name: "RingwakeAudioAgentTests",
+            dependencies: ["CRingwakeLinux", "ControlProtocol", "RingwakeAudioAgent", "RingwakeCore", "RunLoop"],
+            swiftSettings: common),
         .testTarget(
             name: "RingwakeCommandsTests",
             dependencies: [

@@ -1,4 +1,104 @@
-/// The program that holds the connection to a user's audio server.
+internal import CRingwakeLinux
+internal import CallAudio
+internal import ControlProtocol
+internal import Glibc
+internal import Logging
+internal import RunLoop
+
+/// The program that holds the connection to a user's audio server, and undoes what it did there.
 package enum AudioAgent {
-    package static func main() {}
+    /// Runs `ringwake-audio` with the process's arguments and returns its exit status.
+    package static func main() -> Int32 {
+        // A log that nobody reads any more is no reason to leave an audio server as it is.
+        ringwake_ignore_signal(SIGPIPE)
+        switch AgentCommand.parse(Array(CommandLine.arguments.dropFirst())) {
+        case .show(let text):
+            print(text, terminator: "")
+            return 0
+        case .wrongUsage(let problem):
+            AgentLog(level: .info, isJournal: false).say("ringwake-audio: \(problem)")
+            return 2
+        case .run(let command):
+            return run(command)
+        }
+    }
+
+    private static func run(_ command: AgentCommand) -> Int32 {
+        let environment = EffectJournals.processEnvironment()
+        let log = AgentLog(level: command.isVerbose ? .debug : .notice, isJournal: isJournal(environment))
+        let runLoop: RunLoop
+        do throws(RunLoopError) {
+            // A suspended machine has no call; the daemon wakes it for one.
+            runLoop = try RunLoop(wakingFromSuspend: false)
+        } catch {
+            log.say("ringwake-audio: no event loop: \(error); raise the limit on open files")
+            return 1
+        }
+        let logger = Logger(label: "ringwake-audio") { _ in log }
+        let parts = AudioEngineParts(
+            environment: environment, runLoop: runLoop, logger: logger, version: ProductVersion.current)
+        guard let journal = command.journal ?? EffectJournals.standard(environment) else {
+            log.say("ringwake-audio: neither XDG_STATE_HOME nor HOME is set; name a file with --journal")
+            return 1
+        }
+        var status: Int32 = 0
+        let stop = { (end: Int32) in
+            status = end
+            runLoop.stop()
+        }
+        do throws(AgentRefusal) {
+            let end = try begin(command, parts, log, journal: journal, stop)
+            try onTermination(runLoop, end)
+        } catch {
+            log.say("ringwake-audio: \(error.message)")
+            return error.status
+        }
+        runLoop.run()
+        return status
+    }
+
+    /// - Returns: What ends it.
+    private static func begin(
+        _ command: AgentCommand, _ parts: AudioEngineParts, _ log: AgentLog, journal: String,
+        _ stop: @escaping (Int32) -> Void
+    ) throws(AgentRefusal) -> () -> Void {
+        switch command.source {
+        case .descriptor(let descriptor):
+            try AgentSocket.checkConnected(descriptor)
+            return AgentLife(descriptor, parts, journal: journal, completion: stop).end
+        case .listener:
+            let descriptor = try AgentSocket.passedListener()
+            let allowed = try AgentSocket.users(command.allowed)
+            return AgentListener(descriptor, parts, journal: journal, allowed: allowed, completion: stop).end
+        case .journals:
+            let paths = command.journal.map { [$0] } ?? EffectJournals.all(parts.environment)
+            return JournalMending(paths, parts) { result in
+                say(result, log)
+                stop(result.isComplete ? 0 : 1)
+            }.end
+        }
+    }
+
+    private static func say(_ result: JournalMending.Result, _ log: AgentLog) {
+        if result.mended > 0 { log.say("put back: \(result.mended)") }
+        for path in result.inUse { log.say("\(path): in use by a program that runs, which puts back itself") }
+        for (path, why) in result.left.sorted(by: { $0.key < $1.key }) {
+            log.say("\(path): not all was put back: \(why); run 'ringwake-audio --mend' when the audio server is there")
+        }
+    }
+
+    private static func onTermination(_ runLoop: RunLoop, _ end: @escaping () -> Void) throws(AgentRefusal) {
+        do throws(RunLoopError) {
+            for signal in [SIGTERM, SIGINT, SIGHUP] { try runLoop.onSignal(signal, end) }
+        } catch {
+            throw AgentRefusal(1, "signals cannot be waited for: \(error)")
+        }
+    }
+
+    /// Whether standard error leads to journald: JOURNAL_STREAM names its device and inode (systemd.exec(5)).
+    private static func isJournal(_ environment: [String: String]) -> Bool {
+        var information = stat()
+        guard let stream = environment["JOURNAL_STREAM"], fstat(STDERR_FILENO, &information) == 0 else { return false }
+        return stream == "\(information.st_dev):\(information.st_ino)"
+    }
 }

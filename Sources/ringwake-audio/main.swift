@@ -1,3 +1,4 @@
+import Glibc
 import RingwakeAudioAgent
 
-AudioAgent.main()
+exit(AudioAgent.main())

@@ -83,7 +83,10 @@ package struct AudioServerImage: Hashable, Sendable {
         package var device: UInt32?
         /// The process that it says it belongs to.
         package var process: Int32?
+        /// One value a channel; empty while it is not known: PipeWire says 0 of a new stream until it knows.
         package var volume: [UInt32]
+        /// The channels' positions, as PulseAudio numbers them; empty where they are not known.
+        package var channels: [Int32] = []
         package var isVolumeWritable: Bool
         package var isMuted: Bool
         package var isCorked: Bool

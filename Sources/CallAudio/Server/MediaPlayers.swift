@@ -2,7 +2,7 @@
 package struct MediaPlayer: Hashable, Sendable, Codable {
     /// Such as `org.mpris.MediaPlayer2.mpv`.
     package var name: String
-    /// The connection that owned the name then: another owner is another player.
+    /// The connection that owned the name then, and its bus: another owner is another player. Opaque; it is compared.
     package var owner: String
     package var process: Int32?
     /// `mpris:trackid` of what it played; nil where it says none.

@@ -1,0 +1,107 @@
+internal import FileSystem
+package import RingwakeCore
+
+/// Everything that is in force because of us: what the journal holds.
+package struct EffectLedger: Hashable, Sendable, Codable {
+    /// What was done, each target once.
+    package private(set) var records: [EffectTarget: AudioEffectRecord] = [:]
+    /// What the server had stored for each kind of streams before the first effect on one of them.
+    package var kinds: [String: KindRecord] = [:]
+    /// Players that were paused.
+    package var players: [MediaPlayer] = []
+    /// The boot in which players were paused: no player outlives it, whatever it is called.
+    package var boot: String?
+    /// The newest streams before the first effect: younger ones may have begun with what we set for their kind.
+    package var baseline: Baseline?
+
+    package struct Baseline: Hashable, Sendable, Codable {
+        package var cookie: UInt32
+        package var playing: UInt32
+        package var recording: UInt32
+    }
+
+    /// What is known of the server's memory of one kind of streams.
+    package struct KindRecord: Hashable, Sendable, Codable {
+        /// What it had stored; nil: nothing, or nobody knows.
+        package var before: StoredStream?
+        /// The server lists what it stores, so that nil above means nothing.
+        package var isListed: Bool
+        /// Values that our commands gave streams of this kind, and took back: what the server stores of these is ours.
+        package var ours: [EffectValue] = []
+
+        /// A kind's streams have a handful of values; what is older is no longer what the server stores.
+        static let maximumValues = 64
+
+        mutating func note(_ value: EffectValue) {
+            guard !ours.contains(value) else { return }
+            ours.append(value)
+            if ours.count > Self.maximumValues { ours.removeFirst() }
+        }
+    }
+
+    package init() {}
+
+    package var isEmpty: Bool { records.isEmpty && players.isEmpty && kinds.isEmpty }
+
+    /// How many effects are in force.
+    package var count: Int { records.count + players.count }
+
+    package subscript(_ target: EffectTarget) -> AudioEffectRecord? { records[target] }
+
+    package mutating func insert(_ record: AudioEffectRecord, in image: AudioServerImage) {
+        if baseline == nil || records.isEmpty { baseline = EffectLedger.baseline(of: image) }
+        records[record.target] = record
+        guard let kind = record.restoreID else { return }
+        kinds[kind]?.note(record.before)
+        kinds[kind]?.note(record.set)
+    }
+
+    package mutating func remove(_ target: EffectTarget) { records[target] = nil }
+
+    package mutating func setOwners(_ owners: Set<AudioSessionID>, of target: EffectTarget) {
+        records[target]?.owners = owners
+    }
+
+    /// The user changed it: it is not undone.
+    package mutating func leave(_ target: EffectTarget) { records[target]?.isTaken = true }
+
+    /// A record of a stream of this kind, whose target is of the same sort.
+    package func record(ofKind kind: String, where matches: (EffectTarget) -> Bool) -> AudioEffectRecord? {
+        records.values.filter { $0.restoreID == kind && matches($0.target) }.min { $0.order < $1.order }
+    }
+
+    /// Names this boot of the machine.
+    package static var presentBoot: String? {
+        (try? FileSystem.read("/proc/sys/kernel/random/boot_id", maximumSize: 256)).map {
+            String(decoding: $0, as: UTF8.self)
+        }
+    }
+
+    private static func baseline(of image: AudioServerImage) -> Baseline {
+        Baseline(
+            cookie: image.cookie, playing: image.playing.keys.max() ?? 0, recording: image.recording.keys.max() ?? 0)
+    }
+
+    // A dictionary whose keys are no strings is a flat list in JSON: the records alone say as much.
+    private enum CodingKeys: String, CodingKey { case records, kinds, players, boot, baseline }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        for record in try container.decode([AudioEffectRecord].self, forKey: .records) {
+            records[record.target] = record
+        }
+        kinds = try container.decode([String: KindRecord].self, forKey: .kinds)
+        players = try container.decode([MediaPlayer].self, forKey: .players)
+        boot = try container.decodeIfPresent(String.self, forKey: .boot)
+        baseline = try container.decodeIfPresent(Baseline.self, forKey: .baseline)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(records.values.sorted { $0.order < $1.order }, forKey: .records)
+        try container.encode(kinds, forKey: .kinds)
+        try container.encode(players, forKey: .players)
+        try container.encodeIfPresent(boot, forKey: .boot)
+        try container.encodeIfPresent(baseline, forKey: .baseline)
+    }
+}

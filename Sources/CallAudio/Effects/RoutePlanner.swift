@@ -1,0 +1,190 @@
+package import RingwakeCore
+
+/// What decides a route besides the server and the session: who wished for what since the plan began.
+package struct RouteWishes: Hashable, Sendable {
+    /// What the user chose: a device, or the name of a kind.
+    package var chosen: String?
+    /// Devices and ports that came while the plan was in force, the newest last (``RouteCandidate/identity``).
+    package var arrived: [String] = []
+    /// The speaker that was asked for is no longer: the route has changed since.
+    package var isSpeakerOver = false
+    /// Bluetooth cards that refused to be a headset.
+    package var refusedCards: Set<String> = []
+
+    package init() {}
+}
+
+/// Where the sound of the session that counts goes and comes from.
+package struct RouteDecision: Hashable, Sendable {
+    package var output: AudioPort?
+    package var input: AudioPort?
+    /// The profile that the output's card has to have.
+    package var profile: CardProfile?
+    /// The card is not there yet with that profile: the device that ``output`` will be comes with it.
+    package var isProvisional = false
+
+    package struct CardProfile: Hashable, Sendable {
+        package var card: String
+        package var profile: String
+    }
+
+    package var route: AudioRoute {
+        AudioRoute(inputs: input.map { [$0] } ?? [], outputs: output.map { [$0] } ?? [])
+    }
+}
+
+/// Decides the route: chosen by the user, then the forced speaker, what the session prefers, a headset that came,
+/// hands-free Bluetooth, what is plugged in, the receiver, and else what the server has as its default.
+package struct RoutePlanner {
+    let image: AudioServerImage
+    let session: AudioPlan.Session?
+    let wishes: RouteWishes
+    private let outputs: [RouteCandidate]
+    private let inputs: [RouteCandidate]
+    private let handsFree: [RouteCandidate]
+
+    package init(image: AudioServerImage, session: AudioPlan.Session?, wishes: RouteWishes) {
+        self.image = image
+        self.session = session
+        self.wishes = wishes
+        outputs = image.outputCandidates
+        inputs = image.inputCandidates
+        let isAllowed = session.map { RoutePlanner.allowsHandsFree($0) } ?? false
+        handsFree = isAllowed ? image.handsFreeCandidates(without: wishes.refusedCards) : []
+    }
+
+    package var decision: RouteDecision {
+        let output = decideOutput()
+        var decision = RouteDecision(output: output?.port, input: nil)
+        if let output, let card = output.card.flatMap({ image.cards[$0] }), card.isBluetooth {
+            if let profile = output.profile {
+                decision.profile = .init(card: card.name, profile: profile)
+                decision.isProvisional = true
+            } else if handsFreeIsWanted, let active = card.activeProfile, HandsFreeProfile.isOne(active) {
+                decision.profile = .init(card: card.name, profile: active)
+            }
+        }
+        if session?.configuration.category.hasInput ?? true {
+            decision.input = decideInput(for: output)?.port
+        }
+        return decision
+    }
+
+    private static func allowsHandsFree(_ session: AudioPlan.Session) -> Bool {
+        session.configuration.category.hasInput
+            && session.configuration.effectiveOptions.contains(.allowBluetoothHFP)
+    }
+
+    private var handsFreeIsWanted: Bool { session.map { RoutePlanner.allowsHandsFree($0) } ?? false }
+
+    /// A call, a recording: its route is cut to its purpose, and the user's choice is for it.
+    private var isVoice: Bool { session.map { $0.isCall || $0.configuration.category.hasInput } ?? false }
+
+    // MARK: - Output
+
+    private func decideOutput() -> RouteCandidate? {
+        guard let session else { return defaultOutput }
+        if isVoice, let chosen = wishes.chosen.flatMap(output(matching:)) { return chosen }
+        if session.isSpeakerForced, !wishes.isSpeakerOver, let speaker { return speaker }
+        if let preferred = session.configuration.preferredOutput.flatMap(output(matching:)) { return preferred }
+        if let headset = arrivedHeadset { return headset }
+        if isVoice {
+            if let headset = handsFreeOutput { return headset }
+            if let wired = pluggedIn { return wired }
+            if let end = receiverOrSpeaker(session.configuration) { return end }
+        }
+        return defaultOutput
+    }
+
+    private var defaultOutput: RouteCandidate? {
+        candidate(ofDevice: image.defaultSink, in: outputs) ?? outputs.first
+    }
+
+    /// The active port of a device, or the best that can be used where the active one cannot.
+    private func candidate(ofDevice name: String?, in candidates: [RouteCandidate]) -> RouteCandidate? {
+        guard let name else { return nil }
+        let ports = candidates.filter { $0.port.device == name }
+        if let active = ports.first(where: { $0.isActive && $0.availability != .no }) { return active }
+        return ports.first { $0.availability == .yes } ?? ports.first { $0.availability == .unknown } ?? ports.first
+    }
+
+    private func output(matching name: String) -> RouteCandidate? {
+        let match = match(name, in: outputs)
+        // The same device as a headset, where the session needs one that records.
+        if let match, match.port.kind == .bluetoothA2DP,
+            let headset = handsFree.first(where: { $0.card == match.card })
+        {
+            return headset
+        }
+        return match ?? handsFree.first { $0.port.device == name || $0.port.kind.rawValue == name }
+    }
+
+    private func match(_ name: String, in candidates: [RouteCandidate]) -> RouteCandidate? {
+        if let device = candidate(ofDevice: name, in: candidates) { return device }
+        let ofKind = candidates.filter { $0.port.kind.rawValue == name && $0.availability != .no }
+        return ofKind.first(where: \.isActive) ?? ofKind.first
+    }
+
+    private var speaker: RouteCandidate? {
+        let speakers = outputs.filter { $0.port.kind == .builtInSpeaker && $0.availability != .no }
+        return speakers.first { $0.port.device == image.defaultSink } ?? speakers.first
+    }
+
+    private var arrivedHeadset: RouteCandidate? {
+        for identity in wishes.arrived.reversed() {
+            if let found = outputs.first(where: { $0.identity == identity && $0.isPersonal }) {
+                return handsFree.first { $0.card == found.card && found.port.kind == .bluetoothA2DP } ?? found
+            }
+        }
+        return nil
+    }
+
+    private var handsFreeOutput: RouteCandidate? {
+        guard handsFreeIsWanted else { return nil }
+        let present = outputs.filter { $0.port.kind == .bluetoothHFP }
+        let all = present + handsFree
+        let defaultCard = image.defaultSink.flatMap { image.sink(named: $0)?.card }
+        return all.first { $0.card == defaultCard && defaultCard != nil } ?? all.first
+    }
+
+    /// What is plugged into a jack, where the default is a loudspeaker: a default that is a headset, or something that
+    /// somebody set up, is meant.
+    private var pluggedIn: RouteCandidate? {
+        switch defaultOutput?.port.kind {
+        case .builtInSpeaker, .builtInReceiver, .hdmi, nil: break
+        default: return nil
+        }
+        let plugged = outputs.filter { ($0.port.kind == .headphones || $0.port.kind == .headset) && $0.isPersonal }
+        return plugged.first { $0.port.device == image.defaultSink } ?? plugged.first
+    }
+
+    private func receiverOrSpeaker(_ configuration: AudioSessionConfiguration) -> RouteCandidate? {
+        guard configuration.category == .playAndRecord else { return nil }
+        if configuration.effectiveOptions.contains(.defaultToSpeaker) {
+            return defaultOutput?.port.kind == .builtInReceiver ? speaker : nil
+        }
+        switch defaultOutput?.port.kind {
+        case .builtInSpeaker, nil:
+            return outputs.first { $0.port.kind == .builtInReceiver && $0.availability != .no }
+        default: return nil
+        }
+    }
+
+    // MARK: - Input
+
+    private func decideInput(for output: RouteCandidate?) -> RouteCandidate? {
+        if let preferred = session?.configuration.preferredInput.flatMap({ match($0, in: inputs) }) { return preferred }
+        if isVoice, let output, output.isPersonal, let headset = microphone(of: output) { return headset }
+        let usable = inputs.filter { $0.availability != .no || $0.isActive }
+        return candidate(ofDevice: image.defaultSource, in: usable) ?? usable.first
+    }
+
+    /// The microphone of the same headset.
+    private func microphone(of output: RouteCandidate) -> RouteCandidate? {
+        let siblings = inputs.filter { $0.card != nil && $0.card == output.card && $0.availability != .no }
+        switch output.port.kind {
+        case .bluetoothHFP, .bluetoothA2DP: return siblings.first
+        default: return siblings.first { $0.port.kind == .headset }
+        }
+    }
+}

@@ -1,0 +1,245 @@
+internal import RingwakeCore
+
+/// What the engine asks of the server, of the players and of the disk.
+extension AudioEngine {
+    /// Does something that is answered later, and goes on then; an answer that outlives its connection is dropped.
+    func ask(_ question: (AudioEngine, _ done: @escaping (() -> Void) -> Void) -> Void) {
+        let connection = connection
+        isAwaiting = true
+        question(self) { [weak self] take in
+            guard let self, self.connection == connection else { return }
+            isAwaiting = false
+            image = server.image ?? image
+            take()
+            advance()
+        }
+    }
+
+    func writeJournal(_ ledger: EffectLedger) {
+        _ = isWritten(ledger)
+    }
+
+    private func isWritten(_ ledger: EffectLedger) -> Bool {
+        do throws(EffectJournalError) {
+            try journal.write(ledger)
+            return true
+        } catch {
+            tell(.problem(error.description))
+            return false
+        }
+    }
+
+    // MARK: - Effects
+
+    /// - Returns: Whether to go on at once: nothing has to be waited for.
+    func carryOut(_ changes: EffectChanges, _ image: AudioServerImage) -> Bool {
+        let kinds = Set(changes.made.compactMap(\.restoreID)).subtracting(ledger.kinds.keys)
+        if !kinds.isEmpty {
+            guard let stored = work?.stored else {
+                askStored()
+                return false
+            }
+            for kind in kinds { ledger.kinds[kind] = kindRecord(kind, stored, image) }
+        }
+        work?.passes += 1
+        end(changes.ended)
+        for (target, owners) in changes.owners { ledger.setOwners(owners, of: target) }
+        for target in changes.taken { ledger.leave(target) }
+        let before = ledger
+        for record in changes.made { ledger.insert(record, in: image) }
+        guard journal.covers(ledger) || isWritten(ledger) else {
+            // What could not be undone after a crash is not done.
+            ledger = before
+            refused.formUnion(changes.made.map(\.target))
+            return true
+        }
+        guard !changes.steps.isEmpty else { return true }
+        let steps = changes.steps
+        ask { engine, done in
+            engine.server.perform(steps.map(\.command)) { failures in
+                done { engine.take(failures, of: steps) }
+            }
+        }
+        return false
+    }
+
+    private func end(_ ended: [EffectTarget: EffectChanges.Ending]) {
+        for (target, ending) in ended {
+            guard let record = ledger[target] else { continue }
+            switch ending {
+            case .back: break
+            case .left: work?.left += 1
+            case .gone:
+                if let kind = record.restoreID {
+                    work?.gone[kind, default: []].append(record)
+                    work?.undone += 1
+                } else if !target.isOfStream {
+                    work?.left += 1
+                }
+            }
+            forget(target)
+        }
+    }
+
+    private func forget(_ target: EffectTarget) {
+        ledger.remove(target)
+        unconfirmed.remove(target)
+    }
+
+    private func take(_ failures: [AudioServerFailure?], of steps: [EffectChanges.Step]) {
+        for (index, step) in steps.enumerated() {
+            let failure = index < failures.count ? failures[index] : nil
+            switch (failure?.kind, step.isUndo) {
+            case (nil, true):
+                work?.undone += 1
+                forget(step.target)
+            case (nil, false):
+                work?.made += 1
+                if image?.value(of: step.target)?.isSame(as: step.value) != true { unconfirmed.insert(step.target) }
+            case (.notFound, _):
+                if let record = ledger[step.target], let kind = record.restoreID {
+                    work?.gone[kind, default: []].append(record)
+                }
+                forget(step.target)
+            case (.refused, false): refuse(step, failure?.message ?? "")
+            case (.refused, true):
+                tell(.problem("the audio server does not take \(step.target) back: \(failure?.message ?? "")"))
+                work?.left += 1
+                forget(step.target)
+            case (.lost, _): break
+            }
+        }
+    }
+
+    /// The record stays: what the refusal has left of the target is looked at next.
+    private func refuse(_ step: EffectChanges.Step, _ why: String) {
+        tell(.problem("the audio server refuses \(step.target): \(why)"))
+        refused.insert(step.target)
+        if case .profile(let card) = step.target { wishes.refusedCards.insert(card) }
+    }
+
+    // MARK: - What the server stores
+
+    private func askStored() {
+        ask { engine, done in
+            engine.server.storedStreams { result in
+                done {
+                    // Without such a store there is none to mend.
+                    let list = (try? result.get()) ?? []
+                    engine.work?.stored = Dictionary(list.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
+                    if case .failure = result { engine.work?.hasNoStore = true }
+                }
+            }
+        }
+    }
+
+    private func kindRecord(
+        _ kind: String, _ stored: [String: StoredStream], _ image: AudioServerImage
+    ) -> EffectLedger.KindRecord {
+        let isListed = !image.isPipeWire && work?.hasNoStore == false
+        return EffectLedger.KindRecord(before: stored[kind], isListed: isListed)
+    }
+
+    /// Mends what the server stores of kinds that have no effect any more.
+    /// - Returns: Whether it is under way.
+    func mendKinds() -> Bool {
+        let inForce = Set(ledger.records.values.compactMap(\.restoreID))
+        let free = ledger.kinds.filter { !inForce.contains($0.key) }
+        guard !free.isEmpty else { return false }
+        ask { engine, done in
+            engine.server.storedStreams { result in
+                done { engine.mend(free, stored: (try? result.get()) ?? []) }
+            }
+        }
+        return true
+    }
+
+    private func mend(_ kinds: [String: EffectLedger.KindRecord], stored: [StoredStream]) {
+        let commands = kinds.sorted { $0.key < $1.key }.compactMap { name, kind in
+            StoredStreamMending.command(
+                kind: name, kind, stored: stored.first { $0.name == name }, gone: work?.gone[name] ?? [])
+        }
+        guard !commands.isEmpty else {
+            for name in kinds.keys { ledger.kinds[name] = nil }
+            return
+        }
+        ask { engine, done in
+            engine.server.perform(commands) { failures in
+                done {
+                    for name in kinds.keys { engine.ledger.kinds[name] = nil }
+                    for failure in failures.compactMap(\.self) {
+                        engine.tell(.problem("what the audio server stores is not mended: \(failure)"))
+                    }
+                }
+            }
+        }
+    }
+
+    // MARK: - Players
+
+    func asksPlayers(_ work: EngineWork) -> Bool {
+        guard case .apply = work.kind, work.refusal == nil, !work.havePlayersBeenAsked else { return false }
+        return plan.interrupts && !work.former.interrupts
+    }
+
+    /// Those that play are written down, and then paused.
+    func pausePlayers() {
+        ask { engine, done in
+            engine.players.playing { found in done { engine.pause(found) } }
+        }
+    }
+
+    private func pause(_ found: [MediaPlayer]) {
+        let ours = Set(plan.sessions.flatMap(\.client.processes)).union(plan.exempt)
+        let others = found.filter { player in
+            !ledger.players.contains(player) && !(player.process.map { tree.isOne($0, of: ours) } ?? false)
+        }
+        guard !others.isEmpty else { return }
+        let earlier = ledger.players
+        ledger.players += others
+        ledger.boot = EffectLedger.presentBoot
+        guard journal.covers(ledger) || isWritten(ledger) else {
+            ledger.players = earlier
+            return
+        }
+        ask { engine, done in
+            engine.players.pause(others) { paused in
+                done {
+                    engine.ledger.players = earlier + paused
+                    engine.work?.made += paused.count
+                }
+            }
+        }
+    }
+
+    // MARK: - Beforehand
+
+    /// Writes down what a plan would change, so that carrying it out need not wait for the disk.
+    func prepare(_ plan: AudioPlan, _ image: AudioServerImage) -> Bool {
+        guard var work else { return false }
+        if plan.interrupts, !work.havePlayersBeenAsked {
+            work.havePlayersBeenAsked = true
+            self.work = work
+            ask { engine, done in
+                engine.players.playing { found in done { engine.work?.players = found } }
+            }
+            return false
+        }
+        guard let stored = work.stored else {
+            askStored()
+            return false
+        }
+        let route = RoutePlanner(image: image, session: plan.sessions.first, wishes: wishes).decision
+        let changes = planner(plan, route, image, work).changes()
+        var expected = ledger
+        for kind in Set(changes.made.compactMap(\.restoreID)).subtracting(ledger.kinds.keys) {
+            expected.kinds[kind] = kindRecord(kind, stored, image)
+        }
+        for record in changes.made { expected.insert(record, in: image) }
+        expected.players += work.players.filter { !expected.players.contains($0) }
+        expected.boot = EffectLedger.presentBoot
+        if !journal.covers(expected) { writeJournal(expected) }
+        self.work = nil
+        return true
+    }
+}

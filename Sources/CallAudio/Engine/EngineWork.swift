@@ -1,0 +1,71 @@
+internal import RingwakeCore
+internal import RunLoop
+
+/// One thing that the engine brings about, from its beginning to its answer.
+struct EngineWork {
+    enum Kind {
+        /// A plan, for these requests: those whose plans were never begun are answered with the last one.
+        case apply(numbers: [UInt64], AudioPlan, resumes: Bool)
+        case prepare(AudioPlan)
+        /// The server changed, and the plan is the same; or a wish did, which is the reason for another route.
+        case upkeep(AudioRouteChangeReason?)
+        /// What another run, or another server, left.
+        case mend
+        case close
+    }
+
+    let kind: Kind
+    let since: BootClock.Instant
+    /// What was in force when it began.
+    var former = AudioPlan()
+    var formerWishes = RouteWishes()
+    var formerBusy = BusyStreams()
+    /// The server is put back to the former plan, and then this is the answer.
+    var refusal: AudioSessionError?
+    var busySessions: Set<AudioSessionID> = []
+    var made = 0
+    var undone = 0
+    var left = 0
+    /// Effects of streams that ended with them, by kind.
+    var gone: [String: [AudioEffectRecord]] = [:]
+    var passes = 0
+    /// What is not there yet may still come.
+    var isPatient = true
+    var havePlayersBeenAsked = false
+    var isMended = false
+    /// Players that play, for a preparation.
+    var players: [MediaPlayer] = []
+    /// What the server stores, as of this work's beginning; nil: not asked.
+    var stored: [String: StoredStream]?
+    /// It has no memory of streams, or does not say what is in it.
+    var hasNoStore = false
+
+    init(_ kind: Kind, since: BootClock.Instant) {
+        self.kind = kind
+        self.since = since
+    }
+
+    var numbers: [UInt64] {
+        if case .apply(let numbers, _, _) = kind { return numbers }
+        return []
+    }
+
+    /// Players that are not needed silent any more play again.
+    var resumes: Bool {
+        switch kind {
+        case .apply(_, _, let resumes): resumes
+        case .mend, .close: true
+        case .prepare, .upkeep: false
+        }
+    }
+
+    var isMending: Bool {
+        if case .mend = kind { return true }
+        return false
+    }
+
+    /// Devices and streams are waited for so long: a Bluetooth headset's switch takes up to a second.
+    static let patience = Duration.milliseconds(1_200)
+    /// More than a plan with each sort of effect needs; then the server and we are at odds.
+    static let maximumPasses = 16
+}

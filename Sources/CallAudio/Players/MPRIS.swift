@@ -1,0 +1,65 @@
+internal import DBus
+
+/// What players speak: the MPRIS D-Bus Interface Specification 2.2, as far as it is used here.
+enum MPRIS {
+    static let namePrefix = "org.mpris.MediaPlayer2."
+    static let path = "/org/mpris/MediaPlayer2"
+    static let player = "org.mpris.MediaPlayer2.Player"
+    static let properties = "org.freedesktop.DBus.Properties"
+    /// It speaks for whichever player was used last: it would be paused as one player and go on as another.
+    static let proxy = "org.mpris.MediaPlayer2.playerctld"
+
+    enum Status: String {
+        case playing = "Playing"
+        case paused = "Paused"
+        case stopped = "Stopped"
+    }
+
+    /// The bus itself (D-Bus Specification, "Message Bus Messages").
+    enum Bus {
+        static let name = "org.freedesktop.DBus"
+        static let path = "/org/freedesktop/DBus"
+    }
+}
+
+extension PlayerStep {
+    /// Asks the bus something that it answers with a value.
+    func askBus(_ member: String, _ arguments: [DBusValue] = [], _ body: @escaping (DBusValue?) -> Void) {
+        call(MPRIS.Bus.name, MPRIS.Bus.path, MPRIS.Bus.name, member, arguments) { body(Self.first($0)) }
+    }
+
+    /// Who owns a name; nil when nobody does, and when the bus does not say.
+    func askOwner(of name: String, _ body: @escaping (String?) -> Void) {
+        askBus("GetNameOwner", [.string(name)]) { body($0?.text) }
+    }
+
+    /// Reads a property of the player that this connection is; nil when it has none, or does not answer.
+    func askPlayer(_ owner: String, _ property: String, _ body: @escaping (DBusValue?) -> Void) {
+        call(owner, MPRIS.path, MPRIS.properties, "Get", [.string(MPRIS.player), .string(property)]) {
+            body(Self.first($0))
+        }
+    }
+
+    func askStatus(_ owner: String, _ body: @escaping (MPRIS.Status?) -> Void) {
+        askPlayer(owner, "PlaybackStatus") { body($0?.text.flatMap(MPRIS.Status.init)) }
+    }
+
+    /// The track that is played; nil when the player says none.
+    func askTrack(_ owner: String, _ body: @escaping (String?) -> Void) {
+        askPlayer(owner, "Metadata") { metadata in
+            // Some write it as a string, not as an object path.
+            body((metadata?["mpris:trackid"]?.text).map { String($0.prefix(MPRISPlayers.maximumTrackCharacters)) })
+        }
+    }
+
+    /// Has the player do something; false when it refuses or does not answer.
+    func tellPlayer(_ owner: String, _ member: String, _ body: @escaping (Bool) -> Void) {
+        call(owner, MPRIS.path, MPRIS.player, member) { result in
+            if case .success = result { body(true) } else { body(false) }
+        }
+    }
+
+    private static func first(_ result: Result<[DBusValue], DBusError>) -> DBusValue? {
+        if case .success(let values) = result { values.first?.unwrapped } else { nil }
+    }
+}

@@ -1,0 +1,149 @@
+package import DBus
+package import Logging
+package import RunLoop
+
+/// The media players on the user's session bus, by MPRIS.
+///
+/// The bus is connected to when it is needed first, and again after it was lost. Nothing is subscribed to in between,
+/// so players that come, go and play wake nobody. What is paused is told from who is paused already by ``playing``;
+/// `PlayPause` is never used.
+package final class MPRISPlayers: MediaPlayers {
+    /// Players that are dealt with at most; those beyond are left alone.
+    package static let maximumPlayers = 64
+    /// How long each step takes at most, over all players: a call waits for it.
+    package static let stepTime = Duration.milliseconds(300)
+    /// When a player that took its order and told nothing is asked once more whether it is paused.
+    static let secondLook = Duration.milliseconds(200)
+    /// How long the bus may take to let us in, before it counts as none.
+    static let busPatience = Duration.seconds(2)
+    /// A track's name is cut here: it is compared, and written down.
+    static let maximumTrackCharacters = 512
+
+    private let address: DBusAddress
+    private let environment: [String: String]
+    private let runLoop: RunLoop
+    private let logger: Logger
+    private var bus: DBusConnection?
+    private var ends: [UInt64: () -> Void] = [:]
+    private var nextStep: UInt64 = 0
+    private var isClosed = false
+
+    /// - Parameters:
+    ///   - address: Which bus; the session's.
+    ///   - environment: What the address goes by.
+    package init(
+        address: DBusAddress = .session, environment: [String: String], runLoop: RunLoop, logger: Logger
+    ) {
+        self.address = address
+        self.environment = environment
+        self.runLoop = runLoop
+        self.logger = logger
+    }
+
+    /// Ends it. Nothing is told after this. Idempotent.
+    package func close() {
+        isClosed = true
+        let ends = ends.values
+        self.ends = [:]
+        for end in ends { end() }
+        bus?.close()
+        bus = nil
+    }
+
+    package func playing(completion: @escaping ([MediaPlayer]) -> Void) {
+        guard let step: PlayerStep<MediaPlayer> = step(completion) else { return }
+        step.begin("")
+        step.askBus("GetId") { bus in
+            guard let bus = bus?.text else { return step.end("") }
+            step.askBus("ListNames") { names in
+                let search = PlayerSearch(bus: bus, step)
+                for name in Self.players(among: names?.elements ?? []) { search.look(at: name) }
+                step.end("")
+            }
+        }
+    }
+
+    package func pause(_ players: [MediaPlayer], completion: @escaping ([MediaPlayer]) -> Void) {
+        each(players, completion) { player, owner, step in PlayerPause(player, owner, step).begin() }
+    }
+
+    package func resume(_ players: [MediaPlayer], completion: @escaping (Int) -> Void) {
+        each(players, { completion($0.count) }) { player, owner, step in
+            step.askStatus(owner) { status in
+                guard status == .paused else { return step.end(player.name) }
+                step.askTrack(owner) { track in
+                    // One that named no track is known by its connection alone.
+                    guard player.track == nil || track == player.track else { return step.end(player.name) }
+                    step.tellPlayer(owner, "Play") { isDone in
+                        if isDone { step.note(player.name, player) }
+                        step.end(player.name)
+                    }
+                }
+            }
+        }
+    }
+
+    // MARK: - Steps
+
+    /// The players' names among those on a bus.
+    package static func players(among names: [DBusValue]) -> ArraySlice<String> {
+        names.compactMap(\.text).filter { $0.hasPrefix(MPRIS.namePrefix) && $0 != MPRIS.proxy }.sorted()
+            .prefix(maximumPlayers)
+    }
+
+    /// Deals with each player whose name has the same owner on the same bus; the others are not found.
+    private func each(
+        _ players: [MediaPlayer], _ completion: @escaping ([MediaPlayer]) -> Void,
+        _ body: @escaping (MediaPlayer, _ owner: String, PlayerStep<MediaPlayer>) -> Void
+    ) {
+        let players = players.prefix(Self.maximumPlayers)
+        guard let step: PlayerStep<MediaPlayer> = step(isNeeded: !players.isEmpty, completion) else { return }
+        step.begin("")
+        step.askBus("GetId") { bus in
+            for player in players {
+                guard let owner = PlayerOwner(player.owner), owner.bus == bus?.text else { continue }
+                step.begin(player.name)
+                step.askOwner(of: player.name) { present in
+                    guard present == owner.connection else { return step.end(player.name) }
+                    body(player, owner.connection, step)
+                }
+            }
+            step.end("")
+        }
+    }
+
+    /// A step over the bus; nil, and an empty answer from the loop, where there is none or none is needed.
+    private func step<Found>(
+        isNeeded: Bool = true, _ completion: @escaping ([Found]) -> Void
+    ) -> PlayerStep<Found>? {
+        guard !isClosed else { return nil }
+        nextStep += 1
+        let number = nextStep
+        guard isNeeded, let bus = connection() else {
+            ends[number] = {}
+            runLoop.enqueue { [self] in
+                if ends.removeValue(forKey: number) != nil { completion([]) }
+            }
+            return nil
+        }
+        let step = PlayerStep<Found>(bus: bus, runLoop: runLoop, time: Self.stepTime) { [self] found in
+            if ends.removeValue(forKey: number) != nil { completion(found) }
+        }
+        ends[number] = { step.cancel() }
+        return step
+    }
+
+    private func connection() -> DBusConnection? {
+        if let bus, !bus.isClosed { return bus }
+        do throws(DBusError) {
+            let bus = try DBusConnection(
+                address: address, environment: environment, runLoop: runLoop, logger: logger, label: "session",
+                patience: Self.busPatience)
+            self.bus = bus
+            return bus
+        } catch {
+            logger.debug("no session bus, so no players", metadata: ["error": "\(error)"])
+            return nil
+        }
+    }
+}

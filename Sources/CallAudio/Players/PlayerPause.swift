@@ -1,0 +1,72 @@
+internal import DBus
+
+/// Pauses one player, and sees that it is: one that plays, can be paused, and says in the end that it is paused.
+///
+/// It is kept alive by what its step waits for.
+final class PlayerPause {
+    private let player: MediaPlayer
+    private let owner: String
+    private let step: PlayerStep<MediaPlayer>
+    /// What has to be known before it is told to pause.
+    private var checks: Set<Check> = [.signals, .status, .ability]
+    private var isOrdered = false
+
+    private enum Check {
+        case signals, status, ability
+    }
+
+    init(_ player: MediaPlayer, _ owner: String, _ step: PlayerStep<MediaPlayer>) {
+        self.player = player
+        self.owner = owner
+        self.step = step
+    }
+
+    func begin() {
+        let match = DBusMatch(
+            sender: owner, path: MPRIS.path, interface: MPRIS.properties, member: "PropertiesChanged",
+            firstArgument: MPRIS.player)
+        step.subscribe(
+            match,
+            onReady: { [self] result in
+                if case .success = result { passed(.signals) } else { end() }
+            }, handler: { [self] in changed($0) })
+        step.askStatus(owner) { [self] in $0 == .playing ? passed(.status) : end() }
+        step.askPlayer(owner, "CanPause") { [self] in $0?.flag == true ? passed(.ability) : end() }
+    }
+
+    private func end() {
+        step.end(player.name)
+    }
+
+    private func passed(_ check: Check) {
+        checks.remove(check)
+        guard checks.isEmpty, !isOrdered else { return }
+        isOrdered = true
+        step.tellPlayer(owner, "Pause") { [self] isDone in
+            guard isDone else { return end() }
+            look()
+            // For one that tells no changes.
+            step.after(MPRISPlayers.secondLook) { [self] in look() }
+        }
+    }
+
+    private func look() {
+        step.askStatus(owner) { [self] in
+            if $0 == .paused { paused() }
+        }
+    }
+
+    private func changed(_ signal: DBusSignal) {
+        guard isOrdered, signal.arguments.count > 2 else { return }
+        if let status = signal.arguments[1]["PlaybackStatus"]?.text {
+            if status == MPRIS.Status.paused.rawValue { paused() }
+        } else if signal.arguments[2].elements?.contains(where: { $0.text == "PlaybackStatus" }) == true {
+            look()
+        }
+    }
+
+    private func paused() {
+        step.note(player.name, player)
+        end()
+    }
+}

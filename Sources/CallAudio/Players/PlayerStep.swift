@@ -1,0 +1,90 @@
+internal import DBus
+internal import RunLoop
+
+/// One step towards several players, which ends when each of them has been dealt with, and at a deadline at the latest:
+/// a player that hangs holds up nobody.
+///
+/// It is kept alive by its deadline. When it ends, all its calls and subscriptions end with it.
+final class PlayerStep<Found> {
+    let bus: DBusConnection
+    private let runLoop: RunLoop
+    private let time: Duration
+    private let completion: ([Found]) -> Void
+    private var timers: [Timer] = []
+    private var pending: Set<String> = []
+    private var found: [String: Found] = [:]
+    private var calls: [DBusCall] = []
+    private var subscriptions: [DBusSubscription] = []
+    private(set) var isOver = false
+
+    /// - Parameter completion: Gets what was found, in the order of the keys, once, from the loop.
+    init(bus: DBusConnection, runLoop: RunLoop, time: Duration, completion: @escaping ([Found]) -> Void) {
+        self.bus = bus
+        self.runLoop = runLoop
+        self.time = time
+        self.completion = completion
+        after(time) { self.finish() }
+    }
+
+    /// What the step waits for from here on.
+    func begin(_ key: String) {
+        pending.insert(key)
+    }
+
+    /// What is known so far of this key: counts if no more comes.
+    func note(_ key: String, _ value: Found) {
+        if !isOver { found[key] = value }
+    }
+
+    /// The step does not wait for this key any more.
+    func end(_ key: String) {
+        guard !isOver, pending.remove(key) != nil, pending.isEmpty else { return }
+        finish()
+    }
+
+    /// Runs `body` so much later, unless the step has ended.
+    func after(_ delay: Duration, _ body: @escaping () -> Void) {
+        timers.append(
+            runLoop.schedule(
+                at: runLoop.refreshNow().advanced(by: delay), tolerance: .milliseconds(10), wakingFromSuspend: false,
+                body))
+    }
+
+    /// Calls a method; nothing is told once the step has ended.
+    func call(
+        _ destination: String, _ path: String, _ interface: String, _ member: String, _ arguments: [DBusValue] = [],
+        _ completion: @escaping (Result<[DBusValue], DBusError>) -> Void
+    ) {
+        guard !isOver else { return }
+        calls.append(
+            bus.call(
+                destination: destination, path: path, interface: interface, member: member, arguments: arguments,
+                allowAutoStart: false, timeout: time, completion: completion))
+    }
+
+    /// Subscribes for as long as the step goes on.
+    func subscribe(
+        _ match: DBusMatch, onReady: @escaping (Result<Void, DBusError>) -> Void,
+        handler: @escaping (DBusSignal) -> Void
+    ) {
+        guard !isOver else { return }
+        subscriptions.append(bus.subscribe(match, onReady: onReady, handler: handler))
+    }
+
+    /// Ends it without a word.
+    func cancel() {
+        isOver = true
+        for timer in timers { runLoop.cancel(timer) }
+        for call in calls { call.cancel() }
+        for subscription in subscriptions { subscription.cancel() }
+        timers = []
+        calls = []
+        subscriptions = []
+    }
+
+    private func finish() {
+        guard !isOver else { return }
+        cancel()
+        completion(found.sorted { $0.key < $1.key }.map(\.value))
+    }
+}

@@ -1,0 +1,56 @@
+internal import Glibc
+
+/// Where a user's audio server is.
+package enum PulseAddress: Hashable, Sendable {
+    /// Where every other program of this process's environment finds it: `PULSE_SERVER`, libpulse's client.conf, the
+    /// user's runtime directory.
+    case standard
+    /// As `PULSE_SERVER` says it: a path, `unix:/path`, `tcp:host`, or several of these.
+    case server(String)
+
+    /// What libpulse is given; nil for its own way of finding one.
+    var server: String? {
+        switch self {
+        case .standard: nil
+        case .server(let server): server
+        }
+    }
+
+    /// The sockets that can appear: those that libpulse would look for.
+    ///
+    /// - Parameter lastTried: What libpulse says that it connected to last: so what its configuration names is among
+    ///   them.
+    func sockets(environment: [String: String], user: UInt32, lastTried: String?) -> [String] {
+        let named = server ?? environment["PULSE_SERVER"].flatMap { $0.isEmpty ? nil : $0 }
+        if let named { return Self.sockets(in: named) }
+        var sockets: [String] = []
+        if let path = environment["PULSE_RUNTIME_PATH"], path.hasPrefix("/") {
+            sockets.append(path + "/native")
+        } else if let path = environment["XDG_RUNTIME_DIR"], path.hasPrefix("/") {
+            sockets.append(path + "/pulse/native")
+        } else {
+            sockets.append("/run/user/\(user)/pulse/native")
+        }
+        // The last that is tried without a configuration is a server for the whole system. Where there is none, its
+        // directory would be looked for in /run, where much else comes and goes.
+        for socket in Self.sockets(in: lastTried ?? "") where !sockets.contains(socket) {
+            if access(Self.directory(of: socket), F_OK) == 0 { sockets.append(socket) }
+        }
+        return sockets
+    }
+
+    /// The paths in a list of servers: `{machine}unix:/path`, `unix:/path` or `/path`, between spaces.
+    static func sockets(in servers: String) -> [String] {
+        servers.split(separator: " ").compactMap { entry in
+            var entry = entry
+            if entry.first == "{", let end = entry.firstIndex(of: "}") { entry = entry[entry.index(after: end)...] }
+            if entry.hasPrefix("unix:") { entry = entry.dropFirst("unix:".count) }
+            return entry.first == "/" ? String(entry) : nil
+        }
+    }
+
+    static func directory(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
+        return String(path[..<slash])
+    }
+}

@@ -1,0 +1,92 @@
+internal import RunLoop
+
+/// Commands that were sent together, until the server has acknowledged the last one and the image shows what they did.
+final class PulseBatch {
+    /// How long the image may take to show what was acknowledged.
+    static let patience = Duration.seconds(1)
+
+    private let runLoop: RunLoop
+    private let commands: [AudioServerCommand]
+    private let completion: ([AudioServerFailure?]) -> Void
+    private var failures: [AudioServerFailure?]
+    private var openAnswers: Int
+    private var isRefreshed = false
+    private var expectations: [PulseExpectation] = []
+    private var timer: Timer?
+
+    /// What it waits for to be seen.
+    var subjects: Set<PulseExpectation.Subject> { Set(expectations.map(\.subject)) }
+    private(set) var isDone = false
+
+    init(_ commands: [AudioServerCommand], runLoop: RunLoop, completion: @escaping ([AudioServerFailure?]) -> Void) {
+        self.runLoop = runLoop
+        self.commands = commands
+        self.completion = completion
+        failures = Array(repeating: nil, count: commands.count)
+        openAnswers = commands.count
+    }
+
+    deinit { if let timer { runLoop.cancel(timer) } }
+
+    /// Sends them, and behind them the questions that show what they did.
+    func send(
+        image: AudioServerImage, connection: PulseConnection, mirror: PulseMirror,
+        onProgress: @escaping (PulseBatch) -> Void
+    ) {
+        var touched: [PulseObject] = []
+        for (number, command) in commands.enumerated() {
+            let expected = PulseExpectation.all(of: command, number: number, before: image)
+            forget(Set(expected.map(\.subject)))
+            expectations += expected
+            touched += command.touched(image)
+            connection.perform(command, image: image) { failure in
+                self.failures[number] = failure
+                self.openAnswers -= 1
+                if failure != nil { self.expectations.removeAll { $0.command == number } }
+                onProgress(self)
+            }
+        }
+        mirror.refresh(touched) {
+            self.isRefreshed = true
+            onProgress(self)
+        }
+    }
+
+    /// Somebody has asked for something else there since.
+    func forget(_ subjects: Set<PulseExpectation.Subject>) {
+        expectations.removeAll { subjects.contains($0.subject) }
+    }
+
+    /// Whether all is answered and seen.
+    func isComplete(_ image: AudioServerImage) -> Bool {
+        guard openAnswers == 0, isRefreshed else { return false }
+        expectations.removeAll { $0.isMet(image) }
+        return expectations.isEmpty
+    }
+
+    /// Whether all is answered, but not seen.
+    var isUnseen: Bool { openAnswers == 0 && isRefreshed && !expectations.isEmpty }
+
+    /// From now on there is only so much time for the image.
+    func limit(_ body: @escaping (PulseBatch) -> Void) {
+        guard timer == nil else { return }
+        let deadline = runLoop.now.advanced(by: Self.patience)
+        timer = runLoop.schedule(at: deadline, tolerance: .milliseconds(10)) { [weak self] in
+            guard let self else { return }
+            for expectation in expectations where expectation.isRequired {
+                failures[expectation.command] = AudioServerFailure(
+                    .refused, "\(commands[expectation.command].text): the audio server said yes and did not do it")
+            }
+            body(self)
+        }
+    }
+
+    /// - Parameter loss: The connection broke: what was done is not known for any of them.
+    func finish(loss: AudioServerFailure? = nil) {
+        guard !isDone else { return }
+        isDone = true
+        if let timer { runLoop.cancel(timer) }
+        timer = nil
+        completion(loss.map { loss in failures.map { $0 ?? loss } } ?? failures)
+    }
+}

@@ -1,0 +1,155 @@
+/// What a command is to bring about in the image.
+///
+/// PulseAudio does what it acknowledges; PipeWire acknowledges first, and does it a little later or not at all.
+struct PulseExpectation {
+    /// What it is about: a later command about the same takes its place.
+    enum Subject: Hashable {
+        case playingVolume(UInt32), playingMute(UInt32), playingDevice(UInt32)
+        case recordingMute(UInt32), recordingDevice(UInt32)
+        case profile(String), profileDevices(String), sinkPort(String), sourcePort(String), sourceMute(String)
+        case defaultSink, defaultSource
+    }
+
+    let subject: Subject
+    /// Which of the commands it belongs to.
+    let command: Int
+    /// That it is not seen in time makes the command a failure.
+    let isRequired: Bool
+    /// Whether it has come about: it is as was asked, or at least not as it was. A server may round a volume, give a
+    /// profile a longer name, or have been asked for something else by somebody else meanwhile.
+    let isMet: (AudioServerImage) -> Bool
+
+    /// - Parameters:
+    ///   - passing: What it may be on the way.
+    ///   - value: What it is; nil where what it is about is gone.
+    private init<Value: Equatable>(
+        _ subject: Subject, of command: Int, before: AudioServerImage, wanted: Value, passing: Value? = nil,
+        _ value: @escaping (AudioServerImage) -> Value?
+    ) {
+        self.subject = subject
+        self.command = command
+        isRequired = true
+        let old = value(before)
+        isMet = { image in
+            let now = value(image)
+            return now == wanted || now == nil || (now != old && now != passing)
+        }
+    }
+
+    private init(devicesOf card: String, _ profile: String, of command: Int) {
+        subject = .profileDevices(card)
+        self.command = command
+        isRequired = false
+        isMet = { image in
+            guard let card = image.cards.values.first(where: { $0.name == card }),
+                let profile = card.profiles.first(where: { $0.name == card.activeProfile })
+            else { return true }
+            let sinks = image.sinks.values.count { $0.card == card.index }
+            let sources = image.sources.values.count { $0.card == card.index && $0.monitors == nil }
+            return sinks >= Int(profile.sinks) && sources >= Int(profile.sources)
+        }
+    }
+
+    /// - Parameter number: Which of the batch's commands it is.
+    static func all(of command: AudioServerCommand, number: Int, before: AudioServerImage) -> [PulseExpectation] {
+        switch command {
+        case .setPlayingVolume(let stream, let volume):
+            let channels = before.playing[stream]?.volume.count ?? 1
+            let wanted = volume.count == 1 ? Array(repeating: volume[0], count: channels) : volume
+            return [
+                PulseExpectation(.playingVolume(stream), of: number, before: before, wanted: wanted) {
+                    $0.playing[stream]?.volume
+                }
+            ]
+        case .mutePlaying(let stream, let isMuted):
+            return [
+                PulseExpectation(.playingMute(stream), of: number, before: before, wanted: isMuted) {
+                    $0.playing[stream]?.isMuted
+                }
+            ]
+        case .muteRecording(let stream, let isMuted):
+            return [
+                PulseExpectation(.recordingMute(stream), of: number, before: before, wanted: isMuted) {
+                    $0.recording[stream]?.isMuted
+                }
+            ]
+        case .movePlaying(let stream, let sink):
+            return [
+                PulseExpectation(.playingDevice(stream), of: number, before: before, wanted: sink, passing: "") {
+                    image in
+                    image.playing[stream].map { $0.device.flatMap { image.sinks[$0]?.name } ?? "" }
+                }
+            ]
+        case .moveRecording(let stream, let source):
+            return [
+                PulseExpectation(.recordingDevice(stream), of: number, before: before, wanted: source, passing: "") {
+                    image in
+                    image.recording[stream].map { $0.device.flatMap { image.sources[$0]?.name } ?? "" }
+                }
+            ]
+        case .setProfile(let card, let profile):
+            return [
+                PulseExpectation(.profile(card), of: number, before: before, wanted: profile, passing: "") { image in
+                    image.cards.values.first { $0.name == card }.map { $0.activeProfile ?? "" }
+                },
+                PulseExpectation(devicesOf: card, profile, of: number),
+            ]
+        case .setSinkPort(let sink, let port):
+            return [
+                PulseExpectation(.sinkPort(sink), of: number, before: before, wanted: port) { image in
+                    image.sinks.values.first { $0.name == sink }?.activePort
+                }
+            ]
+        case .setSourcePort(let source, let port):
+            return [
+                PulseExpectation(.sourcePort(source), of: number, before: before, wanted: port) { image in
+                    image.sources.values.first { $0.name == source }?.activePort
+                }
+            ]
+        case .muteSource(let source, let isMuted):
+            return [
+                PulseExpectation(.sourceMute(source), of: number, before: before, wanted: isMuted) { image in
+                    image.sources.values.first { $0.name == source }?.isMuted
+                }
+            ]
+        case .setDefaultSink(let sink):
+            return [
+                PulseExpectation(.defaultSink, of: number, before: before, wanted: sink, passing: "") {
+                    $0.defaultSink ?? ""
+                }
+            ]
+        case .setDefaultSource(let source):
+            return [
+                PulseExpectation(.defaultSource, of: number, before: before, wanted: source, passing: "") {
+                    $0.defaultSource ?? ""
+                }
+            ]
+        case .store, .forget: return []
+        }
+    }
+}
+
+extension AudioServerCommand {
+    /// What has to be asked for to see what it brought about.
+    func touched(_ image: AudioServerImage) -> [PulseObject] {
+        switch self {
+        case .setPlayingVolume(let stream, _), .mutePlaying(let stream, _), .movePlaying(let stream, _):
+            [PulseObject(kind: .sinkInput, index: stream)]
+        case .muteRecording(let stream, _), .moveRecording(let stream, _):
+            [PulseObject(kind: .sourceOutput, index: stream)]
+        case .setProfile:
+            // The order matters: what a port is depends on its card.
+            [.card, .sink, .source, .sinkInput, .sourceOutput, .server].map { PulseObject(kind: $0, index: nil) }
+        case .setSinkPort(let sink, _):
+            [PulseObject(kind: .sink, index: image.sinks.values.first { $0.name == sink }?.index)]
+        case .setSourcePort(let source, _), .muteSource(let source, _):
+            [PulseObject(kind: .source, index: image.sources.values.first { $0.name == source }?.index)]
+        case .setDefaultSink:
+            // Streams that follow the default move along.
+            [PulseObject(kind: .server, index: nil), PulseObject(kind: .sinkInput, index: nil)]
+        case .setDefaultSource:
+            [PulseObject(kind: .server, index: nil), PulseObject(kind: .sourceOutput, index: nil)]
+        case .store, .forget: []
+        }
+    }
+}

@@ -1,0 +1,263 @@
+internal import CRingwakePulse
+internal import RingwakeCore
+internal import RunLoop
+
+/// Keeps an image of a server: all of it once, then what the server says has changed.
+///
+/// Questions go out in rounds. What changes during a round waits for the next, so that an object that changes without
+/// end is asked for once a round. A round that nobody waits for begins at least ``shortestInterval`` after the last.
+final class PulseMirror {
+    /// A hundred times a second at most, whatever a server says.
+    private static let shortestInterval = Duration.milliseconds(10)
+    /// Objects of a kind that are asked for one by one; for more, all are.
+    private static let singleQuestions = 32
+
+    /// The image is whole, or anew after a round.
+    var onRound: (() -> Void)?
+    /// Somebody waits for what a round brings: none is put off.
+    var isAwaited = false
+
+    private(set) var image: AudioServerImage?
+    private let connection: PulseConnection
+    private let runLoop: RunLoop
+    private var draft = AudioServerImage(
+        cookie: 0, server: AudioServerDescription(name: "", version: "", location: ""), isPipeWire: false,
+        defaultSink: nil, defaultSource: nil)
+    /// What changed since it was asked for last.
+    private var changed: [PulseObjectKind: Set<UInt32>] = [:]
+    private var isRoundOpen = false
+    private var isRoundDue = false
+    private var lastRound: BootClock.Instant?
+    private var delay: Timer?
+
+    init(connection: PulseConnection, runLoop: RunLoop) {
+        self.connection = connection
+        self.runLoop = runLoop
+    }
+
+    deinit { close() }
+
+    func close() {
+        onRound = nil
+        if let delay { runLoop.cancel(delay) }
+        delay = nil
+    }
+
+    // MARK: - What to ask
+
+    /// Asks for everything, once. The subscription goes first, so that no change falls in between.
+    func load(completion: @escaping (AudioServerFailure?) -> Void) {
+        connection.onChange = { [weak self] kind, index, isRemoved in
+            self?.happened(kind, index, isRemoved: isRemoved)
+        }
+        isRoundOpen = true
+        let answers = PulseAnswers(1 + PulseObjectKind.allCases.count) { [weak self] failure in
+            guard let self else { return }
+            isRoundOpen = false
+            if failure == nil { image = draft }
+            completion(failure)
+            if !changed.isEmpty { beginRoundSoon() }
+        }
+        connection.subscribe(completion: answers.note)
+        for kind in PulseObjectKind.allCases { ask(kind, nil, answers.note) }
+    }
+
+    /// Asks for these at once, behind what was sent already, whether or not the server says that they changed.
+    func refresh(_ objects: [PulseObject], completion: @escaping () -> Void) {
+        guard !objects.isEmpty else { return completion() }
+        let answers = PulseAnswers(objects.count) { [weak self] _ in
+            guard let self else { return }
+            image = draft
+            completion()
+        }
+        for object in objects { ask(object.kind, object.index, answers.note) }
+    }
+
+    private func happened(_ kind: PulseObjectKind, _ index: UInt32, isRemoved: Bool) {
+        if isRemoved {
+            // A round without a question tells of it.
+            changed[kind, default: []].remove(index)
+            draft.remove(kind, index)
+        } else {
+            changed[kind, default: []].insert(index)
+        }
+        beginRoundSoon()
+    }
+
+    /// At the end of this turn, or when the interval is over.
+    func beginRoundSoon() {
+        guard !isRoundOpen, !isRoundDue || isAwaited else { return }
+        if let delay { runLoop.cancel(delay) }
+        delay = nil
+        isRoundDue = true
+        let earliest = lastRound.map { $0.advanced(by: Self.shortestInterval) }
+        if !isAwaited, let earliest, runLoop.now < earliest {
+            delay = runLoop.schedule(at: earliest, tolerance: .milliseconds(1)) { [weak self] in self?.beginRound() }
+        } else {
+            runLoop.enqueue { [weak self] in self?.beginRound() }
+        }
+    }
+
+    private func beginRound() {
+        isRoundDue = false
+        delay = nil
+        guard !isRoundOpen, !changed.isEmpty else { return }
+        isRoundOpen = true
+        lastRound = runLoop.now
+        let wanted = changed
+        changed = [:]
+        var questions: [(PulseObjectKind, UInt32?)] = []
+        for kind in PulseObjectKind.allCases {
+            guard let indexes = wanted[kind], !indexes.isEmpty else { continue }
+            let all = kind == .server || indexes.count > Self.singleQuestions
+            questions += all ? [(kind, nil)] : indexes.map { (kind, $0) }
+        }
+        guard !questions.isEmpty else { return endRound() }
+        let answers = PulseAnswers(questions.count) { [weak self] _ in self?.endRound() }
+        for (kind, index) in questions { ask(kind, index, answers.note) }
+    }
+
+    private func endRound() {
+        isRoundOpen = false
+        image = draft
+        onRound?()
+        if !changed.isEmpty { beginRoundSoon() }
+    }
+
+    // MARK: - Questions and answers
+
+    private func ask(
+        _ kind: PulseObjectKind, _ index: UInt32?, _ completion: @escaping (AudioServerFailure?) -> Void
+    ) {
+        let found = PulseObjects()
+        let answered: (AudioServerFailure?) -> Void = { [weak self] failure in
+            self?.take(found, kind, index, failure)
+            // That one object is gone, or was refused, is no failure of the mirror.
+            completion(index == nil ? failure : nil)
+        }
+        switch kind {
+        case .server:
+            connection.server({ [weak self] in self?.take($0) }, completion: completion)
+        case .card:
+            connection.cards(index, { found.add(PulseReading.card($0), \.cards) }, completion: answered)
+        case .sink:
+            // Ports of a Bluetooth device are what its card's profile makes them.
+            connection.sinks(
+                index, { [weak self] in found.add(PulseReading.sink($0, cards: self?.draft.cards ?? [:]), \.devices) },
+                completion: answered)
+        case .source:
+            connection.sources(
+                index,
+                { [weak self] in found.add(PulseReading.source($0, cards: self?.draft.cards ?? [:]), \.devices) },
+                completion: answered)
+        case .sinkInput:
+            connection.sinkInputs(
+                index,
+                { [weak self] in
+                    let isPipeWire = self?.draft.isPipeWire ?? false
+                    found.add(PulseReading.sinkInput($0, isPipeWire: isPipeWire), \.streams)
+                }, completion: answered)
+        case .sourceOutput:
+            connection.sourceOutputs(
+                index, { found.add(PulseReading.sourceOutput($0), \.streams) }, completion: answered)
+        }
+    }
+
+    private func take(
+        _ found: PulseObjects, _ kind: PulseObjectKind, _ index: UInt32?, _ failure: AudioServerFailure?
+    ) {
+        guard failure == nil else {
+            if let index, failure?.kind == .notFound { draft.remove(kind, index) }
+            return
+        }
+        switch kind {
+        case .server: break
+        case .card: draft.cards.take(found.cards, all: index == nil)
+        case .sink: draft.sinks.take(found.devices, all: index == nil)
+        case .source: draft.sources.take(found.devices, all: index == nil)
+        case .sinkInput: draft.playing.take(found.streams, all: index == nil)
+        case .sourceOutput: draft.recording.take(found.streams, all: index == nil)
+        }
+    }
+
+    private func take(_ info: pa_server_info) {
+        let name = PulseText.string(info.server_name) ?? ""
+        let host = PulseText.name(info.host_name)
+        let user = PulseText.name(info.user_name)
+        draft.cookie = info.cookie
+        draft.isPipeWire = name.contains("PipeWire")
+        draft.server = AudioServerDescription(
+            name: name, version: PulseText.string(info.server_version) ?? "",
+            location: [user, host].compactMap(\.self).joined(separator: "@"))
+        // PipeWire's names for "whatever it is" stand where there is none.
+        draft.defaultSink = PulseText.name(info.default_sink_name).flatMap { $0.hasPrefix("@") ? nil : $0 }
+        draft.defaultSource = PulseText.name(info.default_source_name).flatMap { $0.hasPrefix("@") ? nil : $0 }
+    }
+}
+
+/// One thing on a server; an index of nil is all of the kind.
+struct PulseObject: Hashable {
+    let kind: PulseObjectKind
+    let index: UInt32?
+}
+
+/// Waits for so many answers, and tells when all are there, with the first failure.
+final class PulseAnswers {
+    private var missing: Int
+    private var failure: AudioServerFailure?
+    private let completion: (AudioServerFailure?) -> Void
+
+    init(_ count: Int, completion: @escaping (AudioServerFailure?) -> Void) {
+        missing = count
+        self.completion = completion
+    }
+
+    func note(_ failure: AudioServerFailure?) {
+        self.failure = self.failure ?? failure
+        missing -= 1
+        if missing == 0 { completion(self.failure) }
+    }
+}
+
+/// What an answer holds, until it is whole.
+private final class PulseObjects {
+    var cards: [UInt32: AudioServerImage.Card] = [:]
+    var devices: [UInt32: AudioServerImage.Device] = [:]
+    var streams: [UInt32: AudioServerImage.Stream] = [:]
+
+    func add<Object: PulseIndexed>(
+        _ object: Object, _ list: ReferenceWritableKeyPath<PulseObjects, [UInt32: Object]>
+    ) {
+        guard self[keyPath: list].count < PulseLimits.objects else { return }
+        self[keyPath: list][object.index] = object
+    }
+}
+
+private protocol PulseIndexed { var index: UInt32 { get } }
+extension AudioServerImage.Card: PulseIndexed {}
+extension AudioServerImage.Device: PulseIndexed {}
+extension AudioServerImage.Stream: PulseIndexed {}
+
+extension Dictionary where Key == UInt32 {
+    /// - Parameter all: These are all that there are.
+    fileprivate mutating func take(_ found: [UInt32: Value], all: Bool) {
+        if all {
+            self = found
+            return
+        }
+        for (index, object) in found where self[index] != nil || count < PulseLimits.objects { self[index] = object }
+    }
+}
+
+extension AudioServerImage {
+    fileprivate mutating func remove(_ kind: PulseObjectKind, _ index: UInt32) {
+        switch kind {
+        case .server: break
+        case .card: cards[index] = nil
+        case .sink: sinks[index] = nil
+        case .source: sources[index] = nil
+        case .sinkInput: playing[index] = nil
+        case .sourceOutput: recording[index] = nil
+        }
+    }
+}

@@ -1,0 +1,154 @@
+internal import CRingwakePulse
+internal import RingwakeCore
+
+// What libpulse tells, as values. Its pointers are valid only in the callback, and each of them may be nil.
+
+/// The most objects of a kind, ports of a device and profiles of a card that are mirrored.
+enum PulseLimits {
+    static let objects = 4_096
+    static let parts = 256
+}
+
+enum PulseReading {
+    static func card(_ info: pa_card_info) -> AudioServerImage.Card {
+        let properties = PulseText.properties(info.proplist, PulseText.deviceKeys)
+        let activeProfile = PulseText.name(info.active_profile2?.pointee.name)
+        let classification = PortClassification(properties: [properties], activeProfile: activeProfile)
+        return AudioServerImage.Card(
+            index: info.index, name: PulseText.string(info.name) ?? "", activeProfile: activeProfile,
+            profiles: parts(info.profiles2, info.n_profiles).map { profile in
+                AudioServerImage.Card.Profile(
+                    name: PulseText.string(profile.name) ?? "",
+                    description: PulseText.string(profile.description) ?? "", priority: profile.priority,
+                    sinks: profile.n_sinks, sources: profile.n_sources, isAvailable: profile.available != 0)
+            },
+            ports: parts(info.ports, info.n_ports).map { port in
+                let name = PulseText.string(port.name) ?? ""
+                // A port that is both counts as an output.
+                let isInput = port.direction == Int32(PA_DIRECTION_INPUT.rawValue)
+                return AudioServerImage.Port(
+                    name: name, description: PulseText.string(port.description) ?? "", priority: port.priority,
+                    availability: availability(port.available),
+                    kind: classification.kind(type: port.type, name: name, isInput: isInput), isInput: isInput,
+                    profiles: parts(port.profiles2, port.n_profiles).compactMap { PulseText.name($0.name) })
+            },
+            properties: properties)
+    }
+
+    static func sink(_ info: pa_sink_info, cards: [UInt32: AudioServerImage.Card]) -> AudioServerImage.Device {
+        let properties = PulseText.properties(info.proplist, PulseText.deviceKeys)
+        let card = index(info.card)
+        let classification = classification(properties, card.flatMap { cards[$0] })
+        return AudioServerImage.Device(
+            index: info.index, name: PulseText.string(info.name) ?? "",
+            description: PulseText.string(info.description) ?? "", card: card,
+            ports: parts(info.ports, info.n_ports).map { port in
+                Self.port(
+                    port.name, port.description, port.priority, port.available, type: port.type, isInput: false,
+                    classification)
+            },
+            activePort: PulseText.name(info.active_port?.pointee.name), isMuted: info.mute != 0,
+            volume: volume(info.volume), monitors: nil, properties: properties)
+    }
+
+    static func source(_ info: pa_source_info, cards: [UInt32: AudioServerImage.Card]) -> AudioServerImage.Device {
+        let properties = PulseText.properties(info.proplist, PulseText.deviceKeys)
+        let card = index(info.card)
+        let classification = classification(properties, card.flatMap { cards[$0] })
+        return AudioServerImage.Device(
+            index: info.index, name: PulseText.string(info.name) ?? "",
+            description: PulseText.string(info.description) ?? "", card: card,
+            ports: parts(info.ports, info.n_ports).map { port in
+                Self.port(
+                    port.name, port.description, port.priority, port.available, type: port.type, isInput: true,
+                    classification)
+            },
+            activePort: PulseText.name(info.active_port?.pointee.name), isMuted: info.mute != 0,
+            volume: volume(info.volume), monitors: index(info.monitor_of_sink), properties: properties)
+    }
+
+    /// - Parameter isPipeWire: It announces streams before it knows their volume, and says 0 until it does.
+    static func sinkInput(_ info: pa_sink_input_info, isPipeWire: Bool) -> AudioServerImage.Stream {
+        let isKnown = info.has_volume != 0 && !(isPipeWire && volume(info.volume).allSatisfy { $0 == 0 })
+        return stream(
+            info.index, info.name, device: info.sink, info.proplist, volume: isKnown ? info.volume : nil,
+            isVolumeWritable: info.volume_writable != 0, isMuted: info.mute != 0, isCorked: info.corked != 0)
+    }
+
+    static func sourceOutput(_ info: pa_source_output_info) -> AudioServerImage.Stream {
+        stream(
+            info.index, info.name, device: info.source, info.proplist,
+            volume: info.has_volume != 0 ? info.volume : nil, isVolumeWritable: info.volume_writable != 0,
+            isMuted: info.mute != 0, isCorked: info.corked != 0)
+    }
+
+    static func stored(_ info: pa_ext_stream_restore_info) -> StoredStream? {
+        guard let name = PulseText.name(info.name) else { return nil }
+        let map = info.channel_map
+        let channels = withUnsafeBytes(of: map.map) { bytes in
+            bytes.bindMemory(to: pa_channel_position_t.self).prefix(Int(map.channels)).map { Int32($0.rawValue) }
+        }
+        return StoredStream(
+            name: name, volume: volume(info.volume), channels: channels, isMuted: info.mute != 0,
+            device: PulseText.name(info.device))
+    }
+
+    /// One value a channel.
+    static func volume(_ volume: pa_cvolume) -> [UInt32] {
+        withUnsafeBytes(of: volume.values) { bytes in
+            Array(bytes.bindMemory(to: pa_volume_t.self).prefix(Int(volume.channels)))
+        }
+    }
+
+    private static func stream(
+        _ index: UInt32, _ name: UnsafePointer<CChar>?, device: UInt32, _ list: OpaquePointer?, volume: pa_cvolume?,
+        isVolumeWritable: Bool, isMuted: Bool, isCorked: Bool
+    ) -> AudioServerImage.Stream {
+        let properties = PulseText.properties(list, PulseText.streamKeys)
+        return AudioServerImage.Stream(
+            index: index, name: PulseText.string(name) ?? "", device: Self.index(device),
+            process: properties["application.process.id"].flatMap { Int32($0) }.flatMap { $0 > 0 ? $0 : nil },
+            volume: volume.map(Self.volume) ?? [], isVolumeWritable: volume != nil && isVolumeWritable,
+            isMuted: isMuted, isCorked: isCorked, restoreID: properties["module-stream-restore.id"],
+            properties: properties)
+    }
+
+    private static func port(
+        _ name: UnsafePointer<CChar>?, _ description: UnsafePointer<CChar>?, _ priority: UInt32, _ available: Int32,
+        type: UInt32, isInput: Bool, _ classification: PortClassification
+    ) -> AudioServerImage.Port {
+        let name = PulseText.string(name) ?? ""
+        return AudioServerImage.Port(
+            name: name, description: PulseText.string(description) ?? "", priority: priority,
+            availability: availability(available),
+            kind: classification.kind(type: type, name: name, isInput: isInput), isInput: isInput)
+    }
+
+    private static func classification(
+        _ properties: [String: String], _ card: AudioServerImage.Card?
+    ) -> PortClassification {
+        PortClassification(
+            properties: [properties] + (card.map { [$0.properties] } ?? []), activeProfile: card?.activeProfile)
+    }
+
+    private static func index(_ index: UInt32) -> UInt32? { index == PulseReading.noIndex ? nil : index }
+
+    /// `PA_INVALID_INDEX`, a macro with a cast.
+    static let noIndex = UInt32.max
+
+    private static func availability(_ available: Int32) -> AudioServerImage.Availability {
+        switch UInt32(bitPattern: available) {
+        case PA_PORT_AVAILABLE_NO.rawValue: .no
+        case PA_PORT_AVAILABLE_YES.rawValue: .yes
+        default: .unknown
+        }
+    }
+
+    /// The parts of an array of pointers, each of which may be nil, and so may the array.
+    private static func parts<Part>(
+        _ array: UnsafeMutablePointer<UnsafeMutablePointer<Part>?>?, _ count: UInt32
+    ) -> [Part] {
+        guard let array else { return [] }
+        return (0..<min(Int(count), PulseLimits.parts)).compactMap { array[$0]?.pointee }
+    }
+}

@@ -1,0 +1,358 @@
+internal import CRingwakePulse
+internal import Glibc
+internal import RingwakeCore
+package import RunLoop
+
+/// PulseAudio, or PipeWire behind the same protocol, through libpulse on a run loop.
+///
+///     let server = PulseServer(runLoop: loop)
+///     server.onEvent = { print($0) }
+///     server.connect()
+///
+/// It starts no server. Where there is none, it waits for its socket to appear, and asks nobody meanwhile. A server that
+/// is reached over a network is tried once for each ``connect()``.
+package final class PulseServer: AudioServer {
+    /// A server that has not let us in and told all within this time is unavailable; it may still come.
+    static let connectionLimit = Duration.seconds(5)
+    /// After a socket has appeared its owner may not listen yet: it is tried this often, at these distances.
+    static let retries: [Duration] = [10, 30, 100, 300, 1_000].map { .milliseconds($0) }
+    /// A connection that lasted shorter than this is followed by the next one later and later.
+    static let stableTime = Duration.seconds(10)
+    static let shortestPause = Duration.seconds(1)
+    static let longestPause = Duration.seconds(30)
+
+    private enum Phase {
+        case idle
+        /// Not let in yet, or not mirrored.
+        case connecting(PulseConnection)
+        case connected(PulseConnection, PulseMirror)
+        /// Nobody is there, or after a connection that broke at once.
+        case waiting
+    }
+
+    package private(set) var image: AudioServerImage?
+    package var onEvent: ((AudioServerEvent) -> Void)?
+
+    private let runLoop: RunLoop
+    private let mainLoop: PulseMainLoop
+    private let address: PulseAddress
+    private let name: String
+    private var phase = Phase.idle
+    private var batches: [PulseBatch] = []
+    private var watch: SocketWatch?
+    private var timer: Timer?
+    private var remainingRetries: ArraySlice<Duration> = []
+    private var connectedAt: BootClock.Instant?
+    private var pause: Duration = .zero
+    private var lastReason: String?
+    private var isChangeEnqueued = false
+    /// Counts connections: what one of them enqueued does not reach the next.
+    private var epoch: UInt64 = 0
+    /// Counts calls of ``close()``: nothing is told after one.
+    private var closings: UInt64 = 0
+
+    /// Objects of libpulse that it has not let go of, and questions without an answer.
+    var openEvents: Int { mainLoop.eventCount }
+    var openRequests: Int {
+        switch phase {
+        case .connecting(let connection), .connected(let connection, _): connection.openRequests
+        case .idle, .waiting: 0
+        }
+    }
+
+    /// - Parameter name: What the server shows us as.
+    package init(runLoop: RunLoop, address: PulseAddress = .standard, name: String = "Ringwake") {
+        self.runLoop = runLoop
+        self.address = address
+        self.name = name
+        mainLoop = PulseMainLoop(runLoop: runLoop)
+    }
+
+    deinit { close() }
+
+    package func connect() {
+        switch phase {
+        case .connecting, .connected: break
+        case .idle, .waiting:
+            lastReason = nil
+            remainingRetries = []
+            attempt()
+        }
+    }
+
+    package func close() {
+        epoch &+= 1
+        closings &+= 1
+        batches = []
+        cancelTimer()
+        watch?.close()
+        watch = nil
+        image = nil
+        end(nil)
+        phase = .idle
+    }
+
+    // MARK: - Connecting
+
+    private func attempt() {
+        cancelTimer()
+        epoch &+= 1
+        let connection = PulseConnection(mainLoop: mainLoop)
+        phase = .connecting(connection)
+        let epoch = epoch
+        connection.onReady = { [weak self, weak connection] in
+            guard let self, let connection else { return }
+            load(connection)
+        }
+        connection.onEnd = { [weak self] end in self?.later(epoch) { $0.ended(end) } }
+        timer = runLoop.schedule(
+            at: runLoop.refreshNow().advanced(by: Self.connectionLimit), tolerance: .milliseconds(250)
+        ) { [weak self] in self?.isLate(connection) }
+        if let end = connection.connect(to: address.server, as: name) { later(epoch) { $0.ended(end) } }
+    }
+
+    /// Let in: mirrors it. Runs within libpulse.
+    private func load(_ connection: PulseConnection) {
+        let mirror = PulseMirror(connection: connection, runLoop: runLoop)
+        let epoch = epoch
+        mirror.load { [weak self] failure in
+            // Holds the mirror until it is taken over.
+            self?.later(epoch) { failure == nil ? $0.loaded(connection, mirror) : connection.fail(PA_ERR_PROTOCOL) }
+        }
+    }
+
+    private func loaded(_ connection: PulseConnection, _ mirror: PulseMirror) {
+        guard let image = mirror.image else { return }
+        cancelTimer()
+        watch?.close()
+        watch = nil
+        phase = .connected(connection, mirror)
+        self.image = image
+        lastReason = nil
+        remainingRetries = []
+        connectedAt = runLoop.refreshNow()
+        mirror.onRound = { [weak self] in self?.roundEnded() }
+        tell { $0.onEvent?(.connected(image)) }
+    }
+
+    private func isLate(_ connection: PulseConnection) {
+        timer = nil
+        // Goes on until libpulse gives up: a server that is stopped may be continued.
+        tellUnavailable("\(serverText(connection)) does not answer")
+    }
+
+    // MARK: - The end of a connection
+
+    private func ended(_ end: PulseConnection.End) {
+        switch phase {
+        case .idle, .waiting: break
+        case .connecting(let connection):
+            cancelTimer()
+            let server = connection.server
+            let reason = reason(end, connection)
+            self.end(nil)
+            tellUnavailable(reason)
+            wait(lastTried: server, mayBeStarting: end.code == PA_ERR_CONNECTIONREFUSED.rawValue)
+        case .connected(let connection, _):
+            let reason = "\(serverText(connection)): \(end.message)"
+            self.end(AudioServerFailure(.lost, reason))
+            image = nil
+            let open = batches
+            batches = []
+            for batch in open { tell { _ in batch.finish(loss: AudioServerFailure(.lost, reason)) } }
+            tell { $0.onEvent?(.lost(reason)) }
+            comeBack()
+        }
+    }
+
+    /// Lets go of the connection.
+    private func end(_ failure: AudioServerFailure?) {
+        switch phase {
+        case .idle, .waiting: return
+        case .connecting(let connection):
+            phase = .waiting
+            connection.close(failing: failure)
+        case .connected(let connection, let mirror):
+            phase = .waiting
+            mirror.close()
+            connection.close(failing: failure)
+        }
+    }
+
+    /// At once after a connection that lasted; a server that breaks each one is left more and more time, unless it makes
+    /// its socket anew.
+    private func comeBack() {
+        let isStable = connectedAt.map { $0.advanced(by: Self.stableTime) <= runLoop.now } ?? false
+        guard !isStable, pause > .zero else {
+            pause = isStable ? .zero : Self.shortestPause
+            return attempt()
+        }
+        let pause = pause
+        self.pause = min(pause * 2, Self.longestPause)
+        watchSockets(lastTried: nil)
+        timer = runLoop.schedule(at: runLoop.now.advanced(by: pause), tolerance: pause / 4) { [weak self] in
+            self?.attempt()
+        }
+    }
+
+    /// Waits for a socket to appear.
+    private func wait(lastTried: String?, mayBeStarting: Bool) {
+        guard case .waiting = phase else { return }
+        let sockets = watchSockets(lastTried: lastTried)
+        guard mayBeStarting, sockets.contains(where: { access($0, F_OK) == 0 }), let pause = remainingRetries.popFirst()
+        else { return }
+        timer = runLoop.schedule(at: runLoop.now.advanced(by: pause), tolerance: .milliseconds(5)) { [weak self] in
+            self?.attempt()
+        }
+    }
+
+    /// - Returns: The sockets that may appear.
+    @discardableResult
+    private func watchSockets(lastTried: String?) -> [String] {
+        let sockets = address.sockets(
+            environment: Self.environment(["PULSE_SERVER", "PULSE_RUNTIME_PATH", "XDG_RUNTIME_DIR"]), user: getuid(),
+            lastTried: lastTried)
+        guard watch?.isBroken ?? true, !sockets.isEmpty else { return sockets }
+        do throws(RunLoopError) {
+            watch = try SocketWatch(runLoop: runLoop, sockets: sockets) { [weak self] in self?.socketChanged() }
+            // One may have come before it was watched for.
+            remainingRetries = Self.retries[...]
+        } catch {
+            tellUnavailable("there is no audio server, and nothing tells when one comes: \(error)")
+        }
+        return sockets
+    }
+
+    private func socketChanged() {
+        remainingRetries = Self.retries[...]
+        guard case .waiting = phase else { return }
+        attempt()
+    }
+
+    private func cancelTimer() {
+        if let timer { runLoop.cancel(timer) }
+        timer = nil
+    }
+
+    // MARK: - Telling
+
+    /// Runs it later in this turn, out of libpulse, unless the connection has ended by then.
+    private func later(_ epoch: UInt64, _ body: @escaping (PulseServer) -> Void) {
+        runLoop.enqueue { [weak self] in
+            guard let self, self.epoch == epoch else { return }
+            body(self)
+        }
+    }
+
+    /// Tells our user something: from the loop, in this order.
+    private func tell(_ body: @escaping (PulseServer) -> Void) {
+        let closings = closings
+        runLoop.enqueue { [weak self] in
+            guard let self, self.closings == closings else { return }
+            body(self)
+        }
+    }
+
+    private func tellUnavailable(_ reason: String) {
+        guard reason != lastReason else { return }
+        lastReason = reason
+        tell { $0.onEvent?(.unavailable(reason)) }
+    }
+
+    private func serverText(_ connection: PulseConnection) -> String {
+        connection.server.map { "the audio server at \($0)" } ?? "the audio server"
+    }
+
+    private func reason(_ end: PulseConnection.End, _ connection: PulseConnection) -> String {
+        let server = serverText(connection)
+        switch pa_error_code(rawValue: end.code) {
+        case PA_ERR_CONNECTIONREFUSED:
+            let place = connection.server.map { " at \($0)" } ?? ""
+            let isLost = address == .standard && Self.environment(["XDG_RUNTIME_DIR", "PULSE_SERVER"]).isEmpty
+            return "there is no audio server\(place)" + (isLost ? ", and XDG_RUNTIME_DIR is not set" : "")
+        case PA_ERR_ACCESS, PA_ERR_AUTHKEY:
+            return "\(server) refuses the user \(getuid()): run as the user who owns it, "
+                + "or set PULSE_COOKIE to a cookie that it knows"
+        case PA_ERR_TIMEOUT: return "\(server) does not answer"
+        default: return "\(server): \(end.message)"
+        }
+    }
+
+    /// libpulse reads these itself, from the environment of the process.
+    private static func environment(_ names: [String]) -> [String: String] {
+        var values: [String: String] = [:]
+        for name in names { if let value = getenv(name) { values[name] = String(cString: value) } }
+        return values
+    }
+}
+
+// MARK: - Commands
+
+extension PulseServer {
+    package func perform(
+        _ commands: [AudioServerCommand], completion: @escaping ([AudioServerFailure?]) -> Void
+    ) {
+        guard case .connected(let connection, let mirror) = phase, let image = mirror.image else {
+            let failure = AudioServerFailure(.lost, "there is no connection to an audio server")
+            return tell { _ in completion(commands.map { _ in failure }) }
+        }
+        let batch = PulseBatch(commands, runLoop: runLoop, completion: completion)
+        let earlier = batches
+        batches.append(batch)
+        batch.send(image: image, connection: connection, mirror: mirror) { [weak self] in self?.progressed($0) }
+        for other in earlier { other.forget(batch.subjects) }
+        mirror.isAwaited = !batches.isEmpty
+    }
+
+    package func storedStreams(completion: @escaping (Result<[StoredStream], AudioServerFailure>) -> Void) {
+        guard case .connected(let connection, _) = phase else {
+            let failure = AudioServerFailure(.lost, "there is no connection to an audio server")
+            return tell { _ in completion(.failure(failure)) }
+        }
+        var stored: [StoredStream] = []
+        connection.storedStreams {
+            if stored.count < PulseLimits.objects, let entry = PulseReading.stored($0) { stored.append(entry) }
+        } completion: { [weak self] failure in
+            guard let self else { return }
+            let result: Result<[StoredStream], AudioServerFailure> =
+                if let failure, !connection.isExtensionMissing { .failure(failure) } else { .success(stored) }
+            tell { _ in completion(result) }
+        }
+    }
+
+    private func roundEnded() {
+        publish()
+        for batch in batches { progressed(batch) }
+    }
+
+    /// Takes the mirror's image, and tells if it is another.
+    private func publish() {
+        guard case .connected(_, let mirror) = phase, let image = mirror.image, image != self.image else { return }
+        self.image = image
+        guard !isChangeEnqueued else { return }
+        isChangeEnqueued = true
+        let epoch = epoch
+        runLoop.enqueue { [weak self] in
+            guard let self else { return }
+            isChangeEnqueued = false
+            if self.epoch == epoch, let image = self.image { onEvent?(.changed(image)) }
+        }
+    }
+
+    private func progressed(_ batch: PulseBatch) {
+        guard case .connected(_, let mirror) = phase, let image = mirror.image else { return }
+        guard batch.isComplete(image) else {
+            if batch.isUnseen { batch.limit { [weak self] in self?.finish($0) } }
+            return
+        }
+        finish(batch)
+    }
+
+    private func finish(_ batch: PulseBatch) {
+        guard case .connected(_, let mirror) = phase, batches.contains(where: { $0 === batch }) else { return }
+        batches.removeAll { $0 === batch }
+        mirror.isAwaited = !batches.isEmpty
+        publish()
+        tell { _ in batch.finish() }
+    }
+}

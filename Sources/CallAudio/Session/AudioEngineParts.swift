@@ -1,0 +1,61 @@
+internal import FileSystem
+package import Logging
+package import RingwakeCore
+package import RunLoop
+
+/// What an engine is made of: the user's audio server and players, as the environment names them.
+package struct AudioEngineParts {
+    package let environment: [String: String]
+    /// The audio server; where every other program of this environment finds it.
+    package let address: PulseAddress
+    package let runLoop: RunLoop
+    package let logger: Logger
+    /// The version that the engine tells.
+    package let version: String
+
+    package init(
+        environment: [String: String], address: PulseAddress = .standard, runLoop: RunLoop, logger: Logger,
+        version: String
+    ) {
+        self.environment = environment
+        self.address = address
+        self.runLoop = runLoop
+        self.logger = logger
+        self.version = version
+    }
+
+    /// An engine that has not started.
+    /// - Throws: The journal is another program's, or cannot be used: why, and what to do.
+    package func makeEngine(
+        journal path: String, report: @escaping (AudioEngineReport) -> Void
+    ) throws(AudioEngineRefusal) -> AudioEngine {
+        do throws(FileSystemError) {
+            let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
+            if !folder.isEmpty { try FileSystem.createDirectory(folder, mode: 0o700) }
+        } catch {
+            throw AudioEngineRefusal(isBusy: false, "no folder for the effect journal: \(error)")
+        }
+        do throws(EffectJournalError) {
+            return try AudioEngine(
+                runLoop: runLoop,
+                server: PulseServer(runLoop: runLoop, address: address),
+                players: MPRISPlayers(environment: environment, runLoop: runLoop, logger: logger),
+                journalPath: path, version: version, report: report)
+        } catch {
+            throw AudioEngineRefusal(isBusy: error.kind == .inUse, error.description)
+        }
+    }
+}
+
+/// Why there is no engine.
+package struct AudioEngineRefusal: Error {
+    /// Another program has the journal, and will let go of it when it ends.
+    package let isBusy: Bool
+    /// What happened and what to do, for a person.
+    package let message: String
+
+    init(isBusy: Bool, _ message: String) {
+        self.isBusy = isBusy
+        self.message = message
+    }
+}

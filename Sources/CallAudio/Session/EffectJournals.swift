@@ -1,0 +1,50 @@
+internal import CRingwakeLinux
+
+/// Where the effect journals of one user lie.
+///
+/// `ringwake-audio` has one, whose name its daemon says. Programs that use the library have one each: the first of a few
+/// numbered ones that no other program holds. A program that was killed lets go of its number, so the next one, of
+/// whatever name, finds what is to be put back; and so does `ringwake-audio --mend`.
+package enum EffectJournals {
+    /// Programs of one user that use the library at a time.
+    package static let maximumPrograms = 16
+
+    /// The folder that they lie in: `$XDG_STATE_HOME/ringwake`; nil where the environment names no home.
+    package static func folder(_ environment: [String: String]) -> String? {
+        // The specification: a relative path is invalid and to be ignored.
+        func absolute(_ name: String) -> String? {
+            environment[name].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        }
+        return (absolute("XDG_STATE_HOME") ?? absolute("HOME").map { $0 + "/.local/state" }).map { $0 + "/ringwake" }
+    }
+
+    /// The one of `ringwake-audio`.
+    package static func standard(_ environment: [String: String]) -> String? {
+        folder(environment).map { $0 + "/audio-effects.json" }
+    }
+
+    /// Those of programs that use the library.
+    package static func numbered(_ environment: [String: String]) -> [String] {
+        guard let folder = folder(environment) else { return [] }
+        return (1...maximumPrograms).map { "\(folder)/audio-effects.\($0).json" }
+    }
+
+    /// All of them, whether they are there or not.
+    package static func all(_ environment: [String: String]) -> [String] {
+        (standard(environment).map { [$0] } ?? []) + numbered(environment)
+    }
+
+    /// The process's environment, as far as it is UTF-8.
+    package static func processEnvironment() -> [String: String] {
+        var variables: [String: String] = [:]
+        guard var next = ringwake_environment() else { return variables }
+        while let entry = next.pointee {
+            let text = String(cString: entry)
+            if let equals = text.firstIndex(of: "=") {
+                variables[String(text[..<equals])] = String(text[text.index(after: equals)...])
+            }
+            next += 1
+        }
+        return variables
+    }
+}

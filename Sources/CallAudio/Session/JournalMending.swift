@@ -1,0 +1,103 @@
+internal import FileSystem
+internal import Logging
+internal import RingwakeCore
+internal import RunLoop
+
+/// Undoes what journals hold that nobody has any more, one after the other.
+///
+/// It is kept alive by the loop until it has told its result.
+package final class JournalMending {
+    /// What came of it.
+    package struct Result: Equatable, Sendable {
+        /// Effects that were undone.
+        package var mended = 0
+        /// What is left: each journal's path, and why, for a person.
+        package var left: [String: String] = [:]
+        /// Journals of programs that run; they undo their effects themselves.
+        package var inUse: [String] = []
+
+        package var isComplete: Bool { left.isEmpty }
+    }
+
+    /// How long one journal may take: connecting to the server, undoing, and what the server stores about it.
+    private static let patience = Duration.seconds(8)
+
+    private let parts: AudioEngineParts
+    private let completion: (Result) -> Void
+    private var rest: ArraySlice<String>
+    private var result = Result()
+    private var engine: AudioEngine?
+    private var timer: Timer?
+    private var reason: String?
+    private var isEnding = false
+
+    /// - Parameters:
+    ///   - paths: Those that are not there are passed over.
+    ///   - completion: Called once, from the loop.
+    package init(_ paths: [String], _ parts: AudioEngineParts, completion: @escaping (Result) -> Void) {
+        rest = paths.filter { FileSystem.exists($0) }[...]
+        self.parts = parts
+        self.completion = completion
+        parts.runLoop.enqueue { [self] in next() }
+    }
+
+    /// Ends it early: what has not been undone stays in its journal.
+    package func end() {
+        isEnding = true
+        if engine != nil { close() }
+    }
+
+    private func next() {
+        guard let path = rest.first else { return completion(result) }
+        guard !isEnding else {
+            for path in rest { result.left[path] = "ended before it was looked at" }
+            return completion(result)
+        }
+        do throws(AudioEngineRefusal) {
+            let engine = try parts.makeEngine(journal: path) { [weak self] in self?.take($0) }
+            self.engine = engine
+            timer = parts.runLoop.schedule(
+                at: parts.runLoop.refreshNow().advanced(by: JournalMending.patience), tolerance: .milliseconds(100)
+            ) { [self] in
+                reason = reason ?? "the audio server did not answer in time"
+                close()
+            }
+            engine.start()
+        } catch {
+            if error.isBusy { result.inUse.append(path) } else { result.left[path] = error.message }
+            rest.removeFirst()
+            parts.runLoop.enqueue { [self] in next() }
+        }
+    }
+
+    private func take(_ report: AudioEngineReport) {
+        switch report {
+        case .ready(_, let mended):
+            result.mended += mended
+            // Why nothing could be mended is told after it.
+            parts.runLoop.enqueue { [self] in close() }
+        case .unavailable(let why): reason = "no audio server: \(why)"
+        case .lost(let why): reason = "the audio server went away: \(why)"
+        case .problem(let what): parts.logger.warning("problem", metadata: ["what": "\(what)"])
+        default: break
+        }
+    }
+
+    private func close() {
+        if let timer { parts.runLoop.cancel(timer) }
+        timer = nil
+        guard let engine else { return }
+        self.engine = nil
+        // It is held until it has ended; then it goes, and the journal's lock with it, before the next one is looked at.
+        engine.close { [self] in
+            withExtendedLifetime(engine) { closed() }
+        }
+    }
+
+    private func closed() {
+        guard let path = rest.popFirst() else { return }
+        if FileSystem.exists(path) { result.left[path] = reason ?? "not everything could be put back" }
+        reason = nil
+        parts.runLoop.enqueue { [self] in next() }
+    }
+}

@@ -1,0 +1,84 @@
+internal import Glibc
+internal import Logging
+internal import RingwakeCore
+internal import RunLoop
+internal import Synchronization
+
+/// What the sessions of one process share: one arbiter, one connection to the audio server and one effect journal, on a
+/// thread that sleeps until there is something to do.
+final class SessionHub: Sendable {
+    /// How long the end of the process waits for what was changed to be put back.
+    static let exitPatienceMilliseconds: Int32 = 3_000
+
+    let board: SessionBoard
+    private let thread: Mutex<LoopThread?>
+    private let ended: EventDescriptor
+
+    // Two in one process would undo each other's effects. It stays: its thread costs nothing while there is no session,
+    // and the end of the process is seen to once.
+    private static let current = Mutex<SessionHub?>(nil)
+
+    /// The one of this process.
+    /// - Throws: `unspecified`: no thread or descriptor is to be had.
+    static func ofProcess() throws(AudioSessionError) -> SessionHub {
+        let result = current.withLock { current -> Result<SessionHub, AudioSessionError> in
+            if let current { return .success(current) }
+            do throws(AudioSessionError) {
+                let hub = try SessionHub(environment: EffectJournals.processEnvironment(), address: .standard)
+                atexit { SessionHub.processEnds() }
+                current = hub
+                return .success(hub)
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    /// - Parameters:
+    ///   - environment: Where journals lie, and the session bus.
+    ///   - address: The audio server.
+    init(environment: [String: String], address: PulseAddress) throws(AudioSessionError) {
+        do throws(RunLoopError) {
+            ended = try EventDescriptor(nonblocking: false)
+            board = try SessionBoard()
+            let side = try SessionSide(board, environment: environment, address: address)
+            let ended = ended
+            thread = Mutex(
+                try LoopThread(name: "call-audio") {
+                    side.run()
+                    ended.ring()
+                })
+        } catch {
+            throw AudioSessionError(
+                .unspecified, "no thread for audio sessions: \(error); raise the limits of the process")
+        }
+    }
+
+    deinit {
+        board.close()
+        takeThread()?.detach()
+    }
+
+    /// Closes all sessions, has everything put back, and waits for that.
+    func close() {
+        board.close()
+        takeThread()?.join()
+    }
+
+    private func takeThread() -> LoopThread? {
+        thread.withLock { thread in
+            defer { thread = nil }
+            return thread
+        }
+    }
+
+    /// A process that ends without deactivating its sessions leaves nothing changed either.
+    private static func processEnds() {
+        guard let hub = current.withLock({ $0 }) else { return }
+        // Ended by a callback: its thread is the one that would put things back. The next program does.
+        guard hub.thread.withLock({ $0?.isCurrent }) == false else { return }
+        hub.board.close()
+        _ = hub.ended.wait(milliseconds: exitPatienceMilliseconds)
+    }
+}

@@ -1,0 +1,152 @@
+internal import CallAudio
+internal import Glibc
+internal import Logging
+internal import RingwakeCore
+internal import RunLoop
+
+/// One life of an engine: from the first request on a line until everything that was done over it has been undone.
+final class AgentLife {
+    /// How long a journal may be held by another one, which undoes what it did for a daemon that is gone.
+    private static let journalPatience = Duration.seconds(5)
+    /// How often it is looked whether it still is.
+    private static let journalStep = Duration.milliseconds(50)
+    /// How long undoing may take in all, before this program leaves it to the next one. The engine bounds itself to less.
+    private static let closingPatience = Duration.seconds(4)
+
+    private enum State {
+        /// Another one has the journal.
+        case waiting(until: BootClock.Instant, Timer?)
+        case running(AudioEngine)
+        case closing(Timer)
+        case over
+    }
+
+    private let descriptor: Int32
+    private let parts: AudioEngineParts
+    private let journal: String
+    private let completion: (Int32) -> Void
+    private var line: AgentLine?
+    private var state: State
+    /// What the program's exit status is to be.
+    private var status: Int32 = 0
+    private var isUnknownLogged = false
+
+    private var runLoop: RunLoop { parts.runLoop }
+    private var logger: Logger { parts.logger }
+
+    /// - Parameters:
+    ///   - descriptor: A connected socket that does not block; it is closed when this is over.
+    ///   - completion: Gets the exit status, once, from the loop.
+    init(_ descriptor: Int32, _ parts: AudioEngineParts, journal: String, completion: @escaping (Int32) -> Void) {
+        self.descriptor = descriptor
+        self.parts = parts
+        self.journal = journal
+        self.completion = completion
+        state = .waiting(until: parts.runLoop.refreshNow().advanced(by: AgentLife.journalPatience), nil)
+        parts.runLoop.enqueue { [self] in begin() }
+    }
+
+    /// Ends it: everything is undone. Idempotent.
+    func end() {
+        switch state {
+        case .waiting(_, let timer):
+            if let timer { runLoop.cancel(timer) }
+            finish()
+        case .running(let engine):
+            line?.close()
+            let timer = runLoop.schedule(
+                at: runLoop.refreshNow().advanced(by: AgentLife.closingPatience), tolerance: .milliseconds(100)
+            ) { [self] in
+                logger.error(
+                    "undoing takes too long and is left to the next start", metadata: ["journal": "\(journal)"])
+                status = 1
+                finish()
+            }
+            state = .closing(timer)
+            // It is held until it has ended.
+            engine.close { [self] in withExtendedLifetime(engine) { closed() } }
+        case .closing, .over: break
+        }
+    }
+
+    // MARK: - The way
+
+    private func begin() {
+        guard case .waiting(let end, _) = state else { return }
+        do throws(AudioEngineRefusal) {
+            let engine = try parts.makeEngine(journal: journal) { [weak self] in self?.report($0) }
+            run(engine)
+        } catch {
+            if error.isBusy, runLoop.refreshNow() < end {
+                let timer = runLoop.schedule(
+                    at: runLoop.now.advanced(by: AgentLife.journalStep), tolerance: AgentLife.journalStep
+                ) { [self] in begin() }
+                state = .waiting(until: end, timer)
+            } else {
+                give(up: error.message)
+            }
+        }
+    }
+
+    private func run(_ engine: AudioEngine) {
+        do throws(RunLoopError) {
+            let line = try AgentLine(descriptor, runLoop: runLoop)
+            line.onRequest = { [weak engine] in engine?.handle($0) }
+            line.onUnknown = { [weak self] in self?.unknown($0) }
+            line.onEnd = { [weak self] in self?.ended($0) }
+            self.line = line
+        } catch {
+            return give(up: "the daemon's socket cannot be watched: \(error)")
+        }
+        state = .running(engine)
+        engine.start()
+    }
+
+    private func report(_ report: AudioEngineReport) {
+        if case .problem(let text) = report { logger.warning("problem", metadata: ["what": "\(text)"]) }
+        line?.send(report)
+    }
+
+    /// The daemon has it in its log each time; here once is enough.
+    private func unknown(_ name: String) {
+        let text = "'\(name)' is no request that this ringwake-audio knows; use the version of the daemon"
+        if !isUnknownLogged { logger.warning("problem", metadata: ["what": "\(text)"]) }
+        isUnknownLogged = true
+        line?.send(.problem(text))
+    }
+
+    private func ended(_ end: AgentLine.End) {
+        switch end {
+        case .closed(isTorn: false): logger.debug("the daemon closed the line")
+        case .closed(isTorn: true): logger.warning("the line broke off in the middle of a request")
+        case .malformed(let why):
+            logger.error("the daemon sent what cannot be read", metadata: ["why": "\(why)"])
+            status = 1
+        case .broken(let why):
+            logger.error("the line to the daemon failed", metadata: ["why": "\(why)"])
+            status = 1
+        }
+        self.end()
+    }
+
+    private func closed() {
+        guard case .closing(let timer) = state else { return }
+        runLoop.cancel(timer)
+        finish()
+    }
+
+    private func give(up why: String) {
+        logger.error("cannot start", metadata: ["why": "\(why)"])
+        status = 1
+        AgentSocket.tell(.unavailable(why), descriptor)
+        finish()
+    }
+
+    private func finish() {
+        state = .over
+        line?.close()
+        line = nil
+        close(descriptor)
+        completion(status)
+    }
+}

@@ -1,0 +1,89 @@
+internal import CRingwakeLinux
+internal import CallAudio
+internal import ControlProtocol
+internal import Glibc
+internal import RingwakeCore
+
+/// Why the program does not begin.
+struct AgentRefusal: Error {
+    /// Its exit status.
+    let status: Int32
+    let message: String
+
+    init(_ status: Int32, _ message: String) {
+        self.status = status
+        self.message = message
+    }
+}
+
+/// The sockets that the program is started with.
+enum AgentSocket {
+    /// The first descriptor that systemd passes (sd_listen_fds(3)).
+    private static let firstPassed: Int32 = 3
+
+    /// Makes the descriptor ready to be a line.
+    /// - Throws: It is not open, or no connected stream socket.
+    static func checkConnected(_ descriptor: Int32) throws(AgentRefusal) {
+        guard isStream(descriptor), option(SO_ACCEPTCONN, of: descriptor) == 0 else {
+            throw AgentRefusal(
+                2,
+                "descriptor \(descriptor) is no connected socket: ringwaked starts this program, with one; "
+                    + "to put back what an earlier one left, use --mend")
+        }
+        try prepare(descriptor)
+    }
+
+    /// The listening socket that systemd passed.
+    /// - Throws: There is none, or more than one, or it is no listening unix socket.
+    static func passedListener() throws(AgentRefusal) -> Int32 {
+        let variables = EffectJournals.processEnvironment()
+        guard variables["LISTEN_PID"] == "\(getpid())", variables["LISTEN_FDS"] == "1" else {
+            throw AgentRefusal(
+                2, "--listen is for socket activation with one socket: enable ringwake-audio.socket, do not start this")
+        }
+        guard isStream(firstPassed), option(SO_ACCEPTCONN, of: firstPassed) == 1,
+            option(SO_DOMAIN, of: firstPassed) == AF_UNIX
+        else { throw AgentRefusal(2, "the socket that was passed is no listening unix stream socket; mend the unit") }
+        try prepare(firstPassed)
+        return firstPassed
+    }
+
+    /// The users that may connect: root, the program's own, and these, by name or number.
+    /// - Throws: There is no such user.
+    static func users(_ names: [String]) throws(AgentRefusal) -> Set<UInt32> {
+        var users: Set<UInt32> = [0, geteuid()]
+        for name in names {
+            if let number = UInt32(name) {
+                users.insert(number)
+            } else if let entry = getpwnam(name) {
+                users.insert(entry.pointee.pw_uid)
+            } else {
+                throw AgentRefusal(1, "--allow \(name): there is no such user; name one, or its number")
+            }
+        }
+        return users
+    }
+
+    /// One report on a socket that has no line.
+    static func tell(_ report: AudioEngineReport, _ descriptor: Int32) {
+        let line = AudioEngineLine.encoded(report)
+        _ = line.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+    }
+
+    private static func prepare(_ descriptor: Int32) throws(AgentRefusal) {
+        guard ringwake_set_nonblocking(descriptor) == 0, fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 else {
+            throw AgentRefusal(1, "descriptor \(descriptor) cannot be used: \(String(cString: strerror(errno)))")
+        }
+    }
+
+    private static func isStream(_ descriptor: Int32) -> Bool {
+        option(SO_TYPE, of: descriptor) == Int32(SOCK_STREAM.rawValue)
+    }
+
+    /// - Returns: nil where it is no socket.
+    private static func option(_ name: Int32, of descriptor: Int32) -> Int32? {
+        var value: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        return getsockopt(descriptor, SOL_SOCKET, name, &value, &length) == 0 ? value : nil
+    }
+}

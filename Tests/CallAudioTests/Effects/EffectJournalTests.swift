@@ -1,0 +1,148 @@
+@testable import CallAudio
+import FileSystem
+import Glibc
+import RingwakeCore
+import Testing
+
+/// The file that outlives a crash.
+struct EffectJournalTests {
+    private let folder: String
+    private var path: String { folder + "/state/effects.json" }
+
+    init() throws {
+        var template = Array("/tmp/ringwake-journal-XXXXXX".utf8CString)
+        folder = try #require(mkdtemp(&template).map { String(cString: $0) })
+    }
+
+    private func cleaningUp(_ body: () throws -> Void) rethrows {
+        defer {
+            for name in ["effects.json", "effects.json.lock", "effects.json.damaged"] {
+                unlink("\(folder)/state/\(name)")
+            }
+            rmdir(folder + "/state")
+            rmdir(folder)
+        }
+        try body()
+    }
+
+    private func ledger() throws -> EffectLedger {
+        var bench = EffectBench()
+        bench.image.addBluetooth()
+        bench.image.sources[2]?.isMuted = true
+        bench.image.play(5, process: 300, kind: "music")
+        bench.image.play(6, process: 100, sink: 70)
+        bench.image.record(7, process: 200)
+        var plan = try AudioPlan.call(others: .duck, isSpeakerForced: true)
+        plan.silenced = [.other: AudioClient(processes: [200], name: "")]
+        bench.apply(plan)
+        bench.ledger.players = [MediaPlayer(name: "p", owner: ":1.5", process: 1, track: "/track")]
+        bench.ledger.boot = EffectLedger.presentBoot
+        #expect(bench.ledger.records.count >= 4)
+        return bench.ledger
+    }
+
+    @Test("What is written is found by the next one, all of it; nothing in force is no file")
+    func roundTrip() throws {
+        try cleaningUp {
+            let ledger = try ledger()
+            do {
+                let journal = try EffectJournal(path: path)
+                #expect(journal.found.isEmpty && !FileSystem.exists(path))
+                #expect(!journal.covers(ledger))
+                try journal.write(ledger)
+                #expect(journal.covers(ledger))
+            }
+            let journal = try EffectJournal(path: path)
+            #expect(journal.found == ledger)
+            #expect(journal.damage == nil)
+            try journal.write(EffectLedger())
+            #expect(!FileSystem.exists(path))
+            try journal.write(EffectLedger())
+        }
+    }
+
+    @Test("A record with another value before is not covered, nor is a kind or a player that is new")
+    func coverage() throws {
+        try cleaningUp {
+            let ledger = try ledger()
+            let journal = try EffectJournal(path: path)
+            try journal.write(ledger)
+            var other = ledger
+            let image = AudioServerImage.notebook()
+            var record = try #require(ledger[.playingVolume(5)])
+            record.before = .volume([1, 1])
+            other.insert(record, in: image)
+            #expect(!journal.covers(other))
+            other = ledger
+            other.kinds["new"] = .init(before: nil, isListed: true)
+            other.kinds["music"]?.before = StoredStream(name: "", volume: [], channels: [], isMuted: true, device: nil)
+            #expect(!journal.covers(other))
+            other = ledger
+            other.players[0].owner = ":1.6"
+            #expect(!journal.covers(other))
+            other = ledger
+            other.remove(.playingVolume(5))
+            other.setOwners([], of: .recordingMute(7))
+            #expect(journal.covers(other))
+        }
+    }
+
+    @Test("A file that is cut off anywhere, or has one byte changed, is set aside and told, and effects are none")
+    func damage() throws {
+        try cleaningUp {
+            let ledger = try ledger()
+            try EffectJournal(path: path).write(ledger)
+            let whole = try FileSystem.read(path, maximumSize: 1 << 20)
+            var files = stride(from: 0, to: whole.count - 1, by: 61).map { Array(whole[..<$0]) }
+            files += stride(from: 130, to: whole.count - 1, by: 97).map { index in
+                var bytes = whole
+                bytes[index] ^= 1
+                return bytes
+            }
+            for bytes in files {
+                try FileSystem.replace(path, with: bytes, mode: 0o600)
+                let journal = try EffectJournal(path: path)
+                #expect(journal.found.isEmpty, "\(bytes.count)")
+                #expect(journal.damage?.contains(path + ".damaged") == true)
+                #expect(!FileSystem.exists(path))
+                #expect(try FileSystem.read(path + ".damaged", maximumSize: 1 << 20) == bytes)
+                try journal.write(ledger)
+            }
+        }
+    }
+
+    @Test("A journal of a newer version is refused and left as it is")
+    func newer() throws {
+        try cleaningUp {
+            _ = try EffectJournal(path: path)
+            let text = #"{"bytes":3,"checksum":"x","format":"ringwake audio effects","version":2}"# + "\nabc\n"
+            try FileSystem.replace(path, with: Array(text.utf8), mode: 0o600)
+            let error = #expect(throws: EffectJournalError.self) { _ = try EffectJournal(path: path) }
+            #expect(error?.kind == .newer)
+            #expect(try FileSystem.read(path, maximumSize: 1_000) == Array(text.utf8))
+        }
+    }
+
+    @Test("A second program is refused while the first one has it")
+    func lock() throws {
+        try cleaningUp {
+            let first = try EffectJournal(path: path)
+            let error = #expect(throws: EffectJournalError.self) { _ = try EffectJournal(path: path) }
+            #expect(error?.kind == .inUse)
+            #expect(first.found.isEmpty)
+        }
+    }
+
+    @Test("What cannot be written is an error that says so")
+    func unwritable() throws {
+        try cleaningUp {
+            let journal = try EffectJournal(path: path)
+            mkdir(path, 0o700)
+            defer { rmdir(path) }
+            let ledger = try ledger()
+            let error = #expect(throws: EffectJournalError.self) { try journal.write(ledger) }
+            #expect(error?.kind == .unusable)
+            #expect(!journal.covers(ledger))
+        }
+    }
+}

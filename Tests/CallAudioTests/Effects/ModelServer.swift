@@ -1,0 +1,116 @@
+@testable import CallAudio
+import RingwakeCore
+
+/// An audio server as a value: it does what commands say, and stores what it gave its streams as PulseAudio does.
+struct ModelServer: Hashable {
+    var image: AudioServerImage
+    var stored: [String: StoredStream] = [:]
+    /// Profiles that it refuses, after which the card is off.
+    var refusedProfiles: Set<String> = []
+    /// A Bluetooth headset's devices do not come with its profile.
+    var areDevicesLate = false
+    /// Streams that it does not move.
+    var fixedStreams: Set<UInt32> = []
+
+    init(_ image: AudioServerImage) { self.image = image }
+
+    mutating func perform(_ command: AudioServerCommand) -> AudioServerFailure? {
+        switch command {
+        case .setPlayingVolume(let index, let volume):
+            guard image.playing[index] != nil else { return .absent }
+            image.playing[index]?.volume = volume
+            let channels = image.playing[index]?.channels ?? []
+            store(image.playing[index]) { ($0.volume, $0.channels) = (volume, channels) }
+        case .mutePlaying(let index, let isMuted):
+            guard image.playing[index] != nil else { return .absent }
+            image.playing[index]?.isMuted = isMuted
+            store(image.playing[index]) { $0.isMuted = isMuted }
+        case .muteRecording(let index, let isMuted):
+            guard image.recording[index] != nil else { return .absent }
+            image.recording[index]?.isMuted = isMuted
+            store(image.recording[index]) { $0.isMuted = isMuted }
+        case .movePlaying(let index, let name):
+            guard image.playing[index] != nil, let sink = image.sink(named: name) else { return .absent }
+            if fixedStreams.contains(index) { return AudioServerFailure(.refused, "it does not move") }
+            image.playing[index]?.device = sink.index
+            store(image.playing[index]) { $0.device = name }
+        case .moveRecording(let index, let name):
+            guard image.recording[index] != nil, let source = image.source(named: name) else { return .absent }
+            image.recording[index]?.device = source.index
+            store(image.recording[index]) { $0.device = name }
+        case .setProfile(let card, let profile): return setProfile(card, profile)
+        case .setSinkPort(let name, let port): return change(sink: name) { $0.activePort = port }
+        case .setSourcePort(let name, let port): return change(source: name) { $0.activePort = port }
+        case .muteSource(let name, let isMuted): return change(source: name) { $0.isMuted = isMuted }
+        case .setDefaultSink(let name): image.defaultSink = name
+        case .setDefaultSource(let name): image.defaultSource = name
+        case .store(let entry): stored[entry.name] = entry
+        case .forget(let name): stored[name] = nil
+        }
+        return nil
+    }
+
+    /// A stream of a kind begins as the server has stored it.
+    mutating func begin(_ index: UInt32, process: Int32, kind: String, volume: [UInt32] = [65_536, 65_536]) {
+        let entry = stored[kind]
+        image.play(
+            index, process: process, sink: entry?.device.flatMap { image.sink(named: $0)?.index } ?? 1,
+            volume: entry.map { $0.volume.isEmpty ? volume : $0.volume } ?? volume, kind: kind,
+            isMuted: entry?.isMuted ?? false)
+    }
+
+    private mutating func store(
+        _ stream: AudioServerImage.Stream?, _ change: (inout StoredStream) -> Void
+    ) {
+        guard !image.isPipeWire, let stream, let kind = stream.restoreID else { return }
+        var entry =
+            stored[kind] ?? StoredStream(name: kind, volume: [], channels: [], isMuted: false, device: nil)
+        change(&entry)
+        stored[kind] = entry
+    }
+
+    private mutating func setProfile(_ name: String, _ profile: String) -> AudioServerFailure? {
+        guard let card = image.card(named: name) else { return .absent }
+        let isRefused = refusedProfiles.contains(profile)
+        image.cards[card.index]?.activeProfile = isRefused ? "off" : profile
+        if card.isBluetooth {
+            image.addBluetoothDevices(isRefused || (areDevicesLate && profile != "a2dp-sink") ? "off" : profile)
+            rescue()
+        }
+        return isRefused ? AudioServerFailure(.refused, "no such profile now") : nil
+    }
+
+    /// Streams whose device went are put on the default one.
+    private mutating func rescue() {
+        let fallback = image.sink(named: "speakers")?.index
+        if let name = image.defaultSink, image.sink(named: name) == nil { image.defaultSink = "speakers" }
+        for stream in image.playing.values where stream.device.map({ image.sinks[$0] == nil }) ?? false {
+            image.playing[stream.index]?.device = fallback
+        }
+        for stream in image.recording.values where stream.device.map({ image.sources[$0] == nil }) ?? false {
+            image.recording[stream.index]?.device = 2
+        }
+    }
+
+    private mutating func change(
+        sink name: String, _ body: (inout AudioServerImage.Device) -> Void
+    ) -> AudioServerFailure? {
+        guard var device = image.sink(named: name) else { return .absent }
+        body(&device)
+        image.sinks[device.index] = device
+        return nil
+    }
+
+    private mutating func change(
+        source name: String, _ body: (inout AudioServerImage.Device) -> Void
+    ) -> AudioServerFailure? {
+        guard var device = image.source(named: name) else { return .absent }
+        body(&device)
+        image.sources[device.index] = device
+        return nil
+    }
+}
+
+extension AudioServerFailure {
+    static let absent = AudioServerFailure(.notFound, "there is none")
+}

@@ -1,0 +1,128 @@
+@testable import CallAudio
+import RunLoop
+
+/// A model of a server behind the engine's seam: it answers from the loop, in a later turn, as a real one does.
+final class ModelAudioServer: AudioServer {
+    var model: ModelServer
+    private(set) var image: AudioServerImage?
+    var onEvent: ((AudioServerEvent) -> Void)?
+    /// Is called with each batch when it comes, before anything of it is done.
+    var onPerform: (([AudioServerCommand]) -> Void)?
+    /// Batches are held until ``release()``.
+    var isHeld = false
+    var isClosed = false
+    /// Everything that was asked, in order.
+    private(set) var commands: [AudioServerCommand] = []
+    private(set) var batches = 0
+    private let runLoop: RunLoop
+    private var held: [() -> Void] = []
+    private var open: [Int: () -> Void] = [:]
+    private var nextBatch = 0
+
+    init(_ image: AudioServerImage, runLoop: RunLoop) {
+        model = ModelServer(image)
+        self.runLoop = runLoop
+    }
+
+    func connect() {
+        runLoop.enqueue { [self] in connected() }
+    }
+
+    /// There is a server, perhaps again.
+    func connected() {
+        image = model.image
+        onEvent?(.connected(model.image))
+    }
+
+    /// The user, an app, a plug.
+    func change(_ body: (inout ModelServer) -> Void) {
+        body(&model)
+        guard image != nil else { return }
+        image = model.image
+        onEvent?(.changed(model.image))
+    }
+
+    /// `kill -9` of the server: open batches fail, and another instance has other indexes and nothing playing.
+    func crash() {
+        image = nil
+        for fail in open.sorted(by: { $0.key < $1.key }).map(\.value) { fail() }
+        (open, held) = ([:], [])
+        onEvent?(.lost("killed"))
+        model.image.cookie += 1
+        model.image.playing = [:]
+        model.image.recording = [:]
+    }
+
+    func perform(_ commands: [AudioServerCommand], completion: @escaping ([AudioServerFailure?]) -> Void) {
+        onPerform?(commands)
+        self.commands += commands
+        batches += 1
+        nextBatch += 1
+        let number = nextBatch
+        open[number] = { completion(commands.map { _ in AudioServerFailure(.lost, "killed") }) }
+        answer { [self] in
+            guard open.removeValue(forKey: number) != nil else { return }
+            let failures = commands.map { model.perform($0) }
+            image = model.image
+            completion(failures)
+            onEvent?(.changed(model.image))
+        }
+    }
+
+    func storedStreams(completion: @escaping (Result<[StoredStream], AudioServerFailure>) -> Void) {
+        answer { [self] in
+            completion(.success(model.image.isPipeWire ? [] : model.stored.values.sorted { $0.name < $1.name }))
+        }
+    }
+
+    private func answer(_ body: @escaping () -> Void) {
+        if isHeld { held.append(body) } else { runLoop.enqueue(body) }
+    }
+
+    func release() {
+        isHeld = false
+        for body in held { runLoop.enqueue(body) }
+        held = []
+    }
+
+    func clear() {
+        commands = []
+        batches = 0
+    }
+
+    func close() { isClosed = true }
+}
+
+/// Players as a value: some play, some refuse to pause.
+final class ModelPlayers: MediaPlayers {
+    var playingNow: [MediaPlayer] = []
+    /// Those that pause, and those that are still paused later.
+    var stubborn: Set<String> = []
+    var resumed: [MediaPlayer] = []
+    var gone: Set<String> = []
+    var onPause: (([MediaPlayer]) -> Void)?
+    var isClosed = false
+    private let runLoop: RunLoop
+
+    init(runLoop: RunLoop) { self.runLoop = runLoop }
+
+    func playing(completion: @escaping ([MediaPlayer]) -> Void) {
+        runLoop.enqueue { [self] in completion(playingNow) }
+    }
+
+    func pause(_ players: [MediaPlayer], completion: @escaping ([MediaPlayer]) -> Void) {
+        onPause?(players)
+        let paused = players.filter { !stubborn.contains($0.name) }
+        playingNow.removeAll(where: paused.contains)
+        runLoop.enqueue { completion(paused) }
+    }
+
+    func resume(_ players: [MediaPlayer], completion: @escaping (Int) -> Void) {
+        let back = players.filter { !gone.contains($0.name) }
+        resumed += back
+        playingNow += back
+        runLoop.enqueue { completion(back.count) }
+    }
+
+    func close() { isClosed = true }
+}

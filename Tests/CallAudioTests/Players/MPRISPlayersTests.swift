@@ -1,0 +1,272 @@
+import CallAudio
+import DBus
+import Glibc
+import RunLoop
+import Testing
+
+@Suite(.serialized)
+struct MPRISPlayersTests {
+    @Test("a player that plays is found, with who it is and what it plays; one that is paused is not")
+    func found() throws {
+        let bus = try PlayerBus()
+        defer { bus.stop() }
+        let one = try bus.play(.good, "one")
+        let two = try bus.play(.good, "two")
+        two.tell("become Paused")
+        try #require(bus.drive { two.output.contains("is Paused") })
+        let found = try bus.playing()
+        #expect(found.map(\.name) == ["org.mpris.MediaPlayer2.one"])
+        #expect(found.first?.process == one.pid)
+        #expect(found.first?.track == "/track/1")
+    }
+
+    @Test(
+        "each of them is paused by Pause, and plays on by Play",
+        arguments: [
+            PlayerScript.Behaviour.good, .quiet, .invalidating, .huge,
+        ])
+    func pausedAndResumed(behaviour: PlayerScript.Behaviour) throws {
+        let bus = try PlayerBus()
+        defer { bus.stop() }
+        let player = try bus.play(behaviour, "one")
+        let found = try bus.playing()
+        #expect(found.count == 1)
+        #expect(try bus.pause(found) == found)
+        #expect(player.lines == ["ready", "Pause", "is Paused"])
+        #expect(try bus.playing().isEmpty)
+        #expect(try bus.resume(found) == 1)
+        try #require(bus.drive { player.lines.count == 5 })
+        #expect(player.lines.suffix(2) == ["Play", "is Playing"])
+    }
+
+    @Test(
+        "one that does not become paused counts as not paused",
+        arguments: [
+            PlayerScript.Behaviour.deaf, .slow, .stopping, .refusing,
+        ])
+    func notPaused(behaviour: PlayerScript.Behaviour) throws {
+        let bus = try PlayerBus()
+        defer { bus.stop() }
+        let player = try bus.play(behaviour, "one")
+        _ = try bus.play(.good, "two")
+        let found = try bus.playing()
+        #expect(found.count == 2)
+        #expect(try bus.pause(found).map(\.name) == ["org.mpris.MediaPlayer2.two"])
+        #expect(player.output.contains("Pause"))
+    }
+
+    @Test("one that cannot be paused is not told to")
+    func cannotPause() throws {
+        let bus = try PlayerBus()
+        defer { bus.stop() }
+        let player = try bus.play(.steady, "one")
+        let found = try bus.playing()
+        #expect(found.count == 1)
+        #expect(try bus.pause(found).isEmpty)
+        #expect(player.lines == ["ready"])
+    }
+
+    @Test("one that hangs, or says nonsense, holds up nobody", arguments: [PlayerScript.Behaviour.hanging, .wrong])
+    func hanging(behaviour: PlayerScript.Behaviour) throws {
+        let bus = try PlayerBus()
+        defer { bus.stop() }
+        let bad = try bus.play(behaviour, "a")
+        let good = try bus.play(.good, "b")
+        let found = try bus.playing()
+        #expect(found.map(\.name) == ["org.mpris.MediaPlayer2.b"])
+        let other = MediaPlayer(
+            name: "org.mpris.MediaPlayer2.a", owner: found.first?.owner ?? "", process: bad.pid, track: nil)
+        #expect(try bus.pause(found + [other]) == found)
+        #expect(try bus.resume(found + [other]) == 1)
+        #expect(good.output.contains("Play"))
+        #expect(bad.lines == ["ready"])
+    }
+
+    @Test(
+        "one whose metadata cannot be had is known by its connection",
+        arguments: [
+            PlayerScript.Behaviour.forgetful, .enormous,
+        ])
+    func withoutMetadata(behaviour: PlayerScript.Behaviour) throws {
+        let bus = try PlayerBus()
+        defer { bus.stop() }
+        let player = try bus.play(behaviour, "one")
+        let found = try bus.playing()
+        #expect(found.map(\.process) == [player.pid])
+        #expect(found.map(\.track) == [nil])
+        #expect(try bus.pause(found) == found)
+    }
+
+    @Test("what the user played, stopped or changed meanwhile stays")
+    func changedMeanwhile() throws {
+        let bus = try PlayerBus()
+        defer { bus.stop() }
+        let player = try bus.play(.good, "one")
+        let found = try bus.playing()
+        #expect(try bus.pause(found) == found)
+        player.tell("track /track/2")
+        try #require(bus.drive { player.output.contains("track") })
+        #expect(try bus.resume(found) == 0)
+        player.tell("track /track/1")
+        player.tell("become Stopped")
+        try #require(bus.drive { player.output.contains("is Stopped") })
+        #expect(try bus.resume(found) == 0)
+        player.tell("become Playing")
+        try #require(bus.drive { player.output.contains("is Playing") })
+        #expect(try bus.resume(found) == 0)
+        #expect(!player.lines.contains("Play"))
+        player.tell("become Paused")
+        try #require(bus.drive { player.lines.last == "is Paused" })
+        #expect(try bus.resume(found) == 1)
+    }
+
+    @Test("another program under the same name is another player")
+    func anotherOwner() throws {
+        let bus = try PlayerBus()
+        defer { bus.stop() }
+        let first = try bus.play(.good, "one")
+        let found = try bus.playing()
+        #expect(try bus.pause(found) == found)
+        first.tell("release")
+        try #require(bus.drive { first.output.contains("released") })
+        let second = try bus.play(.good, "one")
+        second.tell("become Paused")
+        try #require(bus.drive { second.output.contains("is Paused") })
+        #expect(try bus.resume(found) == 0)
+        #expect(try bus.pause(found).isEmpty)
+        #expect(!first.lines.contains("Play") && !second.lines.contains("Play"))
+    }
+
+    @Test("a bus that was started anew knows no player of the former one")
+    func anotherBus() throws {
+        let bus = try PlayerBus()
+        defer { bus.stop() }
+        _ = try bus.play(.good, "one")
+        let found = try bus.playing()
+        #expect(try bus.pause(found) == found)
+        bus.killBus()
+        try bus.start()
+        // The names of connections start from the beginning, so one of these has the former one's.
+        var programs: [TestProgram] = []
+        for _ in 1...3 {
+            let again = try bus.play(.good, "one")
+            again.tell("become Paused")
+            try #require(bus.drive { again.output.contains("is Paused") })
+            programs.append(again)
+        }
+        #expect(try bus.resume(found) == 0)
+        #expect(!programs.contains { $0.lines.contains("Play") })
+        programs[0].tell("become Playing")
+        try #require(bus.drive { programs[0].output.contains("is Playing") })
+        #expect(try bus.playing().count == 1)
+    }
+
+    @Test("one with two names is one player")
+    func twoNames() throws {
+        let bus = try PlayerBus()
+        defer { bus.stop() }
+        let player = try bus.play(.good, "one", "one.instance7")
+        let found = try bus.playing()
+        #expect(found.map(\.name) == ["org.mpris.MediaPlayer2.one"])
+        #expect(try bus.pause(found) == found)
+        #expect(player.lines.count { $0 == "Pause" } == 1)
+    }
+
+    @Test("the one that speaks for others is left alone")
+    func proxy() throws {
+        let bus = try PlayerBus()
+        defer { bus.stop() }
+        _ = try bus.play(.good, "playerctld")
+        #expect(try bus.playing().isEmpty)
+    }
+
+    @Test("no more than so many are dealt with")
+    func many() throws {
+        let names = (0..<200).map { DBusValue.string("org.mpris.MediaPlayer2.p\($0)") }
+        #expect(MPRISPlayers.players(among: names + [.int32(1), .string("org.example.Other")]).count == 64)
+    }
+
+    @Test("without a bus there are no players")
+    func noBus() throws {
+        let bus = try PlayerBus(isStarted: false)
+        defer { bus.stop() }
+        #expect(try bus.playing().isEmpty)
+        let player = MediaPlayer(name: "org.mpris.MediaPlayer2.a", owner: ":1.1@x", process: nil, track: nil)
+        #expect(try bus.pause([player]).isEmpty)
+        #expect(try bus.resume([player]) == 0)
+        #expect(try bus.pause([]).isEmpty)
+    }
+
+    @Test("a bus that goes away in between is none, and the next one is found")
+    func busLost() throws {
+        let bus = try PlayerBus()
+        defer { bus.stop() }
+        _ = try bus.play(.hanging, "one")
+        var found: [MediaPlayer]?
+        bus.players.playing { found = $0 }
+        bus.killBus()
+        try #require(bus.drive { found != nil })
+        #expect(found == [])
+        try bus.start()
+        _ = try bus.play(.good, "one")
+        #expect(try bus.playing().count == 1)
+    }
+
+    @Test("nothing is told after the end")
+    func closed() throws {
+        let bus = try PlayerBus()
+        defer { bus.stop() }
+        _ = try bus.play(.good, "one")
+        var isTold = false
+        bus.players.playing { _ in isTold = true }
+        bus.players.close()
+        bus.players.playing { _ in isTold = true }
+        bus.runLoop.drive(for: .milliseconds(600))
+        #expect(!isTold)
+    }
+
+    @Test("between steps nobody is woken, whatever players do")
+    func idle() throws {
+        let bus = try PlayerBus()
+        defer { bus.stop() }
+        let player = try bus.play(.good, "one")
+        #expect(try bus.pause(try bus.playing()).count == 1)
+        let before = bus.runLoop.statistics.byCause[WakeupCause("dbus-session")]
+        for _ in 0..<10 { player.tell("become Paused") }
+        try #require(bus.drive { player.lines.count >= 13 })
+        #expect(bus.runLoop.statistics.byCause[WakeupCause("dbus-session")] == before)
+    }
+
+    @Test(
+        "mpv is paused and plays on",
+        .enabled(if: access("/usr/bin/mpv", X_OK) == 0 && access("/etc/mpv/scripts/mpris.so", R_OK) == 0))
+    func mpv() throws {
+        let bus = try PlayerBus()
+        defer { bus.stop() }
+        let mpv = try bus.run([
+            "/usr/bin/mpv", "--no-config", "--script=/etc/mpv/scripts/mpris.so", "--ao=null", "--vo=null",
+            "--no-video", "--no-terminal", "av://lavfi:sine=duration=600",
+        ])
+        var found: [MediaPlayer] = []
+        try #require(
+            bus.drive {
+                var answer: [MediaPlayer]?
+                bus.players.playing { answer = $0 }
+                _ = bus.drive { answer != nil }
+                found = answer ?? []
+                return !found.isEmpty
+            }, "\(mpv.output)")
+        #expect(found.first?.process == mpv.pid)
+        #expect(found.first?.track != nil)
+        #expect(try bus.pause(found) == found)
+        #expect(try bus.playing().isEmpty)
+        #expect(try bus.resume(found) == 1)
+        try #require(
+            bus.drive {
+                var answer: [MediaPlayer]?
+                bus.players.playing { answer = $0 }
+                _ = bus.drive { answer != nil }
+                return answer == found
+            })
+    }
+}

@@ -1,0 +1,170 @@
+import CallAudio
+import Glibc
+import RunLoop
+import Testing
+
+/// Each command, on both servers: done, seen in the image at once, seen by another program, refused where it cannot be.
+@Suite(.serialized, .withAudioServers)
+struct PulseCommandTests {
+    @Test(
+        "Volumes: of each channel, of all by one value; the image shows them when the batch is done",
+        arguments: AudioServerKind.allCases)
+    func volume(kind: AudioServerKind) throws {
+        let server = try AudioServerUnderTest(kind)
+        defer { server.stop() }
+        let client = try PulseClient(server)
+        let stream = try client.playing(server.play())
+        #expect(try client.perform(.setPlayingVolume(stream: stream.index, [13_107, 20_000])) == [nil])
+        #expect(client.image?.playing[stream.index]?.volume.isClose(to: [13_107, 20_000]) == true)
+        #expect(try server.pactl("list", "sink-inputs").contains("front-right: 20000 "))
+        #expect(try client.perform(.setPlayingVolume(stream: stream.index, [6_554])) == [nil])
+        #expect(client.image?.playing[stream.index]?.volume.isClose(to: [6_554, 6_554]) == true)
+        client.server.close()
+    }
+
+    @Test("Mutes: of a stream that plays, of one that records, of a source", arguments: AudioServerKind.allCases)
+    func mute(kind: AudioServerKind) throws {
+        let server = try AudioServerUnderTest(kind)
+        defer { server.stop() }
+        let client = try PulseClient(server)
+        let playing = try client.playing(server.play())
+        let recording = try client.recording(server.record())
+        for isMuted in [true, false] {
+            let failures = try client.perform(
+                .mutePlaying(stream: playing.index, isMuted), .muteRecording(stream: recording.index, isMuted),
+                .muteSource(source: "microphone", isMuted))
+            #expect(failures == [nil, nil, nil])
+            let image = try #require(client.image)
+            #expect(image.playing[playing.index]?.isMuted == isMuted)
+            #expect(image.recording[recording.index]?.isMuted == isMuted)
+            #expect(image.sources.values.first { $0.name == "microphone" }?.isMuted == isMuted)
+            #expect(try server.pactl("list", "sink-inputs").contains(isMuted ? "Mute: yes" : "Mute: no"))
+            #expect(try server.pactl("get-source-mute", "microphone").contains(isMuted ? "Mute: yes" : "Mute: no"))
+        }
+        client.server.close()
+    }
+
+    @Test("Moves, and defaults", arguments: AudioServerKind.allCases)
+    func route(kind: AudioServerKind) throws {
+        let server = try AudioServerUnderTest(kind)
+        defer { server.stop() }
+        let client = try PulseClient(server)
+        let playing = try client.playing(server.play())
+        let recording = try client.recording(server.record())
+        let failures = try client.perform(
+            .movePlaying(stream: playing.index, to: "headset"),
+            .moveRecording(stream: recording.index, to: "headset.monitor"), .setDefaultSink("headset"),
+            .setDefaultSource("headset.monitor"))
+        #expect(failures == [nil, nil, nil, nil])
+        let image = try #require(client.image)
+        #expect(image.playing[playing.index]?.device.flatMap { image.sinks[$0]?.name } == "headset")
+        #expect(image.recording[recording.index]?.device.flatMap { image.sources[$0]?.name } == "headset.monitor")
+        #expect(image.defaultSink == "headset")
+        #expect(image.defaultSource == "headset.monitor")
+        #expect(try server.pactl("get-default-sink") == "headset\n")
+        client.server.close()
+    }
+
+    @Test(
+        "What is not there is not found, what cannot be is refused, and the rest of the batch is done",
+        arguments: AudioServerKind.allCases)
+    func refused(kind: AudioServerKind) throws {
+        let server = try AudioServerUnderTest(kind)
+        defer { server.stop() }
+        let client = try PulseClient(server)
+        let stream = try client.playing(server.play()).index
+        let before = client.image
+        let failures = try client.perform(
+            .setPlayingVolume(stream: 99_999, [1]), .setPlayingVolume(stream: stream, [UInt32.max]),
+            .setPlayingVolume(stream: stream, []), .setPlayingVolume(stream: stream, [1, 2, 3]),
+            .mutePlaying(stream: 99_999, true), .mutePlaying(stream: .max, true),
+            .movePlaying(stream: stream, to: "nowhere"), .movePlaying(stream: stream, to: ""),
+            .movePlaying(stream: stream, to: "headset\0"), .moveRecording(stream: 99_999, to: "microphone"),
+            .setProfile(card: "no-card", "off"), .setSinkPort(sink: "speakers", "no-port"),
+            .setSourcePort(source: "no-source", "port"), .muteSource(source: "no-source", true),
+            .setDefaultSink(String(repeating: "x", count: 5_000)), .forget(stored: ""),
+            .store(StoredStream(name: "x", volume: [1], channels: [], isMuted: false, device: nil)))
+        #expect(failures.allSatisfy { $0 != nil && $0?.kind != .lost }, "\(failures)")
+        #expect(failures[0]?.kind == .notFound)
+        #expect(failures[4]?.kind == .notFound)
+        #expect(failures[6]?.kind == .notFound)
+        #expect(client.image == before)
+        let mixed = try client.perform(
+            .mutePlaying(stream: 99_999, true), .mutePlaying(stream: stream, true), .setDefaultSink("headset"))
+        #expect(mixed.map { $0?.kind } == [.notFound, nil, nil])
+        #expect(client.image?.playing[stream]?.isMuted == true)
+        client.server.close()
+    }
+
+    @Test(
+        "An empty batch is done too, and batches that contradict each other end in their order",
+        arguments: AudioServerKind.allCases)
+    func order(kind: AudioServerKind) throws {
+        let server = try AudioServerUnderTest(kind)
+        defer { server.stop() }
+        let client = try PulseClient(server)
+        let stream = try client.playing(server.play()).index
+        var done: [Int] = []
+        client.server.perform([]) { _ in done.append(0) }
+        for number in 1...20 {
+            client.server.perform([.mutePlaying(stream: stream, number % 2 == 0)]) { failures in
+                #expect(failures == [nil])
+                done.append(number)
+            }
+        }
+        #expect(client.runLoop.drive(limit: .seconds(10)) { done.count == 21 })
+        #expect(done == Array(0...20))
+        #expect(client.image?.playing[stream]?.isMuted == true)
+        client.server.close()
+    }
+
+    @Test("What is stored for streams: written, given to none that runs, to the next, and forgotten")
+    func store() throws {
+        let server = try AudioServerUnderTest(.pulseAudio)
+        defer { server.stop() }
+        let client = try PulseClient(server)
+        let running = try client.playing(server.play("media.role=music"))
+        let entry = StoredStream(
+            name: "sink-input-by-media-role:music", volume: [13_107], channels: [0], isMuted: true, device: "headset")
+        #expect(try client.perform(.store(entry)) == [nil])
+        #expect(try client.stored().contains(entry))
+        client.runLoop.drive(for: .milliseconds(50))
+        #expect(client.image?.playing[running.index]?.isMuted == false)
+        #expect(client.image?.playing[running.index]?.volume == [65_536, 65_536])
+        let next = try client.playing(server.play("media.role=music"))
+        #expect(next.volume == [13_107, 13_107] && next.isMuted)
+        #expect(try client.perform(.forget(stored: entry.name)) == [nil])
+        #expect(try !client.stored().contains { $0.name == entry.name })
+        client.server.close()
+    }
+
+    @Test("Where the server lists nothing that is stored, that is no failure")
+    func storeOfPipeWire() throws {
+        let server = try AudioServerUnderTest(.pipeWire)
+        defer { server.stop() }
+        let client = try PulseClient(server)
+        _ = try client.stored()
+        let entry = StoredStream(
+            name: "sink-input-by-media-role:music", volume: [13_107, 13_107], channels: [1, 2], isMuted: false,
+            device: nil)
+        #expect(try client.perform(.store(entry)) == [nil])
+        client.server.close()
+    }
+}
+
+extension PulseClient {
+    fileprivate func stored() throws -> [StoredStream] {
+        var result: Result<[StoredStream], AudioServerFailure>?
+        server.storedStreams { result = $0 }
+        #expect(result == nil)
+        try #require(runLoop.drive(limit: .seconds(10)) { result != nil })
+        return try #require(try result?.get())
+    }
+}
+
+extension [UInt32] {
+    /// PipeWire keeps volumes as floats.
+    fileprivate func isClose(to other: [UInt32]) -> Bool {
+        count == other.count && zip(self, other).allSatisfy { abs(Int($0) - Int($1)) <= 2 }
+    }
+}

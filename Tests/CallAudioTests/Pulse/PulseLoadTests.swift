@@ -1,0 +1,213 @@
+import Glibc
+import RingwakeCore
+import RunLoop
+import Testing
+
+@testable import CallAudio
+
+/// Many streams, streams that come and go, what it costs when nothing happens, and servers that lie.
+@Suite(.serialized, .withAudioServers)
+struct PulseLoadTests {
+    @Test("Connected, and nothing changes: no wakeup", arguments: AudioServerKind.allCases)
+    func idle(kind: AudioServerKind) throws {
+        let server = try AudioServerUnderTest(kind)
+        defer { server.stop() }
+        let client = try PulseClient(server)
+        _ = try client.playing(server.play())
+        _ = try client.recording(server.record())
+        server.runLoop.drive(for: .milliseconds(1_500))
+        client.forgetEvents()
+        let before = server.runLoop.statistics
+        server.runLoop.runOnce(timeout: .seconds(3))
+        let after = server.runLoop.statistics
+        // The end of the wait itself.
+        #expect(after.total - before.total == 1, "\(after.byCause)")
+        #expect(after.byCause[.audioServer] == before.byCause[.audioServer])
+        #expect(client.events.isEmpty)
+        client.server.close()
+    }
+
+    @Test(
+        "Many streams at a time, 200 of PulseAudio: all mirrored, changed in one batch, and gone",
+        arguments: AudioServerKind.allCases)
+    func manyStreams(kind: AudioServerKind) throws {
+        let server = try AudioServerUnderTest(kind)
+        defer { server.stop() }
+        let client = try PulseClient(server)
+        // PipeWire 0.3.65 fails those beyond a little more than a hundred.
+        let count = kind == .pulseAudio ? 200 : 100
+        let program = try server.streams("hold", "\(count)")
+        try #require(
+            server.runLoop.drive(limit: .seconds(60)) { program.output.contains("ready") }, "\(program.output)")
+        let image = try client.wait { $0.playing.count == count && $0.playing.values.allSatisfy { !$0.volume.isEmpty } }
+        client.forgetEvents()
+        var failures: [AudioServerFailure?]?
+        client.server.perform(image.playing.keys.map { .setPlayingVolume(stream: $0, [13_107]) }) { failures = $0 }
+        #expect(server.runLoop.drive { failures != nil })
+        #expect(failures == Array(repeating: nil, count: count))
+        let volumes = Set(client.image?.playing.values.flatMap(\.volume) ?? [])
+        #expect(volumes.allSatisfy { abs(Int($0) - 13_107) <= 2 }, "\(volumes)")
+        server.runLoop.drive(for: .milliseconds(200))
+        // Not one for each change.
+        #expect(client.names.count < count / 2, "\(client.names.count)")
+        program.stop()
+        _ = try client.wait { $0.playing.isEmpty }
+        server.runLoop.drive(for: .milliseconds(100))
+        #expect(client.server.openRequests == 0)
+        client.server.close()
+        #expect(client.server.openEvents == 0)
+    }
+
+    @Test("A stream that comes and goes 1,000 times leaves nothing behind", arguments: AudioServerKind.allCases)
+    func comingAndGoing(kind: AudioServerKind) throws {
+        let server = try AudioServerUnderTest(kind)
+        defer { server.stop() }
+        let client = try PulseClient(server)
+        let program = try server.streams("cycle", "1000")
+        try #require(server.runLoop.drive(limit: .seconds(120)) { program.isAtEnd }, "\(program.output)")
+        #expect(program.output == "done\n")
+        _ = try client.wait { $0.playing.isEmpty }
+        server.runLoop.drive(for: .milliseconds(200))
+        #expect(client.image?.playing.isEmpty == true)
+        #expect(client.server.openRequests == 0)
+        // The connection's own descriptors and deferred work; no timer of a question.
+        #expect(client.server.openEvents <= 4, "\(client.server.openEvents)")
+        client.server.close()
+        #expect(client.server.openEvents == 0)
+    }
+
+    @Test("What another program changes is told once", arguments: AudioServerKind.allCases)
+    func toldOnce(kind: AudioServerKind) throws {
+        let server = try AudioServerUnderTest(kind)
+        defer { server.stop() }
+        let client = try PulseClient(server)
+        let stream = try client.playing(server.play()).index
+        // PipeWire tells of a new stream in several steps.
+        server.runLoop.drive(for: .milliseconds(300))
+        client.forgetEvents()
+        try server.pactl("set-sink-input-mute", "\(stream)", "1")
+        #expect(server.runLoop.drive { client.image?.playing[stream]?.isMuted == true })
+        server.runLoop.drive(for: .milliseconds(100))
+        #expect(client.names == ["changed"])
+        client.forgetEvents()
+        #expect(try client.perform(.mutePlaying(stream: stream, false)) == [nil])
+        server.runLoop.drive(for: .milliseconds(100))
+        #expect(client.names == ["changed"])
+        client.server.close()
+    }
+
+    // MARK: - Servers that lie
+
+    @Test("Far too many streams, names that are no text or endless: bounded and repaired")
+    func hostile() throws {
+        let server = try LyingServer(.hostile)
+        defer { server.stop() }
+        let client = server.client
+        client.server.connect()
+        try #require(server.runLoop.drive { client.image != nil }, "\(client.names)")
+        let image = try #require(client.image)
+        #expect(image.playing.count == 4_096)
+        #expect(image.playing[1]?.name == String(repeating: "ä", count: 512))
+        #expect(image.playing[2]?.name == "")
+        #expect(image.playing[2]?.process == nil)
+        #expect(image.playing[100]?.name == "\u{fffd}\u{fffd}\u{fffd} 100")
+        #expect(image.playing.values.allSatisfy { $0.device == nil })
+        #expect(image.server.name == "\u{fffd}\u{fffd}")
+        #expect(image.defaultSink == nil && image.defaultSource == nil)
+        client.server.close()
+        #expect(client.server.openEvents == 0)
+    }
+
+    @Test("20,000 changes of one stream are few questions, and the loop stays alive")
+    func storm() throws {
+        let server = try LyingServer(.storm)
+        defer { server.stop() }
+        let client = server.client
+        client.server.connect()
+        try #require(server.runLoop.drive { client.image != nil && server.program.output.contains("sent") })
+        server.runLoop.drive(for: .milliseconds(200))
+        #expect(client.names == ["connected"])
+        #expect(client.server.openRequests == 0)
+        client.server.close()
+    }
+
+    @Test(
+        "A server that lets nobody in, closes at once or sends what is no message is unavailable",
+        arguments: [HostileServerScript.Behaviour.refuse, .garbage, .close])
+    func unusable(behaviour: HostileServerScript.Behaviour) throws {
+        let server = try LyingServer(behaviour)
+        defer { server.stop() }
+        let client = server.client
+        client.server.connect()
+        #expect(server.runLoop.drive { !client.events.isEmpty })
+        server.runLoop.drive(for: .seconds(2))
+        #expect(client.names.count == 1 && client.names.first?.hasPrefix("unavailable: ") == true, "\(client.names)")
+        #expect(server.program.output.split(separator: "\n").count <= 7, "\(server.program.output)")
+        client.server.close()
+        #expect(client.server.openEvents == 0)
+    }
+
+    @Test("A server that does not answer is unavailable after a while, and nothing turns meanwhile")
+    func mute() throws {
+        let server = try LyingServer(.mute)
+        defer { server.stop() }
+        let client = server.client
+        client.server.connect()
+        server.runLoop.drive(for: .milliseconds(100))
+        let before = server.runLoop.statistics.total
+        while client.events.isEmpty, server.runLoop.statistics.total - before < 10 {
+            server.runLoop.runOnce(timeout: .seconds(10))
+        }
+        #expect(client.names == ["unavailable: the audio server at unix:\(server.socket) does not answer"])
+        #expect(server.runLoop.statistics.total - before == 1)
+        client.server.close()
+        #expect(client.server.openEvents == 0)
+    }
+
+    @Test("A server that breaks each connection is come back to later and later")
+    func fragile() throws {
+        let server = try LyingServer(.fragile)
+        defer { server.stop() }
+        let client = server.client
+        client.server.onEvent = { [unowned client] event in
+            client.note(event)
+            if case .connected = event { client.server.perform([.setPlayingVolume(stream: 1, [1])]) { _ in } }
+        }
+        client.server.connect()
+        server.runLoop.drive(for: .milliseconds(2_500))
+        // At once, after one second, after two.
+        #expect((2...3).contains(client.names.count { $0 == "lost" }), "\(client.names)")
+        client.server.close()
+    }
+}
+
+/// A server that misbehaves, and a client of it.
+private final class LyingServer {
+    let runLoop: RunLoop
+    let program: TestProgram
+    let client: PulseClient
+    let socket: String
+    private let folder: String
+
+    init(_ behaviour: HostileServerScript.Behaviour) throws {
+        runLoop = try RunLoop()
+        var template = Array("/tmp/ringwake-audio-XXXXXX".utf8CString)
+        folder = try #require(mkdtemp(&template).map { String(cString: $0) })
+        socket = folder + "/native"
+        let stream = try #require(fopen(folder + "/server.py", "w"))
+        fputs(HostileServerScript.text, stream)
+        fclose(stream)
+        let program = try TestProgram(
+            ["/usr/bin/python3", folder + "/server.py", socket, behaviour.rawValue], environment: [], runLoop)
+        self.program = program
+        client = PulseClient(runLoop, .server("unix:" + socket))
+        try #require(runLoop.drive { program.output.contains("ready") }, "\(program.output)")
+    }
+
+    func stop() {
+        program.stop()
+        unlink(socket)
+        unlink(folder + "/server.py")
+        rmdir(folder)
+    }
+}
