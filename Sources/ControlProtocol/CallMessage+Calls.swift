@@ -9,6 +9,7 @@ extension CallMessage {
             call.record, receivedAt: receivedAt, pid: pid,
             deadlineMs: call.machine.stateDeadline.map { now.millisecondsLeft(until: $0) })
         muted = call.machine.isMuted
+        audio = call.audio.map { CallAudioMessage($0) }
         ringer = call.ringer.rawValue
         pending = call.machine.owed.map { action in
             PendingActionMessage(

@@ -34,6 +34,8 @@ package struct CallMessage: Codable, Equatable, Sendable {
     package var video: Bool
     /// Whether its handler has turned the microphone off.
     package var muted: Bool
+    /// How its audio session stands; nil until it was to be active.
+    package var audio: CallAudioMessage?
     /// Who makes it ring: `app`, or `daemon` (by policy, or because its handler failed).
     package var ringer: String
     /// What its handler was asked to do and owes an answer to, the oldest first.
@@ -122,7 +124,8 @@ package struct RestrictionMessage: Codable, Equatable, Sendable {
 
 /// One thing that happened to a call or a push.
 package struct Hop: Codable, Equatable, Sendable {
-    /// `received`, `verified`, `journaled`, `woke`, `reported`, `rang`, `answered`, `connected`, `hungUp`, `ended`.
+    /// `received`, `verified`, `journaled`, `woke`, `reported`, `rang`, `answered`, `connected`, `audioActive`, `hungUp`,
+    /// `ended`.
     package var stage: String
     /// Microseconds since the push's headers arrived.
     package var atUs: Int64

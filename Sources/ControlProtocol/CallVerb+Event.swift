@@ -33,7 +33,10 @@ extension CallVerb {
             var update = try report.update()
             let kept = restriction(&update)
             return .reported(key, update, ring: report.ring ?? false, by: wake, kept)
-        case .fulfill: return .fulfilled(key, try action(body), by: wake)
+        case .audio:
+            let body = try ControlBody.decode(AudioConfigurationBody.self, from: body, empty: nil)
+            return .audioConfigured(key, try CallVerb.configuration(body), by: wake)
+        case .fulfill: return .fulfilled(key, try action(body), by: wake, audio: try audioConfiguration(in: body))
         case .fail: return .actionFailed(key, try action(body), by: wake)
         case .ended:
             let name = try ControlBody.decode(CallEnding.self, from: body, empty: CallEnding()).reason ?? "remoteEnded"
@@ -42,6 +45,26 @@ extension CallVerb {
                 throw RingwakeError(.invalidRequest, "a handler ends a call with one of \(reasons), not '\(name)'")
             }
             return .remoteEnded(key, reason, by: wake)
+        }
+    }
+
+    /// What the body of `fulfill` says of the call's audio session; nil where it says nothing.
+    private func audioConfiguration(in body: [UInt8]) throws(RingwakeError) -> AudioSessionConfiguration? {
+        let result = try ControlBody.decode(ActionResult.self, from: body, empty: nil)
+        guard let audio = result.audio else { return nil }
+        guard [CallAction.answer, .unhold].contains(where: { $0.rawValue == result.action }) else {
+            throw RingwakeError(.invalidRequest, "'audio' goes with the action 'answer' or 'unhold'")
+        }
+        return try CallVerb.configuration(audio)
+    }
+
+    private static func configuration(
+        _ body: AudioConfigurationBody
+    ) throws(RingwakeError) -> AudioSessionConfiguration {
+        do throws(AudioSessionError) {
+            return try body.configuration()
+        } catch {
+            throw error.error
         }
     }
 

@@ -19,6 +19,12 @@
 /// | `GET /v1/calls`, `GET /v1/calls/{call}` | owner; handler | ``CallListMessage``, ``CallMessage`` |
 /// | `POST /v1/calls/{call}/{verb}` | see ``CallVerb`` | ``CallMessage`` |
 /// | `GET /v1/events` | owner; handler | ``EventMessage``, one a line, until the client closes |
+/// | `GET /v1/audio` | any local user | ``AudioStatusMessage``; without names but for the owner and handlers |
+/// | `GET`, `POST /v1/audio/route` | owner | ``AudioStatusMessage``, connected; body ``AudioRouteChoice`` |
+/// | `GET /v1/audio/sessions` | owner; handler | ``AudioSessionListMessage`` |
+/// | `POST /v1/audio/sessions` | owner; handler | opens one: ``AudioNoticeMessage``, one a line; body ``AudioSessionOpening`` |
+/// | `PUT /v1/audio/sessions/{id}` | owner; its handler | ``AudioSessionMessage``; body ``AudioConfigurationBody`` |
+/// | `POST /v1/audio/sessions/{id}/{verb}` | owner; its handler | the same; `activate`, `deactivate`, `speaker` |
 /// | `GET`, `PUT /v1/dnd` | owner | ``DoNotDisturbMessage``; body ``DoNotDisturbChange`` |
 /// | `GET /v1/lists` | owner | ``CallerListsMessage`` |
 /// | `GET /v1/lists/check?caller=` | owner | ``CallerCheckMessage`` |
@@ -68,6 +74,8 @@ package enum CallVerb: String, Sendable, CaseIterable {
     case fail
     /// Handler: the other side ended the call; body ``CallEnding``.
     case ended
+    /// Handler: what the call's audio session is; body ``AudioConfigurationBody``. Before it fulfils the answer, or later.
+    case audio
     /// Handler: take over a call that has lost its own handler; what it owes is asked for anew.
     case claim
     /// User: take the ringing call; body ``CallAnswer``.
@@ -90,7 +98,7 @@ package enum CallVerb: String, Sendable, CaseIterable {
     /// Whether this is the handler's to say; the rest is the user's. The owner may say both.
     package var isHandlers: Bool {
         switch self {
-        case .report, .ring, .fulfill, .fail, .ended, .claim: true
+        case .report, .ring, .fulfill, .fail, .ended, .audio, .claim: true
         case .answer, .decline, .end, .hold, .unhold, .mute, .unmute, .dtmf: false
         }
     }
@@ -138,9 +146,13 @@ package struct CallDigits: Codable, Equatable, Sendable {
 /// the order that they were asked for.
 package struct ActionResult: Codable, Equatable, Sendable {
     package var action: String
+    /// Of `fulfill` with the action `answer` or `unhold`: what the call's audio session is, as ``CallVerb/audio`` says it
+    /// alone. It is configured first, and both is done or neither.
+    package var audio: AudioConfigurationBody?
 
-    package init(action: String) {
+    package init(action: String, audio: AudioConfigurationBody? = nil) {
         self.action = action
+        self.audio = audio
     }
 }
 
@@ -161,9 +173,14 @@ package struct ErrorMessage: Codable, Equatable, Sendable {
     package var error: String
     /// What happened, why, and what to do.
     package var message: String
+    /// Of an audio session's failure: the name of its code, and Apple's number of it.
+    package var code: String?
+    package var number: Int32?
 
-    package init(error: String, message: String) {
+    package init(error: String, message: String, code: String? = nil, number: Int32? = nil) {
         self.error = error
         self.message = message
+        self.code = code
+        self.number = number
     }
 }

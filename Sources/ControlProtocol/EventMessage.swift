@@ -16,6 +16,8 @@ package struct EventMessage: Codable, Equatable, Sendable {
     /// - `struckOut`: with that strike the app's handler is not started any more (`active`), or it is again;
     /// - `restricted`: the call was kept out; `reason` says by what, `detail` more of it;
     /// - `cellular`: the first cellular call of the device began (`active`), or the last one ended;
+    /// - `audio`: the call's audio session became active, or is not any more (`audio`): its handler plays and records in
+    ///   between, and at no other time;
     /// - `missed`: the call ended, and nobody answered or declined it anywhere;
     /// - `path`: the network changed; once for the daemon, without `app`, and once for each call that rings, is being
     ///   answered, is connected or is held, so that its handler can tell its peer where it is now;
@@ -32,7 +34,8 @@ package struct EventMessage: Codable, Equatable, Sendable {
     /// The call's state after the event.
     package var state: String?
     /// Of `call` and `missed`, why the call ended. Of `connection`, why it is not `online`. Of `push`, `waiting` or
-    /// the same as `outcome`. Of `strike`, `HandlerFailure` as text. Of `restricted`, `Restriction.Kind` as text.
+    /// the same as `outcome`. Of `strike`, `HandlerFailure` as text. Of `restricted`, `Restriction.Kind` as text. Of
+    /// `audio`, `AudioRouteChangeReason` as text.
     package var reason: String?
     /// More of the reason, for a person.
     package var detail: String?
@@ -65,6 +68,18 @@ package struct EventMessage: Codable, Equatable, Sendable {
     package var path: PathMessage?
     /// Of `struckOut` and `cellular`: whether it is so now. Of `credentials`: whether there are any.
     package var active: Bool?
+    /// Of `audio`: `activated` (the handler opens its streams now), `deactivated` (it has closed them), `failed` (the
+    /// call goes on without; `code` and `detail` say why) or `routeChanged` (for a `reason`).
+    package var audio: String?
+    /// Of `audio`: which of all activations of this call it is, over restarts of the daemon too: what was active under a lower
+    /// number is not any more.
+    package var activation: Int?
+    /// Of `audio`: where the call's sound goes and comes from now; and before, where that changed.
+    package var route: AudioRouteMessage?
+    package var previous: AudioRouteMessage?
+    /// Of `audio` that `failed`: the name of the code, and Apple's number of it.
+    package var code: String?
+    package var codeNumber: Int32?
     /// Of `handler`: what its requests carry as `Authorization: Bearer SECRET`.
     package var secret: String?
     /// Of `handler`: the path of the control socket.
@@ -76,8 +91,9 @@ package struct EventMessage: Codable, Equatable, Sendable {
         apnsId: String? = nil,
         action: String? = nil, digits: String? = nil, deadlineMs: Int64? = nil, claimMs: Int64? = nil,
         muted: Bool? = nil, caller: String? = nil, identifiedAs: String? = nil, atUs: Int64? = nil,
-        connection: String? = nil, path: PathMessage? = nil, active: Bool? = nil, secret: String? = nil,
-        socket: String? = nil
+        connection: String? = nil, path: PathMessage? = nil, active: Bool? = nil, audio: String? = nil,
+        activation: Int? = nil, route: AudioRouteMessage? = nil, previous: AudioRouteMessage? = nil,
+        code: String? = nil, codeNumber: Int32? = nil, secret: String? = nil, socket: String? = nil
     ) {
         self.event = event
         self.app = app
@@ -100,6 +116,12 @@ package struct EventMessage: Codable, Equatable, Sendable {
         self.connection = connection
         self.path = path
         self.active = active
+        self.audio = audio
+        self.activation = activation
+        self.route = route
+        self.previous = previous
+        self.code = code
+        self.codeNumber = codeNumber
         self.secret = secret
         self.socket = socket
     }

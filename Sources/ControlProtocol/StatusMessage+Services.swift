@@ -74,6 +74,29 @@ extension StatusMessage {
         }
     }
 
+    /// The audio sessions, without the user's devices: ``AudioStatusMessage`` has the rest.
+    package struct Audio: Codable, Equatable, Sendable {
+        /// `program`, `socket` or `none`.
+        package var backend: String
+        /// As ``AudioStatusMessage/state``.
+        package var state: String
+        /// Sessions that are open.
+        package var sessions: Int
+        /// Whether the audio of a call is active.
+        package var call: Bool
+
+        package init(backend: String, state: String, sessions: Int = 0, call: Bool = false) {
+            self.backend = backend
+            self.state = state
+            self.sessions = sessions
+            self.call = call
+        }
+
+        package init(_ audio: AudioStatusMessage) {
+            self.init(backend: audio.backend, state: audio.state, sessions: audio.sessions, call: audio.call)
+        }
+    }
+
     /// A message bus.
     package struct Bus: Codable, Equatable, Sendable {
         /// `connected`, or `unavailable`.

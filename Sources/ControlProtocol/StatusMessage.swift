@@ -45,6 +45,8 @@ package struct StatusMessage: Codable, Equatable, Sendable {
     package var cellular: Cellular
     /// What rings for apps that do not ring themselves.
     package var ring: Ring
+    /// The audio sessions; nil of a daemon that knows none.
+    package var audio: Audio?
     /// What the last start found of the run before.
     package var restoration: Restoration
     /// The message buses that are used, by `system` and `session`; one that nothing needs is left out.
@@ -58,7 +60,7 @@ package struct StatusMessage: Codable, Equatable, Sendable {
         apps: Int, activeCalls: Int, pushes: Pushes, journal: Journal,
         reachability: ReachabilityMessage, path: PathMessage?, connection: ConnectionMessage?,
         strikes: [String: UInt64], struckOut: [String] = [], doNotDisturb: DoNotDisturb = DoNotDisturb(),
-        awake: Awake = Awake(), cellular: Cellular = Cellular(), ring: Ring = Ring(),
+        awake: Awake = Awake(), cellular: Cellular = Cellular(), ring: Ring = Ring(), audio: Audio? = nil,
         restoration: Restoration = Restoration(), buses: [String: Bus] = [:], wakeups: Wakeups
     ) {
         self.version = version
@@ -83,6 +85,7 @@ package struct StatusMessage: Codable, Equatable, Sendable {
         self.awake = awake
         self.cellular = cellular
         self.ring = ring
+        self.audio = audio
         self.restoration = restoration
         self.buses = buses
         self.wakeups = wakeups

@@ -14,6 +14,7 @@ struct RingwakeCommand: ParsableCommand {
               ringwake certs dev-ca --app com.example.phone --directory ~/ringwake-certs
               ringwake push --app com.example.phone --trace
               ringwake call list --missed
+              ringwake audio run --options duckOthers -- aplay message.wav
               ringwake dnd on --until 07:00
               ringwake block add +49900123456
               ringwake watch --json
@@ -31,7 +32,8 @@ struct RingwakeCommand: ParsableCommand {
         version: "ringwake \(ProductVersion.current)",
         subcommands: [
             StatusCommand.self, ReachabilityCommand.self, PowerCommand.self, WatchCommand.self, ReloadCommand.self,
-            AppCommand.self, CallCommand.self, DoNotDisturbCommand.self, BlockCommand.self, PushCommand.self,
+            AppCommand.self, CallCommand.self, AudioCommand.self, DoNotDisturbCommand.self, BlockCommand.self,
+            PushCommand.self,
             CertsCommand.self,
         ])
 

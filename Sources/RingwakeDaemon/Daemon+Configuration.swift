@@ -26,6 +26,7 @@ extension Daemon {
         screen.reconfigure(new)
         callerLists.reconfigure()
         device.reconfigure(new)
+        audio.reconfigure(new)
         buses.reopen()
         credentials = newCredentials
         configuration.adopt(new)
@@ -132,6 +133,7 @@ extension Configuration {
         wake = new.wake
         ring = new.ring
         restrictions = new.restrictions
+        audio = new.audio
         reachability = new.reachability
         apps = new.apps
     }

@@ -33,6 +33,7 @@ final class Daemon {
     let screen: CallScreen
     let restoration: Restoration
     let device: CallDevice
+    let audio: AudioService
     let callerLists: CallerLists
     let buses: Buses
     private let queries: NetworkQueries
@@ -86,6 +87,8 @@ final class Daemon {
         device = CallDevice(
             configuration, runner: runner, runLoop: runLoop, buses: buses, events: events, descriptorLimit: original,
             logger: logger)
+        audio = AudioService(
+            configuration, runner: runner, runLoop: runLoop, systemBus: buses.system, logger: logger)
         network = NetworkWatch(runLoop: runLoop, configuration: configuration, logger: logger)
         queries = NetworkQueries(network: network, runLoop: runLoop)
         let contents = journal.takeContents()
@@ -110,11 +113,13 @@ final class Daemon {
         runner.onChanges = [
             { [restoration] changes in restoration.note(changes) },
             { [device] _ in device.update() },
+            { [audio] _ in audio.update() },
         ]
         journal.onHandover = { [restoration, runner] in restoration.write(runner) }
         screen.begin(contents, restoration, isExcluded: configuration.notRestored.contains(.dnd))
         callerLists.begin(contents)
         if configuration.watchesCellular { device.cellular.start() }
+        audio.begin()
         // Their handlers speak to the control socket, which is there now.
         restoration.restore(contents, runner)
     }
@@ -130,6 +135,7 @@ final class Daemon {
             ])
         runLoop.run()
         device.close()
+        audio.close()
         buses.close()
         network.close()
         journal.close()
@@ -215,6 +221,7 @@ final class Daemon {
         gateway.beginShutdown()
         events.finish()
         queries.finish()
+        control.audioClients.finish()
         var draining = listeners.count + 1
         let oneIsDrained = { [runLoop] in
             draining -= 1

@@ -3,7 +3,8 @@ import ControlProtocol
 /// What the rules of calls bring into the messages: holding, muting, digits, handlers that are lost, calls kept out.
 enum CallSamples {
     static let all: [(path: String, message: any Encodable & Sendable)] = [
-        ("CallMessage/held", held), ("CallMessage/lost", lost), ("CallMessage/restricted", restricted),
+        ("CallMessage/held", held), ("CallMessage/talking", talking), ("CallMessage/silent", silent),
+        ("CallMessage/lost", lost), ("CallMessage/restricted", restricted),
         ("PushMessage/restricted", restrictedPush), ("PushMessage/withheld", withheldPush),
         ("CallAnswer/end-others", CallAnswer(others: "end")), ("CallAnswer/empty", CallAnswer()),
         ("CallDigits/all", CallDigits(digits: "0123456789*#ABCD,")),
@@ -68,6 +69,22 @@ enum CallSamples {
         team: "TEAM123456", state: "connected", reason: nil, detail: nil, missed: false, apnsId: "A-4",
         caller: "sip:alice@example.org", callerName: "Alice", video: true, attempt: 1, pid: nil, claimMs: 4200,
         deadlineMs: 14_000_000, receivedAt: "2026-11-21T18:58:52.123Z", timeline: [Hop(stage: "received", atUs: 0)])
+
+    private static let talking = {
+        var call = lost
+        (call.call, call.claimMs, call.pid) = ("c6", nil, 78)
+        call.audio = CallAudioMessage(
+            state: "active", activation: 2,
+            route: AudioRouteMessage(outputs: [AudioPortMessage(kind: "headset", device: "usb", name: "A headset")]))
+        return call
+    }()
+
+    private static let silent = {
+        var call = talking
+        call.audio = CallAudioMessage(
+            state: "failed", activation: 0, code: "mediaServicesFailed", why: "no audio server: connection refused")
+        return call
+    }()
 
     static let restricted = CallMessage(
         call: "c5", app: "com.example.phone", topic: "com.example.phone.voip", environment: "production",

@@ -34,6 +34,7 @@ enum DeviceSamples {
         status.awake = .init(needed: true, by: "kernel", why: "logind is not there")
         status.cellular = .init(state: "watching", active: true)
         status.ring = .init(ringing: 1, why: "the ring command exited with status 1")
+        status.audio = .init(backend: "program", state: "connected", sessions: 1, call: true)
         status.restoration = .init(restored: 3, setAside: 1, why: "it is of a newer version, 9")
         status.buses = [
             "system": .init(state: "connected"),

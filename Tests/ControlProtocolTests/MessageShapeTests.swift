@@ -53,7 +53,10 @@ struct MessageShapeTests {
                     event: "push", app: "a.b", call: "c", number: 5, state: "s", reason: "r", detail: "d", outcome: "o",
                     kind: "k", apnsId: "A", action: "x", digits: "1", deadlineMs: 1, claimMs: 3, muted: true,
                     caller: "y", identifiedAs: "z", atUs: 2, connection: "online", path: NetworkSamples.noPath,
-                    active: true, secret: "s", socket: "/s")))
+                    active: true, audio: "activated", activation: 7, route: AudioRouteMessage(),
+                    previous: AudioRouteMessage(),
+                    code: "c",
+                    codeNumber: 6, secret: "s", socket: "/s")))
         #expect(try read(CallSamples.held))
         #expect(try read(CallSamples.restricted))
         #expect(try read(DeviceSamples.struckOut))
@@ -96,7 +99,7 @@ struct MessageShapeTests {
     @Test("The verbs of handlers and of users are told apart")
     func verbs() {
         let handlers = CallVerb.allCases.filter(\.isHandlers).map(\.rawValue)
-        #expect(handlers == ["report", "ring", "fulfill", "fail", "ended", "claim"])
+        #expect(handlers == ["report", "ring", "fulfill", "fail", "ended", "audio", "claim"])
     }
 
     @Test("Six states of a push are final")

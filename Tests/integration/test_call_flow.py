@@ -14,7 +14,8 @@ from support.pushing import push, stages, start_call
 
 # A call from the push to its end, as the timeline has it.
 WHOLE_LIFE = [
-    "received", "verified", "woke", "journaled", "reported", "rang", "answered", "connected", "hungUp", "ended",
+    "received", "verified", "woke", "journaled", "reported", "rang", "answered", "connected", "audioActive",
+    "hungUp", "ended",
 ]
 
 

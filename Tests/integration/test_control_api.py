@@ -44,7 +44,8 @@ def test_each_frozen_message_fits_its_schema(file: Path) -> None:
 def test_each_message_is_frozen() -> None:
     bodies = {
         "CallReport", "ActionResult", "CallEnding", "CallAnswer", "CallDigits", "DoNotDisturbChange",
-        "CallerListCreation", "CallerListChange", "ImportBeginning", "ImportFinish",
+        "CallerListCreation", "CallerListChange", "ImportBeginning", "ImportFinish", "AudioConfigurationBody",
+        "AudioSessionOpening", "AudioRouteChoice", "AudioSpeakerOverride",
     }  # fmt: skip
     messages = {name for name in api.description()["components"]["schemas"] if name.endswith("Message")} | bodies
     # A message of WaitingMessage's; it is frozen there.
@@ -136,7 +137,10 @@ def test_a_fuzzer_finds_no_answer_that_is_not_described(lively: Daemon) -> None:
         lively.control.verb(call, then)
     lively.control.verb(calls[4], "fulfill", action="hold")
     lively.control.verb(calls[3], "answer")
-    streams = ["--exclude-path", "/v1/events", "--exclude-path", "/v1/apps/{app}/handler"]
+    streams = [
+        "--exclude-path", "/v1/events", "--exclude-path", "/v1/apps/{app}/handler",
+        "--exclude-operation-id", "openAudioSession",
+    ]  # fmt: skip
     done = fuzz(lively, knowing(calls), *streams, "--max-examples", "10")
     assert done.returncode == 0, done.stdout + done.stderr
     cases = re.search(r"(\d+) generated, (\d+) passed", done.stdout)

@@ -14,6 +14,7 @@ enum CallText {
         }
         if call.video { table.add(["video", "yes"]) }
         if call.muted { table.add(["muted", "yes"]) }
+        if let audio = call.audio { table.add(["audio", text(of: audio)]) }
         for action in call.pending { table.add(["pending", text(of: action)]) }
         if call.apnsId != call.call { table.add(["apns-id", call.apnsId]) }
         table.add(["sender", "team \(call.team), \(call.environment)"])
@@ -53,6 +54,13 @@ enum CallText {
     static func summary(of call: CallMessage) -> String {
         "\(call.call): \(call.state)" + (call.reason.map { " (\($0))" } ?? "")
             + (pending(of: call).map { ", \($0)" } ?? "")
+    }
+
+    /// `active on Headset`, `failed (mediaServicesFailed): WHY`
+    private static func text(of audio: CallAudioMessage) -> String {
+        let outputs = (audio.route?.outputs ?? []).map { $0.name ?? $0.kind }
+        return audio.state + (outputs.isEmpty ? "" : " on " + outputs.joined(separator: ", "))
+            + (audio.code.map { " (\($0))" } ?? "") + (audio.why.map { ": \($0)" } ?? "")
     }
 
     /// What is asked for and not said by the state.

@@ -55,18 +55,28 @@ struct ControlClient {
         try decode(answer(to: "DELETE", target, body: nil), from: target)
     }
 
-    /// Opens `GET /v1/events`; the answer's head has arrived, and is no refusal.
+    /// Opens `GET /v1/events`, or another stream of lines; the answer's head has arrived, and is no refusal.
     func events(_ target: ControlTarget) throws(RingwakeError) -> EventStream {
+        try stream("GET", target, body: nil)
+    }
+
+    /// Opens the stream of lines that `POST /v1/...` with `body` as JSON answers with.
+    func stream(_ target: ControlTarget, _ body: some Encodable) throws(RingwakeError) -> EventStream {
+        try stream("POST", target, body: try json(body))
+    }
+
+    private func stream(_ method: String, _ target: ControlTarget, body: [UInt8]?) throws(RingwakeError) -> EventStream
+    {
         let deadline = Deadline(after: timeout)
         let socket = try ControlSocket(path: path, timeout: timeout)
-        try socket.send(request("GET", target, body: nil), until: deadline)
-        var parser = HTTP1ResponseParser(requestMethod: "GET", limits: HTTP1Limits(maximumBodyBytes: .max))
+        try socket.send(request(method, target, body: body), until: deadline)
+        var parser = HTTP1ResponseParser(requestMethod: method, limits: HTTP1Limits(maximumBodyBytes: .max))
         guard let head = try head(&parser, socket, until: deadline) else {
             throw invalidAnswer("it ended before its head")
         }
         guard head.status == 200 else {
-            let body = try body(&parser, socket, until: deadline, limit: ControlClient.maximumAnswerBytes)
-            throw refusal(head.status, body)
+            let refused = try self.body(&parser, socket, until: deadline, limit: ControlClient.maximumAnswerBytes)
+            throw refusal(head.status, refused)
         }
         return EventStream(socket: socket, parser: parser, path: path)
     }
@@ -176,7 +186,9 @@ struct ControlClient {
             return invalidAnswer("status \(status) without a message")
         }
         let code = RingwakeError.Code.all.first { $0.slug == message.error }
-        return RingwakeError(code ?? .failed, message.message)
+        // Of an audio session's failure, the name that programs of other systems know it by.
+        let name = message.audioError.map { " (\($0.code.rawValue))" } ?? ""
+        return RingwakeError(code ?? .failed, message.message + name)
     }
 
     private func invalidAnswer(_ detail: String) -> RingwakeError {

@@ -7,7 +7,8 @@ struct ControlSocket: ~Copyable {
     /// Bytes that one read takes at most.
     private static let readBytes = 64 * 1024
 
-    private let descriptor: Int32
+    /// To wait on together with others; read by ``receive(until:output:)`` alone.
+    let descriptor: Int32
     private let path: String
 
     /// Connects.

@@ -25,6 +25,9 @@ struct EventStream: ~Copyable {
     private var searched = 0
     private var isAtEnd = false
 
+    /// To wait on together with others: readable when ``nextAtOnce()`` may have something.
+    var descriptor: Int32 { socket.descriptor }
+
     init(socket: consuming ControlSocket, parser: HTTP1ResponseParser, path: String) {
         self.socket = socket
         self.parser = parser
@@ -34,25 +37,46 @@ struct EventStream: ~Copyable {
     /// Waits for the next event, until `deadline` (nil: without end) or until the reader of `output` leaves.
     mutating func next(until deadline: Deadline?, output: Int32?) throws(RingwakeError) -> Next {
         while true {
+            if let next = try buffered() { return next }
+            if let deadline, deadline.hasPassed { return .timedOut }
+            if let end = try receive(until: deadline, output: output) { return end }
+        }
+    }
+
+    /// The next event without a wait: one that is there already, or comes with what can be read at once; `timedOut` where
+    /// there is none.
+    mutating func nextAtOnce() throws(RingwakeError) -> Next {
+        if let next = try buffered() { return next }
+        if let end = try receive(until: Deadline(after: .zero), output: nil) { return end }
+        return try buffered() ?? .timedOut
+    }
+
+    /// What was received already; nil when it has no whole event.
+    private mutating func buffered() throws(RingwakeError) -> Next? {
+        while true {
             if let line = try takeLine() {
                 if line.isEmpty { continue }
                 return .line(line)
             }
             if isAtEnd { return .ended }
-            if try readBody() { continue }
-            if let deadline, deadline.hasPassed { return .timedOut }
-            do throws(RingwakeError) {
-                switch try socket.receive(until: deadline, output: output) {
-                case .bytes(let bytes): parser.consume(bytes)
-                // A daemon that stops or is killed breaks the stream off; there is nothing more either way.
-                case .closed: isAtEnd = true
-                case .outputClosed: return .outputClosed
-                }
-            } catch {
-                guard error.code == .timedOut else { throw error }
-                return .timedOut
-            }
+            guard try readBody() else { return nil }
         }
+    }
+
+    /// Reads once; nil when something came, if only the end.
+    private mutating func receive(until deadline: Deadline?, output: Int32?) throws(RingwakeError) -> Next? {
+        do throws(RingwakeError) {
+            switch try socket.receive(until: deadline, output: output) {
+            case .bytes(let bytes): parser.consume(bytes)
+            // A daemon that stops or is killed breaks the stream off; there is nothing more either way.
+            case .closed: isAtEnd = true
+            case .outputClosed: return .outputClosed
+            }
+        } catch {
+            guard error.code == .timedOut else { throw error }
+            return .timedOut
+        }
+        return nil
     }
 
     /// Moves what the parser has to `pending`; false when it needs more bytes.

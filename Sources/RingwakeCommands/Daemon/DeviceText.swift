@@ -18,6 +18,13 @@ enum DeviceText {
             TerminalText.printable(status.cellular.state) + (status.cellular.active ? ", in a call now" : "")
                 + problem(status.cellular.why, style),
         ])
+        if let audio = status.audio {
+            let sessions = audio.sessions == 1 ? "1 session" : "\(audio.sessions) sessions"
+            table.add([
+                "audio",
+                TerminalText.printable(audio.state) + ", \(sessions)" + (audio.call ? ", a call's is active now" : ""),
+            ])
+        }
         if status.ring.ringing > 0 || status.ring.why != nil {
             table.add(["ring", "\(status.ring.ringing) now" + problem(status.ring.why, style)])
         }

@@ -9,6 +9,7 @@ enum EventText {
         cells.append(pad(TerminalText.printable(event.event), to: 6))
         let words = [
             event.action.map { action in event.digits.map { "\(action) \($0)" } ?? action }, event.state, event.kind,
+            event.audio,
             event.connection, event.path?.status, event.active.map { word(for: event.event, isActive: $0) },
         ]
         let what = words.compactMap { $0 }.first ?? ""
@@ -20,7 +21,8 @@ enum EventText {
             cells += path.interfaces.prefix(1).map { TerminalText.printable("\($0.name) (\($0.type))") }
             if let source = path.sources.first { cells.append("from \(TerminalText.printable(source))") }
         }
-        if let reason = event.reason ?? event.path?.reason {
+        if let route = event.route { cells.append(AudioText.line(of: route)) }
+        if let reason = event.reason ?? event.code ?? event.path?.reason {
             let text = event.event == "restricted" ? RestrictionText.kind(reason) : reason
             cells.append("(\(TerminalText.printable(text)))")
         }

@@ -30,9 +30,11 @@ extension EffectRunner {
                 ])
             events.publish(EventMessage(ignored: push, key, outcome), of: key)
         case .journalRing(let call): journalRing(call)
+        case .tellAudio(let call, let change):
+            events.publish(EventMessage(audio: change, of: call), of: call.key)
         case .othersStayed(let key): unsettle(key, .othersStay(key))
         case .strike, .struckOut, .appChanged, .restricted, .callMissed: tell(effect)
-        case .handOver, .connected, .journalPush, .callChanged, .refused:
+        case .handOver, .connected, .journalPush, .callChanged, .callNoted, .refused:
             break
         }
     }
@@ -83,8 +85,13 @@ extension EffectRunner {
         submit(.networkChanged)
     }
 
+    /// Writes a call's record down.
+    func note(_ call: Call) {
+        if let urgency = call.writeUrgency { journal.write(call.journalRecord, urgency) }
+    }
+
     func changed(_ call: Call, isAppended: Bool) {
-        if !isAppended, let urgency = call.writeUrgency { journal.write(call.journalRecord, urgency) }
+        if !isAppended { note(call) }
         log(call)
         events.publish(EventMessage(change: call, at: now), of: call.key)
     }

@@ -203,6 +203,9 @@ final class EffectRunner {
             case .callChanged(let call):
                 changes.calls.insert(call.key)
                 changed(call, isAppended: appended == call.number)
+            case .callNoted(let call):
+                changes.calls.insert(call.key)
+                note(call)
             default: run(effect)
             }
         }

@@ -28,6 +28,8 @@ package nonisolated struct Configuration: Sendable {
     package var wake = WakeDefaults()
     /// What makes a call ring, where the daemon does.
     package var ring = RingSettings()
+    /// What calls do to the audio server.
+    package var audio = AudioSettings()
     /// What may come through at all.
     package var restrictions = RestrictionSettings()
     /// What keeps the machine awake until a call is answered.

@@ -28,6 +28,7 @@ extension Configuration {
         try configuration.readCalls(&reader)
         configuration.wake = try WakeDefaults(&reader, defaults: defaults.wake)
         configuration.ring = try RingSettings(&reader, base: base)
+        configuration.audio = try AudioSettings(&reader, base: base)
         configuration.restrictions = try RestrictionSettings(&reader)
         configuration.awake = try awake(&reader)
         configuration.watchesCellular = try watchesCellular(&reader)

@@ -44,6 +44,7 @@ extension ControlServer {
         calls.sorted { $0.number < $1.number }.flatMap { call in
             var first = [EventMessage(change: call, at: runner.now)]
             first += call.machine.owed.map { EventMessage(action: $0, of: call.key, at: runner.now) }
+            if let audio = EventMessage(audioOf: call) { first.append(audio) }
             if let unread = call.unread.first {
                 first.append(EventMessage(waiting: call.key, unread.kind))
             }

@@ -14,6 +14,7 @@ final class ControlServer {
     let queries: NetworkQueries
     let restoration: Restoration
     let callerLists: CallerLists
+    private(set) lazy var audioClients = AudioClients(daemon.audio)
 
     init(
         daemon: Daemon, runner: EffectRunner, events: EventStreams, journal: JournalReader, network: NetworkWatch,
@@ -81,6 +82,7 @@ final class ControlServer {
         case ("calls", 2): try call(request, exchange)
         case ("calls", 3): try act(request, exchange)
         case ("events", 1): try subscribe(request, exchange)
+        case ("audio", _): try audio(request, exchange)
         case ("dnd", 1): try doNotDisturb(request, exchange)
         case ("lists", _): try lists(request, exchange)
         case ("imports", _): try imports(request, exchange)

@@ -1,0 +1,152 @@
+internal import FoundationEssentials
+package import RingwakeCore
+
+/// What cannot be read on the line between the daemon and `ringwake-audio`.
+package enum AudioEngineLineError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// A message of this name is none that is known here: the other end is of another version.
+    case unknown(String)
+    /// It is no message at all. Why, for a person.
+    case malformed(String)
+    /// It has more than ``AudioEngineLine/maximumBytes``.
+    case tooLong
+
+    package var description: String {
+        switch self {
+        case .unknown(let name): "a message '\(name)', which this version does not know"
+        case .malformed(let why): "no message of an audio engine: \(why)"
+        case .tooLong: "a line of more than \(AudioEngineLine.maximumBytes) bytes"
+        }
+    }
+}
+
+/// The messages between the daemon and `ringwake-audio`: each a JSON object with one member, the message's name, on a
+/// line of its own.
+package enum AudioEngineLine {
+    /// Bytes of a line at most, without its end. A plan with 64 sessions has some 40 KiB.
+    package static let maximumBytes = 256 << 10
+
+    /// The request with the end of its line.
+    package static func encoded(_ request: AudioEngineRequest) -> [UInt8] { line(request) }
+
+    /// The report with the end of its line.
+    package static func encoded(_ report: AudioEngineReport) -> [UInt8] { line(report) }
+
+    /// - Parameter line: Without its end.
+    package static func request(_ line: [UInt8]) throws(AudioEngineLineError) -> AudioEngineRequest {
+        try read(line, names: ["prepare", "apply", "chooseOutput", "wokeFromSleep"])
+    }
+
+    /// - Parameter line: Without its end.
+    package static func report(_ line: [UInt8]) throws(AudioEngineLineError) -> AudioEngineReport {
+        try read(
+            line,
+            names: [
+                "ready", "connected", "unavailable", "lost", "applied", "refused", "routeChanged", "routeDisconnected",
+                "microphoneMuted", "activity", "problem",
+            ])
+    }
+
+    private static func line(_ message: some Encodable) -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        do {
+            return Array(try encoder.encode(message)) + [UInt8(ascii: "\n")]
+        } catch {
+            // The messages hold texts, whole numbers and Booleans only, which always encode.
+            preconditionFailure("a message of the audio engine that does not encode: \(error)")
+        }
+    }
+
+    private static func read<Message: Decodable>(
+        _ line: [UInt8], names: Set<String>
+    ) throws(AudioEngineLineError) -> Message {
+        guard line.count <= maximumBytes else { throw .tooLong }
+        let data = Data(line)
+        let name: String
+        do {
+            let members = try JSONDecoder().decode(MemberNames.self, from: data).names
+            guard members.count == 1, let only = members.first else {
+                throw AudioEngineLineError.malformed("an object of \(members.count) members")
+            }
+            name = only
+        } catch let error as AudioEngineLineError {
+            throw error
+        } catch {
+            throw .malformed("not one JSON object")
+        }
+        guard names.contains(name) else { throw .unknown(String(name.prefix(64))) }
+        do {
+            return try JSONDecoder().decode(Message.self, from: data)
+        } catch let error as DecodingError {
+            throw .malformed("'\(name)': \(reason(error))")
+        } catch {
+            // What a session's configuration says of itself.
+            throw .malformed("'\(name)': \(error)")
+        }
+    }
+
+    private static func reason(_ error: DecodingError) -> String {
+        let context =
+            switch error {
+            case .typeMismatch(_, let context), .valueNotFound(_, let context), .keyNotFound(_, let context),
+                .dataCorrupted(let context):
+                context
+            @unknown default: DecodingError.Context(codingPath: [], debugDescription: "unreadable")
+            }
+        let path = context.codingPath.map(\.stringValue).joined(separator: ".")
+        return path.isEmpty ? context.debugDescription : "\(path): \(context.debugDescription)"
+    }
+
+    /// The names of an object's members, whatever they hold.
+    private struct MemberNames: Decodable {
+        struct Name: CodingKey {
+            let stringValue: String
+            var intValue: Int? { nil }
+
+            init?(stringValue: String) { self.stringValue = stringValue }
+            init?(intValue: Int) { return nil }
+        }
+
+        let names: [String]
+
+        init(from decoder: any Decoder) throws {
+            names = try decoder.container(keyedBy: Name.self).allKeys.map(\.stringValue)
+        }
+    }
+}
+
+/// Cuts bytes into the lines of ``AudioEngineLine``. Each byte is looked at once.
+package struct AudioEngineLines {
+    private var bytes: [UInt8] = []
+    private var start = 0
+    private var scanned = 0
+
+    package init() {}
+
+    /// What has come of a line that has not ended.
+    package var hasRest: Bool { start < bytes.count }
+
+    package mutating func consume(_ new: some Sequence<UInt8>) {
+        if start > 0 {
+            bytes.removeFirst(start)
+            scanned -= start
+            start = 0
+        }
+        bytes += new
+    }
+
+    /// The next line, without its end; nil when it has not come. An empty line is none.
+    /// - Throws: `tooLong`; nothing can be read after that.
+    package mutating func next() throws(AudioEngineLineError) -> [UInt8]? {
+        while let end = bytes[scanned...].firstIndex(of: UInt8(ascii: "\n")) {
+            let line = Array(bytes[start..<end])
+            start = end + 1
+            scanned = start
+            guard line.count <= AudioEngineLine.maximumBytes else { throw .tooLong }
+            if !line.isEmpty { return line }
+        }
+        scanned = bytes.count
+        guard scanned - start <= AudioEngineLine.maximumBytes else { throw .tooLong }
+        return nil
+    }
+}

@@ -1,0 +1,35 @@
+package import RingwakeCore
+
+extension AudioSessionError {
+    /// The same as every other failure is told: `Documentation/errors.md` has the table.
+    package var error: RingwakeError { RingwakeError(code.errorCode, message) }
+}
+
+extension AudioSessionError.Code {
+    /// The code that the control API and the command line give it.
+    package var errorCode: RingwakeError.Code {
+        switch self {
+        case .badParam, .incompatibleCategory: .invalidRequest
+        case .missingEntitlement: .notPermitted
+        case .mediaServicesFailed: .unreachable
+        case .isBusy, .cannotInterruptOthers, .cannotStartPlaying, .cannotStartRecording, .insufficientPriority,
+            .resourceNotAvailable, .expiredSession, .sessionNotActive:
+            .conflict
+        case .unspecified: .failed
+        }
+    }
+}
+
+extension ErrorMessage {
+    /// Why something asked of an audio session was not done, with the name and Apple's number of its code.
+    package init(_ error: AudioSessionError) {
+        self.init(
+            error: error.code.errorCode.slug, message: error.message, code: error.code.rawValue,
+            number: error.code.number)
+    }
+
+    /// The audio session's error that it tells of; nil of every other message.
+    package var audioError: AudioSessionError? {
+        code.flatMap { AudioSessionError.Code(rawValue: $0) }.map { AudioSessionError($0, message) }
+    }
+}

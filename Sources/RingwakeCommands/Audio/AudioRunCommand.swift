@@ -1,0 +1,130 @@
+import ArgumentParser
+import ControlProtocol
+import RingwakeCore
+
+/// `ringwake audio run`
+struct AudioRunCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run",
+        abstract: "Run a command with an audio session that is active while it runs.",
+        discussion: """
+            EXAMPLES:
+              ringwake audio run -- mpv concert.flac
+              ringwake audio run --options duckOthers -- aplay message.wav
+              ringwake audio run --category playAndRecord --mode voiceChat \\
+                --options duckOthers -- baresip
+
+            What the command plays and records, and what its children do, is the session's:
+            others are interrupted, ducked or heard beside it, as category and options say,
+            and everything is put back when it ends. Standard error says when the session
+            became active, was interrupted, and is active again.
+
+            When the session cannot be activated the command is not run, and the exit status
+            says why; with --even-if-inactive it runs all the same. Otherwise the exit status
+            is the command's: 128 and the signal's number where one ended it, 127 when it
+            was not found, 126 when it could not be run.
+            """)
+
+    @Option(help: ArgumentHelp("What it plays or records.", valueName: "category"))
+    var category = WordArgument(AudioCategory.playback)
+
+    @Option(help: ArgumentHelp("What it is for; has to fit the category.", valueName: "mode"))
+    var mode = WordArgument(AudioMode.default)
+
+    @Option(help: ArgumentHelp("One option or several, separated by commas.", valueName: "options"))
+    var options = AudioOptionsArgument()
+
+    @Option(
+        help: ArgumentHelp(
+            "The output that it would like: a kind of port, or the audio server's name of a device.",
+            valueName: "output"),
+        completion: .list(AudioOutputName.words))
+    var preferredOutput: String?
+
+    @Option(help: ArgumentHelp("The input that it would like, in the same way.", valueName: "input"))
+    var preferredInput: String?
+
+    @Option(help: ArgumentHelp("What lists call it (default: the command's name).", valueName: "text"))
+    var name: String?
+
+    @Flag(help: "Run the command also when the session cannot be activated, or no daemon runs.")
+    var evenIfInactive = false
+
+    @OptionGroup var control: ControlOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(
+        parsing: .postTerminator,
+        help: ArgumentHelp("The command and its arguments, after '--'.", valueName: "command"))
+    var command: [String] = []
+
+    var wantsJSON: Bool { output.json }
+
+    func validate() throws {
+        guard let first = command.first, !first.isEmpty else {
+            throw ValidationError("Which command? It stands after '--': ringwake audio run -- aplay message.wav")
+        }
+        do {
+            _ = try opening.configuration()
+        } catch {
+            throw ValidationError(error.message)
+        }
+    }
+
+    private var opening: AudioSessionOpening {
+        let program = command.first ?? ""
+        return AudioSessionOpening(
+            name: name ?? program.split(separator: "/").last.map { String($0) } ?? program,
+            category: category.word.rawValue, mode: mode.word.rawValue,
+            options: options.options.map(\.rawValue).sorted(),
+            preferredOutput: preferredOutput.flatMap { AudioOutputName.output($0) },
+            preferredInput: preferredInput, active: true)
+    }
+
+    func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        let client = control.client(in: context)
+        let teller = AudioTeller(errors: context.errors, wantsJSON: wantsJSON)
+        var session: AudioHold?
+        do throws(RingwakeError) {
+            session = try AudioHold(opening, client, teller)
+        } catch {
+            guard evenIfInactive else { throw error }
+            teller.say("\(error.message); the command runs without")
+        }
+        return try CommandRun(command, session, teller).wait()
+    }
+}
+
+/// Options of a session, separated by commas.
+struct AudioOptionsArgument: ExpressibleByArgument {
+    let options: Set<AudioOption>
+
+    init() { options = [] }
+
+    init?(argument: String) {
+        var options: Set<AudioOption> = []
+        for word in argument.split(separator: ",", omittingEmptySubsequences: false) {
+            guard let option = AudioOption(rawValue: String(word)) else { return nil }
+            options.insert(option)
+        }
+        self.options = options
+    }
+
+    var defaultValueDescription: String { "none" }
+    static var allValueStrings: [String] { AudioOption.allCases.map(\.rawValue) }
+}
+
+/// One word of several that there are.
+struct WordArgument<Word: RawRepresentable<String> & CaseIterable & Sendable>: ExpressibleByArgument {
+    let word: Word
+
+    init(_ word: Word) { self.word = word }
+
+    init?(argument: String) {
+        guard let word = Word(rawValue: argument) else { return nil }
+        self.word = word
+    }
+
+    var defaultValueDescription: String { word.rawValue }
+    static var allValueStrings: [String] { Word.allCases.map(\.rawValue) }
+}

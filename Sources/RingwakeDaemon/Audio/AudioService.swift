@@ -1,0 +1,284 @@
+internal import ControlProtocol
+internal import DBus
+internal import DeviceServices
+internal import FileSystem
+internal import Glibc
+internal import Logging
+internal import RingwakeCore
+internal import RunLoop
+
+/// Drives the audio sessions of this daemon's user: gives the arbiter what the calls need, what clients ask for and what
+/// the audio server does; runs its effects; keeps its one timer.
+///
+///     EffectRunner --calls change--> update() --needs--> AudioArbiter --apply--> AudioEngineLink --> ringwake-audio
+///          ^                                                 ^  |                      |
+///          +------------------ audioChanged -----------------|--+<------ reports ------+
+///     ControlServer --open, configure, activate--------------+
+///
+/// Nothing of audio is there while no call has been reported and no session is open.
+final class AudioService {
+    /// All sessions. Read freely; changed by ``submit(_:)`` alone.
+    private(set) var arbiter: AudioArbiter
+    /// What is counted since the start.
+    private(set) var counters = AudioCounters()
+
+    private(set) var way: AudioEngineWay?
+    unowned let runner: EffectRunner
+    private let runLoop: RunLoop
+    private let logger: Logger
+    private let sleepWatch: SleepWatch
+    private var link: AudioEngineLink? {
+        // Only while there is a route that may be another afterwards.
+        didSet { sleepWatch.isNeeded = link != nil }
+    }
+    /// A child that was told to leave, and has not ended: it holds the effect journal.
+    private var isLeaving = false
+    /// The program is wanted, as soon as the former one has left.
+    private var isStartDue = false
+    private var timer: (token: Timer, deadline: BootInstant)?
+    private var needs = CallAudioNeeds.none
+    private var activationAsked: BootInstant?
+
+    var clients: [AudioSessionID: Client] = [:]
+    /// Why the last request for the speaker was refused.
+    var overrideRefusal: AudioSessionError?
+    private var isRunning = false
+    private var queue: [AudioEvent] = []
+
+    /// What a client of a session waits for.
+    struct Client {
+        let notices: (AudioNotice) -> Void
+        /// Of what it asked for and has not been answered, the oldest first.
+        var answers: [(Result<AudioRoute, AudioSessionError>) -> Void] = []
+    }
+
+    /// Called after each event: how the server or a session stands may be another.
+    var onChange: (() -> Void)?
+    /// The child that holds the connection to the server.
+    var program: Int32? { link?.child }
+
+    /// An activation is bounded by 2 seconds; nobody minds a little more.
+    private static let tolerance = Duration.milliseconds(50)
+
+    init(
+        _ configuration: Configuration, runner: EffectRunner, runLoop: RunLoop, systemBus: DBusService, logger: Logger
+    ) {
+        sleepWatch = SleepWatch(systemBus: systemBus)
+        self.runner = runner
+        self.runLoop = runLoop
+        self.logger = logger
+        way = AudioEngineWay(configuration)
+        arbiter = AudioArbiter(settings: configuration.audio.arbiterSettings(way))
+        sleepWatch.onWake = { [weak self] in self?.submit(.wokeFromSleep) }
+    }
+
+    /// A last run that was killed together with its `ringwake-audio` has left something to put back.
+    func begin() {
+        guard case .program(let path, let journal) = way, FileSystem.exists(journal) else { return }
+        do throws(RunLoopError) {
+            let null = Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC)
+            guard null >= 0 else { throw RunLoopError(operation: "open", errno: errno) }
+            defer { Glibc.close(null) }
+            let pid = try RunLoop.start(
+                [path, "--mend", "--journal", journal], variables: AudioEngineLink.inheritedVariables(),
+                input: null, output: STDERR_FILENO)
+            isLeaving = true
+            try runLoop.watchStarted(pid, beforeReaping: {}) { [weak self] exit in self?.mended(exit) }
+        } catch {
+            isLeaving = false
+            logger.error(
+                "what calls of the last run did to the audio server was not put back",
+                metadata: ["why": "\(error)", "to-do": "run '\(path) --mend --journal \(journal)'"])
+        }
+    }
+
+    private func mended(_ exit: ChildExit) {
+        if exit == .exited(0) {
+            logger.notice("what calls of the last run did to the audio server is put back")
+        } else {
+            // The next start of the program tries again: its journal is still there.
+            logger.warning(
+                "what calls of the last run did to the audio server is not all put back", metadata: ["how": "\(exit)"])
+        }
+        left()
+    }
+
+    /// Looks what the calls need now.
+    func update() {
+        let new = runner.coordinator.audioNeeds(after: needs) { [runner] call in
+            runner.coordinator.process(of: call).map { [$0] } ?? []
+        }
+        var current = new
+        // Of what this process started, handlers and what rings, only those count that have a session.
+        if current.isAnyCall || !clients.isEmpty { current.exempt.insert(getpid()) }
+        guard current != needs else { return }
+        if current.focus?.call != needs.focus?.call { activationAsked = current.focus.map { _ in runner.now } }
+        needs = current
+        submit(.calls(current))
+    }
+
+    func reconfigure(_ configuration: Configuration) {
+        let newWay = AudioEngineWay(configuration)
+        if newWay != way {
+            way = newWay
+            if link != nil { gone("the configuration names another way to the audio server") }
+        }
+        submit(.settingsChanged(configuration.audio.arbiterSettings(newWay)))
+    }
+
+    /// Applies one event, and those that running its effects leads to.
+    func submit(_ event: AudioEvent) {
+        queue.append(event)
+        guard !isRunning else { return }
+        isRunning = true
+        var next = 0
+        while next < queue.count {
+            let event = queue[next]
+            for effect in arbiter.handle(event, at: runner.now) {
+                if case .refused(let id, let error) = effect {
+                    refused(event, id, error)
+                } else {
+                    run(effect)
+                }
+            }
+            next += 1
+        }
+        queue = []
+        isRunning = false
+        armTimer()
+        onChange?()
+    }
+
+    private func armTimer() {
+        let deadline = arbiter.nextDeadline
+        guard deadline != timer?.deadline else { return }
+        if let timer { runLoop.cancel(timer.token) }
+        timer = deadline.map { deadline in
+            let token = runLoop.schedule(
+                at: BootClock.Instant(nanoseconds: deadline.nanoseconds), tolerance: AudioService.tolerance
+            ) { [weak self] in
+                self?.timer = nil
+                self?.submit(.deadlineReached)
+            }
+            return (token, deadline)
+        }
+    }
+
+    /// The daemon stops: the other end of the line puts everything back.
+    func close() {
+        link?.close()
+        link = nil
+        if let timer { runLoop.cancel(timer.token) }
+        timer = nil
+    }
+
+    // MARK: - What the arbiter asks for
+
+    private func run(_ effect: AudioEffect) {
+        switch effect {
+        case .startEngine: startEngine()
+        case .send(let request): link?.send(request)
+        case .stopEngine:
+            isStartDue = false
+            if let link {
+                link.close()
+                if case .program = way { isLeaving = true }
+            }
+            link = nil
+            counters.noteEnd()
+        case .notify(let id, let notice): clients[id]?.notices(notice)
+        case .answer(let id, let result): answer(id, result)
+        case .callActivated(let key, let route):
+            if let asked = activationAsked { counters.noteActivation(after: asked.duration(to: runner.now)) }
+            activationAsked = nil
+            tell(key, .activated(route))
+        case .callDeactivated(let key): tell(key, .deactivated)
+        case .callFailed(let key, let error):
+            counters.noteFailure(error.code)
+            logger.warning(
+                "no audio for a call that goes on",
+                metadata: [
+                    "app": "\(key.app)", "call": "\(key.id)", "code": "\(error.code.rawValue)",
+                    "why": "\(error.message)",
+                ])
+            tell(key, .failed(error))
+        case .callRouteChanged(let key, let reason, let previous, let current):
+            tell(key, .routeChanged(reason, previous: previous, current: current))
+        case .refused: break
+        case .problem(let what): logger.warning("audio", metadata: ["problem": "\(what)"])
+        }
+    }
+
+    /// A request that is refused is so at once, so it is the newest of those that wait.
+    private func refused(_ event: AudioEvent, _ id: AudioSessionID, _ error: AudioSessionError) {
+        switch event {
+        case .configured, .activationRequested, .deactivationRequested:
+            counters.noteFailure(error.code)
+            let answer = clients[id]?.answers.popLast()
+            answer?(.failure(error))
+        case .outputOverridden: overrideRefusal = error
+        default: logger.warning("audio session refused", metadata: ["session": "\(id.number)", "why": "\(error)"])
+        }
+    }
+
+    private func tell(_ key: CallKey, _ change: CallAudioChange) { runner.submit(.audioChanged(key, change)) }
+
+    private func answer(_ id: AudioSessionID, _ result: Result<AudioRoute, AudioSessionError>) {
+        if case .failure(let error) = result { counters.noteFailure(error.code) }
+        guard clients[id]?.answers.isEmpty == false, let answer = clients[id]?.answers.removeFirst() else { return }
+        answer(result)
+    }
+
+    // MARK: - The line to the audio server
+
+    private func startEngine() {
+        guard link == nil else { return }
+        guard !isLeaving else {
+            isStartDue = true
+            return
+        }
+        guard let way else { return }
+        do throws(RingwakeError) {
+            let link = try AudioEngineLink(way, runLoop: runLoop, logger: logger) { [weak self] in self?.left() }
+            link.onReport = { [weak self] report in self?.reported(report) }
+            link.onGone = { [weak self] why in
+                if case .program = way { self?.isLeaving = true }
+                self?.gone(why)
+            }
+            self.link = link
+        } catch {
+            logger.warning("no way to the audio server", metadata: ["why": "\(error.message)"])
+            // Not from within the effect that asked for it.
+            runLoop.enqueue { [weak self] in self?.submit(.engineGone(error.message)) }
+        }
+    }
+
+    private func gone(_ why: String) {
+        link?.close()
+        link = nil
+        counters.noteEnd()
+        submit(.engineGone(why))
+    }
+
+    /// The child that was told to leave, or left by itself, has ended.
+    private func left() {
+        isLeaving = false
+        guard isStartDue else { return }
+        isStartDue = false
+        startEngine()
+    }
+
+    private func reported(_ report: AudioEngineReport) {
+        switch report {
+        case .ready(_, let mended) where mended > 0:
+            counters.noteMended(mended)
+            logger.notice("effects of an earlier run put back", metadata: ["effects": "\(mended)"])
+        case .applied(_, let applied): counters.note(applied)
+        case .unavailable(let why): logger.info("no audio server", metadata: ["why": "\(why)"])
+        case .lost(let why): logger.warning("the audio server is gone", metadata: ["why": "\(why)"])
+        case .problem(let what): logger.warning("audio", metadata: ["problem": "\(what)"])
+        default: break
+        }
+        submit(.reported(report))
+    }
+}

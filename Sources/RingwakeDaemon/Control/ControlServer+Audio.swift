@@ -1,0 +1,124 @@
+internal import ControlProtocol
+internal import HTTPServer
+internal import RingwakeCore
+
+// `/v1/audio`: how audio stands, and the sessions of clients.
+extension ControlServer {
+    func audio(_ request: ControlRequest, _ exchange: any HTTPExchange) throws(RingwakeError) {
+        switch (request.parts.dropFirst().first, request.parts.count) {
+        case (nil, _):
+            try request.require("GET")
+            let status = daemon.audio.status()
+            exchange.respond(.success(request.caller == .user ? status.withoutNames : status))
+        case ("route", 2): try audioRoute(request, exchange)
+        case ("sessions", 2): try audioSessions(request, exchange)
+        case ("sessions", 3): try configureAudio(request, exchange)
+        case ("sessions", 4): try actOnAudio(request, exchange)
+        default: throw RingwakeError(.notFound, "there is nothing at \(request.target)")
+        }
+    }
+
+    private func audioRoute(_ request: ControlRequest, _ exchange: any HTTPExchange) throws(RingwakeError) {
+        try request.caller.requireOwner()
+        guard request.method == "POST" else {
+            try request.require("GET")
+            return try audioClients.answerConnected(exchange)
+        }
+        try request.require("POST")
+        let choice = try request.decode(AudioRouteChoice.self, empty: nil)
+        guard let output = fitting(exchange, { () throws(AudioSessionError) in try choice.validated() }) else { return }
+        daemon.audio.chooseOutput(output)
+        try audioClients.answerConnected(exchange)
+    }
+
+    private func audioSessions(_ request: ControlRequest, _ exchange: any HTTPExchange) throws(RingwakeError) {
+        let app = try audioApp(request)
+        guard request.method == "POST" else {
+            try request.require("GET")
+            return exchange.respond(.success(AudioSessionListMessage(sessions: audioClients.list(for: app))))
+        }
+        try request.require("POST")
+        let opening = try request.decode(AudioSessionOpening.self, empty: AudioSessionOpening())
+        guard
+            let configuration = fitting(
+                exchange, { () throws(AudioSessionError) in try opening.configuration() })
+        else { return }
+        try audioClients.open(
+            opening, configuration,
+            for: AudioClients.Owner(app: app, process: request.peer, hasLease: hasAudioLease(request.caller) ?? true),
+            exchange)
+    }
+
+    private func configureAudio(_ request: ControlRequest, _ exchange: any HTTPExchange) throws(RingwakeError) {
+        try request.require("PUT")
+        guard let id = try audioSession(request, exchange) else { return }
+        let body = try request.decode(AudioConfigurationBody.self, empty: nil)
+        guard let configuration = fitting(exchange, { () throws(AudioSessionError) in try body.configuration() })
+        else { return }
+        audioClients.configure(id, configuration, exchange)
+    }
+
+    private func actOnAudio(_ request: ControlRequest, _ exchange: any HTTPExchange) throws(RingwakeError) {
+        let verb = request.parts[3]
+        try request.require("POST", parameters: verb == "deactivate" ? ["notifyOthers"] : [])
+        guard let id = try audioSession(request, exchange) else { return }
+        switch verb {
+        case "activate": audioClients.activate(id, hasLease: hasAudioLease(request.caller), exchange)
+        case "deactivate":
+            audioClients.deactivate(id, notifyOthers: try request.flag("notifyOthers"), exchange)
+        case "speaker":
+            let body = try request.decode(AudioSpeakerOverride.self, empty: nil)
+            audioClients.overrideOutput(id, speaker: body.on, exchange)
+        default:
+            throw RingwakeError(
+                .notFound, "an audio session takes activate, deactivate and speaker, not '\(verb)'")
+        }
+    }
+
+    /// The app whose sessions the caller may have a say in; nil for the owner.
+    private func audioApp(_ request: ControlRequest) throws(RingwakeError) -> AppID? {
+        switch request.caller {
+        case .owner: return nil
+        case .handler(let app, _): return app
+        case .user:
+            throw RingwakeError(
+                .notPermitted,
+                "audio sessions are for root, the user that ringwaked runs as, and handlers with their wake secret")
+        }
+    }
+
+    /// The session that the path names; nil when the request is answered already.
+    private func audioSession(
+        _ request: ControlRequest, _ exchange: any HTTPExchange
+    ) throws(RingwakeError) -> AudioSessionID? {
+        let app = try audioApp(request)
+        let text = request.parts[2]
+        if UInt64(text).map({ $0 < AudioSessionID.firstClient.number }) == true {
+            exchange.respond(
+                AudioSessionError(
+                    .missingEntitlement,
+                    "the session of a call is the daemon's; its handler says what it is by /v1/calls/ID/audio"))
+            return nil
+        }
+        return try audioClients.session(text, for: app)
+    }
+
+    /// Whether a handler may interrupt others: it is connected, or has a call. Nil for the owner, who always may.
+    private func hasAudioLease(_ caller: ControlCaller) -> Bool? {
+        guard case .handler(let app, let wake) = caller else { return nil }
+        guard let handler = runner.coordinator.lanes[app]?.handlers[wake] else { return false }
+        return handler.isConnected || !handler.calls.isEmpty
+    }
+
+    /// What fits; nil when the exchange was answered that it does not.
+    private func fitting<Value>(
+        _ exchange: any HTTPExchange, _ make: () throws(AudioSessionError) -> Value
+    ) -> Value? {
+        do throws(AudioSessionError) {
+            return try make()
+        } catch {
+            exchange.respond(error)
+            return nil
+        }
+    }
+}

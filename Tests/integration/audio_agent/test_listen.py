@@ -1,0 +1,158 @@
+"""`ringwake-audio --listen`: a user's audio server for the machine's daemon, by socket activation."""
+
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from support import programs
+from support.audio import AudioServer
+from support.audio_agent import RINGWAKE_AUDIO, Line, plan, session
+from support.audio_streams import FULL, Stream, snapshot
+from support.waiting import until
+
+Streams = Callable[..., Stream]
+TIMEOUT = 15
+
+pytestmark = pytest.mark.skipif(
+    not shutil.which("systemd-socket-activate"), reason="systemd-socket-activate is not installed"
+)
+
+
+class Activator:
+    """systemd-socket-activate(1), which does as systemd does: it starts the program when somebody connects."""
+
+    def __init__(self, server: AudioServer, journal: Path, *options: str) -> None:
+        # A socket's path is short.
+        self.path = server.folder / "run" / "audio"
+        self.journal = journal
+        self.process = subprocess.Popen(
+            [
+                "systemd-socket-activate", f"--listen={self.path}", *self._variables(server), RINGWAKE_AUDIO,
+                "--listen", f"--journal={journal}", *options,
+            ],
+            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=os.environ | server.environment(),
+        )  # fmt: skip
+        until(self.path.is_socket, TIMEOUT, "systemd-socket-activate to listen")
+        self.path.chmod(0o777)
+        for folder in (server.folder, self.path.parent):
+            folder.chmod(0o755)
+
+    @staticmethod
+    def _variables(server: AudioServer) -> list[str]:
+        # It gives its own environment to nobody.
+        return [f"--setenv={name}={value}" for name, value in server.environment().items()]
+
+    def connect(self) -> Line:
+        end = socket.socket(socket.AF_UNIX)
+        end.connect(str(self.path))
+        return Line(end)
+
+    def ended(self) -> int:
+        return self.process.wait(TIMEOUT)
+
+    def log(self) -> str:
+        assert self.process.stderr
+        return self.process.stderr.read().decode()
+
+    def clear_away(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture
+def activator(pulseaudio: AudioServer, tmp_path: Path) -> Iterator[Activator]:
+    made = Activator(pulseaudio, tmp_path / "effects.json")
+    yield made
+    made.clear_away()
+
+
+def apply(line: Line, number: int, *sessions: dict) -> dict:
+    line.send({"apply": {"number": number, "_1": plan(*sessions), "resumes": True}})
+    return line.next("applied")["_1"]
+
+
+def test_a_connection_is_a_life_and_nothing_stays_after_it(
+    pulseaudio: AudioServer, activator: Activator, make_stream: Streams
+) -> None:
+    music = make_stream(pulseaudio, "music", role="music")
+    before = snapshot(pulseaudio)
+    line = activator.connect()
+    line.next("ready")
+    line.next("connected")
+    assert apply(line, 1, session(16))["made"] == 1
+    assert music.volume < FULL / 1.5
+    line.close()
+    assert activator.ended() == 0
+    assert snapshot(pulseaudio) == before
+    assert not activator.journal.exists()
+
+
+def test_a_second_client_waits_for_the_first(
+    pulseaudio: AudioServer, activator: Activator, make_stream: Streams
+) -> None:
+    music = make_stream(pulseaudio, "music", role="music")
+    first = activator.connect()
+    first.next("connected")
+    second = activator.connect()
+    with pytest.raises(AssertionError, match="in time"):
+        second.next("ready", timeout=0.5)
+    assert apply(first, 1, session(16))["made"] == 1
+    first.close()
+    second.next("connected")
+    assert music.volume == FULL
+    assert apply(second, 1, session(17))["made"] == 1
+    second.close()
+    assert activator.ended() == 0
+    assert music.volume == FULL
+
+
+def test_a_client_that_sends_nonsense_costs_the_next_one_nothing(activator: Activator) -> None:
+    first = activator.connect()
+    first.next("ready")
+    second = activator.connect()
+    first.socket.sendall(b"nonsense\n")
+    first.at_end()
+    second.next("connected")
+    second.close()
+    assert activator.ended() == 0
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="another user's client needs root")
+def test_another_user_is_refused_with_a_word(pulseaudio: AudioServer, activator: Activator) -> None:
+    assert "may not use the audio server" in connect_as_nobody(activator)
+    assert activator.ended() == 0
+    assert "client refused" in activator.log()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="another user's client needs root")
+def test_another_user_that_is_allowed_is_served(pulseaudio: AudioServer, tmp_path: Path) -> None:
+    """The machine's daemon runs as a user of its own."""
+    activator = Activator(pulseaudio, tmp_path / "effects.json", "--allow=nobody")
+    try:
+        assert '"ready"' in connect_as_nobody(activator)
+        assert activator.ended() == 0
+    finally:
+        activator.clear_away()
+
+
+def connect_as_nobody(activator: Activator) -> str:
+    """What is told first to a client of another user."""
+    script = f"import socket; s = socket.socket(socket.AF_UNIX); s.connect({str(activator.path)!r}); print(s.recv(9999))"
+    done = programs.run(*programs.as_nobody(), programs.SYSTEM_PYTHON, "-c", script)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_it_is_told_to_end(pulseaudio: AudioServer, activator: Activator, make_stream: Streams) -> None:
+    make_stream(pulseaudio, "music", role="music")
+    before = snapshot(pulseaudio)
+    line = activator.connect()
+    line.next("connected")
+    apply(line, 1, session(16))
+    activator.process.terminate()
+    assert activator.ended() == 0
+    assert snapshot(pulseaudio) == before
