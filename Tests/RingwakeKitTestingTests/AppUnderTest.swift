@@ -45,6 +45,8 @@ final class AppUnderTest: Sendable {
                 case .ended(let call, let reason): me.note("ended \(call.call) \(reason.rawValue)")
                 case .claimed(let call): me.note("claimed \(call.call)")
                 case .networkChanged(let call, let path): me.note("network \(call) \(path.interface ?? "none")")
+                case .audioActivated(let call, _): me.note("audio on \(call)")
+                case .audioDeactivated(let call): me.note("audio off \(call)")
                 case .cellular(let isActive): me.note("cellular \(isActive)")
                 case .filtered(let call, let filter, _): me.note("filtered \(call) \(filter.rawValue)")
                 default: break

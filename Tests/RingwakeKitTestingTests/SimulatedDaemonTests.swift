@@ -34,8 +34,12 @@ struct SimulatedDaemonTests {
         let ended = try await daemon.call("c1", reaches: .ended)
         #expect(ended.endReason == .localEnded && ended.rings == 1)
         try await app.hears("ended c1 localEnded")
+        // Two tasks hear of them, so they are looked at by themselves.
+        try await app.hears("audio off c1", count: 2)
+        let audio = app.lines.filter { $0.hasPrefix("audio") }
+        #expect(audio == ["audio on c1", "audio off c1", "audio on c1", "audio off c1"])
         #expect(
-            app.lines.filter { !$0.hasPrefix("credentials") } == [
+            app.lines.filter { !$0.hasPrefix("credentials") && !$0.hasPrefix("audio") } == [
                 "push call c1", "said call c1", "answer c1", "hold c1", "unhold c1", "mute c1", "dtmf 12# c1", "end c1",
                 "ended c1 localEnded",
             ])

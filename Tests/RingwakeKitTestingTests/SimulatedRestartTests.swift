@@ -27,6 +27,10 @@ struct SimulatedRestartTests {
         try await daemon.call("c1", reaches: .ended)
         try await app.hears("ended c1 localEnded")
         #expect(daemon.call("c1")?.rings == 1)
+        try await app.hears("audio off c1", count: 2)
+        let audio = app.lines.filter { $0.hasPrefix("audio") }
+        #expect(
+            audio == ["audio on c1", "audio off c1", "audio on c1", "audio off c1"], "the second is of the restart")
         #expect(app.lines.count { $0 == "answer c1" } == 1 && app.lines.count { $0 == "end c1" } == 1)
         await app.close()
     }

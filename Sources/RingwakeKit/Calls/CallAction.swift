@@ -1,3 +1,5 @@
+public import RingwakeCore
+
 /// What the user wants of a call, to be done and then fulfilled, or failed; CallKit's `CXCallAction`.
 ///
 /// It has a deadline: an action that is neither fulfilled nor failed by then counts against the handler. An answer that
@@ -52,6 +54,13 @@ public struct CallAction: Sendable {
     /// - Throws: `wrongState`: it was answered before, or its deadline is over; `alreadyEnded`, `noAnswer`.
     public func fulfill() async throws(CallError) {
         try await port.answer(self, isDone: true)
+    }
+
+    /// It is done, and this is what the call's audio is to be from now on: with an answer, or with going on.
+    ///
+    /// - Throws: As ``fulfill()``; `refused`: another action.
+    public func fulfill(audio: AudioSessionConfiguration) async throws(CallError) {
+        try await port.answer(self, isDone: true, audio: audio)
     }
 
     /// It cannot be done. Returns when the daemon has it.

@@ -1,3 +1,5 @@
+public import RingwakeCore
+
 /// What a provider tells of the app's calls.
 public enum CallEvent: Hashable, Sendable {
     /// A call has another state, was muted or not, or more is known of its caller.
@@ -8,6 +10,15 @@ public enum CallEvent: Hashable, Sendable {
     case lost(CallInfo, claimWithin: Duration)
     /// A call of this process had lost it, as when the daemon was restarted, and is its own again.
     case claimed(CallInfo)
+    /// The call's audio is active: open its streams now, and not before; CallKit's `provider(_:didActivate:)`. Once for
+    /// each activation, and always followed by one ``audioDeactivated(call:)`` before the next.
+    case audioActivated(call: String, AudioRoute)
+    /// It is not any more: the call is held, over, or its audio server is gone. What it had done to others is put back.
+    case audioDeactivated(call: String)
+    /// It could not be made active, or was lost. The call goes on, and may get it later.
+    case audioFailed(call: String, AudioSessionError)
+    /// The sound of a call whose audio is active goes, or comes from, elsewhere.
+    case audioRouteChanged(call: String, AudioRouteChangeReason, previous: AudioRoute, current: AudioRoute)
     /// A call was kept out. Detail is for a person.
     case filtered(call: String, by: CallFilter, detail: String)
     /// The network is another while this call rings, is being answered, is connected or is held: tell the other side

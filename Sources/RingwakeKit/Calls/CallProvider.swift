@@ -1,3 +1,5 @@
+public import RingwakeCore
+
 /// Tells the system of the app's calls, and is told what the user wants of them: CallKit's `CXProvider`.
 ///
 ///     let provider = CallProvider(client: client)
@@ -32,6 +34,15 @@ public final class CallProvider: Sendable {
     /// - Throws: As ``report(_:_:ring:)``.
     public func ring(_ call: String) async throws(CallError) {
         try await client.port.ring(call)
+    }
+
+    /// What the call's audio is to be: before its answer is fulfilled, or later. Without it a call by voice has
+    /// `playAndRecord` and `voiceChat`, one with video `videoChat`. It is not activated by this: the daemon does that when
+    /// the answer is fulfilled, and says so in ``events``.
+    ///
+    /// - Throws: `unknownCall`, `notOwned`, `alreadyEnded`, `noAnswer`.
+    public func configureAudio(_ call: String, _ configuration: AudioSessionConfiguration) async throws(CallError) {
+        try await client.port.configureAudio(call, configuration)
     }
 
     /// Takes over a call that has lost the process that had it. What is owed to the user is told in ``actions``.

@@ -122,7 +122,7 @@ extension SessionStateMachine {
         if heardEnds.count > SessionStateMachine.maximumHeardEnds, let oldest = heardEnds.min() {
             heardEnds.remove(oldest)
         }
-        return [.tellCall(.ended(info, reason: line.reason ?? .failed))]
+        return endStaleAudio(of: line.call) + [.tellCall(.ended(info, reason: line.reason ?? .failed))]
     }
 
     /// Where a call stands that the new stream may not have told of.

@@ -73,6 +73,10 @@ struct SessionStateMachine: Sendable {
     var untold: Set<String> = []
     /// Calls that the app has reported or claimed before the stream has told of them.
     var ownWhenTold: Set<String> = []
+    /// Activations of calls' audio that were told and whose end was not, by call.
+    var activeAudio: [String: Int] = [:]
+    /// Those of them that the new stream has not told of yet.
+    var staleAudio: Set<String> = []
     /// The call whose owed actions are being told again.
     var replayed: String?
     var nextActionNumber: UInt64 = 1
@@ -167,6 +171,7 @@ struct SessionStateMachine: Sendable {
         switch line {
         case .wake(let push): return take(push)
         case .call(let call): return take(call)
+        case .audio(let audio): return take(audio)
         case .pushesWait: return fetch()
         case .event(let event): return [.tellCall(event)]
         case .credentials(let areValid): return areValid ? [.fetchCredentials] : take(credentials: [])
@@ -192,7 +197,8 @@ struct SessionStateMachine: Sendable {
         let known = calls.keys.sorted()
         for call in known { calls[call]?.beginStream() }
         wasOpen = true
-        return [.tellConnection(.connected), .resumeRequests, .fetchCredentials] + known.map { .lookUp($0) }
+        return [.tellConnection(.connected), .resumeRequests, .fetchCredentials] + beginAudio()
+            + known.map { .lookUp($0) }
     }
 
     // MARK: - Pushes that are fetched, and credentials

@@ -5,6 +5,7 @@ enum StreamLine: Sendable {
     case hello(secret: String?)
     case wake(IncomingPush)
     case call(CallLine)
+    case audio(AudioLine)
     case action(call: String, CallAction.Kind, within: Duration)
     case pushesWait
     case event(CallEvent)
@@ -46,6 +47,7 @@ enum StreamLine: Sendable {
     private init(_ message: EventMessage) {
         switch message.event {
         case "handler": self = .hello(secret: message.secret)
+        case "audio": self = AudioLine(message).map { .audio($0) } ?? .other
         case "call": self = CallLine(message).map { .call($0) } ?? .other
         case "action": self = StreamLine(action: message)
         case "push" where message.reason == "waiting": self = .pushesWait

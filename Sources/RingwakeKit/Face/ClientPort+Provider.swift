@@ -1,4 +1,5 @@
 internal import ControlProtocol
+internal import RingwakeCore
 
 // What a provider says of calls.
 extension ClientPort {
@@ -12,6 +13,14 @@ extension ClientPort {
     func ring(_ call: String) async throws(CallError) {
         let message = try await say(call, .ring, []) { $0.rings }
         if let error = message.whyOver { throw error }
+    }
+
+    func configureAudio(_ call: String, _ configuration: AudioSessionConfiguration) async throws(CallError) {
+        let body = try CallError.refusing { () throws(RingwakeKitError) in
+            try JSONText.write(AudioConfigurationBody(configuration))
+        }
+        // Said twice it is the same.
+        _ = try await say(call, .audio, body) { _ in true }
     }
 
     func claim(_ call: String) async throws(CallError) {
@@ -34,7 +43,9 @@ extension ClientPort {
     }
 
     /// The action is done, or cannot be.
-    func answer(_ action: CallAction, isDone: Bool) async throws(CallError) {
+    func answer(
+        _ action: CallAction, isDone: Bool, audio: AudioSessionConfiguration? = nil
+    ) async throws(CallError) {
         let isAsked = await onThread { $0.beginAnswer(action) }
         guard let isAsked else { throw .noAnswer(.isClosed) }
         guard isAsked else { throw try await standing(of: action.call) }
@@ -43,7 +54,7 @@ extension ClientPort {
         do throws(CallError) {
             let name = action.kind.name
             let body = try CallError.refusing { () throws(RingwakeKitError) in
-                try JSONText.write(ActionResult(action: name))
+                try JSONText.write(ActionResult(action: name, audio: audio.map { AudioConfigurationBody($0) }))
             }
             // To fulfil digits twice would fulfil the next ones. A call that has ended by the answer is no error.
             _ = try await say(

@@ -109,6 +109,8 @@ extension DaemonState {
         let last = coordinator
         coordinator = CoordinatorStateMachine(
             firstCallNumber: last.nextCallNumber, firstWakeNumber: last.nextWakeNumber)
+        audio = AudioArbiter(settings: .withoutEngine)
+        audioNeeds = .none
         coordinator.remember(last.finished.map(\.record))
         submit(.strikesRestored(app, last.strikes(of: app), isStruckOut: last.isStruckOut(app)))
         let calls = last.active.values.sorted { $0.number < $1.number }

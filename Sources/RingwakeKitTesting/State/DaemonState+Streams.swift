@@ -77,6 +77,7 @@ extension DaemonState {
         return calls.sorted { $0.number < $1.number }.flatMap { call in
             var first = [EventMessage(change: call, at: now)]
             first += call.machine.owed.map { EventMessage(action: $0, of: call.key, at: now) }
+            if let audio = EventMessage(audioOf: call) { first.append(audio) }
             if let unread = call.unread.first { first.append(EventMessage(waiting: call.key, unread.kind)) }
             return first
         }

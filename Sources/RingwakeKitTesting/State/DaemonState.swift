@@ -13,6 +13,9 @@ struct DaemonState: Sendable {
     var policy: AppPolicy { settings.policy }
     /// All calls. Read freely; changed by ``submit(_:on:)`` alone.
     var coordinator = CoordinatorStateMachine()
+    /// Who may be heard: as with a daemon that touches no audio server. Read freely; changed by ``submit(_:on:)`` alone.
+    var audio = AudioArbiter(settings: .withoutEngine)
+    var audioNeeds = CallAudioNeeds.none
     /// The present, on the clock that only ``advance(by:)`` moves.
     var now = BootInstant(nanoseconds: 3_600_000_000_000)
     var rules = ScreeningRules()
@@ -76,8 +79,10 @@ struct DaemonState: Sendable {
         isSubmitting = true
         let outcome = apply(event, stream)
         var next = 0
+        followAudio()
         while next < queue.count {
             _ = apply(queue[next], nil)
+            followAudio()
             next += 1
         }
         queue = []
@@ -129,6 +134,7 @@ struct DaemonState: Sendable {
         case .struckOut(let app, let isOut): publish(EventMessage(struckOut: app, isOut), of: nil)
         case .restricted(let key, let restriction): publish(EventMessage(restricted: key, restriction), of: key)
         case .callMissed(let call): publish(EventMessage(missed: call), of: call.key)
+        case .tellAudio(let call, let change): publish(EventMessage(audio: change, of: call), of: call.key)
         case .tellPath(let key): if let path { publish(EventMessage(path: path, of: key), of: key) }
         case .othersStayed(let key): unsettle(key, .othersStay(key))
         default: break

@@ -41,6 +41,11 @@ private func said(_ event: CallEvent) -> String {
     case .claimed(let info): "\(info.call) claimed"
     case .filtered(let call, let filter, _): "\(call) filtered \(filter.rawValue)"
     case .networkChanged(let call, let path): "\(call) path \(path.sources)"
+    case .audioActivated(let call, let route): "\(call) audio on \(route.outputs.map(\.device).joined())"
+    case .audioDeactivated(let call): "\(call) audio off"
+    case .audioFailed(let call, let error): "\(call) audio failed \(error.code.rawValue)"
+    case .audioRouteChanged(let call, let reason, _, let current):
+        "\(call) audio route \(reason.rawValue) \(current.outputs.map(\.device).joined())"
     case .cellular(let isActive): "cellular \(isActive)"
     case .reachability(let reachability): "reachability \(reachability.status.rawValue)"
     }
@@ -105,4 +110,14 @@ func push(_ id: String, kind: String = "call", attempt: Int = 1, payload: String
 func wake(_ id: String, kind: String = "call", attempt: Int = 1, payload: String = #"{"a":1}"#) -> String {
     let push = push(id, kind: kind, attempt: attempt, payload: payload)
     return #"{"app":"com.example.phone","event":"wake","push":\#(push),"schema":1}"#
+}
+
+func audio(_ id: String, _ what: String, _ activation: Int, _ more: String = "") -> String {
+    #"{"activation":\#(activation),"app":"com.example.phone","audio":"\#(what)","call":"\#(id)","event":"audio","#
+        + #""schema":1\#(more)}"#
+}
+
+/// A member `name` with a route to one output.
+func route(_ device: String, as name: String = "route") -> String {
+    #","\#(name)":{"inputs":[],"outputs":[{"device":"\#(device)","kind":"builtInSpeaker","name":"A speaker"}]}"#
 }

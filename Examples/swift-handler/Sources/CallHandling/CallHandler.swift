@@ -97,7 +97,11 @@ public final class CallHandler: Sendable {
             await forget(call.call)
         case .claimed(let call): log("call: \(call.call) claimed")
         case .networkChanged(let call, _): give(call, .network)
-        case .lost, .filtered, .cellular, .reachability: break
+        case .audioActivated(let call, let route):
+            log("call: \(call) audio on \(route.outputs.map(\.name).joined(separator: ", "))")
+        case .audioDeactivated(let call): log("call: \(call) audio off")
+        case .audioFailed(let call, let error): log("call: \(call) no audio: \(error)")
+        case .lost, .filtered, .audioRouteChanged, .cellular, .reachability: break
         }
     }
 

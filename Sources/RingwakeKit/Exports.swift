@@ -1,0 +1,9 @@
+// The words for audio are the same in every library of Ringwake; whoever imports this one has them.
+@_exported public import enum RingwakeCore.AudioCategory
+@_exported public import enum RingwakeCore.AudioMode
+@_exported public import enum RingwakeCore.AudioOption
+@_exported public import struct RingwakeCore.AudioPort
+@_exported public import struct RingwakeCore.AudioRoute
+@_exported public import enum RingwakeCore.AudioRouteChangeReason
+@_exported public import struct RingwakeCore.AudioSessionConfiguration
+@_exported public import struct RingwakeCore.AudioSessionError
