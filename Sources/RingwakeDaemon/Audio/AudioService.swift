@@ -276,7 +276,6 @@ final class AudioService {
         case .applied(_, let applied): counters.note(applied)
         case .unavailable(let why): logger.info("no audio server", metadata: ["why": "\(why)"])
         case .lost(let why): logger.warning("the audio server is gone", metadata: ["why": "\(why)"])
-        case .problem(let what): logger.warning("audio", metadata: ["problem": "\(what)"])
         default: break
         }
         submit(.reported(report))

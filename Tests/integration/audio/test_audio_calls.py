@@ -1,0 +1,265 @@
+"""The audio session of a call on real audio servers: active from the fulfilled answer to the end, and at no other time."""
+
+import itertools
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from support import api
+from support.apps import App
+from support.audio import AudioServer
+from support.audio_session import AudioSession
+from support.audio_streams import FULL, Stream, snapshot
+from support.control import Control, Refused
+from support.daemon import Daemon
+from support.pushing import start_call
+from support.telephone import PAYLOAD, connected, hang_up, held, ringing, user
+from support.waiting import until
+
+
+@pytest.fixture
+def phone(make_audio_daemon: Callable[..., Daemon], audio_server: AudioServer) -> App:
+    """An app whose handler does everything right, on a running daemon."""
+    return make_phone(make_audio_daemon(audio_server))
+
+
+def make_phone(daemon: Daemon) -> App:
+    app = App(daemon).by_exec(more=PAYLOAD)
+    daemon.start()
+    return app
+
+
+def audio_of(control: Control, call: str, until_last: str) -> list[str]:
+    """What was said of a call's audio, up to this."""
+    with control.events(f"?call={call}") as stream:
+        seen = stream.until("audio", audio=until_last)
+    for event in seen:
+        api.check(event, "EventMessage")
+    return [event["audio"] for event in seen if event["event"] == "audio"]
+
+
+@contextmanager
+def audio_events(control: Control) -> Iterator[Callable[[str, str], list[tuple[str, str]]]]:
+    """Says all that was told of audio, up to this of this call: `audio(call, "deactivated")`."""
+    with control.events() as stream:
+        told: list[tuple[str, str]] = []
+
+        def up_to(call: str, what: str) -> list[tuple[str, str]]:
+            for event in stream.until("audio", call=call, audio=what):
+                if event["event"] == "audio":
+                    told.append((event["call"], event["audio"]))
+            return told
+
+        yield up_to
+
+
+@contextmanager
+def changes_of(server: AudioServer, stream: Stream) -> Iterator[Callable[[], list[str]]]:
+    """What `pactl subscribe` tells of a stream meanwhile."""
+    log = server.folder / "subscribed"
+    with log.open("wb") as file:
+        process = subprocess.Popen(
+            ["pactl", "subscribe"], stdin=subprocess.DEVNULL, stdout=file, env=dict(PATH="/usr/bin") | server.environment()
+        )
+    index = stream.index
+
+    def look() -> list[str]:
+        return [line for line in log.read_text().splitlines() if line.endswith(f" sink-input #{index}")]
+
+    try:
+        # It tells nothing of its own start: something that is changed on purpose shows that it listens.
+        volumes = itertools.cycle((90, 100))
+        until(lambda: stream.set_volume(next(volumes)) or look(), 10, "pactl to listen")
+        stream.set_volume(100)
+        # The last of these changes is told within that; a server tells changes at once.
+        time.sleep(0.3)
+        yield look
+    finally:
+        process.kill()
+        process.wait()
+
+
+def is_silent(stream: Stream) -> bool:
+    return stream.is_muted
+
+
+def test_a_call_is_active_from_its_answer_to_its_end(
+    phone: App, audio_server: AudioServer, plays: Callable[..., Stream]
+) -> None:
+    music = plays("music", role="music")
+    before = snapshot(audio_server)
+    control = phone.daemon.control
+    with audio_events(control) as told:
+        call = ringing(phone)
+        until(lambda: control.get("/v1/audio")["state"] == "connected", 10, "the server to be connected to")
+        assert snapshot(audio_server) == before, "ringing changes nothing"
+        user(phone.daemon, "call", "answer", call)
+        assert told(call, "activated") == [(call, "activated")]
+        assert is_silent(music)
+        [session] = control.get("/v1/audio/sessions")["sessions"]
+        api.check(session, "AudioSessionMessage")
+        assert (session["id"], session["call"], session["mode"], session["state"]) == (0, call, "voiceChat", "active")
+        assert control.get("/v1/audio")["counters"]["activations"] == 1
+        hang_up(phone, call)
+        assert told(call, "deactivated") == [(call, "activated"), (call, "deactivated")]
+    assert snapshot(audio_server) == before
+    stages = [hop["stage"] for hop in control.call(call)["timeline"]]
+    assert stages.index("connected") < stages.index("audioActive") < stages.index("ended"), stages
+
+
+def test_a_held_call_is_not_active_and_is_again_when_it_goes_on(
+    phone: App, audio_server: AudioServer, plays: Callable[..., Stream]
+) -> None:
+    music = plays("music")
+    control = phone.daemon.control
+    with audio_events(control) as told:
+        call = held(phone)
+        told(call, "deactivated")
+        assert not is_silent(music)
+        user(phone.daemon, "call", "unhold", call)
+        assert [what for _, what in told(call, "activated")] == ["activated", "deactivated", "activated"]
+        assert is_silent(music)
+        hang_up(phone, call)
+        told(call, "deactivated")
+    assert not is_silent(music)
+
+
+def test_a_swap_leaves_the_music_silent_all_the_time(
+    phone: App, audio_server: AudioServer, plays: Callable[..., Stream]
+) -> None:
+    music = plays("music")
+    with audio_events(phone.daemon.control) as told:
+        first = connected(phone)
+        told(first, "activated")
+        second = ringing(phone)
+        with changes_of(audio_server, music) as changes:
+            count = len(changes())
+            user(phone.daemon, "call", "answer", second, "--hold-others")
+            assert told(second, "activated")[1:] == [(first, "deactivated"), (second, "activated")]
+            assert len(changes()) == count, "it was neither heard in between nor silenced anew"
+        hang_up(phone, second)
+        told(second, "deactivated")
+        hang_up(phone, first)
+    until(lambda: not is_silent(music), 10, "music to be heard again")
+
+
+def test_what_the_user_does_to_others_during_a_call_stays(
+    phone: App, audio_server: AudioServer, plays: Callable[..., Stream]
+) -> None:
+    music, news = plays("music"), plays("news")
+    with audio_events(phone.daemon.control) as told:
+        call = connected(phone)
+        told(call, "activated")
+        music.set_mute(False)
+        news.set_volume(30)
+        chosen = news.volume
+        hang_up(phone, call)
+        told(call, "deactivated")
+    assert not music.is_muted and not news.is_muted
+    assert (music.volume, news.volume) == (FULL, chosen)
+
+
+def test_others_are_ducked_where_the_user_wants_that(
+    make_audio_daemon: Callable[..., Daemon], audio_server: AudioServer, plays: Callable[..., Stream]
+) -> None:
+    phone = make_phone(make_audio_daemon(audio_server, 'calls = "duck"'))
+    music = plays("music")
+    with audio_events(phone.daemon.control) as told:
+        call = connected(phone)
+        told(call, "activated")
+        assert music.volume < FULL * 0.7 and not music.is_muted
+        hang_up(phone, call)
+        told(call, "deactivated")
+    assert music.volume == FULL
+
+
+def test_the_handler_says_what_its_session_is(audio_daemon: Daemon, audio_server: AudioServer) -> None:
+    call, wake = start_call(audio_daemon)
+    handler = Control(audio_daemon.control_socket, wake.secret)
+    handler.verb(call, "report", ring=True)
+    handler.verb(call, "audio", category="playAndRecord", mode="videoChat")
+    with pytest.raises(Refused) as refused:
+        handler.verb(call, "audio", category="playback", mode="videoChat")
+    assert refused.value.status == 400
+    user(audio_daemon, "call", "answer", call)
+    handler.verb(call, "fulfill", action="answer", audio={"category": "playAndRecord", "options": ["duckOthers"]})
+    assert audio_of(handler, call, "activated") == ["activated"]
+    [session] = audio_daemon.control.get("/v1/audio/sessions")["sessions"]
+    assert (session["mode"], session["options"]) == ("default", ["duckOthers"])
+
+
+def test_nobody_else_becomes_active_during_a_call(phone: App, audio_server: AudioServer) -> None:
+    control = phone.daemon.control
+    with AudioSession(control, category="playAndRecord", active=True) as other:
+        other.waits_for("active")
+        with audio_events(control) as told:
+            call = connected(phone)
+            told(call, "activated")
+            other.waits_for("interrupted")
+            with pytest.raises(Refused) as refused:
+                other.activate()
+            assert (refused.value.status, refused.value.body["code"]) == (409, "insufficientPriority")
+            hang_up(phone, call)
+            told(call, "deactivated")
+        assert other.waits_for("interruptionEnded")["shouldResume"] is True
+        assert other.activate()["state"] == "active"
+
+
+def test_a_call_goes_on_without_a_server_and_has_one_that_comes_later(
+    make_audio_daemon: Callable[..., Daemon], audio_server: AudioServer
+) -> None:
+    audio_server.stop()
+    phone = make_phone(make_audio_daemon(audio_server, 'activation = "1s"'))
+    control = phone.daemon.control
+    with audio_events(control) as told:
+        call = connected(phone)
+        assert told(call, "failed") == [(call, "failed")]
+        assert control.call(call)["state"] == "connected"
+        status = control.get("/v1/audio")
+        assert status["state"] == "unavailable" and status["why"]
+        assert control.get("/v1/audio/route")["state"] == "unavailable"
+        audio_server.start()
+        told(call, "activated")
+        hang_up(phone, call)
+        told(call, "deactivated")
+
+
+def test_a_server_that_restarts_during_a_call_is_had_again(
+    phone: App, audio_server: AudioServer, plays: Callable[..., Stream]
+) -> None:
+    control = phone.daemon.control
+    with audio_events(control) as told:
+        call = connected(phone)
+        told(call, "activated")
+        audio_server.kill()
+        told(call, "deactivated")
+        audio_server.start()
+        told(call, "activated")
+        music = plays("music")
+        until(lambda: is_silent(music), 10, "music to be silent")
+        hang_up(phone, call)
+        told(call, "deactivated")
+    assert not is_silent(music)
+
+
+def test_a_killed_daemon_finds_its_call_again_and_its_audio_is_active_again(
+    phone: App, audio_server: AudioServer, plays: Callable[..., Stream]
+) -> None:
+    music = plays("music")
+    control = phone.daemon.control
+    call = connected(phone)
+    audio_of(control, call, "activated")
+    # Which activation it was is written down a moment later; a list is read after all that was handed in before.
+    control.get("/v1/calls?limit=1")
+    phone.daemon.kill()
+    # Nobody is there any more who holds it.
+    until(lambda: not is_silent(music), 10, "music to be heard again")
+    phone.daemon.start()
+    with control.events(f"?call={call}") as stream:
+        stream.until("audio", audio="activated", activation=2)
+    until(lambda: is_silent(music), 10, "music to be silent again")
+    hang_up(phone, call)
+    until(lambda: not is_silent(music), 10, "music to be heard at the end")
