@@ -71,8 +71,8 @@ package struct EventMessage: Codable, Equatable, Sendable {
     /// Of `audio`: `activated` (the handler opens its streams now), `deactivated` (it has closed them), `failed` (the
     /// call goes on without; `code` and `detail` say why) or `routeChanged` (for a `reason`).
     package var audio: String?
-    /// Of `audio`: which of all activations of this call it is, over restarts of the daemon too: what was active under a lower
-    /// number is not any more.
+    /// Of `audio`: a number that rises with each activation of the call, over restarts of the daemon too: what was active
+    /// under a lower number is not any more.
     package var activation: Int?
     /// Of `audio`: where the call's sound goes and comes from now; and before, where that changed.
     package var route: AudioRouteMessage?

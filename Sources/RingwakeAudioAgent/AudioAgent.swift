@@ -11,6 +11,8 @@ package enum AudioAgent {
     package static func main() -> Int32 {
         // A log that nobody reads any more is no reason to leave an audio server as it is.
         ringwake_ignore_signal(SIGPIPE)
+        // libpulse would ask the X server for the name of an audio server, and wait for its answer.
+        unsetenv("DISPLAY")
         switch AgentCommand.parse(Array(CommandLine.arguments.dropFirst())) {
         case .show(let text):
             print(text, terminator: "")

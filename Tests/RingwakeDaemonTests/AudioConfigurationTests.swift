@@ -43,12 +43,21 @@ struct AudioConfigurationTests {
             return #expect(Bool(false))
         }
         #expect(journal == silent.audioJournal)
-        let socket = try Folder("[audio]\nsocket = \"/run/user/7/ringwake/audio.sock\"").load()
+        let socket = try Folder("[audio]\nsocket = \"/run/ringwake-audio/7.sock\"").load()
         for isRoot in [true, false] {
-            #expect(AudioEngineWay(socket, isRoot: isRoot) == .socket("/run/user/7/ringwake/audio.sock"))
+            #expect(AudioEngineWay(socket, isRoot: isRoot) == .socket("/run/ringwake-audio/7.sock"))
         }
         let none = try Folder("[audio]\nbackend = \"none\"\nsocket = \"/run/audio.sock\"").load()
         #expect(AudioEngineWay(none, isRoot: true) == nil && AudioEngineWay(none, isRoot: false) == nil)
+    }
+
+    @Test("Whoever listens on the socket is told of calls: root, the daemon's own user, or the one in its name")
+    func listeners() {
+        let path = "/run/ringwake-audio/1000.sock"
+        #expect(AudioEngineLink.isTrusted(1000, at: path, own: 5))
+        #expect(AudioEngineLink.isTrusted(0, at: path, own: 5) && AudioEngineLink.isTrusted(5, at: path, own: 5))
+        #expect(!AudioEngineLink.isTrusted(1001, at: path, own: 5))
+        #expect(!AudioEngineLink.isTrusted(1000, at: "/run/ringwake-audio/11000.sock", own: 5))
     }
 
     @Test(

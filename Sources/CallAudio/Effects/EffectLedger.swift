@@ -28,9 +28,24 @@ package struct EffectLedger: Hashable, Sendable, Codable {
         package var isListed: Bool
         /// Values that our commands gave streams of this kind, and took back: what the server stores of these is ours.
         package var ours: [EffectValue] = []
+        /// Effects of streams that ended with them: of each sort the first.
+        package var gone: [AudioEffectRecord] = []
+        /// Of each sort the last effect: what a stream that begins with it is to be given back.
+        package var last: [AudioEffectRecord] = []
 
         /// A kind's streams have a handful of values; what is older is no longer what the server stores.
         static let maximumValues = 64
+
+        mutating func remember(_ record: AudioEffectRecord) {
+            last.removeAll { $0.target.isSameSort(as: record.target) }
+            last.append(record)
+            note(record.before)
+            note(record.set)
+        }
+
+        mutating func bury(_ record: AudioEffectRecord) {
+            if !gone.contains(where: { $0.target.isSameSort(as: record.target) }) { gone.append(record) }
+        }
 
         mutating func note(_ value: EffectValue) {
             guard !ours.contains(value) else { return }
@@ -52,8 +67,13 @@ package struct EffectLedger: Hashable, Sendable, Codable {
         if baseline == nil || records.isEmpty { baseline = EffectLedger.baseline(of: image) }
         records[record.target] = record
         guard let kind = record.restoreID else { return }
-        kinds[kind]?.note(record.before)
-        kinds[kind]?.note(record.set)
+        kinds[kind]?.remember(record)
+    }
+
+    /// The stream ended as it was made: what its kind had is to be put back when the kind is free.
+    package mutating func bury(_ target: EffectTarget) {
+        guard let record = records.removeValue(forKey: target), let kind = record.restoreID else { return }
+        kinds[kind]?.bury(record)
     }
 
     package mutating func remove(_ target: EffectTarget) { records[target] = nil }

@@ -106,6 +106,13 @@ extension EffectPlanner {
             changes.made.append(record)
             return
         }
+        if let before = shared(target, current) {
+            record.before = before
+            if want.value == .ducked || want.value == .exact(current) {
+                changes.made.append(record)
+                return
+            }
+        }
         switch (want.value, current) {
         case (.exact(let value), _):
             if let known = settled[target], known.isSame(as: value) { return }
@@ -137,6 +144,18 @@ extension EffectPlanner {
             volume.allSatisfy({ EffectValue.volume([$0]).isSame(as: .volume([level])) })
         else { return nil }
         return .volume(volume.map { _ in oldLevel })
+    }
+
+    /// What was there before another program made it as it is: whoever is done first puts that back, and the other one
+    /// finds it so.
+    private func shared(_ target: EffectTarget, _ current: EffectValue) -> EffectValue? {
+        for other in others() {
+            guard let record = other[target], record.cookie == image.cookie || !target.isOfStream,
+                record.set.isSame(as: current)
+            else { continue }
+            return record.before
+        }
+        return nil
     }
 
     /// The stream began after the first effect.

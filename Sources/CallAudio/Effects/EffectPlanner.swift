@@ -27,6 +27,8 @@ package struct EffectPlanner {
     let unconfirmed: Set<EffectTarget>
     /// What was wanted, and so, when everything was last as wanted: where it is not any more, somebody else did that.
     let settled: [EffectTarget: EffectValue]
+    /// What other programs of this kind have in force on the same server.
+    let others: () -> [EffectLedger]
     /// What is not there yet may still come; else it is given up.
     let isPatient: Bool
     /// The ledger is of another run of this program.
@@ -35,7 +37,8 @@ package struct EffectPlanner {
     package init(
         image: AudioServerImage, plan: AudioPlan, route: RouteDecision, ledger: EffectLedger, tree: ProcessTree,
         busy: BusyStreams = BusyStreams(), refused: Set<EffectTarget> = [], unconfirmed: Set<EffectTarget> = [],
-        settled: [EffectTarget: EffectValue] = [:], isPatient: Bool = true, isMending: Bool = false
+        settled: [EffectTarget: EffectValue] = [:], others: @escaping () -> [EffectLedger] = { [] },
+        isPatient: Bool = true, isMending: Bool = false
     ) {
         self.image = image
         self.plan = plan
@@ -45,6 +48,7 @@ package struct EffectPlanner {
         self.refused = refused
         self.unconfirmed = unconfirmed
         self.settled = settled
+        self.others = others
         self.isPatient = isPatient
         self.isMending = isMending
         ownership = StreamOwnership(plan: plan, players: ledger.players, tree: tree)

@@ -60,7 +60,7 @@ extension AudioServerImage {
     /// A Bluetooth card has a profile that plays, and nothing to play on: that is a moment late.
     var isDeviceComing: Bool {
         cards.values.contains { card in
-            card.isBluetooth && card.profiles.contains { $0.name == card.activeProfile && $0.sinks > 0 }
+            card.isBluetoothCard && card.profiles.contains { $0.name == card.activeProfile && $0.sinks > 0 }
                 && !sinks.values.contains { $0.card == card.index }
         }
     }
@@ -68,9 +68,12 @@ extension AudioServerImage {
     /// Bluetooth devices that could be a headset if their profile were another.
     func handsFreeCandidates(without refused: Set<String>) -> [RouteCandidate] {
         cards.values.sorted { $0.index < $1.index }.compactMap { card in
-            guard card.isBluetooth, !refused.contains(card.name), let profile = card.handsFreeProfile else { return nil }
+            guard card.isBluetoothCard, !refused.contains(card.name), let profile = card.handsFreeProfile else {
+                return nil
+            }
             // With that profile in force, its output is a device of its own, a moment later.
-            if HandsFreeProfile.isOne(card.activeProfile ?? ""), sinks.values.contains(where: { $0.card == card.index }) {
+            if HandsFreeProfile.isOne(card.activeProfile ?? ""), sinks.values.contains(where: { $0.card == card.index })
+            {
                 return nil
             }
             return RouteCandidate(
@@ -83,7 +86,7 @@ extension AudioServerImage {
 }
 
 extension AudioServerImage.Card {
-    var isBluetooth: Bool {
+    var isBluetoothCard: Bool {
         properties["device.bus"] == "bluetooth" || properties["device.api"]?.hasPrefix("bluez") == true
             || name.hasPrefix("bluez_card.")
     }

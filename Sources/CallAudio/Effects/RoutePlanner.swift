@@ -4,6 +4,10 @@ package import RingwakeCore
 package struct RouteWishes: Hashable, Sendable {
     /// What the user chose: a device, or the name of a kind.
     package var chosen: String?
+    /// The choice was made in a mixer, for this call alone.
+    package var isByHand = false
+    /// The speaker was asked for after that choice.
+    package var isSpeakerNewer = false
     /// Devices and ports that came while the plan was in force, the newest last (``RouteCandidate/identity``).
     package var arrived: [String] = []
     /// The speaker that was asked for is no longer: the route has changed since.
@@ -56,7 +60,7 @@ package struct RoutePlanner {
     package var decision: RouteDecision {
         let output = decideOutput()
         var decision = RouteDecision(output: output?.port, input: nil)
-        if let output, let card = output.card.flatMap({ image.cards[$0] }), card.isBluetooth {
+        if let output, let card = output.card.flatMap({ image.cards[$0] }), card.isBluetoothCard {
             if let profile = output.profile {
                 decision.profile = .init(card: card.name, profile: profile)
                 decision.isProvisional = true
@@ -84,8 +88,10 @@ package struct RoutePlanner {
 
     private func decideOutput() -> RouteCandidate? {
         guard let session else { return defaultOutput }
+        let forced = session.isSpeakerForced && !wishes.isSpeakerOver ? speaker : nil
+        if wishes.isSpeakerNewer, let forced { return forced }
         if isVoice, let chosen = wishes.chosen.flatMap(output(matching:)) { return chosen }
-        if session.isSpeakerForced, !wishes.isSpeakerOver, let speaker { return speaker }
+        if let forced { return forced }
         if let preferred = session.configuration.preferredOutput.flatMap(output(matching:)) { return preferred }
         if let headset = arrivedHeadset { return headset }
         if isVoice {

@@ -3,14 +3,12 @@
 package enum StoredStreamMending {
     /// What a kind whose effects are all undone needs.
     ///
-    /// - Parameters:
-    ///   - stored: What the server has stored now; nil: nothing, or it lists nothing.
-    ///   - gone: Records of streams of this kind that ended with our values on them.
-    package static func command(
-        kind name: String, _ kind: EffectLedger.KindRecord, stored: StoredStream?, gone: [AudioEffectRecord]
-    ) -> AudioServerCommand? {
-        guard kind.isListed || stored != nil else { return blind(name, gone) }
-        guard let stored else { return nil }
+    /// - Parameter stored: What the server lists of the kind now; nil: nothing.
+    package static func commands(
+        kind name: String, _ kind: EffectLedger.KindRecord, stored: StoredStream?
+    ) -> [AudioServerCommand] {
+        guard kind.isListed else { return blind(name, kind.gone) }
+        guard let stored else { return [] }
         var mended = stored
         if !stored.volume.isEmpty, kind.isOurs(volume: stored.volume) {
             mended.volume = kind.before?.volume ?? []
@@ -19,14 +17,24 @@ package enum StoredStreamMending {
         if kind.isOurs(.muted(stored.isMuted)) { mended.isMuted = kind.before?.isMuted ?? false }
         if let device = stored.device, kind.isOurs(.name(device)) { mended.device = kind.before?.device }
         if kind.before == nil, mended.volume.isEmpty, !mended.isMuted, mended.device == nil {
-            return .forget(stored: name)
+            return [.forget(stored: name)]
         }
-        return mended == stored ? nil : .store(mended)
+        return mended == stored ? [] : [.store(mended)]
     }
 
-    /// The server does not say what it stores (WirePlumber 0.4): what the last stream of the kind had before is what it
-    /// would have stored without us.
-    private static func blind(_ name: String, _ gone: [AudioEffectRecord]) -> AudioServerCommand? {
+    /// The server does not say what it stores (WirePlumber 0.4 lists what was written to it, and not what it saved since):
+    /// what the first stream of the kind had before is what it would have stored without us.
+    ///
+    /// PipeWire passes on only what is new to it, so the entry is written as something else first.
+    private static func blind(_ name: String, _ gone: [AudioEffectRecord]) -> [AudioServerCommand] {
+        guard let entry = blindEntry(name, gone) else { return [] }
+        var other = entry
+        other.isMuted.toggle()
+        return [.store(other), .store(entry)]
+    }
+
+    /// What such a kind is to have.
+    static func blindEntry(_ name: String, _ gone: [AudioEffectRecord]) -> StoredStream? {
         var entry = StoredStream(name: name, volume: [], channels: [], isMuted: false, device: nil)
         var isTouched = false
         for record in gone.sorted(by: { $0.order < $1.order }) {
@@ -42,7 +50,7 @@ package enum StoredStreamMending {
             default: break
             }
         }
-        return isTouched ? .store(entry) : nil
+        return isTouched ? entry : nil
     }
 
     /// Mono, left and right; else numbered (`PA_CHANNEL_POSITION_AUX0` and on).

@@ -13,10 +13,8 @@ extension AudioEngine {
         let records = ledger.records.values.filter { $0.target.isOfStream && $0.restoreID != nil }
             .sorted { $0.order < $1.order }
         for record in ledger.records.values where record.target.isOfStream && record.cookie != image.cookie {
-            ledger.remove(record.target)
-            guard let kind = record.restoreID else { continue }
-            work.gone[kind, default: []].append(record)
-            work.undone += 1
+            ledger.bury(record.target)
+            if record.restoreID != nil { work.undone += 1 }
         }
         let isYoung = { (index: UInt32, newest: UInt32?) in
             baseline?.cookie != image.cookie || newest.map { index > $0 } ?? true
@@ -31,8 +29,9 @@ extension AudioEngine {
     }
 
     /// A stream that has what we had set for its kind gets what the kind had before.
-    private func adopt(
-        _ stream: AudioServerImage.Stream, from records: [AudioEffectRecord], _ image: AudioServerImage
+    func adopt(
+        _ stream: AudioServerImage.Stream, from records: [AudioEffectRecord], _ image: AudioServerImage,
+        _ kind: EffectLedger.KindRecord? = nil
     ) {
         for var record in records where record.restoreID == stream.restoreID {
             switch record.target {
@@ -45,6 +44,7 @@ extension AudioEngine {
                 continue
             }
             record.cookie = image.cookie
+            if let kind, let name = stream.restoreID { ledger.kinds[name] = kind }
             ledger.insert(record, in: image)
         }
     }

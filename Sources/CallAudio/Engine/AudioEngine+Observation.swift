@@ -39,7 +39,8 @@ extension AudioEngine {
         keepUp()
     }
 
-    private func keepUp() {
+    func keepUp() {
+        if plan.isEmpty, let image { takeBackEchoes(image) }
         guard plan.isEmpty, ledger.isEmpty, busy == BusyStreams() else {
             return enqueue(EngineWork(.upkeep(nil), since: runLoop.now))
         }
@@ -58,6 +59,7 @@ extension AudioEngine {
 
     func choose(_ name: String?) {
         wishes.chosen = name
+        wishes.isByHand = false
         if name != nil {
             wishes.isSpeakerOver = true
             wishes.arrived = []
@@ -75,7 +77,7 @@ extension AudioEngine {
             guard case .name(let now) = image.value(of: target), now != place, image.canTake(.name(place), for: target)
             else { continue }
             switch target {
-            case .playingDevice: wishes.chosen = now
+            case .playingDevice, .defaultSink: wishes.chosen = now
             case .sinkPort(let sink):
                 guard let port = image.sink(named: sink)?.ports.first(where: { $0.name == now }),
                     port.kind != .other, !observation.isNew(sink, now)
@@ -83,6 +85,7 @@ extension AudioEngine {
                 wishes.chosen = port.kind.rawValue
             default: continue
             }
+            wishes.isByHand = true
             wishes.isSpeakerOver = true
             return
         }
@@ -103,6 +106,7 @@ extension AudioEngine {
             else { continue }
             observation.places[.playingDevice(stream.index)] = sink
         }
+        if first.client.processes.isEmpty { observation.places[.defaultSink] = image.defaultSink }
         if let port = output.port { observation.places[.sinkPort(output.device)] = port }
     }
 

@@ -69,16 +69,19 @@ extension AudioEngine {
             switch ending {
             case .back: break
             case .left: work?.left += 1
-            case .gone:
-                if let kind = record.restoreID {
-                    work?.gone[kind, default: []].append(record)
-                    work?.undone += 1
-                } else if !target.isOfStream {
-                    work?.left += 1
-                }
+            case .gone where record.restoreID != nil:
+                work?.undone += 1
+                bury(target)
+                continue
+            case .gone: if !target.isOfStream { work?.left += 1 }
             }
             forget(target)
         }
+    }
+
+    private func bury(_ target: EffectTarget) {
+        ledger.bury(target)
+        unconfirmed.remove(target)
     }
 
     private func forget(_ target: EffectTarget) {
@@ -96,11 +99,7 @@ extension AudioEngine {
             case (nil, false):
                 work?.made += 1
                 if image?.value(of: step.target)?.isSame(as: step.value) != true { unconfirmed.insert(step.target) }
-            case (.notFound, _):
-                if let record = ledger[step.target], let kind = record.restoreID {
-                    work?.gone[kind, default: []].append(record)
-                }
-                forget(step.target)
+            case (.notFound, _): bury(step.target)
             case (.refused, false): refuse(step, failure?.message ?? "")
             case (.refused, true):
                 tell(.problem("the audio server does not take \(step.target) back: \(failure?.message ?? "")"))
@@ -118,61 +117,16 @@ extension AudioEngine {
         if case .profile(let card) = step.target { wishes.refusedCards.insert(card) }
     }
 
-    // MARK: - What the server stores
-
-    private func askStored() {
-        ask { engine, done in
-            engine.server.storedStreams { result in
-                done {
-                    // Without such a store there is none to mend.
-                    let list = (try? result.get()) ?? []
-                    engine.work?.stored = Dictionary(list.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
-                    if case .failure = result { engine.work?.hasNoStore = true }
-                }
-            }
+    /// What other programs wrote down: each before its first command, so whatever the server shows of theirs is there.
+    var otherLedgers: [EffectLedger] {
+        if siblings.isEmpty { return [] }
+        if let others = work?.others { return others }
+        let others = siblings.compactMap { path -> EffectLedger? in
+            guard case .ledger(let ledger) = try? EffectJournal.contents(of: path) else { return nil }
+            return ledger
         }
-    }
-
-    private func kindRecord(
-        _ kind: String, _ stored: [String: StoredStream], _ image: AudioServerImage
-    ) -> EffectLedger.KindRecord {
-        let isListed = !image.isPipeWire && work?.hasNoStore == false
-        return EffectLedger.KindRecord(before: stored[kind], isListed: isListed)
-    }
-
-    /// Mends what the server stores of kinds that have no effect any more.
-    /// - Returns: Whether it is under way.
-    func mendKinds() -> Bool {
-        let inForce = Set(ledger.records.values.compactMap(\.restoreID))
-        let free = ledger.kinds.filter { !inForce.contains($0.key) }
-        guard !free.isEmpty else { return false }
-        ask { engine, done in
-            engine.server.storedStreams { result in
-                done { engine.mend(free, stored: (try? result.get()) ?? []) }
-            }
-        }
-        return true
-    }
-
-    private func mend(_ kinds: [String: EffectLedger.KindRecord], stored: [StoredStream]) {
-        let commands = kinds.sorted { $0.key < $1.key }.compactMap { name, kind in
-            StoredStreamMending.command(
-                kind: name, kind, stored: stored.first { $0.name == name }, gone: work?.gone[name] ?? [])
-        }
-        guard !commands.isEmpty else {
-            for name in kinds.keys { ledger.kinds[name] = nil }
-            return
-        }
-        ask { engine, done in
-            engine.server.perform(commands) { failures in
-                done {
-                    for name in kinds.keys { engine.ledger.kinds[name] = nil }
-                    for failure in failures.compactMap(\.self) {
-                        engine.tell(.problem("what the audio server stores is not mended: \(failure)"))
-                    }
-                }
-            }
-        }
+        work?.others = others
+        return others
     }
 
     // MARK: - Players
@@ -182,6 +136,9 @@ extension AudioEngine {
         return plan.interrupts && !work.former.interrupts
     }
 
+    /// The plan that players are to be paused for has not been given up meanwhile.
+    private var asksPlayersStill: Bool { plan.interrupts && work != nil }
+
     /// Those that play are written down, and then paused.
     func pausePlayers() {
         ask { engine, done in
@@ -190,6 +147,7 @@ extension AudioEngine {
     }
 
     private func pause(_ found: [MediaPlayer]) {
+        guard asksPlayersStill else { return }
         let ours = Set(plan.sessions.flatMap(\.client.processes)).union(plan.exempt)
         let others = found.filter { player in
             !ledger.players.contains(player) && !(player.process.map { tree.isOne($0, of: ours) } ?? false)

@@ -66,7 +66,7 @@ extension AudioEngine {
         refused = []
         if new.sessions.first?.id != plan.sessions.first?.id { wishes.arrived = [] }
         if new.isEmpty {
-            let chosen = wishes.chosen
+            let chosen = wishes.isByHand ? nil : wishes.chosen
             wishes = RouteWishes()
             wishes.chosen = chosen
         }
@@ -74,7 +74,7 @@ extension AudioEngine {
         if !wasForced, new.sessions.first?.isSpeakerForced ?? false {
             // The last one who asks wins.
             wishes.isSpeakerOver = false
-            wishes.chosen = nil
+            wishes.isSpeakerNewer = true
         }
         work.busySessions = silenceBusyStreams(new)
         plan = new
@@ -151,7 +151,8 @@ extension AudioEngine {
     ) -> EffectPlanner {
         EffectPlanner(
             image: image, plan: plan, route: route, ledger: ledger, tree: tree, busy: busy, refused: refused,
-            unconfirmed: unconfirmed, settled: settled, isPatient: work.isPatient, isMending: work.isMending)
+            unconfirmed: unconfirmed, settled: settled,
+            others: { [weak self] in self?.otherLedgers ?? [] }, isPatient: work.isPatient, isMending: work.isMending)
     }
 
     /// What the session needs and cannot have.
@@ -239,8 +240,20 @@ extension AudioEngine {
         remember(decision)
         observe()
         if work.numbers.isEmpty, work.passes == 0, !work.isMending { return endClosing(work) }
-        writeJournal(ledger)
+        // The answer does not wait for the disk: what is written now only says that less is to be undone.
+        runLoop.enqueue { [weak self] in self?.tidyJournal() }
         endClosing(work)
+        // What came meanwhile has been seen by now.
+        if plan.isEmpty, !echoes.isEmpty, queue.isEmpty { runLoop.enqueue { [weak self] in self?.lookForEchoes() } }
+    }
+
+    private func tidyJournal() {
+        // What is under way writes its own.
+        if work == nil { writeJournal(ledger) }
+    }
+
+    private func lookForEchoes() {
+        if work == nil, queue.isEmpty, image != nil { keepUp() }
     }
 
     private func endClosing(_ work: EngineWork) {

@@ -20,6 +20,8 @@ package final class AudioEngine {
     let players: any MediaPlayers
     let tree: ProcessTree
     let journal: EffectJournal
+    /// Journals of other programs that may be at work on the same server.
+    let siblings: [String]
     private let report: (AudioEngineReport) -> Void
     private let version: String
 
@@ -33,6 +35,7 @@ package final class AudioEngine {
     var refused: Set<EffectTarget> = []
     var unconfirmed: Set<EffectTarget> = []
     var settled: [EffectTarget: EffectValue] = [:]
+    var echoes: [String: EffectEcho] = [:]
 
     /// What is waited for with everything else: the server's or the players' answer.
     var isAwaiting = false
@@ -59,17 +62,19 @@ package final class AudioEngine {
 
     /// - Parameters:
     ///   - report: Is called from the loop, never from within a call of these functions.
+    ///   - siblings: Journals of other programs that may be at work on the same server: they are read, never written.
     ///   - tree: Which processes belong together.
     /// - Throws: the journal cannot be used (``EffectJournalError``).
     package init(
         runLoop: RunLoop, server: any AudioServer, players: any MediaPlayers, journalPath: String, version: String,
-        tree: ProcessTree = .live, report: @escaping (AudioEngineReport) -> Void
+        siblings: [String] = [], tree: ProcessTree = .live, report: @escaping (AudioEngineReport) -> Void
     ) throws(EffectJournalError) {
         journal = try EffectJournal(path: journalPath)
         self.runLoop = runLoop
         self.server = server
         self.players = players
         self.version = version
+        self.siblings = siblings
         self.tree = tree
         self.report = report
         ledger = journal.found
@@ -111,6 +116,7 @@ package final class AudioEngine {
         closing = (completion, timer)
         for waiting in queue { refuse(waiting, AudioSessionError(.expiredSession, "the audio program ends")) }
         queue = []
+        work?.isPatient = false
         guard image != nil else { return runLoop.enqueue { [self] in finishClosing() } }
         enqueue(EngineWork(.close, since: runLoop.now))
     }

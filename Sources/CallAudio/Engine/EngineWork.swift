@@ -1,6 +1,13 @@
 internal import RingwakeCore
 internal import RunLoop
 
+/// What was in force of a kind of streams until a moment ago.
+struct EffectEcho {
+    let kind: EffectLedger.KindRecord
+    let baseline: EffectLedger.Baseline
+    let until: BootClock.Instant
+}
+
 /// One thing that the engine brings about, from its beginning to its answer.
 struct EngineWork {
     enum Kind {
@@ -26,8 +33,6 @@ struct EngineWork {
     var made = 0
     var undone = 0
     var left = 0
-    /// Effects of streams that ended with them, by kind.
-    var gone: [String: [AudioEffectRecord]] = [:]
     var passes = 0
     /// What is not there yet may still come.
     var isPatient = true
@@ -37,8 +42,10 @@ struct EngineWork {
     var players: [MediaPlayer] = []
     /// What the server stores, as of this work's beginning; nil: not asked.
     var stored: [String: StoredStream]?
-    /// It has no memory of streams, or does not say what is in it.
-    var hasNoStore = false
+    /// What other programs have in force; nil: not looked at.
+    var others: [EffectLedger]?
+    /// How often what the server stores was written and not found.
+    var tries = 0
 
     init(_ kind: Kind, since: BootClock.Instant) {
         self.kind = kind

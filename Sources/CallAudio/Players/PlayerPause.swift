@@ -1,6 +1,6 @@
 internal import DBus
 
-/// Pauses one player, and sees that it is: one that plays, can be paused, and says in the end that it is paused.
+/// Pauses one player that plays and can be paused, and sees whether it says that it is.
 ///
 /// It is kept alive by what its step waits for.
 final class PlayerPause {
@@ -44,6 +44,10 @@ final class PlayerPause {
         isOrdered = true
         step.tellPlayer(owner, "Pause") { [self] isDone in
             guard isDone else { return end() }
+            // It may do so when nobody waits for it any more: then it is to play again all the same.
+            var late = player
+            late.process = nil
+            step.note(player.name, late)
             look()
             // For one that tells no changes.
             step.after(MPRISPlayers.secondLook) { [self] in look() }

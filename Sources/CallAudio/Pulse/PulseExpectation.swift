@@ -36,17 +36,22 @@ struct PulseExpectation {
         }
     }
 
-    private init(devicesOf card: String, _ profile: String, of command: Int) {
+    /// The devices of a card's new profile. Those of a Bluetooth device's old one have to be gone; others may stay.
+    private init(devicesOf card: String, _ profile: String, of command: Int, before: AudioServerImage) {
         subject = .profileDevices(card)
         self.command = command
         isRequired = false
+        let old = before.cards.values.first { $0.name == card }
+        let isRenewed = old?.activeProfile != profile && old?.isBluetooth == true
+        let gone = isRenewed ? before.devices(of: old) : []
         isMet = { image in
-            guard let card = image.cards.values.first(where: { $0.name == card }),
-                let profile = card.profiles.first(where: { $0.name == card.activeProfile })
-            else { return true }
-            let sinks = image.sinks.values.count { $0.card == card.index }
-            let sources = image.sources.values.count { $0.card == card.index && $0.monitors == nil }
-            return sinks >= Int(profile.sinks) && sources >= Int(profile.sources)
+            guard let card = image.cards.values.first(where: { $0.name == card }) else { return true }
+            guard let active = card.profiles.first(where: { $0.name == card.activeProfile }),
+                active.name == profile || active.name != old?.activeProfile
+            else { return false }
+            let devices = image.devices(of: card)
+            return devices.count { $0.kind == .sink } >= Int(active.sinks)
+                && devices.count { $0.kind == .source } >= Int(active.sources) && devices.isDisjoint(with: gone)
         }
     }
 
@@ -92,7 +97,7 @@ struct PulseExpectation {
                 PulseExpectation(.profile(card), of: number, before: before, wanted: profile, passing: "") { image in
                     image.cards.values.first { $0.name == card }.map { $0.activeProfile ?? "" }
                 },
-                PulseExpectation(devicesOf: card, profile, of: number),
+                PulseExpectation(devicesOf: card, profile, of: number, before: before),
             ]
         case .setSinkPort(let sink, let port):
             return [
@@ -151,5 +156,23 @@ extension AudioServerCommand {
             [PulseObject(kind: .server, index: nil), PulseObject(kind: .sourceOutput, index: nil)]
         case .store, .forget: []
         }
+    }
+}
+
+extension AudioServerImage {
+    /// Sinks and sources of a card, without monitors.
+    fileprivate func devices(of card: Card?) -> Set<PulseObject> {
+        guard let card else { return [] }
+        let sinks = sinks.values.filter { $0.card == card.index }
+        let sources = sources.values.filter { $0.card == card.index && $0.monitors == nil }
+        return Set(
+            sinks.map { PulseObject(kind: .sink, index: $0.index) }
+                + sources.map { PulseObject(kind: .source, index: $0.index) })
+    }
+}
+
+extension AudioServerImage.Card {
+    fileprivate var isBluetooth: Bool {
+        properties["device.bus"] == "bluetooth" || properties["device.api"]?.hasPrefix("bluez") == true
     }
 }

@@ -72,24 +72,22 @@ enum PulseReading {
         let isKnown = info.has_volume != 0 && !(isPipeWire && volume(info.volume).allSatisfy { $0 == 0 })
         return stream(
             info.index, info.name, device: info.sink, info.proplist, volume: isKnown ? info.volume : nil,
+            map: info.channel_map,
             isVolumeWritable: info.volume_writable != 0, isMuted: info.mute != 0, isCorked: info.corked != 0)
     }
 
     static func sourceOutput(_ info: pa_source_output_info) -> AudioServerImage.Stream {
         stream(
             info.index, info.name, device: info.source, info.proplist,
-            volume: info.has_volume != 0 ? info.volume : nil, isVolumeWritable: info.volume_writable != 0,
+            volume: info.has_volume != 0 ? info.volume : nil, map: info.channel_map,
+            isVolumeWritable: info.volume_writable != 0,
             isMuted: info.mute != 0, isCorked: info.corked != 0)
     }
 
     static func stored(_ info: pa_ext_stream_restore_info) -> StoredStream? {
         guard let name = PulseText.name(info.name) else { return nil }
-        let map = info.channel_map
-        let channels = withUnsafeBytes(of: map.map) { bytes in
-            bytes.bindMemory(to: pa_channel_position_t.self).prefix(Int(map.channels)).map { Int32($0.rawValue) }
-        }
         return StoredStream(
-            name: name, volume: volume(info.volume), channels: channels, isMuted: info.mute != 0,
+            name: name, volume: volume(info.volume), channels: positions(info.channel_map), isMuted: info.mute != 0,
             device: PulseText.name(info.device))
     }
 
@@ -100,15 +98,23 @@ enum PulseReading {
         }
     }
 
+    /// Where each channel is.
+    private static func positions(_ map: pa_channel_map) -> [Int32] {
+        withUnsafeBytes(of: map.map) { bytes in
+            bytes.bindMemory(to: pa_channel_position_t.self).prefix(Int(map.channels)).map { Int32($0.rawValue) }
+        }
+    }
+
     private static func stream(
         _ index: UInt32, _ name: UnsafePointer<CChar>?, device: UInt32, _ list: OpaquePointer?, volume: pa_cvolume?,
-        isVolumeWritable: Bool, isMuted: Bool, isCorked: Bool
+        map: pa_channel_map, isVolumeWritable: Bool, isMuted: Bool, isCorked: Bool
     ) -> AudioServerImage.Stream {
         let properties = PulseText.properties(list, PulseText.streamKeys)
         return AudioServerImage.Stream(
             index: index, name: PulseText.string(name) ?? "", device: Self.index(device),
             process: properties["application.process.id"].flatMap { Int32($0) }.flatMap { $0 > 0 ? $0 : nil },
-            volume: volume.map(Self.volume) ?? [], isVolumeWritable: volume != nil && isVolumeWritable,
+            volume: volume.map(Self.volume) ?? [], channels: positions(map),
+            isVolumeWritable: volume != nil && isVolumeWritable,
             isMuted: isMuted, isCorked: isCorked, restoreID: properties["module-stream-restore.id"],
             properties: properties)
     }

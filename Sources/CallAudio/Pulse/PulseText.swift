@@ -46,6 +46,6 @@ enum PulseText {
     static let streamKeys = [
         "application.id", "application.name", "application.process.binary", "application.process.id",
         "application.process.user", "device.master_device", "media.class", "media.name", "media.role",
-        "module-stream-restore.id", "node.name", "pipewire.access.portal.app_id", "target.object",
+        "module-stream-restore.id", "node.link-group", "node.name", "pipewire.access.portal.app_id", "target.object",
     ]
 }

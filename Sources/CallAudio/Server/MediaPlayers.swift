@@ -20,7 +20,8 @@ package struct MediaPlayer: Hashable, Sendable, Codable {
 package protocol MediaPlayers: AnyObject {
     /// Those that play. Answers within a bounded time, whatever players and bus do; without a bus there are none.
     func playing(completion: @escaping ([MediaPlayer]) -> Void)
-    /// Pauses them, and tells which have been: these were still playing, had the same owner, and say that they are paused.
+    /// Pauses them, and tells which were told to: these were still playing and had the same owner. One that has not said in
+    /// time that it is paused comes without its process, for it may sound on; it may be paused a moment later.
     func pause(_ players: [MediaPlayer], completion: @escaping ([MediaPlayer]) -> Void)
     /// Has those play on that have the same owner and are still paused; tells how many did.
     func resume(_ players: [MediaPlayer], completion: @escaping (Int) -> Void)

@@ -40,7 +40,8 @@ package struct AudioEngineParts {
                 runLoop: runLoop,
                 server: PulseServer(runLoop: runLoop, address: address),
                 players: MPRISPlayers(environment: environment, runLoop: runLoop, logger: logger),
-                journalPath: path, version: version, report: report)
+                journalPath: path, version: version,
+                siblings: EffectJournals.all(environment).filter { $0 != path }, report: report)
         } catch {
             throw AudioEngineRefusal(isBusy: error.kind == .inUse, error.description)
         }

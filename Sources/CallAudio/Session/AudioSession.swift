@@ -117,8 +117,10 @@ public final class AudioSession: Sendable {
 
     /// Makes the session active or inactive. Returns when the audio server has acknowledged everything that this changes.
     ///
-    /// - Parameter notifyOthers: Of a deactivation: sessions and players that were interrupted may go on. Without it
-    ///   they stay silent until the user plays them; volumes and mutes are put back either way.
+    /// - Parameters:
+    ///   - isActive: Whether it is to be active.
+    ///   - notifyOthers: Of a deactivation: sessions and players that were interrupted may go on. Without it they stay
+    ///     silent until the user plays them; volumes and mutes are put back either way.
     /// - Returns: Where the sound goes and comes from.
     /// - Throws: What activation meets: `insufficientPriority`, `cannotInterruptOthers`, `resourceNotAvailable`,
     ///   `cannotStartRecording`, `mediaServicesFailed`; what deactivation meets: `isBusy`: the session's streams ran, and
@@ -132,7 +134,10 @@ public final class AudioSession: Sendable {
     }
 
     /// The same, for those who do not wait.
-    /// - Parameter completion: Called once: on the sessions' thread, or, when the session was closed, from within.
+    /// - Parameters:
+    ///   - isActive: Whether it is to be active.
+    ///   - notifyOthers: As in ``setActive(_:notifyOthers:)``.
+    ///   - completion: Called once: on the sessions' thread, or, when the session was closed, from within.
     public func setActive(
         _ isActive: Bool, notifyOthers: Bool = false,
         completion: @escaping @Sendable (Result<AudioRoute, AudioSessionError>) -> Void

@@ -1,6 +1,16 @@
-public import RingwakeCore
+@_exported public import enum RingwakeCore.AudioCategory
+@_exported public import enum RingwakeCore.AudioInterruptionReason
+@_exported public import enum RingwakeCore.AudioMode
+@_exported public import enum RingwakeCore.AudioOption
+@_exported public import enum RingwakeCore.AudioRouteChangeReason
+@_exported public import struct RingwakeCore.AudioPort
+@_exported public import struct RingwakeCore.AudioRoute
+@_exported public import struct RingwakeCore.AudioSessionConfiguration
+@_exported public import struct RingwakeCore.AudioSessionError
 
-// The words for audio are the same in every library of Ringwake, and lie deeper than this one.
+// The words for audio are the same in every library of Ringwake, and lie deeper than this one. Exported, so that their
+// members are seen by programs that want an import for each (MemberImportVisibility, SE-0444); named here too, so that
+// they are on this library's pages.
 
 public typealias AudioCategory = RingwakeCore.AudioCategory
 public typealias AudioInterruptionReason = RingwakeCore.AudioInterruptionReason

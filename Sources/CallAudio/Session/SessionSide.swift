@@ -68,8 +68,10 @@ final class SessionSide {
     // MARK: - Requests
 
     private func takeRequests() {
+        // Looked at first: what is asked for before the end is taken before it.
+        let isClosed = board.isClosed
         for request in board.take() { take(request) }
-        if board.isClosed { finish() }
+        if isClosed { finish() }
     }
 
     private func take(_ request: SessionBoard.Request) {

@@ -4,7 +4,7 @@ package import RingwakeCore
 package struct CallAudioMessage: Codable, Equatable, Sendable {
     /// `inactive`, `active` (its handler may play and record) or `failed` (the call goes on without).
     package var state: String
-    /// How often it was active, over restarts of the daemon too.
+    /// Rises with each activation, over restarts of the daemon too; 0 before the first.
     package var activation: Int
     /// Of one that is active: where its sound goes and comes from.
     package var route: AudioRouteMessage?

@@ -1,6 +1,6 @@
 /// The audio session of one call.
 package struct CallAudioState: Hashable, Sendable, Codable {
-    /// How often it was activated: which of all activations of this call it is, over restarts too.
+    /// Rises with each activation of this call, over restarts too.
     package internal(set) var activation = 0
     package internal(set) var phase = Phase.inactive
 
@@ -45,6 +45,19 @@ extension CallAudioState {
 }
 
 extension Call {
+    /// After a restart: what the last run had done to the audio server was put back when it ended. An activation may have
+    /// been told that was not written down any more, and the next one must not have its number.
+    mutating func restoreAudio() {
+        switch machine.state {
+        case .answering, .connected, .held, .ending: break
+        case .queued, .woken, .reported, .confirmed, .ringing, .ended: return
+        }
+        var state = audio ?? CallAudioState()
+        state.activation &+= 1
+        state.phase = .inactive
+        audio = state
+    }
+
     /// What its audio session is to be.
     package var sessionConfiguration: AudioSessionConfiguration {
         if let audioConfiguration { return audioConfiguration }

@@ -12,8 +12,7 @@ extension CoordinatorStateMachine {
         // When that was may not have been written down any more; that it was is sure, for the journal handed it over.
         call.note(.journaled, at: journaledAt)
         call.claimStarts = 0
-        // What the last run had done to the audio server was put back when it ended.
-        _ = call.audio?.apply(.deactivated)
+        call.restoreAudio()
         if !call.machine.hasEnded { call.machine.restored(at: now) }
         file(call)
         // What the person waited for may be over meanwhile.

@@ -211,7 +211,26 @@ final class AudioEngineLink {
                 "nobody listens on \(path) ([audio] socket): \(reason); its user enables it with "
                     + "'systemctl --user enable --now ringwake-audio.socket'")
         }
+        guard let user = listener(of: descriptor), isTrusted(user, at: path) else {
+            Glibc.close(descriptor)
+            throw RingwakeError(
+                .notPermitted,
+                "\(path) ([audio] socket) belongs to a user who is neither root, nor the daemon's own, nor the one that it is "
+                    + "called after (UID.sock), and would be told of calls; remove it")
+        }
         return descriptor
+    }
+
+    private static func listener(of descriptor: Int32) -> UInt32? {
+        var pid: pid_t = 0
+        var user: uid_t = 0
+        var group: gid_t = 0
+        return ringwake_peer_credentials(descriptor, &pid, &user, &group) == 0 ? user : nil
+    }
+
+    /// The folder of these sockets is open to all users: whoever comes first could take another's name there.
+    static func isTrusted(_ user: UInt32, at path: String, own: UInt32 = geteuid()) -> Bool {
+        user == 0 || user == own || path.hasSuffix("/\(user).sock")
     }
 }
 

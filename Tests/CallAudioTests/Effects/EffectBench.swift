@@ -12,11 +12,12 @@ struct EffectBench {
     var refused: Set<EffectTarget> = []
     var settled: [EffectTarget: EffectValue] = [:]
     var left = 0
+    /// What another program has in force.
+    var others: [EffectLedger] = []
     /// Commands of the last plan, in their order.
     var commands: [AudioServerCommand] = []
     /// Process by process: parent and group.
     var processes: [Int32: ProcessTree.Entry] = [:]
-    var gone: [String: [AudioEffectRecord]] = [:]
 
     init(_ image: AudioServerImage = .notebook()) { server = ModelServer(image) }
 
@@ -52,22 +53,21 @@ struct EffectBench {
     func changes() -> EffectChanges { planner.changes() }
 
     private var planner: EffectPlanner {
-        let processes = processes
+        let (processes, others) = (processes, others)
         return EffectPlanner(
             image: image, plan: plan, route: route, ledger: ledger, tree: ProcessTree { processes[$0] }, busy: busy,
-            refused: refused, settled: settled)
+            refused: refused, settled: settled, others: { others })
     }
 
     private mutating func carryOut(_ changes: EffectChanges) {
         for kind in Set(changes.made.compactMap(\.restoreID)) where ledger.kinds[kind] == nil {
-            ledger.kinds[kind] = .init(before: server.stored[kind], isListed: !image.isPipeWire)
+            ledger.kinds[kind] =
+                others.compactMap { $0.kinds[kind] }.first
+                ?? .init(before: server.stored[kind], isListed: !image.isPipeWire)
         }
         for (target, ending) in changes.ended {
             if ending == .left { left += 1 }
-            if ending == .gone, let record = ledger[target], let kind = record.restoreID {
-                gone[kind, default: []].append(record)
-            }
-            ledger.remove(target)
+            if ending == .gone { ledger.bury(target) } else { ledger.remove(target) }
         }
         for (target, owners) in changes.owners { ledger.setOwners(owners, of: target) }
         for target in changes.taken { ledger.leave(target) }
@@ -88,12 +88,11 @@ struct EffectBench {
         let inForce = Set(ledger.records.values.compactMap(\.restoreID))
         for (name, kind) in ledger.kinds where !inForce.contains(name) {
             let stored = image.isPipeWire ? nil : server.stored[name]
-            if let command = StoredStreamMending.command(kind: name, kind, stored: stored, gone: gone[name] ?? []) {
+            for command in StoredStreamMending.commands(kind: name, kind, stored: stored) {
                 commands.append(command)
                 _ = server.perform(command)
             }
             ledger.kinds[name] = nil
-            gone[name] = nil
         }
     }
 }

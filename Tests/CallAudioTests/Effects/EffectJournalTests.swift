@@ -93,12 +93,15 @@ struct EffectJournalTests {
             let ledger = try ledger()
             try EffectJournal(path: path).write(ledger)
             let whole = try FileSystem.read(path, maximumSize: 1 << 20)
-            var files = stride(from: 0, to: whole.count - 1, by: 61).map { Array(whole[..<$0]) }
-            files += stride(from: 130, to: whole.count - 1, by: 97).map { index in
+            var files = stride(from: 0, to: whole.count - 1, by: 401).map { Array(whole[..<$0]) }
+            files += stride(from: 130, to: whole.count - 1, by: 307).map { index in
                 var bytes = whole
                 bytes[index] ^= 1
                 return bytes
             }
+            // It is JSON still, and says another volume.
+            let text = String(decoding: whole, as: UTF8.self)
+            files.append(Array(text.replacing("65536", with: "65537").utf8))
             for bytes in files {
                 try FileSystem.replace(path, with: bytes, mode: 0o600)
                 let journal = try EffectJournal(path: path)

@@ -138,7 +138,9 @@ struct InterruptionTests {
         #expect(bench.image.sources[2]?.isMuted == true)
     }
 
-    @Test("A microphone that was open and that the user mutes during the call is not opened again", arguments: [true, false])
+    @Test(
+        "A microphone that was open and that the user mutes during the call is not opened again",
+        arguments: [true, false])
     func usersMuteLater(isAsked: Bool) throws {
         var bench = EffectBench()
         bench.apply(try .call())

@@ -80,7 +80,8 @@ struct MendingTests {
         bench.apply(AudioPlan())
         #expect(
             bench.commands == [
-                .setPlayingVolume(stream: 6, [30_000]), .store(entry([60_000, 50_000])),
+                .setPlayingVolume(stream: 6, [30_000]), .store(entry([60_000, 50_000], isMuted: true)),
+                .store(entry([60_000, 50_000])),
             ])
     }
 

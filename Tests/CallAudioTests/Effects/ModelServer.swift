@@ -73,7 +73,7 @@ struct ModelServer: Hashable {
         guard let card = image.card(named: name) else { return .absent }
         let isRefused = refusedProfiles.contains(profile)
         image.cards[card.index]?.activeProfile = isRefused ? "off" : profile
-        if card.isBluetooth {
+        if card.isBluetoothCard {
             image.addBluetoothDevices(isRefused || (areDevicesLate && profile != "a2dp-sink") ? "off" : profile)
             rescue()
         }

@@ -63,6 +63,30 @@ struct AudioEngineMendingTests {
     }
 
     @Test(
+        "A stream that begins at the very end with what was set for its kind is as loud as the kind was",
+        arguments: [false, true])
+    func lateStream(isSeenAtOnce: Bool) throws {
+        let rig = try rig()
+        try rig.apply(try .media())
+        rig.server.isHeld = true
+        let number = rig.send(AudioPlan())
+        // It is there before the volumes are back, and shown before or after that.
+        var late: AudioServerImage.Stream?
+        rig.server.change { model in
+            model.begin(6, process: 300, kind: kind)
+            if !isSeenAtOnce { late = model.image.playing.removeValue(forKey: 6) }
+        }
+        rig.server.release()
+        #expect(rig.drive { rig.answer(to: number) != nil })
+        if let late { rig.server.change { $0.image.playing[6] = late } }
+        #expect(rig.drive { rig.server.model.image.playing[6]?.volume == [60_000, 60_000] })
+        rig.settle()
+        #expect(rig.server.model.stored[kind] == stored())
+        #expect(rig.engine.isClean)
+        #expect(!FileSystem.exists(rig.journalPath))
+    }
+
+    @Test(
         "The server is killed: what it stored is mended before anything else, and no plan is in force",
         arguments: [false, true])
     func serverCrash(isReborn: Bool) throws {

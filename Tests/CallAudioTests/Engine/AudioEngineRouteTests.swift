@@ -117,6 +117,43 @@ struct AudioEngineRouteTests {
         #expect(rig.server.model.image.sinks[1]?.activePort == "speaker")
     }
 
+    @Test("The speaker after the user's choice wins, and when it is over the choice counts again")
+    func speakerAndChoice() throws {
+        let rig = try EngineRig()
+        rig.server.change { $0.image.addSink(9, "room") }
+        rig.settleDevices()
+        rig.engine.handle(.chooseOutput("room"))
+        #expect(try rig.apply(try .call()).route.outputs.first?.device == "room")
+        #expect(try rig.apply(try .call(isSpeakerForced: true)).route.outputs.first?.device == "speakers")
+        #expect(try rig.apply(try .call()).route.outputs.first?.device == "room")
+        _ = try rig.apply(try .call(isSpeakerForced: true))
+        rig.engine.handle(.chooseOutput("room"))
+        #expect(try rig.apply(try .call(isSpeakerForced: true)).route.outputs.first?.device == "room")
+    }
+
+    @Test(
+        "A choice in a mixer is for this call; one that was asked for is for the next one too",
+        arguments: [true, false])
+    func nextCall(isByHand: Bool) throws {
+        let rig = try EngineRig()
+        rig.server.change { $0.image.addSink(9, "room") }
+        rig.settleDevices()
+        _ = try rig.apply(try .call(processes: []))
+        if isByHand {
+            rig.server.change { $0.image.defaultSink = "room" }
+            rig.settleDevices()
+            #expect(output(rig) == "room/")
+            rig.server.change { $0.image.defaultSink = "speakers" }
+            rig.settleDevices()
+        } else {
+            rig.engine.handle(.chooseOutput("room"))
+            rig.settle()
+        }
+        _ = try rig.apply(AudioPlan())
+        let next = try rig.apply(try .call(processes: []))
+        #expect(next.route.outputs.first?.device == (isByHand ? "speakers" : "room"))
+    }
+
     @Test("A Bluetooth headset: the profile, its devices, then the rest; the answer has the headset's route")
     func handsFree() throws {
         let rig = try EngineRig()

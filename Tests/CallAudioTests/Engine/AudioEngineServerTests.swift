@@ -12,6 +12,8 @@ import Testing
         let stream = try rig.eye.playing(program)
         try rig.host.pactl("set-sink-input-volume", "\(stream.index)", volume)
         _ = try rig.stream(program) { $0.volume.first == UInt32(volume) }
+        // Its mirror is as new as the other client's.
+        #expect(rig.host.runLoop.drive { rig.engine.image?.playing[stream.index]?.volume.first == UInt32(volume) })
         return program
     }
 
@@ -116,9 +118,20 @@ import Testing
     func endsDucked(kind: AudioServerKind) throws {
         let rig = try ServerRig(kind)
         defer { rig.stop() }
-        let music = try begin(rig, "media.role=music")
+        var music = try begin(rig, "media.role=music")
         let before = try rig.stream(music) { _ in true }.volume
         let stored = try rig.stored()
+        // The second time it is the value that was written the first time: PipeWire does not pass that on by itself.
+        for _ in 0..<2 {
+            try rig.apply(try .media(process: 1_000_000))
+            _ = try rig.stream(music) { isNear($0.volume, DuckingGain.ducked(before)) }
+            music.stop()
+            _ = try rig.eye.wait { $0.playing.isEmpty }
+            try rig.apply(AudioPlan())
+            if kind == .pipeWire { rig.host.runLoop.drive(for: .milliseconds(300)) }
+            music = try rig.host.play("media.role=music")
+            #expect(isNear(try rig.stream(music) { isNear($0.volume, before) }.volume, before))
+        }
         try rig.apply(try .media(process: 1_000_000))
         _ = try rig.stream(music) { isNear($0.volume, DuckingGain.ducked(before)) }
         if kind == .pipeWire { rig.host.runLoop.drive(for: .milliseconds(1_500)) }
@@ -126,9 +139,9 @@ import Testing
         _ = try rig.eye.wait { $0.playing.isEmpty }
         try rig.apply(AudioPlan())
         if kind == .pulseAudio { #expect(try rig.stored() == stored) }
+        // WirePlumber hears of it from PipeWire, and nobody hears when it has.
+        if kind == .pipeWire { rig.host.runLoop.drive(for: .milliseconds(300)) }
         let next = try rig.host.play("media.role=music")
-        print("DBG next", try rig.stream(next) { isNear($0.volume, before) }.volume)
-        if kind == .pipeWire { print("DBG", try rig.host.runToEnd(["/usr/bin/pw-metadata", "-n", "route-settings"])) }
         #expect(isNear(try rig.stream(next) { isNear($0.volume, before) }.volume, before))
         #expect(rig.problems.isEmpty)
     }
@@ -144,8 +157,7 @@ import Testing
         #expect(try rig.stored() != stored)
         try rig.apply(AudioPlan())
         #expect(try rig.stored() == stored)
-        let next = try AudioPlan.media(process: 1_000_000)
-        try rig.apply(next)
+        try rig.apply(try .media(process: 1_000_000))
         try rig.apply(AudioPlan())
         #expect(try rig.stored() == stored)
     }

@@ -152,7 +152,23 @@ struct AudioEngineTests {
         rig.server.change { $0.image.playing[5] = nil }
         rig.server.change { $0.image.recording[6] = nil }
         #expect(rig.drive { rig.engine.isClean })
+        rig.settle()
         #expect(!FileSystem.exists(rig.journalPath))
+    }
+
+    @Test("The answer does not wait for the disk to hear that all is undone")
+    func answerFirst() throws {
+        let rig = try EngineRig()
+        rig.server.change { $0.image.play(5, process: 300) }
+        try rig.apply(try .call())
+        var wasThere: Bool?
+        rig.onReport = { report in
+            if case .applied = report { wasThere = FileSystem.exists(rig.journalPath) }
+        }
+        try rig.apply(AudioPlan())
+        #expect(wasThere == true)
+        #expect(!FileSystem.exists(rig.journalPath))
+        rig.onReport = nil
     }
 
     @Test("Closing undoes everything, ends the connections and tells nothing more")
@@ -182,6 +198,19 @@ struct AudioEngineTests {
         #expect(begin.duration(to: BootClock.now()) >= AudioEngine.closingTime)
         #expect(!rig.engine.isClean)
         #expect(rig.ledgerOnDisk().records.keys.map { $0 } == [.playingMute(5)])
+    }
+
+    @Test("At the end nothing is waited for that may never come: a stream without a device keeps what it has")
+    func closingInPatience() throws {
+        let rig = try EngineRig()
+        rig.server.change { $0.image.play(5, process: 300) }
+        try rig.apply(try .media())
+        rig.server.change { $0.image.playing[5]?.device = nil }
+        let number = rig.send(AudioPlan())
+        rig.settle()
+        #expect(rig.answer(to: number) == nil)
+        try rig.close()
+        #expect(!FileSystem.exists(rig.journalPath))
     }
 
     @Test("Nothing that changes nothing wakes anybody: no report, no command, no write")

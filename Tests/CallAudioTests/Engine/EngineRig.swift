@@ -13,6 +13,7 @@ final class EngineRig {
     let folder: String
     private(set) var engine: AudioEngine
     private(set) var reports: [AudioEngineReport] = []
+    var onReport: ((AudioEngineReport) -> Void)?
     private var number: UInt64 = 0
     var journalPath: String { folder + "/effects.json" }
 
@@ -25,7 +26,10 @@ final class EngineRig {
         players = ModelPlayers(runLoop: runLoop)
         let box = ReportBox()
         engine = try EngineRig.engine(folder, server, players, runLoop, box)
-        box.take = { [unowned self] in reports.append($0) }
+        box.take = { [unowned self] in
+            reports.append($0)
+            onReport?($0)
+        }
         watchJournal()
         if isStarted { try start() }
     }
@@ -52,7 +56,10 @@ final class EngineRig {
         ) { _ in }
         unlink(folder + "/other.lock")
         engine = try EngineRig.engine(folder, server, players, runLoop, box)
-        box.take = { [unowned self] in reports.append($0) }
+        box.take = { [unowned self] in
+            reports.append($0)
+            onReport?($0)
+        }
         reports = []
     }
 

@@ -71,7 +71,7 @@ final class ModelAudioServer: AudioServer {
 
     func storedStreams(completion: @escaping (Result<[StoredStream], AudioServerFailure>) -> Void) {
         answer { [self] in
-            completion(.success(model.image.isPipeWire ? [] : model.stored.values.sorted { $0.name < $1.name }))
+            completion(.success(model.stored.values.sorted { $0.name < $1.name }))
         }
     }
 

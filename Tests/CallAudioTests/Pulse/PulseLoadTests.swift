@@ -100,14 +100,15 @@ struct PulseLoadTests {
 
     @Test("Far too many streams, names that are no text or endless: bounded and repaired")
     func hostile() throws {
-        let server = try LyingServer(.hostile)
+        let server = try ImitatedServer(HostileServerScript.Behaviour.hostile)
         defer { server.stop() }
         let client = server.client
         client.server.connect()
         try #require(server.runLoop.drive { client.image != nil }, "\(client.names)")
         let image = try #require(client.image)
         #expect(image.playing.count == 4_096)
-        #expect(image.playing[1]?.name == String(repeating: "ä", count: 512))
+        // 1,024 bytes would end in the middle of a character.
+        #expect(image.playing[1]?.name == "x" + String(repeating: "ä", count: 511))
         #expect(image.playing[2]?.name == "")
         #expect(image.playing[2]?.process == nil)
         #expect(image.playing[100]?.name == "\u{fffd}\u{fffd}\u{fffd} 100")
@@ -120,7 +121,7 @@ struct PulseLoadTests {
 
     @Test("20,000 changes of one stream are few questions, and the loop stays alive")
     func storm() throws {
-        let server = try LyingServer(.storm)
+        let server = try ImitatedServer(HostileServerScript.Behaviour.storm)
         defer { server.stop() }
         let client = server.client
         client.server.connect()
@@ -131,11 +132,24 @@ struct PulseLoadTests {
         client.server.close()
     }
 
+    @Test("A stream that changes without end is asked for a hundred times a second at most")
+    func restless() throws {
+        let server = try ImitatedServer(HostileServerScript.Behaviour.restless)
+        defer { server.stop() }
+        server.client.server.connect()
+        try #require(server.runLoop.drive { server.client.image != nil })
+        server.runLoop.drive(for: .milliseconds(500))
+        server.client.server.close()
+        // A slow machine asks less often, and none more often.
+        let count = server.program.output.split(separator: "\n").count { $0 == "asked" }
+        #expect((2...52).contains(count))
+    }
+
     @Test(
         "A server that lets nobody in, closes at once or sends what is no message is unavailable",
         arguments: [HostileServerScript.Behaviour.refuse, .garbage, .close])
     func unusable(behaviour: HostileServerScript.Behaviour) throws {
-        let server = try LyingServer(behaviour)
+        let server = try ImitatedServer(behaviour)
         defer { server.stop() }
         let client = server.client
         client.server.connect()
@@ -149,7 +163,7 @@ struct PulseLoadTests {
 
     @Test("A server that does not answer is unavailable after a while, and nothing turns meanwhile")
     func mute() throws {
-        let server = try LyingServer(.mute)
+        let server = try ImitatedServer(HostileServerScript.Behaviour.mute)
         defer { server.stop() }
         let client = server.client
         client.server.connect()
@@ -166,7 +180,7 @@ struct PulseLoadTests {
 
     @Test("A server that breaks each connection is come back to later and later")
     func fragile() throws {
-        let server = try LyingServer(.fragile)
+        let server = try ImitatedServer(HostileServerScript.Behaviour.fragile)
         defer { server.stop() }
         let client = server.client
         client.server.onEvent = { [unowned client] event in
@@ -178,36 +192,5 @@ struct PulseLoadTests {
         // At once, after one second, after two.
         #expect((2...3).contains(client.names.count { $0 == "lost" }), "\(client.names)")
         client.server.close()
-    }
-}
-
-/// A server that misbehaves, and a client of it.
-private final class LyingServer {
-    let runLoop: RunLoop
-    let program: TestProgram
-    let client: PulseClient
-    let socket: String
-    private let folder: String
-
-    init(_ behaviour: HostileServerScript.Behaviour) throws {
-        runLoop = try RunLoop()
-        var template = Array("/tmp/ringwake-audio-XXXXXX".utf8CString)
-        folder = try #require(mkdtemp(&template).map { String(cString: $0) })
-        socket = folder + "/native"
-        let stream = try #require(fopen(folder + "/server.py", "w"))
-        fputs(HostileServerScript.text, stream)
-        fclose(stream)
-        let program = try TestProgram(
-            ["/usr/bin/python3", folder + "/server.py", socket, behaviour.rawValue], environment: [], runLoop)
-        self.program = program
-        client = PulseClient(runLoop, .server("unix:" + socket))
-        try #require(runLoop.drive { program.output.contains("ready") }, "\(program.output)")
-    }
-
-    func stop() {
-        program.stop()
-        unlink(socket)
-        unlink(folder + "/server.py")
-        rmdir(folder)
     }
 }

@@ -135,6 +135,9 @@ struct PulseLossTests {
         client.server.storedStreams { _ in isTold = true }
         client.server.close()
         client.server.close()
+        // Without a connection the answer is on its way already.
+        client.server.perform([.mutePlaying(stream: stream, true)]) { _ in isTold = true }
+        client.server.close()
         server.runLoop.drive(for: .milliseconds(50))
         #expect(!isTold && client.events.isEmpty && client.image == nil)
         #expect(client.server.openEvents == 0)

@@ -30,6 +30,8 @@ struct PulseServerTests {
         #expect(stream.properties["media.role"] == "music")
         #expect(stream.properties["application.process.binary"] == "pacat")
         #expect(stream.volume == [65_536, 65_536])
+        // Front left, front right.
+        #expect(stream.channels == [1, 2])
         #expect(stream.isVolumeWritable && !stream.isMuted && !stream.isCorked)
         #expect(stream.restoreID == "sink-input-by-media-role:music")
         #expect(stream.device.flatMap { image.sinks[$0]?.name } == "speakers")

@@ -14,7 +14,7 @@ import Testing
         watch.onWake = { wakings += 1 }
         func sleep() {
             for isBefore in [true, false] {
-                login.emit("PrepareForSleep", "\(World.login).Manager", "b", [.boolean(isBefore)])
+                login.emit("PrepareForSleep", "\(World.login).Manager", "b", [.bool(isBefore)])
             }
         }
         watch.isNeeded = true
@@ -23,13 +23,13 @@ import Testing
             return wakings > 0
         }
         let before = wakings
-        login.emit("PrepareForSleep", "\(World.login).Manager", "b", [.boolean(true)])
+        login.emit("PrepareForSleep", "\(World.login).Manager", "b", [.bool(true)])
         login.emit("PrepareForSleep", "\(World.login).Manager", "s", [.string("false")])
         // What was sent before it has come when this is answered.
         _ = login.inhibitors
         #expect(wakings >= before)
         let asleep = wakings
-        login.emit("PrepareForSleep", "\(World.login).Manager", "b", [.boolean(false)])
+        login.emit("PrepareForSleep", "\(World.login).Manager", "b", [.bool(false)])
         world.runUntil { wakings == asleep + 1 }
         watch.isNeeded = false
         sleep()

@@ -112,6 +112,9 @@ struct AudioHintTests {
         scenario.serve()
         #expect(scenario.arbiter.sessions[id]?.isSpeakerForced == true)
         scenario.send(.configured(id, .music))
+        var refused = scenario
+        refused.refused()
+        #expect(refused.arbiter.sessions[id]?.isSpeakerForced == true && refused.asked == nil, "all is as before")
         scenario.serve()
         #expect(scenario.arbiter.sessions[id]?.isSpeakerForced == false)
     }

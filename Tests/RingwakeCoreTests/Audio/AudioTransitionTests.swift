@@ -108,6 +108,7 @@ struct AudioTransitionTests {
         scenario.send(.deactivationRequested(id, notifiesOthers: true))
         let effects = scenario.applied(busy: [id])
         #expect(effects.failures(of: id) == [.isBusy] && scenario.state(id) == .inactive)
+        #expect(effects.plans.isEmpty, "the server has silenced them already")
         #expect(scenario.arbiter.plan.silenced.keys.sorted() == [id])
         scenario.activate(id)
         #expect(scenario.arbiter.plan.silenced.isEmpty && scenario.state(id) == .active)
@@ -219,6 +220,17 @@ struct AudioTransitionTests {
         #expect(scenario.asked?.resumes == true && scenario.asked?.plan.isEmpty == true)
     }
 
+    @Test("Row 15: dead while the server does something else: others are told when it is without the dead, not before")
+    func row15Meanwhile() {
+        var scenario = AudioScenario()
+        let music = scenario.openActive(.music)
+        let id = scenario.openActive(.music)
+        scenario.send(.outputOverridden(id, isSpeaker: true))
+        scenario.send(.closed(id, hasDied: true))
+        #expect(scenario.applied().notices(to: music).isEmpty)
+        #expect(scenario.applied().notices(to: music) == [.interruptionEnded(shouldResume: true)])
+    }
+
     @Test("Row 16: the server is gone: every session is told once; nothing is active; activating is refused")
     func row16() {
         var scenario = AudioScenario()
@@ -304,11 +316,31 @@ struct AudioTransitionTests {
         #expect(scenario.state(id) == .interrupted)
     }
 
+    @Test("Row 19: muted again before the server has answered: the interruption goes on")
+    func row19Again() {
+        var scenario = AudioScenario()
+        let id = scenario.openActive(.recording)
+        for isMuted in [true, false, true] { scenario.send(.reported(.microphoneMuted(isMuted))) }
+        #expect(scenario.serve().notices(to: id).isEmpty)
+        #expect(
+            scenario.send(.reported(.microphoneMuted(false))).notices(to: id)
+                == [.interruptionEnded(shouldResume: true)])
+    }
+
     @Test("Row 19: another microphone is not concerned")
     func row19Headset() {
         var scenario = AudioScenario()
         scenario.connect(AudioScenario.headset)
         let id = scenario.openActive(.recording)
         #expect(scenario.send(.reported(.microphoneMuted(true))).isEmpty && scenario.state(id) == .active)
+    }
+
+    @Test("Row 19: where the server does not say which microphone it is, it is taken to be the built-in one")
+    func row19Unknown() {
+        var scenario = AudioScenario()
+        scenario.connect(AudioRoute())
+        let id = scenario.openActive(.recording)
+        #expect(
+            scenario.send(.reported(.microphoneMuted(true))).notices(to: id) == [.interruptionBegan(.builtInMicMuted)])
     }
 }

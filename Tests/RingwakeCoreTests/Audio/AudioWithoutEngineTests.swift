@@ -46,6 +46,13 @@ struct AudioWithoutEngineTests {
         scenario.send(.activationRequested(id))
         let effects = scenario.send(.settingsChanged(AudioWithoutEngineTests.settings))
         #expect(effects == [.stopEngine, .answer(id, .success(AudioRoute()))] && scenario.state(id) == .active)
+        var ending = AudioScenario()
+        let music = ending.openActive(.music)
+        ending.call()
+        ending.calls { $0 = .none }
+        let ended = ending.send(.settingsChanged(AudioWithoutEngineTests.settings))
+        #expect(ended.calls == ["deactivated one"])
+        #expect(ended.notices(to: music) == [.interruptionEnded(shouldResume: true)])
         var lost = AudioScenario()
         let other = lost.open(.music)
         lost.send(.reported(.lost("it crashed")))

@@ -36,6 +36,9 @@ struct CallSessionTests {
         }
         #expect(plan.sessions.map(\.id) == [.call] && plan.sessions.first?.others == .interrupt)
         #expect(scenario.arbiter.plan.isEmpty && scenario.send(.wokeFromSleep) == [.send(.wokeFromSleep)])
+        var exempting = scenario
+        let exempt = exempting.calls { $0.exempt = [7] }
+        #expect(exempt.plans.isEmpty, "where nothing is wanted of the server, nobody is exempt from it")
         #expect(scenario.call().calls == ["activated one"])
         let held = scenario.calls { $0.focus = nil } + scenario.serve()
         #expect(held.last == .send(.prepare(plan)), "it may be gone on with")
@@ -45,10 +48,11 @@ struct CallSessionTests {
     func prepared() {
         var scenario = AudioScenario()
         let id = scenario.openActive(.music)
-        let effects = scenario.calls {
+        var effects = scenario.calls {
             $0.isAnyCall = true
             $0.exempt = [7]
-        } + scenario.serve()
+        }
+        effects += scenario.serve()
         let prepared = effects.compactMap { if case .send(.prepare(let plan)) = $0 { plan } else { nil } }
         #expect(prepared.map { $0.silenced.keys.sorted() } == [[id]] && prepared.first?.exempt == [7])
         #expect(effects.notices(to: id).isEmpty && scenario.state(id) == .active)
@@ -146,7 +150,7 @@ struct CallSessionTests {
         #expect(leaving.calls == ["deactivated one"])
         let kept = scenario.asked?.plan.sessions.first
         #expect(kept?.id == .call && kept?.isInputOpen == false && kept?.others == .interrupt)
-        #expect(scenario.serve().calls.isEmpty)
+        #expect(scenario.serve().isEmpty)
         let coming = scenario.call(AudioScenario.focus("two", process: 600))
         #expect(coming.calls == ["activated two"] && coming.plans.count == 1)
         #expect(coming.plans.first?.sessions.map(\.id) == [.call])
@@ -242,6 +246,15 @@ struct CallSessionTests {
         #expect(scenario.hangUp().calls == ["deactivated one"])
     }
 
+    @Test("Told as failed once: not again when the server refuses late, or is lost")
+    func lateRefusal() {
+        var scenario = CallSessionTests.activating()
+        scenario.reachDeadline()
+        var lost = scenario
+        #expect(lost.send(.reported(.lost("it crashed"))).calls.isEmpty)
+        #expect(scenario.refused().calls.isEmpty && scenario.arbiter.call.state == .failed(AudioScenario.focus()))
+    }
+
     @Test("A late answer for a call that has ended activates nothing")
     func tooLate() {
         var scenario = CallSessionTests.activating()
@@ -260,8 +273,9 @@ struct CallSessionTests {
     @Test("Another call takes the focus while the first is being activated: only that one is activated")
     func overtaken() {
         var scenario = CallSessionTests.activating()
-        let effects = scenario.call(AudioScenario.focus("two", process: 600))
-        #expect(effects.calls == ["activated two"])
+        scenario.calls { $0.focus = AudioScenario.focus("two", process: 600) }
+        #expect(scenario.applied().calls.isEmpty, "that was the first one's")
+        #expect(scenario.applied().calls == ["activated two"])
     }
 
     @Test("The server refuses: told with its code, the call goes on, and others are not kept silent for nothing")
@@ -292,6 +306,12 @@ struct CallSessionTests {
         let effects = scenario.refused()
         #expect(effects.calls.isEmpty && effects.count == 1 && scenario.arbiter.activeCall != nil)
         #expect(scenario.asked == nil && scenario.send(.wokeFromSleep).plans.isEmpty)
+        let moved = scenario.send(
+            .reported(
+                .routeChanged(
+                    .newDeviceAvailable, previous: AudioScenario.speaker, current: AudioScenario.headset)))
+        #expect(moved.plans.count == 1, "with another device it may do")
+        scenario.refused()
         #expect(scenario.hangUp().calls == ["deactivated one"])
     }
 

@@ -29,7 +29,8 @@ struct RingingSessionTests {
         #expect(plan?.sessions.map(\.id) == [music, .ringing] && plan?.ducked.keys.sorted() == [music])
         #expect(plan?.sessions.last?.isInputOpen == false && plan?.sessions.last?.isCall == false)
         #expect(plan?.sessions.last?.others == .duck && plan?.exempt == [300])
-        scenario.serve()
+        let ready = scenario.serve().compactMap { if case .send(.prepare(let plan)) = $0 { plan } else { nil } }
+        #expect(ready.map { $0.sessions.map(\.id) } == [[.call]], "answered, it does not ring any more")
         scenario.calls { $0.isRinging = false }
         scenario.serve()
         #expect(scenario.arbiter.planInForce.sessions.map(\.id) == [music])

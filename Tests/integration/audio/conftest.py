@@ -5,9 +5,18 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from support import programs
-from support.audio import SERVERS, AudioServer
+from support.audio import SERVERS, AudioServer, missing
 from support.audio_streams import Stream
 from support.daemon import Daemon
+
+
+@pytest.fixture(scope="session", autouse=True)
+def tools() -> None:
+    lines = missing()
+    if not (programs.BIN_DIRECTORY / "ringwake-audio").exists():
+        lines.append("ringwake-audio is not built; run deploy/build-release")
+    if lines:
+        pytest.exit("\n".join(lines), returncode=1)
 
 
 @pytest.fixture(params=sorted(SERVERS))
@@ -23,8 +32,11 @@ def audio_server(request: pytest.FixtureRequest) -> Iterator[AudioServer]:
 
 
 @pytest.fixture
-def make_audio_daemon(make_daemon: Callable[..., Daemon]) -> Callable[..., Daemon]:
-    """Makes a daemon, not started yet, that finds this server: `make_audio_daemon(server, 'linger = "1s"')`."""
+def make_audio_daemon(audio_server: AudioServer, make_daemon: Callable[..., Daemon]) -> Callable[..., Daemon]:
+    """Makes a daemon, not started yet, that finds this server: `make_audio_daemon(server, 'linger = "1s"')`.
+
+    It is stopped before the server is: what it leaves to its audio program would else look for the server's folder.
+    """
 
     def make(server: AudioServer, *more: str) -> Daemon:
         daemon = make_daemon()

@@ -96,7 +96,8 @@ def test_a_session_may_be_configured_anew(control: Control) -> None:
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        ({"category": "loud"}, "'loud' is no category"), ({"category": "playback", "mode": "voiceChat"}, "does not fit"),
+        ({"category": "loud"}, "'loud' is no category"),
+        ({"category": "playback", "mode": "voiceChat"}, "does not fit"),
         ({"category": "ambient", "options": ["duckOthers"]}, "does not fit"),
         ({"category": "playback", "options": ["duck"]}, "'duck' is no option"),
         ({"category": "playback", "preferredOutput": ""}, "1 to 256 bytes"),
@@ -126,7 +127,8 @@ def test_the_session_of_a_call_is_the_daemons(control: Control) -> None:
 @pytest.mark.parametrize(
     ("method", "target", "status"),
     [
-        ("POST", "/v1/audio", 400), ("POST", "/v1/audio/sessions/99/activate", 404), ("PUT", "/v1/audio/sessions/x", 404),
+        ("POST", "/v1/audio", 400), ("POST", "/v1/audio/sessions/99/activate", 404),
+        ("PUT", "/v1/audio/sessions/x", 404),
         ("GET", "/v1/audio/sessions/16", 400), ("GET", "/v1/audio/music", 404), ("DELETE", "/v1/audio/route", 400),
         ("POST", "/v1/audio/sessions/99/dance", 404), ("POST", "/v1/audio/sessions/1/activate?notifyOthers=true", 400),
         ("GET", "/v1/audio?names=true", 400),

@@ -38,16 +38,21 @@ class Stage:
         self.daemon = daemon
         self.streams: dict[str, Stream] = {}
 
+    ROLES = {"music": "music", "news": None}
+
     def play(self) -> None:
         """Everything that plays: at first, and again after the server was killed."""
         for stream in self.streams.values():
             stream.end()
-        self.streams = {name: Stream(self.server, name, role=role) for name, role in (("music", "music"), ("news", None))}
+        self.streams = {name: Stream(self.server, name, role=role) for name, role in self.ROLES.items()}
 
     def program(self) -> int | None:
-        """The audio program of this daemon."""
-        mine = [pid for pid, _ in processes.groups() if "ringwake-audio" in " ".join(processes.command_line(pid)[:1])]
-        return next((pid for pid in mine if str(self.daemon.directory) in " ".join(processes.command_line(pid))), None)
+        """The audio program of this daemon; nil while there is none."""
+        for pid, _ in processes.groups():
+            words = processes.command_line(pid)
+            if words and words[0].endswith("/ringwake-audio") and str(self.daemon.directory) in " ".join(words):
+                return pid
+        return None
 
     def kill(self, victims: tuple[str, ...]) -> None:
         program = self.program()

@@ -66,7 +66,9 @@ def test_its_own_streams_are_left_alone(
         assert is_ducked(music)
         [mine] = until(
             lambda: [
-                one for one in audio_server.list("sink-inputs") if one["properties"].get("application.name") == "message"
+                one
+                for one in audio_server.list("sink-inputs")
+                if one["properties"].get("application.name") == "message"
             ], 10, "the command's stream",
         )  # fmt: skip
         assert not mine["mute"] and next(iter(mine["volume"].values()))["value"] == FULL
@@ -139,7 +141,9 @@ def test_the_route_is_shown_and_nothing_is_changed(
     assert snapshot(audio_server) == before
 
 
-def test_an_idle_daemon_has_no_audio_program(make_audio_daemon: Callable[..., Daemon], audio_server: AudioServer) -> None:
+def test_an_idle_daemon_has_no_audio_program(
+    make_audio_daemon: Callable[..., Daemon], audio_server: AudioServer
+) -> None:
     daemon = make_audio_daemon(audio_server, 'linger = "0s"').start()
     control = daemon.control
     assert "pid" not in control.get("/v1/audio")

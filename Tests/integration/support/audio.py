@@ -53,6 +53,21 @@ WIREPLUMBER = {
 }
 
 
+TOOLS = {
+    "pulseaudio": "pulseaudio", "pactl": "pulseaudio-utils", "pacat": "pulseaudio-utils", "pipewire": "pipewire",
+    "wireplumber": "wireplumber", "pipewire-pulse": "pipewire-pulse",
+}  # fmt: skip
+
+
+def missing() -> list[str]:
+    """Says for each program that is needed and not there what to do."""
+    return [
+        f"'{tool}' is not installed; apt-get install {package}"
+        for tool, package in TOOLS.items()
+        if not shutil.which(tool)
+    ]
+
+
 class AudioServer:
     """An audio server and what it needs: its folders, a session bus, its processes."""
 
@@ -63,6 +78,8 @@ class AudioServer:
         self.folder = Path(tempfile.mkdtemp(prefix=f"ringwake-{self.kind}-"))
         for name in ("run", "home", "config", "state", "data"):
             (self.folder / name).mkdir(mode=0o700)
+        # Clients make this folder too, and pipewire-pulse gives up when one is quicker.
+        (self.folder / "run" / "pulse").mkdir(mode=0o700)
         self.session_bus = Bus("session")
         # No system bus of this machine's; a test that wants one brings it along.
         self.variables = {"DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent/bus"}
@@ -163,10 +180,11 @@ class AudioServer:
 
 class PulseAudio(AudioServer):
     kind = "pulseaudio"
+    script = PULSEAUDIO
 
     def commands(self) -> list[list[str]]:
         script = self.folder / "default.pa"
-        script.write_text(PULSEAUDIO)
+        script.write_text(self.script)
         options = ["--daemonize=no", "--use-pid-file=no", "--exit-idle-time=-1", "--log-target=stderr"]
         return [["pulseaudio", "-n", f"--file={script}", *options]]
 

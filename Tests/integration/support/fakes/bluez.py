@@ -1,23 +1,24 @@
 """BlueZ on a system bus, as far as an audio server asks it: an adapter and one headset with A2DP and HFP.
 
-    bluez.py CONTROL [accepts|refuses]
+    bluez.py LOG CONTROL bluez|ofono
 
-Profiles that the audio server registers are remembered. `connect` on the control socket hands its HFP or A2DP connections
-over, as BlueZ does when a headset comes. A2DP's transport is acquired with a socket that is read and thrown away. The
-hands-free side answers the audio server's AT commands; the voice link (SCO) is not there, so that the server finds out late
-that it cannot be had.
+`connect` on the socket CONTROL hands the headset's A2DP and HFP connections to whoever registered for them, as BlueZ
+does when a headset comes. A2DP's transport is a socket that is read and thrown away. The hands-free side sends the
+commands of a service level connection.
+
+The voice link is a socket of the kernel's (SCO), which machines without Bluetooth have not: with `bluez` the profile is
+there, and a server that takes it finds out that it cannot be had. With `ofono` oFono has the voice link, and hands over
+a socket that gives silence.
 """
 
-import json
-import os
 import socket
 import sys
 import threading
 
 import dbus
-import dbus.mainloop.glib
 import dbus.service
 from gi.repository import GLib
+from recording import Log, begin
 
 ADAPTER = "/org/bluez/hci0"
 DEVICE = ADAPTER + "/dev_00_11_22_33_44_55"
@@ -32,8 +33,7 @@ PROPERTIES = "org.freedesktop.DBus.Properties"
 SBC = [0x21, 0x15, 2, 53]
 
 
-def note(what: str, **members: object) -> None:
-    print(json.dumps({"what": what, **members}), flush=True)
+note = Log(sys.argv[1])
 
 
 class Object(dbus.service.Object):
@@ -117,7 +117,7 @@ class Transport(Object):
     def __init__(self, bus, path):
         super().__init__(
             bus, path,
-            {self.interface: {"Device": dbus.ObjectPath(DEVICE), "UUID": A2DP_SINK, "Codec": dbus.Byte(0),
+            {self.interface: {"Device": dbus.ObjectPath(DEVICE), "UUID": A2DP_SOURCE, "Codec": dbus.Byte(0),
                               "Configuration": dbus.Array([dbus.Byte(one) for one in SBC], signature="y"),
                               "State": "idle", "Delay": dbus.UInt16(0), "Volume": dbus.UInt16(127)}},
         )  # fmt: skip
@@ -184,6 +184,70 @@ class Manager(dbus.service.Object):
         pass
 
 
+class Ofono(dbus.service.Object):
+    """`org.ofono.HandsfreeAudioManager` with one card, whose voice link is a socket pair."""
+
+    path = "/card0"
+    # CVSD, 8 kHz.
+    codec = 1
+
+    def __init__(self, bus):
+        super().__init__(bus, "/")
+        self.bus = bus
+        self.card = OfonoCard(bus)
+        self.agent: tuple[str, str] | None = None
+
+    def properties(self):
+        values = {"RemoteAddress": ADDRESS, "LocalAddress": "00:00:00:00:00:01", "Type": "gateway"}
+        return dbus.Dictionary(values, signature="sv")
+
+    @dbus.service.method("org.ofono.HandsfreeAudioManager", out_signature="a(oa{sv})")
+    def GetCards(self):
+        return dbus.Array([], signature="(oa{sv})")
+
+    @dbus.service.method("org.ofono.HandsfreeAudioManager", in_signature="oay", sender_keyword="sender")
+    def Register(self, agent, codecs, sender=None):
+        note("agent", path=str(agent), codecs=[int(one) for one in codecs])
+        self.agent = (sender, str(agent))
+        self.card.agent = self.agent
+
+    @dbus.service.method("org.ofono.HandsfreeAudioManager", in_signature="o")
+    def Unregister(self, agent):
+        self.agent = None
+
+    @dbus.service.signal("org.ofono.HandsfreeAudioManager", signature="oa{sv}")
+    def CardAdded(self, path, properties):
+        pass
+
+
+class OfonoCard(dbus.service.Object):
+    """`org.ofono.HandsfreeAudioCard`."""
+
+    def __init__(self, bus):
+        super().__init__(bus, Ofono.path)
+        self.bus = bus
+        self.agent: tuple[str, str] | None = None
+
+    def link(self):
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        threading.Thread(target=talk, args=(ours,), daemon=True).start()
+        note("voice link")
+        return dbus.types.UnixFd(theirs.detach())
+
+    @dbus.service.method("org.ofono.HandsfreeAudioCard", out_signature="hy")
+    def Acquire(self):
+        return self.link(), dbus.Byte(Ofono.codec)
+
+    @dbus.service.method("org.ofono.HandsfreeAudioCard")
+    def Connect(self):
+        sender, path = self.agent
+        self.bus.get_object(sender, path, introspect=False).NewConnection(
+            dbus.ObjectPath(Ofono.path), self.link(), dbus.Byte(Ofono.codec), signature="ohy",
+            dbus_interface="org.ofono.HandsfreeAudioAgent",
+            reply_handler=lambda: None, error_handler=lambda error: note("failed", error=str(error)),
+        )  # fmt: skip
+
+
 class World:
     """The adapter, the headset, and what the audio server has registered."""
 
@@ -202,6 +266,7 @@ class World:
         )  # fmt: skip
         self.objects: list[Object] = [self.adapter, self.device]
         self.registry = Profiles(bus, self)
+        self.ofono: Ofono | None = None
         self.manager = Manager(bus, self)
 
     def read_application(self, sender: str, path: str) -> None:
@@ -221,7 +286,10 @@ class World:
         """The headset comes."""
         self.device.change("org.bluez.Device1", "Connected", True)
         self.connect_music()
-        self.connect_voice()
+        if self.ofono:
+            self.ofono.CardAdded(dbus.ObjectPath(Ofono.path), self.ofono.properties())
+        else:
+            self.connect_voice()
         self.device.change("org.bluez.Device1", "ServicesResolved", True)
 
     def connect_music(self) -> None:
@@ -233,9 +301,12 @@ class World:
                 self.manager.InterfacesAdded(
                     dbus.ObjectPath(transport.path), {Transport.interface: values}
                 )
-                self.bus.get_object(sender, path).SetConfiguration(
+                # PulseAudio describes this method wrongly, so its description is not asked for.
+                self.bus.get_object(sender, path, introspect=False).SetConfiguration(
                     dbus.ObjectPath(transport.path), values, dbus_interface="org.bluez.MediaEndpoint1",
-                    reply_handler=lambda: note("configured"), error_handler=lambda error: note("failed", error=str(error)),
+                    signature="oa{sv}",
+                    reply_handler=lambda: note("configured"),
+                    error_handler=lambda error: note("failed", error=str(error)),
                 )  # fmt: skip
                 return
         note("failed", error="nobody takes SBC")
@@ -259,6 +330,15 @@ def swallow(connection: socket.socket) -> None:
         pass
 
 
+def talk(connection: socket.socket) -> None:
+    """The other end of a voice link: it answers each packet with one of silence, as the radio keeps time."""
+    try:
+        while packet := connection.recv(1024):
+            connection.send(bytes(len(packet)))
+    except OSError:
+        pass
+
+
 def hands_free(connection: socket.socket) -> None:
     """The headset's side of the service level connection (HFP 1.7 § 4.2)."""
     for line in ("AT+BRSF=0", "AT+CIND=?", "AT+CIND?", "AT+CMER=3,0,0,1"):
@@ -270,11 +350,16 @@ def hands_free(connection: socket.socket) -> None:
 
 
 def main() -> None:
-    dbus.mainloop.glib.DBusGMainLoop(set_as_default=True)
-    bus = dbus.SystemBus()
+    bus, loop = begin("system")
     world = World(bus)
     name = dbus.service.BusName("org.bluez", bus)
-    control = sys.argv[1]
+    control, kind = sys.argv[2:4]
+    if kind == "ofono":
+        # Two names on one connection would share the root object.
+        other, _ = begin("system")
+        world.ofono = Ofono(other)
+        ofono = dbus.service.BusName("org.ofono", other)
+        note("ofono", name=ofono.get_name())
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(control)
     listener.listen()
@@ -287,8 +372,8 @@ def main() -> None:
         return True
 
     GLib.io_add_watch(listener, GLib.IO_IN, accept)
-    note("ready", pid=os.getpid(), name=name.get_name())
-    GLib.MainLoop().run()
+    note("ready", name=name.get_name())
+    loop.run()
 
 
 main()
