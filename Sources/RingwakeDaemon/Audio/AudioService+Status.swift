@@ -6,13 +6,15 @@ extension AudioService {
     /// How the sessions stand, and the server.
     func status() -> AudioStatusMessage {
         var message = AudioStatusMessage(
-            backend: way.backend, state: "idle", pid: program, output: arbiter.chosenOutput,
+            backend: program.way.backend, state: "idle", pid: program.child, output: arbiter.chosenOutput,
             sessions: arbiter.sessions.count + (arbiter.call.state == .idle ? 0 : 1),
             active: arbiter.sessions.values.count { $0.machine.state.name == .active }
                 + (arbiter.activeCall == nil ? 0 : 1),
             call: arbiter.activeCall != nil, effects: counters.inForce, counters: counters.message)
         switch arbiter.engine.state {
-        case .absent: message.state = way == nil ? "off" : "idle"
+        case .absent:
+            message.state = program.way == nil ? "off" : "idle"
+            if program.isMending { message.why = "what an earlier call did is put back as soon as the audio server is there" }
         case .starting: message.state = "starting"
         case .connected(let server):
             message.state = "connected"

@@ -22,19 +22,11 @@ final class AudioService {
     /// What is counted since the start.
     private(set) var counters = AudioCounters()
 
-    private(set) var way: AudioEngineWay?
+    let program: AudioProgram
     unowned let runner: EffectRunner
     private let runLoop: RunLoop
     private let logger: Logger
     private let sleepWatch: SleepWatch
-    private var link: AudioEngineLink? {
-        // Only while there is a route that may be another afterwards.
-        didSet { sleepWatch.isNeeded = link != nil }
-    }
-    /// A child that was told to leave, and has not ended: it holds the effect journal.
-    private var isLeaving = false
-    /// The program is wanted, as soon as the former one has left.
-    private var isStartDue = false
     private var timer: (token: Timer, deadline: BootInstant)?
     private var needs = CallAudioNeeds.none
     private var activationAsked: BootInstant?
@@ -54,8 +46,6 @@ final class AudioService {
 
     /// Called after each event: how the server or a session stands may be another.
     var onChange: (() -> Void)?
-    /// The child that holds the connection to the server.
-    var program: Int32? { link?.child }
 
     /// An activation is bounded by 2 seconds; nobody minds a little more.
     private static let tolerance = Duration.milliseconds(50)
@@ -67,41 +57,17 @@ final class AudioService {
         self.runner = runner
         self.runLoop = runLoop
         self.logger = logger
-        way = AudioEngineWay(configuration)
-        arbiter = AudioArbiter(settings: configuration.audio.arbiterSettings(way))
+        program = AudioProgram(AudioEngineWay(configuration), runLoop: runLoop, logger: logger)
+        arbiter = AudioArbiter(settings: configuration.audio.arbiterSettings(program.way))
+        program.onReport = { [weak self] in self?.reported($0) }
+        program.onGone = { [weak self] in self?.gone($0) }
+        // Only while there is a route that may be another afterwards.
+        program.onChange = { [sleepWatch] isOpen in sleepWatch.isNeeded = isOpen }
         sleepWatch.onWake = { [weak self] in self?.submit(.wokeFromSleep) }
     }
 
-    /// A last run that was killed together with its `ringwake-audio` has left something to put back.
-    func begin() {
-        guard case .program(let path, let journal) = way, FileSystem.exists(journal) else { return }
-        do throws(RunLoopError) {
-            let null = Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC)
-            guard null >= 0 else { throw RunLoopError(operation: "open", errno: errno) }
-            defer { Glibc.close(null) }
-            let pid = try RunLoop.start(
-                [path, "--mend", "--journal", journal], variables: AudioEngineLink.inheritedVariables(),
-                input: null, output: STDERR_FILENO)
-            isLeaving = true
-            try runLoop.watchStarted(pid, beforeReaping: {}) { [weak self] exit in self?.mended(exit) }
-        } catch {
-            isLeaving = false
-            logger.error(
-                "what calls of the last run did to the audio server was not put back",
-                metadata: ["why": "\(error)", "to-do": "run '\(path) --mend --journal \(journal)'"])
-        }
-    }
-
-    private func mended(_ exit: ChildExit) {
-        if exit == .exited(0) {
-            logger.notice("what calls of the last run did to the audio server is put back")
-        } else {
-            // The next start of the program tries again: its journal is still there.
-            logger.warning(
-                "what calls of the last run did to the audio server is not all put back", metadata: ["how": "\(exit)"])
-        }
-        left()
-    }
+    /// A last run that was killed together with its `ringwake-audio` may have left something to put back.
+    func begin() { program.mendIfNeeded() }
 
     /// Looks what the calls need now.
     func update() {
@@ -118,12 +84,9 @@ final class AudioService {
     }
 
     func reconfigure(_ configuration: Configuration) {
-        let newWay = AudioEngineWay(configuration)
-        if newWay != way {
-            way = newWay
-            if link != nil { gone("the configuration names another way to the audio server") }
-        }
-        submit(.settingsChanged(configuration.audio.arbiterSettings(newWay)))
+        let way = AudioEngineWay(configuration)
+        if way != program.way { program.change(to: way) }
+        submit(.settingsChanged(configuration.audio.arbiterSettings(way)))
     }
 
     /// Applies one event, and those that running its effects leads to.
@@ -166,8 +129,7 @@ final class AudioService {
 
     /// The daemon stops: the other end of the line puts everything back.
     func close() {
-        link?.close()
-        link = nil
+        program.stop()
         if let timer { runLoop.cancel(timer.token) }
         timer = nil
     }
@@ -176,15 +138,10 @@ final class AudioService {
 
     private func run(_ effect: AudioEffect) {
         switch effect {
-        case .startEngine: startEngine()
-        case .send(let request): link?.send(request)
+        case .startEngine: program.open()
+        case .send(let request): program.send(request)
         case .stopEngine:
-            isStartDue = false
-            if let link {
-                link.close()
-                if case .program = way { isLeaving = true }
-            }
-            link = nil
+            program.close()
             counters.noteEnd()
         case .notify(let id, let notice): clients[id]?.notices(notice)
         case .answer(let id, let result): answer(id, result)
@@ -231,41 +188,9 @@ final class AudioService {
 
     // MARK: - The line to the audio server
 
-    private func startEngine() {
-        guard link == nil else { return }
-        guard !isLeaving else {
-            isStartDue = true
-            return
-        }
-        guard let way else { return }
-        do throws(RingwakeError) {
-            let link = try AudioEngineLink(way, runLoop: runLoop, logger: logger) { [weak self] in self?.left() }
-            link.onReport = { [weak self] report in self?.reported(report) }
-            link.onGone = { [weak self] why in
-                if case .program = way { self?.isLeaving = true }
-                self?.gone(why)
-            }
-            self.link = link
-        } catch {
-            logger.warning("no way to the audio server", metadata: ["why": "\(error.message)"])
-            // Not from within the effect that asked for it.
-            runLoop.enqueue { [weak self] in self?.submit(.engineGone(error.message)) }
-        }
-    }
-
     private func gone(_ why: String) {
-        link?.close()
-        link = nil
         counters.noteEnd()
         submit(.engineGone(why))
-    }
-
-    /// The child that was told to leave, or left by itself, has ended.
-    private func left() {
-        isLeaving = false
-        guard isStartDue else { return }
-        isStartDue = false
-        startEngine()
     }
 
     private func reported(_ report: AudioEngineReport) {
