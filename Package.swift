@@ -144,7 +144,9 @@ let package = Package(
 
         .target(
             name: "RingwakeAudioAgent",
-            dependencies: ["CallAudio", "CRingwakeLinux", "ControlProtocol", "RingwakeCore", "RunLoop", logging],
+            dependencies: [
+                "CallAudio", "CRingwakeLinux", "ControlProtocol", "FileSystem", "RingwakeCore", "RunLoop", logging,
+            ],
             swiftSettings: common),
 
         // Ring 6: main.swift, nothing else.

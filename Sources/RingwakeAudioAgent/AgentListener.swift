@@ -1,12 +1,13 @@
 internal import CRingwakeLinux
 internal import CallAudio
+internal import FileSystem
 internal import Glibc
 internal import Logging
 internal import RingwakeCore
 internal import RunLoop
 
 /// Serves the clients of a listening socket, one after the other, and is over when one has ended and no other waits: the
-/// next one starts the program anew.
+/// next one starts the program anew. What could not be put back, for the audio server was gone, is put back first.
 final class AgentListener {
     private let descriptor: Int32
     private let parts: AudioEngineParts
@@ -14,6 +15,11 @@ final class AgentListener {
     private let allowed: Set<UInt32>
     private let completion: (Int32) -> Void
     private var life: AgentLife?
+    /// What puts back what the clients have left, as soon as the server is there.
+    private var mending: JournalMending?
+    private var source: ReadinessSource?
+    private var mendings = 0
+    private static let maximumMendings = 3
     private var isEnding = false
 
     /// - Parameters:
@@ -35,6 +41,7 @@ final class AgentListener {
     /// Ends it, and undoes everything.
     func end() {
         isEnding = true
+        mending?.end()
         life?.end()
     }
 
@@ -49,15 +56,38 @@ final class AgentListener {
                         "no client can be taken", metadata: ["why": "\(String(cString: strerror(errno)))"])
                     return completion(1)
                 }
-                return completion(0)
+                return settle()
             }
             guard isAllowed(client) else { continue }
+            mendings = 0
             life = AgentLife(client, parts, journal: journal) { [self] status in
                 life = nil
                 if status != 0 { parts.logger.warning("a client's session failed") }
                 serveNext()
             }
             return
+        }
+    }
+
+    /// Nobody waits: puts back what is left, unless a client comes first.
+    private func settle() {
+        guard FileSystem.exists(journal), mendings < AgentListener.maximumMendings else { return completion(0) }
+        mendings += 1
+        do throws(RunLoopError) {
+            source = try parts.runLoop.watch(descriptor, for: .read, cause: .client) { [self] _ in
+                source?.cancel()
+                source = nil
+                mending?.end()
+            }
+        } catch {
+            parts.logger.error("not everything is put back", metadata: ["why": "\(error)"])
+            return completion(1)
+        }
+        mending = JournalMending([journal], parts, isPatient: true) { [self] _ in
+            mending = nil
+            source?.cancel()
+            source = nil
+            serveNext()
         }
     }
 
@@ -75,4 +105,9 @@ final class AgentListener {
         close(client)
         return false
     }
+}
+
+extension WakeupCause {
+    /// A client connects.
+    static let client = WakeupCause("client")
 }

@@ -3,7 +3,8 @@ internal import Logging
 internal import RingwakeCore
 internal import RunLoop
 
-/// Undoes what journals hold that nobody has any more, one after the other.
+/// Undoes what journals hold that nobody has any more, one after the other; where it is patient, as soon as the server is
+/// there.
 ///
 /// It is kept alive by the loop until it has told its result.
 package final class JournalMending {
@@ -23,6 +24,7 @@ package final class JournalMending {
     private static let patience = Duration.seconds(8)
 
     private let parts: AudioEngineParts
+    private let isPatient: Bool
     private let completion: (Result) -> Void
     private var rest: ArraySlice<String>
     private var result = Result()
@@ -33,8 +35,13 @@ package final class JournalMending {
 
     /// - Parameters:
     ///   - paths: Those that are not there are passed over.
+    ///   - isPatient: whether a server that is not there is waited for, until ``end()``.
     ///   - completion: Called once, from the loop.
-    package init(_ paths: [String], _ parts: AudioEngineParts, completion: @escaping (Result) -> Void) {
+    package init(
+        _ paths: [String], _ parts: AudioEngineParts, isPatient: Bool = false,
+        completion: @escaping (Result) -> Void
+    ) {
+        self.isPatient = isPatient
         rest = paths.filter { FileSystem.exists($0) }[...]
         self.parts = parts
         self.completion = completion
@@ -56,12 +63,7 @@ package final class JournalMending {
         do throws(AudioEngineRefusal) {
             let engine = try parts.makeEngine(journal: path) { [weak self] in self?.take($0) }
             self.engine = engine
-            timer = parts.runLoop.schedule(
-                at: parts.runLoop.refreshNow().advanced(by: JournalMending.patience), tolerance: .milliseconds(100)
-            ) { [self] in
-                reason = reason ?? "the audio server did not answer in time"
-                close()
-            }
+            if !isPatient { limit() }
             engine.start()
         } catch {
             if error.isBusy { result.inUse.append(path) } else { result.left[path] = error.message }
@@ -70,12 +72,22 @@ package final class JournalMending {
         }
     }
 
+    private func limit() {
+        timer = parts.runLoop.schedule(
+            at: parts.runLoop.refreshNow().advanced(by: JournalMending.patience), tolerance: .milliseconds(100)
+        ) { [self] in
+            reason = reason ?? "the audio server did not answer in time"
+            close()
+        }
+    }
+
     private func take(_ report: AudioEngineReport) {
         switch report {
         case .ready(_, let mended):
             result.mended += mended
             // Why nothing could be mended is told after it.
-            parts.runLoop.enqueue { [self] in close() }
+            if !isPatient { parts.runLoop.enqueue { [self] in close() } }
+        case .connected: if isPatient { parts.runLoop.enqueue { [self] in close() } }
         case .unavailable(let why): reason = "no audio server: \(why)"
         case .lost(let why): reason = "the audio server went away: \(why)"
         case .problem(let what): parts.logger.warning("problem", metadata: ["what": "\(what)"])

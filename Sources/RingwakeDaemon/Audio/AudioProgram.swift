@@ -184,7 +184,7 @@ final class AudioProgram {
         }
         switch report {
         case .ready(_, let mended) where mended > 0:
-            logger.notice("what an earlier call did to the audio server is put back", metadata: ["effects": "\(mended)"])
+            logger.notice("what an earlier call did to audio is put back", metadata: ["effects": "\(mended)"])
         case .problem(let what): logger.warning("audio", metadata: ["problem": "\(what)"])
         // What could be put back is.
         case .connected: leave(link)

@@ -14,7 +14,9 @@ extension AudioService {
         switch arbiter.engine.state {
         case .absent:
             message.state = program.way == nil ? "off" : "idle"
-            if program.isMending { message.why = "what an earlier call did is put back as soon as the audio server is there" }
+            if program.isMending {
+                message.why = "what an earlier call did is put back as soon as the audio server is there"
+            }
         case .starting: message.state = "starting"
         case .connected(let server):
             message.state = "connected"

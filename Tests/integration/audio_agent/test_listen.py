@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support import programs
+from support import processes, programs
 from support.audio import AudioServer
 from support.audio_agent import RINGWAKE_AUDIO, Line, plan, session
 from support.audio_streams import FULL, Stream, snapshot
@@ -156,3 +156,42 @@ def test_it_is_told_to_end(pulseaudio: AudioServer, activator: Activator, make_s
     activator.process.terminate()
     assert activator.ended() == 0
     assert snapshot(pulseaudio) == before
+
+
+def test_what_could_not_be_put_back_is_when_the_server_comes(
+    pulseaudio: AudioServer, activator: Activator, make_stream: Streams
+) -> None:
+    line = broken_off(pulseaudio, activator, make_stream)
+    line.close()
+    # It stays for this alone, and waits without looking.
+    until(lambda: processes.is_asleep(activator.process.pid), TIMEOUT, "it to wait")
+    assert activator.process.poll() is None and activator.journal.exists()
+    pulseaudio.start()
+    assert activator.ended() == 0
+    assert not activator.journal.exists()
+
+
+def test_a_client_that_comes_meanwhile_is_served(
+    pulseaudio: AudioServer, activator: Activator, make_stream: Streams
+) -> None:
+    broken_off(pulseaudio, activator, make_stream).close()
+    until(lambda: processes.is_asleep(activator.process.pid), TIMEOUT, "it to wait")
+    again = activator.connect()
+    again.next("unavailable")
+    pulseaudio.start()
+    again.next("connected")
+    until(lambda: not activator.journal.exists(), TIMEOUT, "the journal to go")
+    again.close()
+    assert activator.ended() == 0
+
+
+def broken_off(server: AudioServer, activator: Activator, make_stream: Streams) -> Line:
+    """A client's line, whose server was killed while music was quiet for it."""
+    music = make_stream(server, "music", role="music")
+    line = activator.connect()
+    line.next("connected")
+    assert apply(line, 1, session(16))["made"] == 1
+    server.kill()
+    line.next("lost")
+    music.end()
+    return line
