@@ -165,7 +165,8 @@ final class AudioProgram {
             // Whoever has plans says whether it is wanted again.
             isWanted = false
             leave(link)
-            tellGone(why)
+            // What it said last is why it ended, where it could not begin.
+            if case .unavailable(let said) = lastReport { tellGone(said) } else { tellGone(why) }
         } else {
             leave(link)
         }
