@@ -204,8 +204,11 @@ final class AudioEngineLink {
         var result: Int32
         repeat { result = ringwake_connect(descriptor, &address, length) } while result != 0 && errno == EINTR
         guard result == 0 else {
-            let reason = String(cString: strerror(errno))
+            let (number, reason) = (errno, String(cString: strerror(errno)))
             Glibc.close(descriptor)
+            guard number != EAGAIN else {
+                throw RingwakeError(.limitReached, "too many wait to connect to \(path) ([audio] socket)")
+            }
             throw RingwakeError(
                 .unreachable,
                 "nobody listens on \(path) ([audio] socket): \(reason); its user enables it with "

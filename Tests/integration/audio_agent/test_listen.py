@@ -4,6 +4,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -181,6 +182,32 @@ def test_a_client_that_comes_meanwhile_is_served(
     pulseaudio.start()
     again.next("connected")
     until(lambda: not activator.journal.exists(), TIMEOUT, "the journal to go")
+    again.close()
+    assert activator.ended() == 0
+
+
+def test_strangers_do_not_stand_in_the_way(
+    pulseaudio: AudioServer, activator: Activator, make_stream: Streams
+) -> None:
+    line = activator.connect()
+    line.next("connected")
+    # As another user: each is told so while somebody is served, and none is kept.
+    subprocess.run(
+        [
+            "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-c",
+            "import socket, sys\n"
+            "for _ in range(50):\n"
+            "    with socket.socket(socket.AF_UNIX) as stranger:\n"
+            "        stranger.settimeout(10)\n"
+            "        stranger.connect(sys.argv[1])\n"
+            "        assert b'may not use' in stranger.recv(4096)\n",
+            activator.path,
+        ],
+        check=True, timeout=60,
+    )  # fmt: skip
+    line.close()
+    again = activator.connect()
+    again.next("connected")
     again.close()
     assert activator.ended() == 0
 
