@@ -50,7 +50,7 @@ final class AudioEngineLink {
         do throws(RunLoopError) {
             source = try runLoop.watch(descriptor, for: .read, cause: .audio) { [weak self] in self?.ready($0) }
         } catch {
-            Glibc.close(descriptor)
+            // The descriptor goes with this object.
             throw RingwakeError(.system, "the line to ringwake-audio cannot be watched: \(error)")
         }
     }

@@ -58,6 +58,11 @@ class SwiftHandler:
     def count(self, line: str) -> int:
         return self.lines.count(line)
 
+    def audio(self, call: str) -> list[str]:
+        """`on` and `off`, as it was told them of a call's audio."""
+        beginning = f"call: {call} audio "
+        return [line.removeprefix(beginning).split(" ")[0] for line in self.lines if line.startswith(beginning)]
+
     def says(self, line: str, count: int = 1, seconds: float = 15) -> None:
         until(lambda: self.count(line) >= count, seconds, lambda: f"{line!r}, {count} times; it said {self.lines}")
 

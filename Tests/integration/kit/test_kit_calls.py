@@ -30,6 +30,15 @@ def test_a_whole_call(either: SwiftHandler) -> None:
     assert ended["reason"] == "localEnded"
     either.says(f"did: dtmf 12# {call}")
     assert either.count(f"did: answer {call}") == 1 and failures(app.daemon) == []
+    # It is told of the last end if it is still there: one that was started leaves with its call.
+    assert either.audio(call)[:3] == ["on", "off", "on"]
+
+
+def test_audio_is_told_once_and_its_end_once(warm: SwiftHandler) -> None:
+    for _ in range(3):
+        call = connected(warm.app)
+        hang_up(warm.app, call)
+        waits(lambda call=call: warm.audio(call) == ["on", "off"], "the end of its audio")
 
 
 def test_a_started_handler_ends_with_its_call(cold: SwiftHandler) -> None:

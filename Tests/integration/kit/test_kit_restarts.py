@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from support.telephone import connected, ends, failures, hang_up, ringing, user
+from support.telephone import connected, ends, failures, hang_up, ringing, user, waits
 from swift_handler import SwiftHandler
 
 
@@ -45,6 +45,10 @@ def test_while_it_is_connected(either: SwiftHandler) -> None:
         assert either.daemon.control.wait_for(call, "connected")["pid"] == pid
     user(either.daemon, "call", "hold", call)
     either.daemon.control.wait_for(call, "held")
+    # Each daemon activates it anew; what was active before has ended first, in the handler's ears too.
+    waits(lambda: either.audio(call)[-1:] == ["off"], "the audio of a held call to be off")
+    told = either.audio(call)
+    assert told == ["on", "off"] * (len(told) // 2) and len(told) >= 4, told
     hang_up(either.app, call)
     assert either.count(f"did: answer {call}") == 1
     assert failures(either.daemon) == []
