@@ -77,10 +77,14 @@ extension EffectJournal {
         }
     }
 
-    /// Renames a file that cannot be read; one that was set aside before is replaced.
+    /// So many damaged files are kept.
+    static let maximumAside = 10
+
+    /// Renames what cannot be read to a name that is free; where none is, it takes another one's place.
     static func setAside(_ path: String, _ why: String) throws(EffectJournalError) -> String {
-        let aside = path + ".damaged"
-        guard rename(path, aside) == 0 else {
+        let names = (0..<maximumAside).map { path + ".damaged" + ($0 == 0 ? "" : ".\($0)") }
+        let free = names.filter { !FileSystem.exists($0) }
+        guard let aside = (free + names).first(where: { rename(path, $0) == 0 }) else {
             throw EffectJournalError(
                 .unusable, "\(path) cannot be read: \(why); nor moved away: \(String(cString: strerror(errno)))")
         }

@@ -44,6 +44,10 @@ package struct EffectLedger: Hashable, Sendable, Codable {
         }
 
         mutating func bury(_ record: AudioEffectRecord) {
+            guard !record.isTaken else {
+                // What the user left it with is stored by the server itself.
+                return gone.removeAll { $0.target.isSameSort(as: record.target) }
+            }
             if !gone.contains(where: { $0.target.isSameSort(as: record.target) }) { gone.append(record) }
         }
 
@@ -84,6 +88,26 @@ package struct EffectLedger: Hashable, Sendable, Codable {
 
     /// The user changed it: it is not undone.
     package mutating func leave(_ target: EffectTarget) { records[target]?.isTaken = true }
+
+    /// Streams that are there no more and ended otherwise than we had set them: the user has done that.
+    package mutating func noticeEnds(
+        from former: AudioServerImage, to image: AudioServerImage?, but unconfirmed: Set<EffectTarget>
+    ) {
+        for (target, record) in records where target.isOfStream && !unconfirmed.contains(target) {
+            guard record.cookie == former.cookie, former.stream(of: target)?.isSettled == true,
+                image?.cookie != former.cookie || image?.stream(of: target) == nil,
+                let last = former.value(of: target), !last.isSame(as: record.set), !last.isSame(as: record.before)
+            else { continue }
+            leave(target)
+            // So is what is remembered of its kind's streams that ended before.
+            for (other, elder) in records
+            where elder.restoreID == record.restoreID && record.restoreID != nil && other.isSameSort(as: target)
+                && former.stream(of: other) == nil
+            {
+                leave(other)
+            }
+        }
+    }
 
     /// A record of a stream of this kind, whose target is of the same sort.
     package func record(ofKind kind: String, where matches: (EffectTarget) -> Bool) -> AudioEffectRecord? {

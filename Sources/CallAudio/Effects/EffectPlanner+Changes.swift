@@ -115,7 +115,8 @@ extension EffectPlanner {
         }
         switch (want.value, current) {
         case (.exact(let value), _):
-            if let known = settled[target], known.isSame(as: value) { return }
+            let isUsers = target.isOfDevice || isUsersToUnmute(target)
+            if isUsers, let known = settled[target], known.isSame(as: value) { return }
             record.set = value
         case (.ducked, .volume(let volume)): record.set = .volume(DuckingGain.ducked(volume))
         default: return

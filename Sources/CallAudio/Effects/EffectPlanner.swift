@@ -34,10 +34,12 @@ package struct EffectPlanner {
     /// The ledger is of another run of this program.
     let isMending: Bool
 
+    /// - Parameter yielding: Processes whose streams are left as they are.
     package init(
         image: AudioServerImage, plan: AudioPlan, route: RouteDecision, ledger: EffectLedger, tree: ProcessTree,
         busy: BusyStreams = BusyStreams(), refused: Set<EffectTarget> = [], unconfirmed: Set<EffectTarget> = [],
-        settled: [EffectTarget: EffectValue] = [:], others: @escaping () -> [EffectLedger] = { [] },
+        settled: [EffectTarget: EffectValue] = [:], yielding: Set<Int32> = [],
+        others: @escaping () -> [EffectLedger] = { [] },
         isPatient: Bool = true, isMending: Bool = false
     ) {
         self.image = image
@@ -51,7 +53,7 @@ package struct EffectPlanner {
         self.others = others
         self.isPatient = isPatient
         self.isMending = isMending
-        ownership = StreamOwnership(plan: plan, players: ledger.players, tree: tree)
+        ownership = StreamOwnership(plan: plan, yielding: yielding, tree: tree)
     }
 
     package var wants: [EffectTarget: Want] {
@@ -62,14 +64,27 @@ package struct EffectPlanner {
         return wants
     }
 
-    /// What ``settled`` is to be once everything is as wanted: of devices and of where streams go. A stream's mute is not
-    /// among them: a client that is to be silent is, whoever unmuted it.
+    /// What ``settled`` is to be once everything is as wanted: of devices, of where streams go, and of streams of others
+    /// that somebody else had muted. Another mute is not among them: a client that is to be silent is, whoever unmuted it.
     package var settling: [EffectTarget: EffectValue] {
         var values: [EffectTarget: EffectValue] = [:]
-        for (target, want) in wants where target.isOfDevice {
-            if case .exact(let value) = want.value { values[target] = value }
+        for (target, want) in wants {
+            guard case .exact(let value) = want.value else { continue }
+            if target.isOfDevice || (isUsersToUnmute(target) && isSettled(target, value)) { values[target] = value }
         }
         return values
+    }
+
+    /// A mute of a stream of others, whose effect it would be to have it silent while a session is active.
+    func isUsersToUnmute(_ target: EffectTarget) -> Bool {
+        guard case .playingMute(let index) = target, busy.playing[index] == nil, let stream = image.playing[index]
+        else { return false }
+        return ownership.owner(of: stream) == .others
+    }
+
+    /// It was as wanted without us, now or before.
+    private func isSettled(_ target: EffectTarget, _ value: EffectValue) -> Bool {
+        ledger[target] == nil && (settled[target] == value || image.value(of: target) == value)
     }
 
     private typealias Wants = [(EffectTarget, Want)]

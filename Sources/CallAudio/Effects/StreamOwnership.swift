@@ -17,7 +17,7 @@ struct StreamOwnership {
         case silenced(Set<AudioSessionID>)
         /// Of clients that are quieter, of sessions that are none of the plan's.
         case ducked(Set<AudioSessionID>)
-        /// What rings, and players that are paused.
+        /// What rings, and players that were paused and are left alone.
         case exempt
         /// Of the server itself: loopbacks, filters. What they carry belongs to somebody else.
         case server
@@ -28,16 +28,18 @@ struct StreamOwnership {
     let tree: ProcessTree
     let exempt: Set<Int32>
 
-    init(plan: AudioPlan, players: [MediaPlayer], tree: ProcessTree) {
+    init(plan: AudioPlan, yielding: Set<Int32> = [], tree: ProcessTree) {
         self.plan = plan
         self.tree = tree
-        exempt = plan.exempt.union(players.compactMap(\.process))
+        exempt = plan.exempt.union(yielding)
     }
 
     /// The sessions go before all else, as one process may have several of them, and what is exempt last: the daemon's
     /// children are, and the apps that it started are among them.
     func owner(of stream: AudioServerImage.Stream) -> Owner {
-        guard let process = stream.process, stream.properties["node.link-group"] == nil else { return .server }
+        guard !stream.isServersOwn else { return .server }
+        // It came over a network, or says nothing that is a process: it is somebody's all the same.
+        guard let process = stream.process else { return .others }
         let sessions = plan.sessions.filter { tree.isOne(process, of: $0.client.processes) }
         if !sessions.isEmpty { return .sessions(sessions) }
         let silenced = plan.silenced.filter { tree.isOne(process, of: $0.value.processes) }
@@ -57,6 +59,12 @@ extension AudioServerImage.Stream {
     /// It has a device and a volume. A new stream of PipeWire has neither for a moment, and each loses its device while
     /// it is moved: what it shows then is no value of it.
     var isSettled: Bool { device != nil && volume.contains { $0 > 0 } }
+
+    /// A loopback, a filter: nobody's program made it. A sample that is played has no client, but says whose it is.
+    var isServersOwn: Bool {
+        if properties["node.link-group"] != nil { return true }
+        return client == nil && process == nil && properties["application.process.id"] == nil
+    }
 
     /// Sound goes through it, or could at once.
     var isRunning: Bool { device != nil && !isCorked }

@@ -9,12 +9,13 @@ extension AudioEngine {
     /// have begun with it, as they may have while nobody looked after a crash of ours.
     func mending(_ image: AudioServerImage) -> EngineWork {
         var work = EngineWork(.mend, since: runLoop.refreshNow())
+        work.isFresh = true
         let baseline = ledger.baseline
-        let records = ledger.records.values.filter { $0.target.isOfStream && $0.restoreID != nil }
+        let records = ledger.records.values.filter { $0.target.isOfStream && $0.restoreID != nil && !$0.isTaken }
             .sorted { $0.order < $1.order }
         for record in ledger.records.values where record.target.isOfStream && record.cookie != image.cookie {
             ledger.bury(record.target)
-            if record.restoreID != nil { work.undone += 1 }
+            if record.restoreID != nil, !record.isTaken { work.undone += 1 }
         }
         let isYoung = { (index: UInt32, newest: UInt32?) in
             baseline?.cookie != image.cookie || newest.map { index > $0 } ?? true
@@ -31,7 +32,7 @@ extension AudioEngine {
     /// A stream that has what we had set for its kind gets what the kind had before.
     func adopt(
         _ stream: AudioServerImage.Stream, from records: [AudioEffectRecord], _ image: AudioServerImage,
-        _ kind: EffectLedger.KindRecord? = nil
+        _ echo: EffectEcho? = nil
     ) {
         for var record in records where record.restoreID == stream.restoreID {
             switch record.target {
@@ -40,11 +41,11 @@ extension AudioEngine {
             case .recordingMute: record.target = .recordingMute(stream.index)
             default: continue
             }
-            guard ledger[record.target] == nil, image.value(of: record.target)?.isSame(as: record.set) == true else {
-                continue
-            }
+            guard ledger[record.target] == nil, echo?.judged.contains(record.target) != true,
+                image.value(of: record.target)?.isSame(as: record.set) == true
+            else { continue }
             record.cookie = image.cookie
-            if let kind, let name = stream.restoreID { ledger.kinds[name] = kind }
+            if let echo, let name = stream.restoreID { ledger.kinds[name] = echo.kind }
             ledger.insert(record, in: image)
         }
     }

@@ -40,7 +40,7 @@ extension AudioEngine {
     }
 
     func keepUp() {
-        if plan.isEmpty, let image { takeBackEchoes(image) }
+        if let image { takeBackEchoes(image) }
         guard plan.isEmpty, ledger.isEmpty, busy == BusyStreams() else {
             return enqueue(EngineWork(.upkeep(nil), since: runLoop.now))
         }
@@ -98,7 +98,7 @@ extension AudioEngine {
         observation.card = decision.output.flatMap { image.sink(named: $0.device)?.card }
         observation.places = [:]
         guard let first = plan.sessions.first, let output = decision.output else { return }
-        let ownership = StreamOwnership(plan: plan, players: [], tree: tree)
+        let ownership = StreamOwnership(plan: plan, tree: tree)
         for stream in image.playing.values {
             guard case .sessions(let owners) = ownership.owner(of: stream),
                 owners.contains(where: { $0.id == first.id }),
@@ -124,7 +124,7 @@ extension AudioEngine {
 
     func observe() {
         guard let image else { return }
-        let ownership = StreamOwnership(plan: plan, players: [], tree: tree)
+        let ownership = StreamOwnership(plan: plan, tree: tree)
         var running: Set<AudioSessionID> = []
         var othersPlay = false
         for stream in image.playing.values where !stream.isCorked {

@@ -19,7 +19,7 @@ extension AudioEngine {
         _ = isWritten(ledger)
     }
 
-    private func isWritten(_ ledger: EffectLedger) -> Bool {
+    func isWritten(_ ledger: EffectLedger) -> Bool {
         do throws(EffectJournalError) {
             try journal.write(ledger)
             return true
@@ -70,7 +70,7 @@ extension AudioEngine {
             case .back: break
             case .left: work?.left += 1
             case .gone where record.restoreID != nil:
-                work?.undone += 1
+                if record.isTaken { work?.left += 1 } else { work?.undone += 1 }
                 bury(target)
                 continue
             case .gone: if !target.isOfStream { work?.left += 1 }
@@ -95,6 +95,7 @@ extension AudioEngine {
             switch (failure?.kind, step.isUndo) {
             case (nil, true):
                 work?.undone += 1
+                work?.givenBack.insert(step.target)
                 forget(step.target)
             case (nil, false):
                 work?.made += 1
@@ -127,47 +128,6 @@ extension AudioEngine {
         }
         work?.others = others
         return others
-    }
-
-    // MARK: - Players
-
-    func asksPlayers(_ work: EngineWork) -> Bool {
-        guard case .apply = work.kind, work.refusal == nil, !work.havePlayersBeenAsked else { return false }
-        return plan.interrupts && !work.former.interrupts
-    }
-
-    /// The plan that players are to be paused for has not been given up meanwhile.
-    private var asksPlayersStill: Bool { plan.interrupts && work != nil }
-
-    /// Those that play are written down, and then paused.
-    func pausePlayers() {
-        ask { engine, done in
-            engine.players.playing { found in done { engine.pause(found) } }
-        }
-    }
-
-    private func pause(_ found: [MediaPlayer]) {
-        guard asksPlayersStill else { return }
-        let ours = Set(plan.sessions.flatMap(\.client.processes)).union(plan.exempt)
-        let others = found.filter { player in
-            !ledger.players.contains(player) && !(player.process.map { tree.isOne($0, of: ours) } ?? false)
-        }
-        guard !others.isEmpty else { return }
-        let earlier = ledger.players
-        ledger.players += others
-        ledger.boot = EffectLedger.presentBoot
-        guard journal.covers(ledger) || isWritten(ledger) else {
-            ledger.players = earlier
-            return
-        }
-        ask { engine, done in
-            engine.players.pause(others) { paused in
-                done {
-                    engine.ledger.players = earlier + paused
-                    engine.work?.made += paused.count
-                }
-            }
-        }
     }
 
     // MARK: - Beforehand

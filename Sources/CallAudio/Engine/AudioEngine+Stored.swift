@@ -11,11 +11,27 @@ extension AudioEngine {
     private static var echoTime: Duration { .seconds(1) }
 
     func askStored() {
+        askStored { [self] list in
+            work?.stored = Dictionary((list ?? []).map { ($0.name, $0) }, uniquingKeysWith: { $1 })
+            work?.isStoreRefused = list == nil
+        }
+    }
+
+    /// Has the image show all streams as they are now.
+    func look() { askStored { _ in } }
+
+    /// - Parameter take: Gets what is stored, nothing where the server has no such store, nil where it does not say. It is
+    ///   not called when the connection broke, which is told next: nothing is known then, and nothing is to be forgotten.
+    private func askStored(_ take: @escaping ([StoredStream]?) -> Void) {
         ask { engine, done in
             engine.server.storedStreams { result in
-                // A server without such a store has nothing to be mended.
-                let list = (try? result.get()) ?? []
-                done { engine.work?.stored = Dictionary(list.map { ($0.name, $0) }, uniquingKeysWith: { $1 }) }
+                done {
+                    switch result {
+                    case .success(let list): take(list)
+                    case .failure(let failure):
+                        if failure.kind != .lost { take(nil) }
+                    }
+                }
             }
         }
     }
@@ -26,7 +42,8 @@ extension AudioEngine {
         if let known = otherLedgers.compactMap({ $0.kinds[kind] }).first {
             return EffectLedger.KindRecord(before: known.before, isListed: known.isListed)
         }
-        return EffectLedger.KindRecord(before: stored[kind], isListed: !image.isPipeWire)
+        return EffectLedger.KindRecord(
+            before: stored[kind], isListed: !image.isPipeWire && work?.isStoreRefused != true)
     }
 
     /// Mends what the server stores of kinds that have no effect any more.
@@ -35,37 +52,46 @@ extension AudioEngine {
         let inForce = Set(ledger.records.values.compactMap(\.restoreID))
         let free = ledger.kinds.filter { !inForce.contains($0.key) }
         guard !free.isEmpty else { return false }
-        ask { engine, done in
-            engine.server.storedStreams { result in
-                done { engine.mend(free, stored: (try? result.get()) ?? []) }
-            }
-        }
+        askStored { [self] in mend(free, stored: $0 ?? []) }
         return true
     }
 
     /// Nothing of the kind is in force any more; but a stream of it may just have begun with what was.
     private func free(_ name: String) {
-        guard let kind = ledger.kinds.removeValue(forKey: name), let baseline = ledger.baseline else { return }
-        let until = runLoop.refreshNow().advanced(by: Self.echoTime)
-        echoes = echoes.filter { $0.value.until > runLoop.now }
-        echoes[name] = EffectEcho(kind: kind, baseline: baseline, until: until)
+        guard let kind = ledger.kinds.removeValue(forKey: name), let image else { return }
+        let now = runLoop.refreshNow()
+        echoes = echoes.filter { $0.value.until > now }
+        // Of the streams of a server that was started anew, any may have begun with what the former one had stored.
+        let present = ledger.baseline.flatMap { $0.cookie == image.cookie ? $0 : nil }
+        let baseline = echoes[name].map(\.baseline) ?? present
+        let judged = echoes[name].map(\.judged) ?? []
+        echoes[name] = EffectEcho(
+            kind: kind, baseline: baseline, until: now.advanced(by: Self.echoTime),
+            judged: judged.union(work?.givenBack ?? []))
     }
 
     /// Streams that began with what we had set for their kind, and that were seen only when that was over.
-    func takeBackEchoes(_ image: AudioServerImage) {
-        guard !echoes.isEmpty else { return }
+    /// - Returns: Whether there are any: they are in the ledger now, and on the disk.
+    @discardableResult
+    func takeBackEchoes(_ image: AudioServerImage) -> Bool {
+        guard !echoes.isEmpty else { return false }
         let now = runLoop.refreshNow()
-        echoes = echoes.filter { $0.value.until > now && $0.value.baseline.cookie == image.cookie }
+        echoes = echoes.filter { $0.value.until > now }
+        let count = ledger.records.count
         for (name, echo) in echoes where ledger.kinds[name] == nil {
-            let playing = image.playing.values.filter { $0.restoreID == name && $0.index > echo.baseline.playing }
-            let recording = image.recording.values.filter { $0.restoreID == name && $0.index > echo.baseline.recording }
-            for stream in playing {
-                adopt(stream, from: echo.kind.last.filter { $0.target.playing != nil }, image, echo.kind)
+            let records = echo.kind.last
+            for stream in image.playing.values where stream.restoreID == name && echo.isYoung(playing: stream.index) {
+                adopt(stream, from: records.filter { $0.target.playing != nil }, image, echo)
             }
-            for stream in recording {
-                adopt(stream, from: echo.kind.last.filter { $0.target.recording != nil }, image, echo.kind)
+            for stream in image.recording.values
+            where stream.restoreID == name && echo.isYoung(recording: stream.index) {
+                adopt(stream, from: records.filter { $0.target.recording != nil }, image, echo)
             }
+            echoes[name]?.judge(name, image)
         }
+        guard ledger.records.count > count else { return false }
+        if !journal.covers(ledger) { writeJournal(ledger) }
+        return true
     }
 
     private func mend(_ kinds: [String: EffectLedger.KindRecord], stored: [StoredStream]) {
@@ -79,6 +105,7 @@ extension AudioEngine {
         ask { engine, done in
             engine.server.perform(commands) { failures in
                 done {
+                    guard !failures.contains(where: { $0?.kind == .lost }) else { return }
                     for failure in failures.compactMap(\.self) {
                         engine.tell(.problem("what the audio server stores is not mended: \(failure)"))
                     }
@@ -94,11 +121,7 @@ extension AudioEngine {
         let blind = kinds.filter { !$0.value.isListed && !$0.value.gone.isEmpty }
         for name in kinds.keys where blind[name] == nil { free(name) }
         guard !blind.isEmpty else { return }
-        ask { engine, done in
-            engine.server.storedStreams { result in
-                done { engine.verify(blind, stored: (try? result.get()) ?? []) }
-            }
-        }
+        askStored { [self] in verify(blind, stored: $0 ?? []) }
     }
 
     private func verify(_ kinds: [String: EffectLedger.KindRecord], stored: [StoredStream]) {

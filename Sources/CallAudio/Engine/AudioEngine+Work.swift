@@ -56,6 +56,7 @@ extension AudioEngine {
             adopt(plan, &next)
         case .close, .mend:
             plan = AudioPlan()
+            endPlayerHand()
             busy = BusyStreams()
         case .prepare, .upkeep: break
         }
@@ -64,6 +65,7 @@ extension AudioEngine {
 
     private func adopt(_ new: AudioPlan, _ work: inout EngineWork) {
         refused = []
+        if !new.interrupts { endPlayerHand() }
         if new.sessions.first?.id != plan.sessions.first?.id { wishes.arrived = [] }
         if new.isEmpty {
             let chosen = wishes.isByHand ? nil : wishes.chosen
@@ -86,8 +88,8 @@ extension AudioEngine {
         let leaving = plan.sessions.filter { session in !new.sessions.contains { $0.id == session.id } }
         var former = AudioPlan()
         former.sessions = leaving
-        let before = StreamOwnership(plan: former, players: [], tree: tree)
-        let after = StreamOwnership(plan: new, players: [], tree: tree)
+        let before = StreamOwnership(plan: former, tree: tree)
+        let after = StreamOwnership(plan: new, tree: tree)
         var sessions: Set<AudioSessionID> = []
         func owner(_ stream: AudioServerImage.Stream) -> AudioSessionID? {
             guard stream.isRunning, case .sessions(let owners) = before.owner(of: stream), let first = owners.first
@@ -113,6 +115,11 @@ extension AudioEngine {
     private func step() -> Bool {
         guard let image, var work else { return false }
         if case .prepare(let plan) = work.kind { return prepare(plan, image) }
+        if takeBackEchoes(image) {
+            // What the server stores of their kinds is looked at again when they have been given back.
+            work.isMended = false
+            self.work = work
+        }
         if asksPlayers(work) {
             work.havePlayersBeenAsked = true
             self.work = work
@@ -126,6 +133,13 @@ extension AudioEngine {
             return true
         }
         let changes = planner(plan, route, image, work).changes()
+        if changes.steps.contains(where: \.isUndo), !work.isFresh {
+            // What the user changed a moment ago is not to be overwritten because it has not been seen yet.
+            work.isFresh = true
+            self.work = work
+            look()
+            return false
+        }
         if !changes.isEmpty {
             guard work.passes < EngineWork.maximumPasses else {
                 tell(
@@ -151,7 +165,7 @@ extension AudioEngine {
     ) -> EffectPlanner {
         EffectPlanner(
             image: image, plan: plan, route: route, ledger: ledger, tree: tree, busy: busy, refused: refused,
-            unconfirmed: unconfirmed, settled: settled,
+            unconfirmed: unconfirmed, settled: settled, yielding: playerHand.yielding,
             others: { [weak self] in self?.otherLedgers ?? [] }, isPatient: work.isPatient, isMending: work.isMending)
     }
 
@@ -203,6 +217,7 @@ extension AudioEngine {
         if !ledger.players.isEmpty, !plan.interrupts {
             let paused = ledger.players
             ledger.players = []
+            players.watch([])
             if work.resumes, ledger.boot == EffectLedger.presentBoot {
                 return resume(paused)
             }
@@ -244,7 +259,7 @@ extension AudioEngine {
         runLoop.enqueue { [weak self] in self?.tidyJournal() }
         endClosing(work)
         // What came meanwhile has been seen by now.
-        if plan.isEmpty, !echoes.isEmpty, queue.isEmpty { runLoop.enqueue { [weak self] in self?.lookForEchoes() } }
+        if !echoes.isEmpty, queue.isEmpty { runLoop.enqueue { [weak self] in self?.lookForEchoes() } }
     }
 
     private func tidyJournal() {

@@ -26,7 +26,9 @@ package final class AudioEngine {
     private let version: String
 
     /// The mirror, and how it is to be: nil while there is no connection.
-    var image: AudioServerImage?
+    var image: AudioServerImage? {
+        didSet { if let oldValue { ledger.noticeEnds(from: oldValue, to: image, but: unconfirmed) } }
+    }
     /// What is in force, or being brought about.
     var plan = AudioPlan()
     var wishes = RouteWishes()
@@ -36,6 +38,7 @@ package final class AudioEngine {
     var unconfirmed: Set<EffectTarget> = []
     var settled: [EffectTarget: EffectValue] = [:]
     var echoes: [String: EffectEcho] = [:]
+    var playerHand = PlayerHand()
 
     /// What is waited for with everything else: the server's or the players' answer.
     var isAwaiting = false
@@ -89,6 +92,7 @@ package final class AudioEngine {
         guard life == .new else { return }
         life = .started
         server.onEvent = { [weak self] in self?.hear($0) }
+        players.onPlaying = { [weak self] in self?.playerPlays($0) }
         if !isMending { tellReady(mended: 0) }
         server.connect()
     }
@@ -127,6 +131,7 @@ package final class AudioEngine {
         life = .closed
         self.closing = nil
         [patience, settling].compactMap(\.self).forEach(runLoop.cancel)
+        endPlayerHand()
         // Undone and acknowledged is what the ledger does not hold any more.
         writeJournal(ledger)
         server.onEvent = nil
@@ -207,6 +212,8 @@ package final class AudioEngine {
         (work, queue) = (nil, [])
         plan = AudioPlan()
         (wishes, busy, refused, unconfirmed, settled) = (RouteWishes(), BusyStreams(), [], [], [:])
+        echoes = [:]
+        endPlayerHand()
         isMending = !ledger.isEmpty
         tell(.lost(why))
         if life == .closing { finishClosing() }

@@ -4,8 +4,26 @@ internal import RunLoop
 /// What was in force of a kind of streams until a moment ago.
 struct EffectEcho {
     let kind: EffectLedger.KindRecord
-    let baseline: EffectLedger.Baseline
+    /// Streams that are older have been there before; nil: nobody knows which were.
+    let baseline: EffectLedger.Baseline?
     let until: BootClock.Instant
+    /// What was given back, or seen otherwise: if it is as we had set it later, somebody else did that.
+    var judged: Set<EffectTarget>
+
+    func isYoung(playing index: UInt32) -> Bool { baseline.map { index > $0.playing } ?? true }
+    func isYoung(recording index: UInt32) -> Bool { baseline.map { index > $0.recording } ?? true }
+
+    /// PulseAudio has a stream begin with what it stores. With PipeWire it comes a moment later, so that nothing is known
+    /// of a stream that is seen otherwise.
+    mutating func judge(_ name: String, _ image: AudioServerImage) {
+        guard kind.isListed else { return }
+        for stream in image.playing.values where stream.restoreID == name && stream.isSettled {
+            judged.formUnion([.playingVolume(stream.index), .playingMute(stream.index)])
+        }
+        for stream in image.recording.values where stream.restoreID == name && stream.isSettled {
+            judged.insert(.recordingMute(stream.index))
+        }
+    }
 }
 
 /// One thing that the engine brings about, from its beginning to its answer.
@@ -32,6 +50,8 @@ struct EngineWork {
     var busySessions: Set<AudioSessionID> = []
     var made = 0
     var undone = 0
+    /// What has been undone by a command.
+    var givenBack: Set<EffectTarget> = []
     var left = 0
     var passes = 0
     /// What is not there yet may still come.
@@ -42,6 +62,10 @@ struct EngineWork {
     var players: [MediaPlayer] = []
     /// What the server stores, as of this work's beginning; nil: not asked.
     var stored: [String: StoredStream]?
+    /// All streams were looked at since it began.
+    var isFresh = false
+    /// The server does not say what it stores.
+    var isStoreRefused = false
     /// What other programs have in force; nil: not looked at.
     var others: [EffectLedger]?
     /// How often what the server stores was written and not found.

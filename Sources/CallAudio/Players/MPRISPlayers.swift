@@ -4,8 +4,8 @@ package import RunLoop
 
 /// The media players on the user's session bus, by MPRIS.
 ///
-/// The bus is connected to when it is needed first, and again after it was lost. Nothing is subscribed to in between,
-/// so players that come, go and play wake nobody. What is paused is told from who is paused already by ``playing``;
+/// The bus is connected to when it is needed first, and again after it was lost. In between only the players are listened
+/// to that are watched, so others that come, go and play wake nobody. What is paused is told from who is paused already by ``playing``;
 /// `PlayPause` is never used.
 package final class MPRISPlayers: MediaPlayers {
     /// Players that are dealt with at most; those beyond are left alone.
@@ -24,6 +24,8 @@ package final class MPRISPlayers: MediaPlayers {
     private let runLoop: RunLoop
     private let logger: Logger
     private var bus: DBusConnection?
+    package var onPlaying: ((MediaPlayer) -> Void)?
+    private var watches: [MediaPlayer: PlayerWatch] = [:]
     private var ends: [UInt64: () -> Void] = [:]
     private var nextStep: UInt64 = 0
     private var isClosed = false
@@ -46,6 +48,7 @@ package final class MPRISPlayers: MediaPlayers {
         let ends = ends.values
         self.ends = [:]
         for end in ends { end() }
+        watch([])
         bus?.close()
         bus = nil
     }
@@ -79,6 +82,21 @@ package final class MPRISPlayers: MediaPlayers {
                         step.end(player.name)
                     }
                 }
+            }
+        }
+    }
+
+    package func watch(_ players: [MediaPlayer]) {
+        let wanted = Set(players.prefix(Self.maximumPlayers))
+        for player in watches.keys where !wanted.contains(player) {
+            watches.removeValue(forKey: player)?.cancel()
+        }
+        guard !isClosed else { return }
+        for player in wanted where watches[player] == nil {
+            guard let owner = PlayerOwner(player.owner)?.connection, let bus = connection() else { continue }
+            // Without a process it is not known to be paused.
+            watches[player] = PlayerWatch(owner, isPaused: player.process != nil, bus: bus) { [weak self] in
+                self?.onPlaying?(player)
             }
         }
     }

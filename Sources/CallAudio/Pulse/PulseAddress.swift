@@ -1,3 +1,4 @@
+internal import CRingwakeLinux
 internal import Glibc
 
 /// Where a user's audio server is.
@@ -47,6 +48,18 @@ package enum PulseAddress: Hashable, Sendable {
             if entry.hasPrefix("unix:") { entry = entry.dropFirst("unix:".count) }
             return entry.first == "/" ? String(entry) : nil
         }
+    }
+
+    /// Whether a process listens on a socket, be it that it takes nobody in: of one that hangs the queue is full in time,
+    /// which libpulse calls refused, as where nobody is.
+    static func hasListener(_ socket: String) -> Bool {
+        var address = sockaddr_storage()
+        let length = ringwake_unix_address(socket, &address)
+        guard length > 0 else { return false }
+        let descriptor = ringwake_stream_socket(AF_UNIX)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        return ringwake_connect(descriptor, &address, length) == 0 || errno == EAGAIN
     }
 
     static func directory(of path: String) -> String {

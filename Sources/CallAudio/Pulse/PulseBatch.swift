@@ -38,7 +38,7 @@ final class PulseBatch {
             let expected = PulseExpectation.all(of: command, number: number, before: image)
             forget(Set(expected.map(\.subject)))
             expectations += expected
-            touched += command.touched(image)
+            for object in command.touched(image) where !touched.contains(object) { touched.append(object) }
             connection.perform(command, image: image) { failure in
                 self.failures[number] = failure
                 self.openAnswers -= 1

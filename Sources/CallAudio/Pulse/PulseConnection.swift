@@ -33,6 +33,11 @@ final class PulseConnection {
     /// What it is connected to, as libpulse says it: `unix:/run/user/1000/pulse/native`.
     var server: String? { context.flatMap { PulseText.name(pa_context_get_server($0)) } }
 
+    /// Under which number the server has us as a client; nil where it does not say.
+    var clientIndex: UInt32? {
+        context.map { pa_context_get_index($0) }.flatMap { $0 == PulseReading.noIndex ? nil : $0 }
+    }
+
     init(mainLoop: PulseMainLoop) {
         self.mainLoop = mainLoop
     }

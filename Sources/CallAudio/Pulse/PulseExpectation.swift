@@ -154,7 +154,9 @@ extension AudioServerCommand {
             [PulseObject(kind: .server, index: nil), PulseObject(kind: .sinkInput, index: nil)]
         case .setDefaultSource:
             [PulseObject(kind: .server, index: nil), PulseObject(kind: .sourceOutput, index: nil)]
-        case .store, .forget: []
+        case .store, .forget:
+            // Streams that began with what was stored until then.
+            PulseObject.streams
         }
     }
 }

@@ -23,6 +23,7 @@ final class PulseMirror {
     private var draft = AudioServerImage(
         cookie: 0, server: AudioServerDescription(name: "", version: "", location: ""), isPipeWire: false,
         defaultSink: nil, defaultSource: nil)
+    private var clients = PulseClients()
     /// What changed since it was asked for last.
     private var changed: [PulseObjectKind: Set<UInt32>] = [:]
     private var isRoundOpen = false
@@ -54,9 +55,9 @@ final class PulseMirror {
         let answers = PulseAnswers(1 + PulseObjectKind.allCases.count) { [weak self] failure in
             guard let self else { return }
             isRoundOpen = false
-            if failure == nil { image = draft }
+            if failure == nil { show() }
             completion(failure)
-            if !changed.isEmpty { beginRoundSoon() }
+            if isRoundWanted { beginRoundSoon() }
         }
         connection.subscribe(completion: answers.note)
         for kind in PulseObjectKind.allCases { ask(kind, nil, answers.note) }
@@ -65,9 +66,12 @@ final class PulseMirror {
     /// Asks for these at once, behind what was sent already, whether or not the server says that they changed.
     func refresh(_ objects: [PulseObject], completion: @escaping () -> Void) {
         guard !objects.isEmpty else { return completion() }
+        // A new stream's client may be unknown yet, and what has none that is known is nobody's.
+        let hasNew = objects.contains { PulseObject.streams.contains($0) }
+        let objects = (hasNew ? [PulseObject(kind: .client, index: nil)] : []) + objects
         let answers = PulseAnswers(objects.count) { [weak self] _ in
             guard let self else { return }
-            image = draft
+            show()
             completion()
         }
         for object in objects { ask(object.kind, object.index, answers.note) }
@@ -77,11 +81,17 @@ final class PulseMirror {
         if isRemoved {
             // A round without a question tells of it.
             changed[kind, default: []].remove(index)
-            draft.remove(kind, index)
+            remove(kind, index)
         } else {
             changed[kind, default: []].insert(index)
         }
-        beginRoundSoon()
+        // Clients come and go all the time. They are asked for along with the rest, and by themselves only where a
+        // stream waits to hear whose it is.
+        if kind != .client || (!isRemoved && clients.awaited.contains(index)) { beginRoundSoon() }
+    }
+
+    private var isRoundWanted: Bool {
+        changed.contains { kind, indexes in kind != .client || !indexes.isDisjoint(with: clients.awaited) }
     }
 
     /// At the end of this turn, or when the interval is over.
@@ -119,9 +129,18 @@ final class PulseMirror {
 
     private func endRound() {
         isRoundOpen = false
-        image = draft
+        show()
         onRound?()
-        if !changed.isEmpty { beginRoundSoon() }
+        if isRoundWanted { beginRoundSoon() }
+    }
+
+    private func show() {
+        clients.note(draft)
+        image = clients.resolving(draft, ownIndex: connection.clientIndex)
+    }
+
+    private func remove(_ kind: PulseObjectKind, _ index: UInt32) {
+        if kind == .client { clients.remove(index) } else { draft.remove(kind, index) }
     }
 
     // MARK: - Questions and answers
@@ -138,6 +157,8 @@ final class PulseMirror {
         switch kind {
         case .server:
             connection.server({ [weak self] in self?.take($0) }, completion: completion)
+        case .client:
+            connection.clients(index, { found.add(PulseReading.client($0), \.clients) }, completion: answered)
         case .card:
             connection.cards(index, { found.add(PulseReading.card($0), \.cards) }, completion: answered)
         case .sink:
@@ -167,11 +188,12 @@ final class PulseMirror {
         _ found: PulseObjects, _ kind: PulseObjectKind, _ index: UInt32?, _ failure: AudioServerFailure?
     ) {
         guard failure == nil else {
-            if let index, failure?.kind == .notFound { draft.remove(kind, index) }
+            if let index, failure?.kind == .notFound { remove(kind, index) }
             return
         }
         switch kind {
         case .server: break
+        case .client: clients.known.take(found.clients, all: index == nil)
         case .card: draft.cards.take(found.cards, all: index == nil)
         case .sink: draft.sinks.take(found.devices, all: index == nil)
         case .source: draft.sources.take(found.devices, all: index == nil)
@@ -199,6 +221,9 @@ final class PulseMirror {
 struct PulseObject: Hashable {
     let kind: PulseObjectKind
     let index: UInt32?
+
+    /// All streams.
+    static let streams = [PulseObject(kind: .sinkInput, index: nil), PulseObject(kind: .sourceOutput, index: nil)]
 }
 
 /// Waits for so many answers, and tells when all are there, with the first failure.
@@ -221,6 +246,7 @@ final class PulseAnswers {
 
 /// What an answer holds, until it is whole.
 private final class PulseObjects {
+    var clients: [UInt32: PulseClients.Client] = [:]
     var cards: [UInt32: AudioServerImage.Card] = [:]
     var devices: [UInt32: AudioServerImage.Device] = [:]
     var streams: [UInt32: AudioServerImage.Stream] = [:]
@@ -234,6 +260,7 @@ private final class PulseObjects {
 }
 
 private protocol PulseIndexed { var index: UInt32 { get } }
+extension PulseClients.Client: PulseIndexed {}
 extension AudioServerImage.Card: PulseIndexed {}
 extension AudioServerImage.Device: PulseIndexed {}
 extension AudioServerImage.Stream: PulseIndexed {}
@@ -252,7 +279,7 @@ extension Dictionary where Key == UInt32 {
 extension AudioServerImage {
     fileprivate mutating func remove(_ kind: PulseObjectKind, _ index: UInt32) {
         switch kind {
-        case .server: break
+        case .server, .client: break
         case .card: cards[index] = nil
         case .sink: sinks[index] = nil
         case .source: sources[index] = nil

@@ -2,12 +2,13 @@ internal import CRingwakePulse
 
 /// The kinds of things that are mirrored.
 enum PulseObjectKind: CaseIterable {
-    case server, card, sink, source, sinkInput, sourceOutput
+    case server, client, card, sink, source, sinkInput, sourceOutput
 
-    /// Nil for what is not mirrored: modules, clients, samples.
+    /// Nil for what is not mirrored: modules, samples.
     init?(facility: UInt32) {
         switch pa_subscription_event_type(rawValue: facility) {
         case PA_SUBSCRIPTION_EVENT_SERVER: self = .server
+        case PA_SUBSCRIPTION_EVENT_CLIENT: self = .client
         case PA_SUBSCRIPTION_EVENT_CARD: self = .card
         case PA_SUBSCRIPTION_EVENT_SINK: self = .sink
         case PA_SUBSCRIPTION_EVENT_SOURCE: self = .source
@@ -20,8 +21,9 @@ enum PulseObjectKind: CaseIterable {
     /// What is subscribed to.
     static let mask = pa_subscription_mask(
         rawValue: [
-            PA_SUBSCRIPTION_MASK_SERVER, PA_SUBSCRIPTION_MASK_CARD, PA_SUBSCRIPTION_MASK_SINK,
-            PA_SUBSCRIPTION_MASK_SOURCE, PA_SUBSCRIPTION_MASK_SINK_INPUT, PA_SUBSCRIPTION_MASK_SOURCE_OUTPUT,
+            PA_SUBSCRIPTION_MASK_SERVER, PA_SUBSCRIPTION_MASK_CLIENT, PA_SUBSCRIPTION_MASK_CARD,
+            PA_SUBSCRIPTION_MASK_SINK, PA_SUBSCRIPTION_MASK_SOURCE, PA_SUBSCRIPTION_MASK_SINK_INPUT,
+            PA_SUBSCRIPTION_MASK_SOURCE_OUTPUT,
         ].reduce(0) { $0 | $1.rawValue })
 }
 
@@ -39,6 +41,17 @@ extension PulseConnection {
         request("asking for the server", item: Self.reading(item), completion: completion) { context, userdata in
             pa_context_get_server_info(
                 context, { _, info, userdata in PulseRequest.received(userdata, info) }, userdata)
+        }
+    }
+
+    func clients(
+        _ index: UInt32?, _ item: @escaping (pa_client_info) -> Void,
+        completion: @escaping (AudioServerFailure?) -> Void
+    ) {
+        request("asking for clients", item: Self.reading(item), completion: completion) { context, userdata in
+            let callback: pa_client_info_cb_t = { _, info, end, userdata in PulseRequest.received(userdata, info, end) }
+            guard let index else { return pa_context_get_client_info_list(context, callback, userdata) }
+            return pa_context_get_client_info(context, index, callback, userdata)
         }
     }
 

@@ -35,6 +35,13 @@ enum PulseReading {
             properties: properties)
     }
 
+    static func client(_ info: pa_client_info) -> PulseClients.Client {
+        let properties = PulseText.properties(info.proplist, PulseText.clientKeys)
+        return PulseClients.Client(
+            index: info.index, process: process(properties["application.process.id"]),
+            peer: process(properties["pipewire.sec.pid"]))
+    }
+
     static func sink(_ info: pa_sink_info, cards: [UInt32: AudioServerImage.Card]) -> AudioServerImage.Device {
         let properties = PulseText.properties(info.proplist, PulseText.deviceKeys)
         let card = index(info.card)
@@ -71,14 +78,14 @@ enum PulseReading {
     static func sinkInput(_ info: pa_sink_input_info, isPipeWire: Bool) -> AudioServerImage.Stream {
         let isKnown = info.has_volume != 0 && !(isPipeWire && volume(info.volume).allSatisfy { $0 == 0 })
         return stream(
-            info.index, info.name, device: info.sink, info.proplist, volume: isKnown ? info.volume : nil,
-            map: info.channel_map,
+            info.index, info.name, client: info.client, device: info.sink, info.proplist,
+            volume: isKnown ? info.volume : nil, map: info.channel_map,
             isVolumeWritable: info.volume_writable != 0, isMuted: info.mute != 0, isCorked: info.corked != 0)
     }
 
     static func sourceOutput(_ info: pa_source_output_info) -> AudioServerImage.Stream {
         stream(
-            info.index, info.name, device: info.source, info.proplist,
+            info.index, info.name, client: info.client, device: info.source, info.proplist,
             volume: info.has_volume != 0 ? info.volume : nil, map: info.channel_map,
             isVolumeWritable: info.volume_writable != 0,
             isMuted: info.mute != 0, isCorked: info.corked != 0)
@@ -106,13 +113,13 @@ enum PulseReading {
     }
 
     private static func stream(
-        _ index: UInt32, _ name: UnsafePointer<CChar>?, device: UInt32, _ list: OpaquePointer?, volume: pa_cvolume?,
-        map: pa_channel_map, isVolumeWritable: Bool, isMuted: Bool, isCorked: Bool
+        _ index: UInt32, _ name: UnsafePointer<CChar>?, client: UInt32, device: UInt32, _ list: OpaquePointer?,
+        volume: pa_cvolume?, map: pa_channel_map, isVolumeWritable: Bool, isMuted: Bool, isCorked: Bool
     ) -> AudioServerImage.Stream {
         let properties = PulseText.properties(list, PulseText.streamKeys)
         return AudioServerImage.Stream(
             index: index, name: PulseText.string(name) ?? "", device: Self.index(device),
-            process: properties["application.process.id"].flatMap { Int32($0) }.flatMap { $0 > 0 ? $0 : nil },
+            process: process(properties["application.process.id"]), client: Self.index(client),
             volume: volume.map(Self.volume) ?? [], channels: positions(map),
             isVolumeWritable: volume != nil && isVolumeWritable,
             isMuted: isMuted, isCorked: isCorked, restoreID: properties["module-stream-restore.id"],
@@ -135,6 +142,11 @@ enum PulseReading {
     ) -> PortClassification {
         PortClassification(
             properties: [properties] + (card.map { [$0.properties] } ?? []), activeProfile: card?.activeProfile)
+    }
+
+    /// A process's number as a client wrote it, or what else it wrote there.
+    private static func process(_ text: String?) -> Int32? {
+        text.flatMap { Int32($0) }.flatMap { $0 > 0 ? $0 : nil }
     }
 
     private static func index(_ index: UInt32) -> UInt32? { index == PulseReading.noIndex ? nil : index }

@@ -16,7 +16,7 @@ package final class PulseServer: AudioServer {
     static let connectionLimit = Duration.seconds(5)
     /// After a socket has appeared its owner may not listen yet: it is tried this often, at these distances.
     static let retries: [Duration] = [10, 30, 100, 300, 1_000].map { .milliseconds($0) }
-    /// A connection that lasted shorter than this is followed by the next one later and later.
+    /// A connection that lasted shorter than this, or never came about, is followed by the next one later and later.
     static let stableTime = Duration.seconds(10)
     static let shortestPause = Duration.seconds(1)
     static let longestPause = Duration.seconds(30)
@@ -152,7 +152,7 @@ package final class PulseServer: AudioServer {
             let reason = reason(end, connection)
             self.end(nil)
             tellUnavailable(reason)
-            wait(lastTried: server, mayBeStarting: end.code == PA_ERR_CONNECTIONREFUSED.rawValue)
+            wait(lastTried: server, isNobodyThere: end.code == PA_ERR_CONNECTIONREFUSED.rawValue)
         case .connected(let connection, _):
             let reason = "\(serverText(connection)): \(end.message)"
             self.end(AudioServerFailure(.lost, reason))
@@ -187,21 +187,31 @@ package final class PulseServer: AudioServer {
             pause = isStable ? .zero : Self.shortestPause
             return attempt()
         }
-        let pause = pause
-        self.pause = min(pause * 2, Self.longestPause)
         watchSockets(lastTried: nil)
-        timer = runLoop.schedule(at: runLoop.now.advanced(by: pause), tolerance: pause / 4) { [weak self] in
+        tryLater()
+    }
+
+    /// Waits for a socket to appear. Behind one that is there may be a server that hung, or was full: nothing tells when
+    /// that is over, so it is tried later and later.
+    private func wait(lastTried: String?, isNobodyThere: Bool) {
+        guard case .waiting = phase else { return }
+        let sockets = watchSockets(lastTried: lastTried).filter { access($0, F_OK) == 0 }
+        guard !sockets.isEmpty else { return }
+        guard isNobodyThere else { return tryLater() }
+        guard let pause = remainingRetries.popFirst() else {
+            if sockets.contains(where: PulseAddress.hasListener) { tryLater() }
+            return
+        }
+        timer = runLoop.schedule(at: runLoop.now.advanced(by: pause), tolerance: .milliseconds(5)) { [weak self] in
             self?.attempt()
         }
     }
 
-    /// Waits for a socket to appear.
-    private func wait(lastTried: String?, mayBeStarting: Bool) {
-        guard case .waiting = phase else { return }
-        let sockets = watchSockets(lastTried: lastTried)
-        guard mayBeStarting, sockets.contains(where: { access($0, F_OK) == 0 }), let pause = remainingRetries.popFirst()
-        else { return }
-        timer = runLoop.schedule(at: runLoop.now.advanced(by: pause), tolerance: .milliseconds(5)) { [weak self] in
+    /// After a pause that is longer each time.
+    private func tryLater() {
+        let pause = max(pause, Self.shortestPause)
+        self.pause = min(pause * 2, Self.longestPause)
+        timer = runLoop.schedule(at: runLoop.now.advanced(by: pause), tolerance: pause / 4) { [weak self] in
             self?.attempt()
         }
     }
@@ -305,19 +315,27 @@ extension PulseServer {
     }
 
     package func storedStreams(completion: @escaping (Result<[StoredStream], AudioServerFailure>) -> Void) {
-        guard case .connected(let connection, _) = phase else {
+        guard case .connected(let connection, let mirror) = phase else {
             let failure = AudioServerFailure(.lost, "there is no connection to an audio server")
             return tell { _ in completion(.failure(failure)) }
         }
         var stored: [StoredStream] = []
-        connection.storedStreams {
-            if stored.count < PulseLimits.objects, let entry = PulseReading.stored($0) { stored.append(entry) }
-        } completion: { [weak self] failure in
-            guard let self else { return }
-            let result: Result<[StoredStream], AudioServerFailure> =
-                if let failure, !connection.isExtensionMissing { .failure(failure) } else { .success(stored) }
+        var result: Result<[StoredStream], AudioServerFailure>?
+        // Behind it, as a stream that is not mirrored yet may have begun with what is stored.
+        let answers = PulseAnswers(2) { [weak self] _ in
+            guard let self, let result else { return }
+            publish()
             tell { _ in completion(result) }
         }
+        connection.storedStreams {
+            if stored.count < PulseLimits.objects, let entry = PulseReading.stored($0) { stored.append(entry) }
+        } completion: { failure in
+            result =
+                if let failure, !connection.isExtensionMissing { .failure(failure) } else { .success(stored) }
+            answers.note(nil)
+        }
+        // The mirror lives until it has answered, also where the connection breaks before.
+        mirror.refresh(PulseObject.streams) { withExtendedLifetime(mirror) { answers.note(nil) } }
     }
 
     private func roundEnded() {

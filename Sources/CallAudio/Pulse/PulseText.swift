@@ -42,6 +42,9 @@ enum PulseText {
         "media.class", "node.name", "node.virtual",
     ]
 
+    /// Of a client: what tells whose it is.
+    static let clientKeys = ["application.process.id", "pipewire.sec.pid"]
+
     /// Of a stream: what tells whose it is and what for.
     static let streamKeys = [
         "application.id", "application.name", "application.process.binary", "application.process.id",

@@ -65,7 +65,8 @@ package protocol AudioServer: AnyObject {
     /// Sends all at once, and tells when the server has acknowledged the last one: for each command its failure, nil
     /// where it was done. `image` shows then what they brought about. After a loss every open one has failed with `lost`.
     func perform(_ commands: [AudioServerCommand], completion: @escaping ([AudioServerFailure?]) -> Void)
-    /// What the server stores for streams of each kind; those only that it lists. Empty where it has no such store.
+    /// What the server stores for streams of each kind; those only that it lists. Empty where it has no such store. `image`
+    /// shows then all streams as they are, those among them that began with what is stored.
     func storedStreams(completion: @escaping (Result<[StoredStream], AudioServerFailure>) -> Void)
     /// Ends the connection. Nothing is told after this.
     func close()

@@ -81,8 +81,10 @@ package struct AudioServerImage: Hashable, Sendable {
         package var name: String
         /// The sink or source; nil while it has none, as during each re-route.
         package var device: UInt32?
-        /// The process that it says it belongs to.
+        /// The process that it belongs to, as it says itself, else its client or the kernel; nil where none of them can.
         package var process: Int32?
+        /// The connection that it came over; nil for what the server itself plays or records, and for samples.
+        package var client: UInt32? = nil
         /// One value a channel; empty while it is not known: PipeWire says 0 of a new stream until it knows.
         package var volume: [UInt32]
         /// The channels' positions, as PulseAudio numbers them; empty where they are not known.

@@ -23,6 +23,10 @@ package protocol MediaPlayers: AnyObject {
     /// Pauses them, and tells which were told to: these were still playing and had the same owner. One that has not said in
     /// time that it is paused comes without its process, for it may sound on; it may be paused a moment later.
     func pause(_ players: [MediaPlayer], completion: @escaping ([MediaPlayer]) -> Void)
+    /// Tells by ``onPlaying`` when one of these plays again that was paused; they take the place of those before.
+    func watch(_ players: [MediaPlayer])
+    /// It is not told from within a call of these functions, and not after ``close()``.
+    var onPlaying: ((MediaPlayer) -> Void)? { get set }
     /// Has those play on that have the same owner and are still paused; tells how many did.
     func resume(_ players: [MediaPlayer], completion: @escaping (Int) -> Void)
     func close()

@@ -72,12 +72,23 @@ struct DuckingTests {
             bench.image.play(index, process: process)
         }
         bench.image.play(9, process: nil)
+        bench.image.play(12, process: nil, client: 3, properties: ["node.link-group": "loopback"])
         bench.image.play(10, process: 300, properties: ["node.link-group": "echo-cancel"])
         bench.image.play(11, process: 300)
         var plan = try AudioPlan.media()
         plan.exempt = [400]
         bench.apply(plan)
         #expect(bench.commands == [.setPlayingVolume(stream: 11, [ducked, ducked])])
+    }
+
+    @Test("A stream that came over a connection is somebody's, whatever it says of its process, and so is a sample")
+    func nameless() throws {
+        var bench = EffectBench()
+        bench.image.play(5, process: nil, client: 3)
+        bench.image.play(6, process: nil, client: 3, properties: ["application.process.id": "none"])
+        bench.image.play(7, process: nil, properties: ["application.process.id": "none"])
+        bench.apply(try .media())
+        #expect(Set(bench.commands) == Set([5, 6, 7].map { .setPlayingVolume(stream: $0, [ducked, ducked]) }))
     }
 
     @Test("A stream that has no device yet, no volume or a silent one is let be until it has")

@@ -11,6 +11,8 @@ struct EffectBench {
     var busy = BusyStreams()
     var refused: Set<EffectTarget> = []
     var settled: [EffectTarget: EffectValue] = [:]
+    /// Processes of players that are left alone.
+    var yielding: Set<Int32> = []
     var left = 0
     /// What another program has in force.
     var others: [EffectLedger] = []
@@ -56,7 +58,7 @@ struct EffectBench {
         let (processes, others) = (processes, others)
         return EffectPlanner(
             image: image, plan: plan, route: route, ledger: ledger, tree: ProcessTree { processes[$0] }, busy: busy,
-            refused: refused, settled: settled, others: { others })
+            refused: refused, settled: settled, yielding: yielding, others: { others })
     }
 
     private mutating func carryOut(_ changes: EffectChanges) {

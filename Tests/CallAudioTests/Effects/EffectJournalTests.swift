@@ -110,6 +110,36 @@ struct EffectJournalTests {
                 #expect(!FileSystem.exists(path))
                 #expect(try FileSystem.read(path + ".damaged", maximumSize: 1 << 20) == bytes)
                 try journal.write(ledger)
+                try FileSystem.remove(path + ".damaged")
+            }
+        }
+    }
+
+    @Test("It is set aside under a name that is free, whatever has the others; when all are taken, it replaces a file")
+    func damagedBefore() throws {
+        try cleaningUp {
+            _ = try EffectJournal(path: path)
+            let names = (0..<EffectJournal.maximumAside).map { path + ".damaged" + ($0 == 0 ? "" : ".\($0)") }
+            // A folder with something in it is replaced by nothing.
+            for folder in [path, names[0], names[1]] {
+                mkdir(folder, 0o700)
+                try FileSystem.replace(folder + "/inside", with: [], mode: 0o600)
+            }
+            defer {
+                for name in names {
+                    unlink(name + "/inside")
+                    rmdir(name)
+                    unlink(name)
+                }
+            }
+            #expect(try EffectJournal(path: path).damage?.contains(names[2] + " now") == true)
+            #expect(FileSystem.exists(names[2] + "/inside") && !FileSystem.exists(path))
+            for number in 3..<names.count + 2 {
+                try FileSystem.replace(path, with: [UInt8(number)], mode: 0o600)
+                let journal = try EffectJournal(path: path)
+                let name = number < names.count ? names[number] : names[3]
+                #expect(journal.damage?.contains(name + " now") == true)
+                #expect(try FileSystem.read(name, maximumSize: 10) == [UInt8(number)])
             }
         }
     }

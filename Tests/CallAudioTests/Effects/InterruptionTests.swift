@@ -4,14 +4,14 @@ import Testing
 
 /// Others are silent; microphones are open for whom they are to be.
 struct InterruptionTests {
-    @Test("What sounds is muted; what is corked, muted already or of a paused player is not, until it sounds")
+    @Test("What sounds is muted; what is corked, muted already or of a player left alone is not, until it sounds")
     func interruption() throws {
         var bench = EffectBench()
         bench.image.play(5, process: 300)
         bench.image.play(6, process: 301, isCorked: true)
         bench.image.play(7, process: 302, isMuted: true)
         bench.image.play(8, process: 303)
-        bench.ledger.players = [MediaPlayer(name: "p", owner: ":1.1", process: 303, track: nil)]
+        bench.yielding = [303]
         bench.apply(try .call())
         #expect(bench.commands == [.mutePlaying(stream: 5, true)])
         bench.image.playing[6]?.isCorked = false
@@ -36,6 +36,39 @@ struct InterruptionTests {
         #expect(bench.commands.isEmpty)
         #expect(bench.image.playing[5]?.isMuted == false)
         #expect(bench.ledger.isEmpty)
+    }
+
+    @Test("Whom the user had muted and unmutes during the call is heard, as often as he likes")
+    func usersChangeOfMind() throws {
+        var bench = EffectBench()
+        bench.image.play(5, process: 300, isMuted: true)
+        bench.apply(try .call())
+        for isMuted in [false, true, false] {
+            bench.image.playing[5]?.isMuted = isMuted
+            bench.upkeep()
+            #expect(bench.commands.isEmpty)
+        }
+        bench.apply(try .call(processes: [101]))
+        #expect(bench.commands.isEmpty)
+        bench.apply(AudioPlan())
+        #expect(bench.image.playing[5]?.isMuted == false)
+        #expect(bench.ledger.isEmpty)
+        // Another call is another matter.
+        bench.apply(try .call())
+        #expect(bench.image.playing[5]?.isMuted == true)
+    }
+
+    @Test("Whom the user unmutes in a call is silent all the same once its session is to be")
+    func unmutedAndSilenced() throws {
+        var bench = EffectBench()
+        bench.image.play(5, process: 200, isMuted: true)
+        bench.apply(try .call())
+        bench.image.playing[5]?.isMuted = false
+        bench.upkeep()
+        var plan = try AudioPlan.call()
+        plan.silenced = [.other: AudioClient(processes: [200], name: "")]
+        bench.apply(plan)
+        #expect(bench.commands == [.mutePlaying(stream: 5, true)])
     }
 
     @Test("Whom the user unmutes and mutes again stays muted: that was the user")

@@ -56,11 +56,12 @@ extension AudioServerImage {
     }
 
     mutating func play(
-        _ index: UInt32, process: Int32?, sink: UInt32? = 1, volume: Volume = [65_536, 65_536],
+        _ index: UInt32, process: Int32?, client: UInt32? = nil, sink: UInt32? = 1, volume: Volume = [65_536, 65_536],
         kind: String? = nil, isMuted: Bool = false, isCorked: Bool = false, properties: [String: String] = [:]
     ) {
         playing[index] = .stream(
             index, sink, process, volume, kind, isMuted: isMuted, isCorked: isCorked, properties: properties)
+        playing[index]?.client = client
     }
 
     mutating func record(

@@ -4,7 +4,7 @@ import RingwakeCore
 import RunLoop
 import Testing
 
-/// Deaths of the program, of the server and of both; and players, who live elsewhere.
+/// Deaths of the program, of the server and of both.
 struct AudioEngineMendingTests {
     private let kind = "sink-input-by-application-name:music"
 
@@ -123,6 +123,41 @@ struct AudioEngineMendingTests {
         #expect(rig.server.model.stored[kind] == stored())
     }
 
+    @Test(
+        "Both are killed, and a stream begins from what is stored while that is mended: it is as loud as its kind was",
+        arguments: [0, 1, 2, 3], [false, true])
+    func bornWhileMended(released: Int, isSeenAtOnce: Bool) throws {
+        let rig = try rig()
+        try rig.apply(try .call(others: .duck))
+        try rig.restart()
+        rig.server.crash()
+        rig.server.isHeld = true
+        rig.engine.start()
+        rig.settle()
+        for _ in 0..<released {
+            rig.server.releaseOne()
+            rig.settle()
+        }
+        var late: AudioServerImage.Stream?
+        rig.server.change { model in
+            model.begin(0, process: 300, kind: kind)
+            if !isSeenAtOnce { late = model.image.playing.removeValue(forKey: 0) }
+        }
+        rig.server.release()
+        #expect(rig.drive { rig.reports.contains { if case .connected = $0 { true } else { false } } })
+        if let late { rig.server.change { $0.image.playing[0] = late } }
+        #expect(rig.drive { rig.server.model.image.playing[0]?.volume == [60_000, 60_000] })
+        rig.settle()
+        #expect(rig.server.model.stored[kind] == stored())
+        #expect(rig.engine.isClean)
+        #expect(!FileSystem.exists(rig.journalPath))
+        // The user's hand, right after.
+        let ducked = DuckingGain.ducked([60_000, 60_000])
+        rig.server.change { _ = $0.perform(.setPlayingVolume(stream: 0, ducked)) }
+        rig.settle()
+        #expect(rig.server.model.image.playing[0]?.volume == ducked)
+    }
+
     @Test("Both are killed, and an index of before names another stream now: that one is left alone")
     func bothCrash() throws {
         let rig = try rig()
@@ -136,11 +171,41 @@ struct AudioEngineMendingTests {
         #expect(rig.server.model.stored[kind] == stored())
     }
 
-    @Test("At any of the first commands: the server dies, comes back, and all is as before", arguments: 0..<12)
-    func crashAtAnyTurn(turns: Int) throws {
+    @Test("Before any answer to a plan: the server dies, comes back, and all is as before", arguments: 0..<4)
+    func crashAtAnyAnswer(answers: Int) throws {
         let rig = try rig()
+        rig.server.isHeld = true
         _ = rig.send(try .call(others: .duck))
-        for _ in 0..<turns { rig.runLoop.runOnce(timeout: .zero) }
+        for _ in 0..<answers {
+            rig.settle()
+            rig.server.releaseOne()
+        }
+        rig.settle()
+        rig.server.isHeld = false
+        rig.server.crash()
+        rig.server.connected()
+        #expect(rig.drive { rig.engine.isClean })
+        rig.settle()
+        #expect(rig.server.model.stored[kind] == stored())
+        #expect(rig.server.model.image.sources[2]?.isMuted == true)
+        #expect(!FileSystem.exists(rig.journalPath))
+    }
+
+    @Test(
+        "Before any answer to what puts things back: the server dies, comes back, and all is as before",
+        arguments: 0..<5, [false, true])
+    func crashAtAnyAnswerOfTheEnd(answers: Int, hasStreamEnded: Bool) throws {
+        let rig = try rig()
+        try rig.apply(try .call(others: .duck))
+        if hasStreamEnded { rig.server.change { $0.image.playing = [:] } }
+        rig.server.isHeld = true
+        _ = rig.send(AudioPlan())
+        for _ in 0..<answers {
+            rig.settle()
+            rig.server.releaseOne()
+        }
+        rig.settle()
+        rig.server.isHeld = false
         rig.server.crash()
         rig.server.connected()
         #expect(rig.drive { rig.engine.isClean })
@@ -163,6 +228,39 @@ struct AudioEngineMendingTests {
         #expect(rig.server.model.image.playing[5]?.volume == [60_000, 60_000])
     }
 
+    @Test(
+        "What the user gave a ducked stream is what its kind has afterwards, though it ended first",
+        arguments: [false, true], [false, true])
+    func usersVolumeOutlivesStream(isServerKilled: Bool, hasElder: Bool) throws {
+        let rig = try EngineRig(.notebook(isPipeWire: true))
+        rig.server.change { $0.image.play(5, process: 300, volume: [60_000, 60_000], kind: kind) }
+        try rig.apply(try .call(others: .duck))
+        if hasElder {
+            rig.server.change { $0.image.playing[5] = nil }
+            rig.server.change { $0.image.play(6, process: 300, volume: [60_000, 60_000], kind: kind) }
+            rig.settle()
+        }
+        rig.server.clear()
+        let users = StoredStream(name: kind, volume: [20_000, 20_000], channels: [1, 2], isMuted: false, device: nil)
+        rig.server.change { model in
+            for index in model.image.playing.keys { model.image.playing[index]?.volume = users.volume }
+            model.stored[kind] = users
+        }
+        rig.settle()
+        if isServerKilled {
+            rig.server.crash()
+            rig.server.connected()
+            #expect(rig.drive { rig.engine.isClean })
+        } else {
+            rig.server.change { $0.image.playing = [:] }
+            rig.settle()
+            try rig.apply(AudioPlan())
+        }
+        #expect(rig.server.model.stored[kind] == users)
+        #expect(rig.server.commands.isEmpty)
+        #expect(!FileSystem.exists(rig.journalPath))
+    }
+
     @Test("A damaged journal is told, and the engine works")
     func damaged() throws {
         let rig = try EngineRig()
@@ -174,71 +272,5 @@ struct AudioEngineMendingTests {
         try rig.apply(try .call())
         try rig.close()
         #expect(!FileSystem.exists(rig.journalPath))
-    }
-
-    // MARK: - Players
-
-    private let player = MediaPlayer(name: "p", owner: ":1.1", process: 303, track: nil)
-
-    @Test("A player is paused rather than muted, and plays again when the call is over")
-    func paused() throws {
-        let rig = try EngineRig()
-        rig.players.playingNow = [player]
-        rig.server.change {
-            $0.image.play(5, process: 303)
-            $0.image.play(6, process: 300)
-        }
-        try rig.apply(try .call())
-        #expect(rig.players.playingNow.isEmpty)
-        #expect(rig.server.commands == [.mutePlaying(stream: 6, true)])
-        try rig.apply(AudioPlan())
-        #expect(rig.players.resumed == [player])
-        #expect(!FileSystem.exists(rig.journalPath))
-    }
-
-    @Test("Without notification players stay paused; mutes come back all the same")
-    func staysPaused() throws {
-        let rig = try EngineRig()
-        rig.players.playingNow = [player]
-        rig.server.change { $0.image.play(6, process: 300) }
-        try rig.apply(try .call())
-        try rig.apply(AudioPlan(), resumes: false)
-        #expect(rig.players.resumed.isEmpty)
-        #expect(rig.server.model.image.playing[6]?.isMuted == false)
-        #expect(rig.engine.isClean)
-    }
-
-    @Test("A player that does not pause is muted; one of the session itself plays on; one that is gone is not counted")
-    func stubborn() throws {
-        let rig = try EngineRig()
-        let own = MediaPlayer(name: "own", owner: ":1.2", process: 100, track: nil)
-        let third = MediaPlayer(name: "third", owner: ":1.3", process: 304, track: nil)
-        rig.players.playingNow = [player, own, third]
-        rig.players.stubborn = ["p"]
-        rig.players.gone = ["third"]
-        rig.server.change { $0.image.play(5, process: 303) }
-        try rig.apply(try .call())
-        #expect(rig.server.commands == [.mutePlaying(stream: 5, true)])
-        let applied = try rig.apply(AudioPlan())
-        #expect(rig.players.resumed.isEmpty)
-        #expect((applied.undone, applied.left) == (1, 1))
-    }
-
-    @Test("After a crash players play again that were paused in this boot; of another boot none is")
-    func playersAfterCrash() throws {
-        for isSameBoot in [true, false] {
-            let rig = try EngineRig()
-            rig.players.playingNow = [player]
-            try rig.apply(try .call())
-            if !isSameBoot {
-                var ledger = rig.ledgerOnDisk()
-                ledger.boot = "another"
-                try FileSystem.replace(rig.journalPath, with: EffectJournal.bytes(of: ledger), mode: 0o600)
-            }
-            try rig.restart()
-            try rig.start()
-            #expect(rig.players.resumed == (isSameBoot ? [player] : []))
-            #expect(rig.engine.isClean)
-        }
     }
 }

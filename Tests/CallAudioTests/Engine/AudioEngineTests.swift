@@ -21,6 +21,18 @@ struct AudioEngineTests {
         #expect(!FileSystem.exists(rig.journalPath))
     }
 
+    @Test(
+        "What the user changed just before the end, and the mirror does not show yet, stays", arguments: [false, true])
+    func unseenHand(isClosed: Bool) throws {
+        let rig = try EngineRig()
+        rig.server.change { $0.image.play(5, process: 300, kind: "music") }
+        try rig.apply(try .call(others: .duck))
+        _ = rig.server.model.perform(.setPlayingVolume(stream: 5, [40_000, 40_000]))
+        if isClosed { try rig.close() } else { try rig.apply(AudioPlan()) }
+        #expect(rig.server.model.image.playing[5]?.volume == [40_000, 40_000])
+        #expect(rig.engine.isClean)
+    }
+
     @Test("A call in one batch after the journal; its answer counts; afterwards all is back and the journal is gone")
     func call() throws {
         let rig = try EngineRig()

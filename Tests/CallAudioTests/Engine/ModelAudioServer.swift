@@ -70,7 +70,12 @@ final class ModelAudioServer: AudioServer {
     }
 
     func storedStreams(completion: @escaping (Result<[StoredStream], AudioServerFailure>) -> Void) {
+        nextBatch += 1
+        let number = nextBatch
+        open[number] = { completion(.failure(AudioServerFailure(.lost, "killed"))) }
         answer { [self] in
+            guard open.removeValue(forKey: number) != nil else { return }
+            image = model.image
             completion(.success(model.stored.values.sorted { $0.name < $1.name }))
         }
     }
@@ -83,6 +88,11 @@ final class ModelAudioServer: AudioServer {
         isHeld = false
         for body in held { runLoop.enqueue(body) }
         held = []
+    }
+
+    /// The oldest batch or question that is held is answered.
+    func releaseOne() {
+        if !held.isEmpty { runLoop.enqueue(held.removeFirst()) }
     }
 
     func clear() {
@@ -100,8 +110,12 @@ final class ModelPlayers: MediaPlayers {
     var stubborn: Set<String> = []
     var resumed: [MediaPlayer] = []
     var gone: Set<String> = []
+    /// Those that do not say in time that they are paused.
+    var late: Set<String> = []
     var onPause: (([MediaPlayer]) -> Void)?
     var isClosed = false
+    var watched: [MediaPlayer] = []
+    var onPlaying: ((MediaPlayer) -> Void)?
     private let runLoop: RunLoop
 
     init(runLoop: RunLoop) { self.runLoop = runLoop }
@@ -114,7 +128,12 @@ final class ModelPlayers: MediaPlayers {
         onPause?(players)
         let paused = players.filter { !stubborn.contains($0.name) }
         playingNow.removeAll(where: paused.contains)
-        runLoop.enqueue { completion(paused) }
+        let told = paused.map { player in
+            var told = player
+            if late.contains(player.name) { told.process = nil }
+            return told
+        }
+        runLoop.enqueue { completion(told) }
     }
 
     func resume(_ players: [MediaPlayer], completion: @escaping (Int) -> Void) {
@@ -122,6 +141,14 @@ final class ModelPlayers: MediaPlayers {
         resumed += back
         playingNow += back
         runLoop.enqueue { completion(back.count) }
+    }
+
+    func watch(_ players: [MediaPlayer]) { watched = players }
+
+    /// The user's hand: told of those that are watched.
+    func userPlays(_ player: MediaPlayer) {
+        playingNow.append(player)
+        if watched.contains(player) { runLoop.enqueue { [self] in onPlaying?(player) } }
     }
 
     func close() { isClosed = true }

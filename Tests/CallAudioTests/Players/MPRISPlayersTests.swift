@@ -241,6 +241,38 @@ struct MPRISPlayersTests {
         #expect(!isTold)
     }
 
+    @Test(
+        "one that is watched is told of when it plays again, once, and not when it is not watched any more",
+        arguments: [PlayerScript.Behaviour.good, .invalidating, .slow])
+    func watched(behaviour: PlayerScript.Behaviour) throws {
+        let bus = try PlayerBus()
+        defer { bus.stop() }
+        let player = try bus.play(behaviour, "one")
+        let other = try bus.play(.good, "two")
+        let found = try bus.playing()
+        let paused = try bus.pause(found)
+        var told: [String] = []
+        bus.players.onPlaying = { told.append($0.name) }
+        bus.players.watch(paused)
+        // A slow one plays on at first: that was nobody's hand.
+        try #require(bus.drive { player.lines.contains("is Paused") })
+        bus.runLoop.drive(for: .milliseconds(50))
+        #expect(told.isEmpty)
+        player.tell("become Playing")
+        #expect(bus.drive { told == ["org.mpris.MediaPlayer2.one"] })
+        player.tell("become Paused")
+        player.tell("become Playing")
+        bus.players.watch(paused.filter { $0.name != "org.mpris.MediaPlayer2.two" })
+        other.tell("become Playing")
+        try #require(bus.drive { player.lines.count >= 6 && other.lines.contains("is Playing") })
+        bus.runLoop.drive(for: .milliseconds(50))
+        #expect(told == ["org.mpris.MediaPlayer2.one"])
+        // One that played before anybody listened.
+        bus.players.watch([])
+        bus.players.watch(paused)
+        if behaviour == .good { #expect(bus.drive { told.count == 3 }, "\(told)") }
+    }
+
     @Test("between steps nobody is woken, whatever players do")
     func idle() throws {
         let bus = try PlayerBus()

@@ -20,6 +20,10 @@ enum HostileServerScript {
         case restless
         /// Lets in and tells all, and closes at the first change that is asked for.
         case fragile
+        /// Closes its first connection as ``close`` does, and is none of these afterwards.
+        case recovering
+        /// Takes nobody in, with a full queue, until it is told something.
+        case full
     }
 
     static let text =
@@ -36,7 +40,10 @@ enum HostileServerScript {
 
             event = packet(EVENT, NOTHING, number(0x12) + number(1))
 
+            served = []
+
             def serve(connection):
+                served.append(connection)
                 for command, tag, _ in requests(connection, behaviour == "mute"):
                     if not answer(connection, command, tag):
                         return
@@ -52,7 +59,8 @@ enum HostileServerScript {
                     reply(number(15))
                 elif command == NAME:
                     reply(number(1))
-                elif behaviour == "close" or (behaviour == "fragile" and command == SET_VOLUME):
+                elif behaviour == "close" or (behaviour == "recovering" and len(served) == 1) \
+                        or (behaviour == "fragile" and command == SET_VOLUME):
                     return False
                 elif command == SERVER:
                     reply(text(b"\xff\xff") + text(None) + text(b"who") + text(b"where") + sample + text(None) + text(b"")

@@ -178,6 +178,51 @@ struct PulseLoadTests {
         #expect(client.server.openEvents == 0)
     }
 
+    @Test("A server that failed us once and works now is connected to by itself, though its socket was there all along")
+    func recovering() throws {
+        let server = try ImitatedServer(HostileServerScript.Behaviour.recovering)
+        defer { server.stop() }
+        let client = server.client
+        client.server.connect()
+        #expect(server.runLoop.drive { client.image != nil }, "\(client.names)")
+        #expect(client.names.count { $0.hasPrefix("unavailable: ") } == 1, "\(client.names)")
+        client.server.close()
+        #expect(client.server.openEvents == 0)
+    }
+
+    @Test("A server that hangs until its queue is full is connected to by itself when it goes on")
+    func hanging() throws {
+        let server = try ImitatedServer(HostileServerScript.Behaviour.full)
+        defer { server.stop() }
+        let client = server.client
+        client.server.connect()
+        // Longer than a new server is waited for.
+        server.runLoop.drive(for: PulseServer.retries.reduce(.milliseconds(200), +))
+        #expect(client.image == nil && client.names.count == 1, "\(client.names)")
+        let before = server.runLoop.statistics.total
+        server.runLoop.runOnce(timeout: .milliseconds(500))
+        #expect(server.runLoop.statistics.total - before == 1)
+        server.program.tell("go on")
+        #expect(server.runLoop.drive { client.image != nil }, "\(client.names)")
+        client.server.close()
+        #expect(client.server.openEvents == 0)
+    }
+
+    @Test("A socket that a dead server left behind is tried a few times, and then nothing wakes us")
+    func leftBehind() throws {
+        let server = try ImitatedServer(HostileServerScript.Behaviour.mute)
+        defer { server.stop() }
+        server.program.stop()
+        let client = server.client
+        client.server.connect()
+        server.runLoop.drive(for: PulseServer.retries.reduce(.milliseconds(200), +))
+        #expect(client.names.count == 1, "\(client.names)")
+        let before = server.runLoop.statistics.total
+        server.runLoop.runOnce(timeout: .seconds(3))
+        #expect(server.runLoop.statistics.total - before == 1)
+        client.server.close()
+    }
+
     @Test("A server that breaks each connection is come back to later and later")
     func fragile() throws {
         let server = try ImitatedServer(HostileServerScript.Behaviour.fragile)

@@ -41,11 +41,28 @@ enum PulseProtocolScript {
                 if channel == NOTHING and len(body) >= 10:
                     yield struct.unpack(">I", body[1:5])[0], struct.unpack(">I", body[6:10])[0], body[10:]
 
+        def fill():
+            """Connections that nobody takes in, as many as there may be."""
+            waiting = []
+            while True:
+                connection = socket.socket(socket.AF_UNIX)
+                connection.setblocking(False)
+                waiting.append(connection)
+                try:
+                    connection.connect(path)
+                except BlockingIOError:
+                    return waiting
+
         def listen(serve):
             listener = socket.socket(socket.AF_UNIX)
             listener.bind(path)
             listener.listen(8)
+            waiting = fill() if behaviour == "full" else []
             print("ready", flush=True)
+            if behaviour == "full":
+                sys.stdin.readline()
+                for connection in waiting:
+                    connection.close()
             connections = 0
             while True:
                 connection = listener.accept()[0]
