@@ -63,7 +63,8 @@ def test_a_whole_call(scripted: Daemon) -> None:
     ended = reach(scripted, call, "ended")
     assert ended["reason"] == "localEnded"
     assert stages(ended) == [
-        "received", "verified", "woke", "journaled", "reported", "rang", "answered", "connected", "hungUp", "ended",
+        "received", "verified", "woke", "journaled", "reported", "rang", "answered", "connected", "audioActive", "hungUp",
+        "ended",
     ]  # fmt: skip
     text = scripted.ringwake("call", "show", call).stdout
     for word in (call, "Alice", "ended", "localEnded", "ms"):

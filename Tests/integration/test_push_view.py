@@ -82,7 +82,7 @@ def test_a_push_is_followed_from_its_arrival_to_its_calls_end(daemon: Daemon) ->
     assert (ended["apnsId"], ended["call"], ended["app"], ended["team"]) == (call, call, APP, TEAM)
     assert (ended["priority"], ended["attempt"], ended["environment"]) == (10, 1, "development")
     assert set(stages(ended)) == {
-        "received", "verified", "woke", "journaled", "reported", "rang", "answered", "connected", "ended",
+        "received", "verified", "woke", "journaled", "reported", "rang", "answered", "connected", "audioActive", "ended",
     }  # fmt: skip
     assert "alice" not in json.dumps(ended), "the sender's view has no caller"
     age = datetime.now(timezone.utc) - datetime.fromisoformat(ended["receivedAt"])

@@ -16,22 +16,22 @@ extension EffectRunner {
         case .releaseHandler(let wake): handlers.release(wake)
         case .retainHandler(let wake): handlers.retain(wake)
         case .request(let action, let key):
-            events.publish(EventMessage(action: action, of: key, at: now), of: key)
+            publish(EventMessage(action: action, of: key, at: now), of: key)
         case .pushWaits(_, let key, let kind):
-            events.publish(EventMessage(waiting: key, kind), of: key)
+            publish(EventMessage(waiting: key, kind), of: key)
         case .tellPath(let key):
             guard let path else { return }
-            events.publish(EventMessage(path: path, of: key), of: key)
+            publish(EventMessage(path: path, of: key), of: key)
         case .pushIgnored(let push, let key, let outcome):
             logger.info(
                 "push changes nothing",
                 metadata: [
                     "app": "\(push.app)", "apns-id": "\(push.apnsID)", "call": "\(key.id)", "why": "\(outcome)",
                 ])
-            events.publish(EventMessage(ignored: push, key, outcome), of: key)
+            publish(EventMessage(ignored: push, key, outcome), of: key)
         case .journalRing(let call): journalRing(call)
         case .tellAudio(let call, let change):
-            events.publish(EventMessage(audio: change, of: call), of: call.key)
+            publish(EventMessage(audio: change, of: call), of: call.key)
         case .othersStayed(let key): unsettle(key, .othersStay(key))
         case .strike, .struckOut, .appChanged, .restricted, .callMissed: tell(effect)
         case .handOver, .connected, .journalPush, .callChanged, .callNoted, .refused:
@@ -47,7 +47,7 @@ extension EffectRunner {
             logger.warning(
                 "handler did not do its part",
                 metadata: ["app": "\(key.app)", "call": "\(key.id)", "failure": "\(failure)"])
-            events.publish(EventMessage(strike: key, failure), of: key)
+            publish(EventMessage(strike: key, failure), of: key)
         case .struckOut(let app, let isOut):
             if isOut {
                 logger.error(
@@ -63,7 +63,7 @@ extension EffectRunner {
             logger.info(
                 "call kept out",
                 metadata: ["app": "\(key.app)", "call": "\(key.id)", "by": "\(restriction.kind)"])
-            events.publish(EventMessage(restricted: key, restriction), of: key)
+            publish(EventMessage(restricted: key, restriction), of: key)
         case .callMissed(let call):
             logger.notice(
                 "call missed",
@@ -71,7 +71,7 @@ extension EffectRunner {
                     "app": "\(call.key.app)", "call": "\(call.key.id)",
                     "reason": "\(call.machine.state.endReason.map { "\($0)" } ?? "")",
                 ])
-            events.publish(EventMessage(missed: call), of: call.key)
+            publish(EventMessage(missed: call), of: call.key)
             onMissed?(call)
         default:
             break
@@ -93,7 +93,8 @@ extension EffectRunner {
     func changed(_ call: Call, isAppended: Bool) {
         if !isAppended { note(call) }
         log(call)
-        events.publish(EventMessage(change: call, at: now), of: call.key)
+        if call.machine.hasEnded { holdBack(call.key) }
+        publish(EventMessage(change: call, at: now), of: call.key)
     }
 
     private func log(_ call: Call) {

@@ -32,6 +32,9 @@ final class EffectRunner {
     private let runLoop: RunLoop
     private let wallClock: () -> Int64
     private var timer: (token: Timer, deadline: BootInstant)?
+    /// What is to be told of calls whose end is on its way to the disk, in order.
+    var heldBack: [CallKey: [EventMessage]] = [:]
+    let reader: JournalReader
     /// What the network offered when it last changed.
     var path: PathMessage?
     /// Who waits to hear what became of what was asked of a call.
@@ -62,6 +65,7 @@ final class EffectRunner {
         self.configuration = configuration
         self.runLoop = runLoop
         self.journal = journal
+        reader = JournalReader(journal: journal, runLoop: runLoop)
         self.handlers = handlers
         self.events = events
         self.screen = screen

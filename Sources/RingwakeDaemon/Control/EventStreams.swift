@@ -60,6 +60,9 @@ final class EventStreams {
         publish(event()) { $0.call == nil }
     }
 
+    /// Whether anybody listens.
+    var isHeard: Bool { !subscribers.isEmpty }
+
     /// The apps that a client listens to alone.
     var namedApps: Set<AppID> { Set(subscribers.values.compactMap { $0.call == nil ? $0.app : nil }) }
 

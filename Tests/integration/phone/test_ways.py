@@ -18,7 +18,8 @@ from support.telephone import (
 
 NAME = "org.example.Phone"
 WHOLE_LIFE = {
-    "received", "verified", "woke", "journaled", "reported", "rang", "answered", "connected", "hungUp", "ended",
+    "received", "verified", "woke", "journaled", "reported", "rang", "answered", "connected", "audioActive", "hungUp",
+    "ended",
 }  # fmt: skip
 
 
