@@ -53,6 +53,7 @@ struct PowerReport: Codable, Equatable {
         "resolver": "the file of name servers, or of hosts, changed",
         "resume": "the machine resumed, or its clock was set",
         "name-lookup": "the look-up of a host name went on",
+        "audio": "ringwake-audio told something: the server, a route, that a plan is in force",
         "handler-socket": "a handler that listens on a socket took a push, or left",
         "dbus-system": "the system bus: systemd, logind, the modem, or a handler there",
         "dbus-session": "the session bus: systemd, notifications, or a handler there",
