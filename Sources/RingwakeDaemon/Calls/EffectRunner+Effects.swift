@@ -93,7 +93,8 @@ extension EffectRunner {
     func changed(_ call: Call, isAppended: Bool) {
         if !isAppended { note(call) }
         log(call)
-        if call.machine.hasEnded { holdBack(call.key) }
+        // One that came too late goes to the disk as over, and can never ring.
+        if call.machine.hasEnded, !isAppended { holdBack(call.key) }
         publish(EventMessage(change: call, at: now), of: call.key)
     }
 
