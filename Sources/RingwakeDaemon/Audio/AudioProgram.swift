@@ -104,7 +104,7 @@ final class AudioProgram {
 
     /// Puts back what an earlier one has left, if there is anything.
     func mendIfNeeded() {
-        guard case .absent = state, !isWanted, case .program(_, let journal) = way else { return }
+        guard case .absent = state, !isWanted, case .program(let path, let journal) = way else { return }
         guard FileSystem.exists(journal) else {
             mendings = 0
             return
@@ -112,7 +112,7 @@ final class AudioProgram {
         guard mendings < AudioProgram.maximumMendings else {
             logger.error(
                 "what a call did to the audio server is not all put back, which the next call tries again",
-                metadata: ["journal": "\(journal)"])
+                metadata: ["to-do": "run '\(path) --mend --journal \(journal)', which says what is left and why"])
             return
         }
         mendings += 1

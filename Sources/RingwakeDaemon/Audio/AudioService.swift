@@ -15,7 +15,7 @@ internal import RunLoop
 ///          +------------------ audioChanged -----------------|--+<------ reports ------+
 ///     ControlServer --open, configure, activate--------------+
 ///
-/// Nothing of audio is there while no call has been reported and no session is open.
+/// Nothing of audio is there while no call has been reported, no session is open and nothing is left to be put back.
 final class AudioService {
     /// All sessions. Read freely; changed by ``submit(_:)`` alone.
     private(set) var arbiter: AudioArbiter
