@@ -31,6 +31,8 @@ final class AudioEngineLink {
     /// More than the plans of many turns have: who does not read them is stuck.
     private static let maximumUnsent = 1 << 20
     private static let readSize = 65_536
+    /// One that never stops telling is not to keep the daemon from everything else.
+    private static let readsPerTurn = 8
 
     /// - Parameter whenExited: for a child: it is reaped, so that another may be started.
     /// - Throws: it cannot be started or reached: why, and what to do.
@@ -114,7 +116,7 @@ final class AudioEngineLink {
 
     private func receive() {
         var buffer = [UInt8](repeating: 0, count: AudioEngineLink.readSize)
-        while !isOver {
+        for _ in 0..<AudioEngineLink.readsPerTurn where !isOver {
             let count = recv(descriptor, &buffer, buffer.count, 0)
             if count < 0, errno == EINTR { continue }
             if count < 0, errno == EAGAIN { return }
