@@ -3,6 +3,7 @@ internal import CallAudio
 internal import ControlProtocol
 internal import Glibc
 internal import RingwakeCore
+internal import RunLoop
 
 /// Why the program does not begin.
 struct AgentRefusal: Error {
@@ -36,7 +37,7 @@ enum AgentSocket {
     /// The listening socket that systemd passed.
     /// - Throws: There is none, or more than one, or it is no listening unix socket.
     static func passedListener() throws(AgentRefusal) -> Int32 {
-        let variables = EffectJournals.processEnvironment()
+        let variables = processEnvironment()
         guard variables["LISTEN_PID"] == "\(getpid())", variables["LISTEN_FDS"] == "1" else {
             throw AgentRefusal(
                 2, "--listen is for socket activation with one socket: enable ringwake-audio.socket, do not start this")

@@ -26,7 +26,7 @@ package enum AudioAgent {
     }
 
     private static func run(_ command: AgentCommand) -> Int32 {
-        let environment = EffectJournals.processEnvironment()
+        let environment = processEnvironment()
         let log = AgentLog(level: command.isVerbose ? .debug : .notice, isJournal: isJournal(environment))
         let runLoop: RunLoop
         do throws(RunLoopError) {

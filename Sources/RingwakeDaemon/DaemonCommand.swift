@@ -4,6 +4,7 @@ internal import Glibc
 internal import HandlerActivation
 internal import Logging
 internal import RingwakeCore
+internal import RunLoop
 
 /// The command line of `ringwaked`.
 struct DaemonCommand: Equatable {

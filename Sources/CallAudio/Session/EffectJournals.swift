@@ -1,5 +1,3 @@
-internal import CRingwakeLinux
-
 /// Where the effect journals of one user lie.
 ///
 /// `ringwake-audio` has one, whose name its daemon says. Programs that use the library have one each: the first of a few
@@ -32,19 +30,5 @@ package enum EffectJournals {
     /// All of them, whether they are there or not.
     package static func all(_ environment: [String: String]) -> [String] {
         (standard(environment).map { [$0] } ?? []) + numbered(environment)
-    }
-
-    /// The process's environment, as far as it is UTF-8.
-    package static func processEnvironment() -> [String: String] {
-        var variables: [String: String] = [:]
-        guard var next = ringwake_environment() else { return variables }
-        while let entry = next.pointee {
-            let text = String(cString: entry)
-            if let equals = text.firstIndex(of: "=") {
-                variables[String(text[..<equals])] = String(text[text.index(after: equals)...])
-            }
-            next += 1
-        }
-        return variables
     }
 }

@@ -24,7 +24,7 @@ final class SessionHub: Sendable {
         let result = current.withLock { current -> Result<SessionHub, AudioSessionError> in
             if let current { return .success(current) }
             do throws(AudioSessionError) {
-                let hub = try SessionHub(environment: EffectJournals.processEnvironment(), address: .standard)
+                let hub = try SessionHub(environment: processEnvironment(), address: .standard)
                 atexit { SessionHub.processEnds() }
                 current = hub
                 return .success(hub)

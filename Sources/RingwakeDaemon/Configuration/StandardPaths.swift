@@ -1,4 +1,3 @@
-internal import CRingwakeLinux
 internal import Glibc
 internal import HandlerActivation
 
@@ -37,18 +36,4 @@ nonisolated struct StandardPaths {
                 absolute("RUNTIME_DIRECTORY") ?? (absolute("XDG_RUNTIME_DIR") ?? "/run/user/\(getuid())") + "/ringwake"
         }
     }
-}
-
-/// The process's environment, as far as it is UTF-8.
-nonisolated func processEnvironment() -> [String: String] {
-    var variables: [String: String] = [:]
-    guard var next = ringwake_environment() else { return variables }
-    while let entry = next.pointee {
-        let text = String(cString: entry)
-        if let equals = text.firstIndex(of: "=") {
-            variables[String(text[..<equals])] = String(text[text.index(after: equals)...])
-        }
-        next += 1
-    }
-    return variables
 }
