@@ -12,6 +12,8 @@ final class PulseBatch {
     private var openAnswers: Int
     private var isRefreshed = false
     private var expectations: [PulseExpectation] = []
+    /// Those that were met, and may be on the way once more.
+    private var met: [PulseExpectation] = []
     private var timer: Timer?
 
     /// What it waits for to be seen.
@@ -55,17 +57,19 @@ final class PulseBatch {
     /// Somebody has asked for something else there since.
     func forget(_ subjects: Set<PulseExpectation.Subject>) {
         expectations.removeAll { subjects.contains($0.subject) }
+        met.removeAll { subjects.contains($0.subject) }
     }
 
     /// Whether all is answered and seen.
     func isComplete(_ image: AudioServerImage) -> Bool {
         guard openAnswers == 0, isRefreshed else { return false }
+        met += expectations.filter { $0.isMet(image) }
         expectations.removeAll { $0.isMet(image) }
-        return expectations.isEmpty
+        return expectations.isEmpty && !met.contains { $0.isPassing(image) }
     }
 
-    /// Whether all is answered, but not seen.
-    var isUnseen: Bool { openAnswers == 0 && isRefreshed && !expectations.isEmpty }
+    /// Whether all is answered; what is missing is the image.
+    var isAnswered: Bool { openAnswers == 0 && isRefreshed }
 
     /// From now on there is only so much time for the image.
     func limit(_ body: @escaping (PulseBatch) -> Void) {

@@ -360,7 +360,7 @@ extension PulseServer {
     private func progressed(_ batch: PulseBatch) {
         guard case .connected(_, let mirror) = phase, let image = mirror.image else { return }
         guard batch.isComplete(image) else {
-            if batch.isUnseen { batch.limit { [weak self] in self?.finish($0) } }
+            if batch.isAnswered { batch.limit { [weak self] in self?.finish($0) } }
             return
         }
         finish(batch)

@@ -65,5 +65,18 @@ struct PulseExpectationTests {
         #expect(!expectation.isMet(now))
         now.defaultSink = "headset"
         #expect(expectation.isMet(now))
+        #expect(expectation.isPassing(before) == false && !expectation.isRequired)
+    }
+
+    @Test("A stream that has moved may be linked anew, and is waited for; one that is gone is not")
+    func linkedAnew() {
+        let move = PulseExpectation.all(
+            of: .movePlaying(stream: 7, to: "headset"), number: 0, before: Self.image())[0]
+        var gone = Self.image()
+        gone.playing = [:]
+        #expect(move.isRequired && move.isPassing(Self.image { $0.device = nil }))
+        #expect(!move.isPassing(Self.image { $0.device = 2 }) && !move.isPassing(gone))
+        let mute = PulseExpectation.all(of: .mutePlaying(stream: 7, true), number: 0, before: Self.image())[0]
+        #expect(!mute.isPassing(Self.image()))
     }
 }
