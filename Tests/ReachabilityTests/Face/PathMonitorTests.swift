@@ -49,8 +49,11 @@ struct PathMonitorTests {
             try commands.connect("eth0")
             let path = inboxes[0].next { $0.status == .satisfied }
             monitors[1].onUpdate(inboxes[1].put)
-            #expect(inboxes[1].next() == path)
+            // The route may come between two questions of one evaluation: the path is told again at once then.
+            let later = try #require(inboxes[1].next())
+            #expect(later == path || inboxes[0].next { $0 == later } != nil)
             monitors[0].cancel()
+            while inboxes[0].take() != nil {}
             try commands.ip("link", "set", "eth0", "down")
             #expect(inboxes[1].next { $0.status == .unsatisfied } != nil)
             #expect(inboxes[0].take() == nil)
