@@ -59,7 +59,7 @@ class Line(threading.Thread):
         """Waits for the caller's side, and for its end."""
         if self.port is None:
             return self.becomes("open")
-        try:
+        with contextlib.suppress(OSError):
             # Only a port: who sends a payload must not choose whom this machine connects to.
             with socket.create_connection(("127.0.0.1", self.port), LINE_TIMEOUT) as self.socket:
                 self.socket.settimeout(None)
@@ -67,8 +67,6 @@ class Line(threading.Thread):
                 self.becomes("open")
                 while self.socket.recv(4096):
                     pass
-        except OSError:
-            pass
         self.becomes("closed")
 
     def becomes(self, state: str) -> None:
@@ -268,6 +266,9 @@ class Handler:
             self.fetch()
         elif name == "action" and call in self.calls:
             self.act(call, event["action"], event.get("digits", ""))
+        elif name == "audio":
+            # A line with media opens its streams when it is `activated`, and not before.
+            say(f"audio {event['audio']} {call}")
         elif name == "call":
             self.call_is(call, event)
 
