@@ -138,61 +138,6 @@ struct RestorationTests {
         #expect(scenario.exit(idle).isEmpty && scenario.exit(hanging).isEmpty && scenario.coordinator.lanes.isEmpty)
     }
 
-    /// What a handler does that was asked by a daemon that was killed before the disk had it.
-    struct Forgotten: CustomTestStringConvertible {
-        let action: CallAction
-        let state: Name
-        let done: Name
-        let failed: Name
-        var testDescription: String { "\(action) in \(state)" }
-
-        static let all = [
-            Forgotten(action: .answer, state: .ringing, done: .connected, failed: .ended),
-            Forgotten(action: .end, state: .ringing, done: .ended, failed: .ended),
-            Forgotten(action: .end, state: .woken, done: .ended, failed: .ended),
-            Forgotten(action: .end, state: .held, done: .ended, failed: .ended),
-            Forgotten(action: .hold, state: .connected, done: .held, failed: .connected),
-            Forgotten(action: .unhold, state: .held, done: .connected, failed: .held),
-            Forgotten(action: .mute, state: .connected, done: .connected, failed: .connected),
-        ]
-    }
-
-    @Test(
-        "What its handler has done and the disk does not know is done; before a restart it is refused",
-        arguments: Forgotten.all)
-    func forgotten(line: Forgotten) throws {
-        let former = RestorationTests.former(line.state)
-        for isDone in [true, false] {
-            var (scenario, _) = try RestorationTests.restart(former, isAlive: true)
-            let answer: (Scenario) -> Event = { scenario in
-                isDone
-                    ? .fulfilled(scenario.key(), line.action, by: scenario.handler())
-                    : .actionFailed(scenario.key(), line.action, by: scenario.handler())
-            }
-            var same = former
-            #expect(same.send(answer(same)).refusals.count == 1 && same.coordinator == former.coordinator)
-            let effects = scenario.send(answer(scenario))
-            #expect(effects.refusals.isEmpty && effects.requests.isEmpty && effects.missed.isEmpty)
-            let call = try #require(scenario.call() ?? scenario.coordinator.call(scenario.key()))
-            #expect(call.machine.state.name == (isDone ? line.done : line.failed))
-            #expect(call.machine.pending.isEmpty && call.machine.isMuted == (isDone && line.action == .mute))
-            switch line.action {
-            case .answer: #expect(call.timeline.contains(TimelineEntry(.answered, at: scenario.now)))
-            case .end: #expect(call.timeline.contains(TimelineEntry(.hungUp, at: scenario.now)))
-            default: break
-            }
-            // Once: what nobody asked for a second time is refused.
-            #expect(scenario.send(answer(scenario)).refusals.count == 1 || line.failed == line.state)
-        }
-    }
-
-    @Test("A handler that lost the call, or another one, has done nothing for it")
-    func forgottenByAnother() throws {
-        var (scenario, _) = try RestorationTests.restart(RestorationTests.former(.ringing), isAlive: false)
-        #expect(scenario.send(.fulfilled(scenario.key(), .answer, by: scenario.handler())).refusals.count == 1)
-        #expect(scenario.state()?.name == .ringing)
-    }
-
     @Test("Numbers go on above those of the last run; a call is restored once, and its push's repeat is known")
     func numbers() throws {
         var (scenario, _) = try RestorationTests.restart(RestorationTests.former(.ringing), isAlive: true)

@@ -51,7 +51,6 @@ extension CallStateMachine {
 
     /// The handler did what it was asked to.
     package mutating func fulfill(_ action: CallAction, at now: BootInstant) throws(Refusal) -> [Output] {
-        if isForgotten(action) { return remember(action, at: now) + (try fulfill(action, at: now)) }
         switch (state, action) {
         case (.answering, .answer):
             try checkClaimed()
@@ -78,8 +77,7 @@ extension CallStateMachine {
 
     /// The handler could not do what it was asked to. An answer that fails ends the call; so does an end. After any
     /// other action the call goes on as it was.
-    package mutating func fail(_ action: CallAction, at now: BootInstant) throws(Refusal) -> [Output] {
-        if isForgotten(action) { return remember(action, at: now) + (try fail(action, at: now)) }
+    package mutating func fail(_ action: CallAction) throws(Refusal) -> [Output] {
         switch (state, action) {
         case (.answering, .answer):
             try checkClaimed()
@@ -105,32 +103,6 @@ extension CallStateMachine {
             return enter(.ended(reason, detail: nil))
         case .ended:
             throw refusal()
-        }
-    }
-
-    /// Whether the handler may have been asked for this before the daemon was killed, a moment before it was on the disk.
-    /// It says now what it has done, and it is not for the call to be in another state than its handler.
-    func isForgotten(_ action: CallAction) -> Bool {
-        guard isTakenUp == true, lease == .taken, !owed.contains(where: { $0.action == action }) else { return false }
-        switch (state, action) {
-        case (.ringing, .answer), (.connected, .hold), (.held, .unhold): return true
-        case (.connected, .mute), (.held, .mute): return !isMuted
-        case (.connected, .unmute), (.held, .unmute): return isMuted
-        case (.woken, .end), (.reported, .end), (.confirmed, .end), (.ringing, .end): return true
-        case (.answering, .end), (.connected, .end), (.held, .end): return true
-        default: return false
-        }
-    }
-
-    /// What the user asked for is owed again.
-    private mutating func remember(_ action: CallAction, at now: BootInstant) -> [Output] {
-        let deadline = now.advanced(by: deadlines.action)
-        switch action {
-        case .answer: return enter(.answering(fulfillBy: deadline))
-        case .end: return enter(.ending(userEndReason, fulfillBy: deadline))
-        case .hold, .unhold, .mute, .unmute, .dtmf:
-            pending.append(PendingAction(action, by: deadline))
-            return []
         }
     }
 
@@ -219,7 +191,6 @@ extension CallStateMachine {
     /// to it meanwhile. What the person waits for goes on as it was. One that is to ring does when the journal has been
     /// asked again.
     package mutating func restored(at now: BootInstant) {
-        isTakenUp = true
         let actBy = now.advanced(by: deadlines.action)
         pending = pending.map { PendingAction($0.action, digits: $0.digits, by: max($0.by, actBy)) }
         let claimBy = now.advanced(by: deadlines.claim)

@@ -23,23 +23,17 @@ extension CallStateMachine {
 
     /// The user finished the call, whatever its state: before it was answered that is declining it.
     package mutating func end(at now: BootInstant) throws(Refusal) -> [Output] {
+        let reason: CallEndReason
         switch state {
         case .queued:
             // No handler has heard of it, so none is asked.
             return enter(.ended(.declined, detail: nil))
+        case .woken, .reported, .confirmed, .ringing: reason = .declined
+        case .answering, .connected, .held: reason = .localEnded
         case .ending, .ended: throw refusal()
-        case .woken, .reported, .confirmed, .ringing, .answering, .connected, .held: break
         }
-        guard lease == .taken else { return enter(.ended(userEndReason, detail: nil)) }
-        return askToEnd(userEndReason, at: now)
-    }
-
-    /// What the user's end of the call is in its state.
-    var userEndReason: CallEndReason {
-        switch state {
-        case .answering, .connected, .held: .localEnded
-        default: .declined
-        }
+        guard lease == .taken else { return enter(.ended(reason, detail: nil)) }
+        return askToEnd(reason, at: now)
     }
 
     /// The user holds the call. Nothing follows for one that is held.

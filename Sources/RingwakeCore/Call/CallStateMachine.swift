@@ -125,9 +125,6 @@ package struct CallStateMachine: Hashable, Sendable, Codable {
     package internal(set) var isMuted = false
     /// It is to be held as soon as that is possible: a cellular call began.
     var yields = false
-    /// True: the daemon has started anew under the call, and its handler may have been asked for what the disk does not
-    /// know. Nil in what former versions wrote.
-    var isTakenUp: Bool?
     /// The call must not start to ring at this instant or later.
     package let ringBefore: BootInstant
     /// How long its states may last.

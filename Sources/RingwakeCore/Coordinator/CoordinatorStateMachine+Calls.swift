@@ -7,16 +7,14 @@ extension CoordinatorStateMachine {
         case .ringConfirmed(let key, let wake):
             return confirmRing(key, by: wake, at: now)
         case .fulfilled(let key, let action, let wake, let audio):
-            let effects = settle(key, at: now, by: wake, noting: forgotten(action, of: key)) {
-                machine throws(CallStateMachine.Refusal) in
+            let effects = settle(key, at: now, by: wake) { machine throws(CallStateMachine.Refusal) in
                 try machine.fulfill(action, at: now)
             }
             if let audio, !effects.contains(where: \.isRefusal) { active[key]?.audioConfiguration = audio }
             return effects
         case .actionFailed(let key, let action, let wake):
-            return settle(key, at: now, by: wake, noting: forgotten(action, of: key)) {
-                machine throws(CallStateMachine.Refusal) in
-                try machine.fail(action, at: now)
+            return settle(key, at: now, by: wake) { machine throws(CallStateMachine.Refusal) in
+                try machine.fail(action)
             }
         case .remoteEnded(let key, let reason, let wake):
             return settle(key, at: now, by: wake) { machine throws(CallStateMachine.Refusal) in
@@ -47,16 +45,6 @@ extension CoordinatorStateMachine {
         default:
             // `deadlineReached`: what was due has been done before.
             return []
-        }
-    }
-
-    /// What the user had done when a kill made us forget it.
-    private func forgotten(_ action: CallAction, of key: CallKey) -> TimelineEntry.Stage? {
-        guard call(key)?.machine.isForgotten(action) == true else { return nil }
-        switch action {
-        case .answer: return .answered
-        case .end: return .hungUp
-        case .hold, .unhold, .mute, .unmute, .dtmf: return nil
         }
     }
 

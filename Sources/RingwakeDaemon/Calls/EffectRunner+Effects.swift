@@ -16,6 +16,7 @@ extension EffectRunner {
         case .releaseHandler(let wake): handlers.release(wake)
         case .retainHandler(let wake): handlers.retain(wake)
         case .request(let action, let key):
+            holdBack(key)
             publish(EventMessage(action: action, of: key, at: now), of: key)
         case .pushWaits(_, let key, let kind):
             publish(EventMessage(waiting: key, kind), of: key)

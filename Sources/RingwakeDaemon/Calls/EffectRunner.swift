@@ -32,8 +32,8 @@ final class EffectRunner {
     private let runLoop: RunLoop
     private let wallClock: () -> Int64
     private var timer: (token: Timer, deadline: BootInstant)?
-    /// What is to be told of calls whose end is on its way to the disk, in order.
-    var heldBack: [CallKey: [EventMessage]] = [:]
+    /// What is to be told of calls when the disk has what happened to them.
+    var heldBack: [CallKey: HeldBack] = [:]
     let reader: JournalReader
     /// What the network offered when it last changed.
     var path: PathMessage?

@@ -81,11 +81,11 @@ def test_what_the_user_did_meanwhile_stays(agent: Agent, player: Player) -> None
     player.tell("play")
     player.shows("Playing")
     player.tell("stop")
-    stopped = player.status()
+    until(lambda: player.status() != "Playing", TIMEOUT, "mpv to stop")
     agent.apply(2, resumes=True)
     agent.close()
     assert agent.ended() == 0
-    assert player.status() == stopped != "Playing"
+    assert player.status() != "Playing"
 
 
 def test_it_goes_on_after_a_crash(server: AudioServer, agent: Agent, player: Player) -> None:

@@ -29,12 +29,28 @@ def test_while_it_is_answered(either: SwiftHandler) -> None:
     os.kill(pid, signal.SIGSTOP)
     user(either.daemon, "call", "answer", call)
     either.daemon.control.wait_for(call, "answering")
+    # A list is read after all that was handed in before.
+    either.daemon.control.get("/v1/calls?limit=1")
     either.daemon.kill()
     either.daemon.start()
     os.kill(pid, signal.SIGCONT)
     either.daemon.control.wait_for(call, "connected")
     hang_up(either.app, call)
     assert either.count(f"did: answer {call}") == 1
+
+
+def test_what_a_handler_is_asked_for_is_on_the_disk(warm: SwiftHandler) -> None:
+    """Killed as soon as the handler can have heard of the answer: the daemon comes back and knows of it too."""
+    for _ in range(5):
+        call = ringing(warm.app)
+        with warm.daemon.control.events(f"?call={call}") as stream:
+            warm.daemon.control.verb(call, "answer")
+            stream.until("action", action="answer")
+            warm.daemon.kill()
+        warm.daemon.start()
+        warm.daemon.control.wait_for(call, "connected")
+        hang_up(warm.app, call)
+    assert failures(warm.daemon) == []
 
 
 def test_while_it_is_connected(either: SwiftHandler) -> None:
