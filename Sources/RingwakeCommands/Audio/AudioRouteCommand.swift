@@ -17,8 +17,9 @@ struct AudioRouteCommand: RunnableCommand {
 
             Has the audio server connected to, which changes nothing of it. With a name, the
             output of calls and recordings is that device while one goes on, and when the
-            next one comes; 'auto' leaves it to the daemon again. Exit status 8 when no
-            audio server can be had.
+            next one comes, and the route with it is shown; 'auto' leaves it to the daemon
+            again. Exit status 2 when there is no such output, 8 when no audio server can be
+            had.
             """)
 
     @Argument(

@@ -81,8 +81,10 @@ struct CommandRun {
         var signal = signalfd_siginfo()
         let size = MemoryLayout<signalfd_siginfo>.size
         while read(signals, &signal, size) == size {
-            // One that the kernel sent comes from the terminal, and the command has it too.
-            if signal.ssi_code <= 0 { kill(process, Int32(signal.ssi_signo)) }
+            // One that the kernel sent comes from the terminal, and the command has it too; but that the terminal is gone
+            // only the leader of its session is told.
+            let isForUsAlone = signal.ssi_signo == UInt32(SIGHUP) && getsid(0) == getpid()
+            if signal.ssi_code <= 0 || isForUsAlone { kill(process, Int32(signal.ssi_signo)) }
         }
     }
 

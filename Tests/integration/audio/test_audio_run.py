@@ -1,11 +1,13 @@
 """`ringwake audio run` on real audio servers: what it does to others, and that all of it is put back."""
 
+import os
 import signal
+import subprocess
 from collections.abc import Callable
 
 import pytest
 
-from support import api
+from support import api, programs
 from support.audio import AudioServer
 from support.audio_run import AudioRun
 from support.audio_session import AudioSession
@@ -55,6 +57,29 @@ def test_others_are_silent_while_something_plays_that_does_not_mix(
         assert music.volume == FULL
     assert snapshot(audio_server) == before
     assert quiet.is_muted
+
+
+def test_a_terminal_that_is_closed_ends_the_command(
+    audio_server: AudioServer, audio_daemon: Daemon, plays: Callable[..., Stream]
+) -> None:
+    """A window that was opened for it: the kernel tells the session's leader alone."""
+    music = plays("music")
+    before = snapshot(audio_server)
+    window, terminal = os.openpty()
+    command = ["sh", "-c", "echo begun; exec sleep 60"]
+    command = ["setsid", "--ctty", str(programs.RINGWAKE), "audio", "run", "--", *command]
+    environment = os.environ | audio_daemon.variables | audio_daemon.environment()
+    run = subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal, env=environment)
+    try:
+        os.close(terminal)
+        with open(window) as shown:
+            assert any("begun" in line for line in shown)
+            assert music.is_muted
+        assert run.wait(10) == 128 + signal.SIGHUP
+    finally:
+        run.kill()
+        run.wait()
+    comes_back(audio_server, before)
 
 
 def test_its_own_streams_are_left_alone(
