@@ -30,7 +30,8 @@ final class AudioHold {
                 let error = AudioSessionError(code, notice.message ?? "the daemon does not say why").error
                 throw RingwakeError(error.code, "the audio session is not active: \(error.message) (\(code.rawValue))")
             }
-            teller.tell(notice)
+            // Where sound goes is said with `active`.
+            if teller.wantsJSON || notice.event != "routeChanged" { teller.tell(notice) }
             if notice.event == "active" { break }
         }
         guard let opened else {

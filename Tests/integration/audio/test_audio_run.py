@@ -52,7 +52,8 @@ def test_others_are_silent_while_something_plays_that_does_not_mix(
     music, quiet = plays("music", role="music"), plays("quiet")
     quiet.set_mute(True)
     before = snapshot(audio_server)
-    with AudioRun(audio_daemon):
+    with AudioRun(audio_daemon) as run:
+        assert ["audio is active" in line for line in run.lines] == [True]
         until(lambda: music.is_muted, 5, "music to be silent")
         assert music.volume == FULL
     assert snapshot(audio_server) == before
