@@ -23,7 +23,7 @@ struct AudioEngineLinesTests {
         [
             .prepare(try plan()), .apply(number: 1, AudioPlan(), resumes: true),
             .apply(number: .max, try plan(), resumes: false), .chooseOutput("speaker"), .chooseOutput(nil),
-            .wokeFromSleep,
+            .chooseOutput("speaker", number: .max), .chooseOutput(nil, number: 1), .wokeFromSleep,
         ]
     }
 
@@ -33,6 +33,7 @@ struct AudioEngineLinesTests {
         .unavailable("none"), .lost("gone"),
         .applied(number: 1, AudioApplied(route: route, busy: [AudioSessionID(number: 2)], made: 3)),
         .refused(number: 2, AudioSessionError(.cannotStartRecording, "no microphone")),
+        .outputChosen(number: .max, isKnown: false),
         .routeChanged(.newDeviceAvailable, previous: AudioRoute(), current: route), .routeDisconnected,
         .microphoneMuted(true), .activity(running: [AudioSessionID(number: 2)], othersPlay: false),
         .problem("a line\nand another"),
@@ -62,6 +63,12 @@ struct AudioEngineLinesTests {
             String(decoding: AudioEngineLine.encoded(.apply(number: 3, AudioPlan(), resumes: true)), as: UTF8.self)
                 == #"{"apply":{"_1":{"ducked":[],"exempt":[],"sessions":[],"silenced":[]},"number":3,"resumes":true}}"#
                 + "\n")
+        #expect(
+            String(decoding: AudioEngineLine.encoded(.chooseOutput("a", number: 4)), as: UTF8.self)
+                == #"{"chooseOutput":{"_0":"a","number":4}}"# + "\n")
+        #expect(
+            String(decoding: AudioEngineLine.encoded(.outputChosen(number: 4, isKnown: true)), as: UTF8.self)
+                == #"{"outputChosen":{"isKnown":true,"number":4}}"# + "\n")
         #expect(
             String(decoding: AudioEngineLine.encoded(.routeDisconnected), as: UTF8.self)
                 == #"{"routeDisconnected":{}}"# + "\n")

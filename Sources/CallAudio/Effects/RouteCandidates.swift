@@ -32,6 +32,13 @@ extension AudioServerImage {
         sinks.values.sorted { $0.index < $1.index }.flatMap { candidates(of: $0, isInput: false) }
     }
 
+    /// Whether a name stands for an output: a sink, a Bluetooth device that can be a headset, or a kind of port, whether
+    /// anything of that kind is there now or not.
+    func hasOutput(_ name: String) -> Bool {
+        sink(named: name) != nil || AudioPort.Kind(rawValue: name)?.isOutput == true
+            || cards.values.contains { $0.name == name && $0.isBluetoothCard && $0.handsFreeProfile != nil }
+    }
+
     /// All inputs that can be used: no monitor of a sink is one.
     var inputCandidates: [RouteCandidate] {
         sources.values.filter { $0.monitors == nil }.sorted { $0.index < $1.index }

@@ -16,6 +16,16 @@ package struct RouteWishes: Hashable, Sendable {
     package var refusedCards: Set<String> = []
 
     package init() {}
+
+    /// The user chooses, for this call and the next ones: the last one who asks counts, so it goes before a speaker that
+    /// was asked for and a headset that came.
+    mutating func choose(_ name: String?) {
+        chosen = name
+        isByHand = false
+        guard name != nil else { return }
+        isSpeakerOver = true
+        arrived = []
+    }
 }
 
 /// Where the sound of the session that counts goes and comes from.

@@ -57,14 +57,27 @@ extension AudioEngine {
 
     // MARK: - The user's hand
 
-    func choose(_ name: String?) {
-        wishes.chosen = name
-        wishes.isByHand = false
-        if name != nil {
-            wishes.isSpeakerOver = true
-            wishes.arrived = []
+    /// - Parameter number: by which it is answered, once it is carried out; nil: it was chosen before.
+    func choose(_ name: String?, _ number: UInt64?) {
+        if let name, let number, let image, !image.hasOutput(name) {
+            return tell(.outputChosen(number: number, isKnown: false))
         }
-        if image != nil, !plan.isEmpty { enqueue(EngineWork(.upkeep(.override), since: runLoop.refreshNow())) }
+        wishes.choose(name)
+        // A plan that is refused leaves this as it is.
+        work?.formerWishes.choose(name)
+        let isAnyAwaited = ([work].compactMap(\.self) + queue).contains(where: \.isAwaited)
+        guard image != nil, !plan.isEmpty || isAnyAwaited else {
+            if let number { tell(.outputChosen(number: number, isKnown: true)) }
+            return
+        }
+        if case .upkeep(.override) = queue.last?.kind {
+            // It was never begun, and has the newest choice carried out.
+            if let number { queue[queue.endIndex - 1].choices.append(number) }
+            return
+        }
+        var work = EngineWork(.upkeep(.override), since: runLoop.refreshNow())
+        if let number { work.choices = [number] }
+        enqueue(work)
     }
 
     func wake() {

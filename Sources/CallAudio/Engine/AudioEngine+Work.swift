@@ -252,6 +252,7 @@ extension AudioEngine {
         case .upkeep(let reason): observeRoute(decision, reason)
         case .prepare, .close: break
         }
+        for number in work.choices { tell(.outputChosen(number: number, isKnown: true)) }
         remember(decision)
         observe()
         if work.numbers.isEmpty, work.passes == 0, !work.isMending { return endClosing(work) }

@@ -105,7 +105,7 @@ package final class AudioEngine {
             enqueue(EngineWork(.prepare(plan), since: runLoop.refreshNow()))
         case .apply(let number, let plan, let resumes):
             apply(number, plan, resumes: resumes)
-        case .chooseOutput(let name): choose(name)
+        case .chooseOutput(let name, let number): choose(name, number)
         case .wokeFromSleep: wake()
         }
     }

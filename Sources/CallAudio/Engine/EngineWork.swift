@@ -41,6 +41,8 @@ struct EngineWork {
 
     let kind: Kind
     let since: BootClock.Instant
+    /// Choices of an output that are answered at its end.
+    var choices: [UInt64] = []
     /// What was in force when it began.
     var former = AudioPlan()
     var formerWishes = RouteWishes()
@@ -70,6 +72,10 @@ struct EngineWork {
     var others: [EffectLedger]?
     /// How often what the server stores was written and not found.
     var tries = 0
+    /// The newest streams when it was written first.
+    var writing: EffectLedger.Baseline?
+    /// Kinds whose streams, when last some were seen, had begun after that with nothing of ours.
+    var kindsFreed: Set<String> = []
 
     init(_ kind: Kind, since: BootClock.Instant) {
         self.kind = kind
@@ -80,6 +86,9 @@ struct EngineWork {
         if case .apply(let numbers, _, _) = kind { return numbers }
         return []
     }
+
+    /// Somebody waits for its end.
+    var isAwaited: Bool { !numbers.isEmpty || !choices.isEmpty }
 
     /// Players that are not needed silent any more play again.
     var resumes: Bool {

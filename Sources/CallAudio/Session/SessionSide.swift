@@ -151,8 +151,8 @@ final class SessionSide {
                 logger.notice("refused", metadata: ["why": "\(error)"])
             }
         case .problem(let what): logger.warning("problem", metadata: ["what": "\(what)"])
-        // There are no calls here: these are the daemon's alone.
-        case .callActivated, .callDeactivated, .callFailed, .callRouteChanged: break
+        // There are no calls here, and nobody chooses for them: these are the daemon's alone.
+        case .answerChoice, .callActivated, .callDeactivated, .callFailed, .callRouteChanged: break
         }
     }
 

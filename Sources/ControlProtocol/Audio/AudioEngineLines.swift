@@ -41,8 +41,8 @@ package enum AudioEngineLine {
         try read(
             line,
             names: [
-                "ready", "connected", "unavailable", "lost", "applied", "refused", "routeChanged", "routeDisconnected",
-                "microphoneMuted", "activity", "problem",
+                "ready", "connected", "unavailable", "lost", "applied", "refused", "outputChosen", "routeChanged",
+                "routeDisconnected", "microphoneMuted", "activity", "problem",
             ])
     }
 

@@ -46,7 +46,9 @@ extension AudioArbiter {
 
     private var isEngineNeeded: Bool {
         guard settings.hasEngine else { return false }
-        return !sessions.isEmpty || needs.isAnyCall || needs.isRinging || needs.focus != nil || call.state != .idle
+        let isAwaited = choices.contains { $0.deadline != nil }
+        return isAwaited || !sessions.isEmpty || needs.isAnyCall || needs.isRinging || needs.focus != nil
+            || call.state != .idle
     }
 
     /// Starts it when it is needed, gets it ready for a call, and ends it when nobody has needed it for a while.
@@ -85,7 +87,6 @@ extension AudioArbiter {
         forgetServer()
         engine.state = .absent
         engine.lingersUntil = nil
-        chosenOutput = nil
     }
 
     /// What was asked of the server and told of it is of no meaning any more.
@@ -93,6 +94,7 @@ extension AudioArbiter {
         progress = Progress()
         activity = Activity()
         route = AudioRoute()
+        forgetChoicesSent()
     }
 
     /// Something needs it anew: where it was given up it may be started again, if it has not ended too often just now.
@@ -139,7 +141,11 @@ extension AudioArbiter {
     mutating func change(to new: CallAudioSettings, _ turn: inout Turn) {
         let hadEngine = settings.hasEngine
         settings = new
-        guard hadEngine != new.hasEngine else { return }
+        guard hadEngine != new.hasEngine else {
+            // Who loads the configuration again may have seen to what was wrong.
+            engine.endings = []
+            return reviveEngine(&turn)
+        }
         if new.hasEngine {
             // Sessions that are active stay so, and come into force with the server.
             progress.planInForce = AudioPlan()
@@ -179,7 +185,7 @@ extension AudioArbiter {
             engine.state = .lost(why)
             loseServer(why, wasThere: wasThere, &turn)
         case .problem(let what): turn.effects.append(.problem(what))
-        case .applied, .refused, .routeChanged, .routeDisconnected, .microphoneMuted, .activity:
+        case .applied, .refused, .outputChosen, .routeChanged, .routeDisconnected, .microphoneMuted, .activity:
             if engine.isConnected { hearOfServer(report, &turn) }
         }
     }
@@ -188,6 +194,7 @@ extension AudioArbiter {
         switch report {
         case .applied(let number, let applied): planApplied(number, applied, &turn)
         case .refused(let number, let error): planRefused(number, error, &turn)
+        case .outputChosen(let number, let isKnown): choiceAnswered(number, isKnown: isKnown, &turn)
         case .routeChanged(let reason, _, let current): routeMoved(to: current, reason, &turn)
         case .routeDisconnected: routeDisconnected(&turn)
         case .microphoneMuted(let isMuted): microphoneMuted(isMuted, &turn)

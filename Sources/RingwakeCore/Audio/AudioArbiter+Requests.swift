@@ -96,7 +96,16 @@ extension AudioArbiter {
             switch request.kind {
             case .activate:
                 let refusal = refusal(of: session.configuration, needsLease: true, hasLease: session.hasLease)
-                if let refusal { throw refusal }
+                if let refusal {
+                    // It came too late after an interruption, and is told of the next one, and of its end.
+                    if refusal.code == .insufficientPriority, session.isToldToResume, let holder = uninterruptible,
+                        sessions[id]?.machine.inherit(from: nil, to: .session(holder.id)) == true
+                    {
+                        sessions[id]?.isToldToResume = false
+                        turn.effects.append(.notify(id, .interruptionBegan(.default)))
+                    }
+                    throw refusal
+                }
                 let order = nextOrder()
                 _ = try sessions[id]?.machine.activate(order: order)
                 work.interrupted = makeRoom(for: id, session.configuration, &turn)

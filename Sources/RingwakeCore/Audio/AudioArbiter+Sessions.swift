@@ -51,9 +51,7 @@ extension AudioArbiter {
         }
         progress.reason = .override
         // The last one counts, of the speaker and of the output that the user has chosen.
-        guard isSpeaker, chosenOutput != nil else { return }
-        chosenOutput = nil
-        if engine.isConnected { turn.effects.append(.send(.chooseOutput(nil))) }
+        if isSpeaker { overtakeChoices(&turn) }
     }
 
     mutating func dropOverrides() {
@@ -79,6 +77,7 @@ extension AudioArbiter {
         _ id: AudioSessionID, by: AudioInterrupter?, _ reason: AudioInterruptionReason, _ turn: inout Turn
     ) -> Bool {
         guard sessions[id]?.machine.interrupt(by: by) == true else { return false }
+        sessions[id]?.isToldToResume = false
         turn.effects.append(.notify(id, .interruptionBegan(reason)))
         return true
     }
@@ -90,6 +89,7 @@ extension AudioArbiter {
         if let heir = uninterruptible, heir.interrupts {
             _ = sessions[id]?.machine.inherit(from: owner, to: .session(heir.id))
         } else if sessions[id]?.machine.endInterruption(by: owner) == true {
+            sessions[id]?.isToldToResume = true
             turn.effects.append(.notify(id, .interruptionEnded(shouldResume: shouldResume)))
         }
     }

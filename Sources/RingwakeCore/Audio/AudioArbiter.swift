@@ -11,8 +11,9 @@
 /// | opened, closed, leaseChanged, outputOverridden | `+Sessions` |
 /// | configured, activationRequested, deactivationRequested | `+Requests` |
 /// | calls | `+Calls` |
+/// | outputChosen | `+Choices` |
 /// | reported, engineGone | `+Engine` |
-/// | outputChosen, settingsChanged, wokeFromSleep, deadlineReached | here |
+/// | settingsChanged, wokeFromSleep, deadlineReached | here |
 ///
 /// Who may become active, who is interrupted and who is ducked stands in `+Rules`; what follows for the server in `+Plan`;
 /// how a plan comes into force, and what is told then, in `+Progress`.
@@ -23,8 +24,9 @@
 /// - each request of a client is answered exactly once, those of one session in their order, within
 ///   ``CallAudioSettings/activationTime``; one that is `refused` is so by the very event that brought it, and gets no
 ///   other answer;
+/// - each choice of an output is answered exactly once, within ``choiceTime``;
 /// - `callActivated` and `callDeactivated` alternate for each call, and at most one call is active;
-/// - sessions and requests are bounded by ``maximumSessions`` and ``maximumRequests``.
+/// - sessions, requests and choices are bounded by ``maximumSessions``, ``maximumRequests`` and ``maximumChoices``.
 ///
 /// Decisions where the rules leave room:
 /// - An activation of a call that takes too long is told as failed, and the call goes on; if the server acknowledges it
@@ -45,6 +47,11 @@ package struct AudioArbiter: Hashable, Sendable {
     package static let restartWindow = Duration.seconds(10)
     /// An engine that has not answered for so long hangs, and is replaced.
     package static let engineTime = Duration.seconds(10)
+    /// The most choices of an output that wait for the server at a time.
+    package static let maximumChoices = 16
+    /// How long a choice of an output may take: the server may have to be connected to, and a headset to be switched. Less
+    /// than clients wait for an answer.
+    package static let choiceTime = Duration.seconds(5)
 
     package internal(set) var settings: CallAudioSettings
     /// The sessions of clients that are open.
@@ -67,6 +74,8 @@ package struct AudioArbiter: Hashable, Sendable {
     var requests: [Request] = []
     /// The output that the user has chosen.
     package internal(set) var chosenOutput: String?
+    /// Choices that the engine has not answered, or that the plan does not follow yet, the oldest first.
+    var choices: [Choice] = []
     /// Sessions that play or record, and whether anybody else plays.
     var activity = Activity()
 
@@ -89,6 +98,8 @@ package struct AudioArbiter: Hashable, Sendable {
         package let openedAt: BootInstant
         /// What its client was told last of others that are to be heard alone.
         var isToldToBeSilent = false
+        /// Its client was told last that an interruption is over.
+        var isToldToResume = false
     }
 
     /// What the engine told last of who plays.
@@ -109,6 +120,7 @@ package struct AudioArbiter: Hashable, Sendable {
         var turn = Turn(now: now)
         apply(event, &turn)
         proceed(&turn)
+        tendChoices(&turn)
         tendEngine(&turn)
         tellHints(&turn)
         return turn.effects
@@ -124,7 +136,7 @@ package struct AudioArbiter: Hashable, Sendable {
         case .activationRequested(let id): ask(id, .activate, &turn)
         case .deactivationRequested(let id, let notifies): ask(id, .deactivate(notifiesOthers: notifies), &turn)
         case .calls(let needs): change(to: needs, &turn)
-        case .outputChosen(let name): chooseOutput(name, &turn)
+        case .outputChosen(let name, let number): chooseOutput(name, number, &turn)
         case .settingsChanged(let settings): change(to: settings, &turn)
         case .wokeFromSleep: if engine.isConnected { turn.effects.append(.send(.wokeFromSleep)) }
         case .reported(let report): hear(report, &turn)
@@ -138,24 +150,15 @@ package struct AudioArbiter: Hashable, Sendable {
         var all = requests.map(\.deadline)
         all.append(contentsOf: [progress.work?.request.deadline, progress.outstanding?.deadline].compactMap(\.self))
         all.append(contentsOf: [call.state.deadline, engine.lingersUntil].compactMap(\.self))
+        all.append(contentsOf: choices.compactMap(\.deadline))
         return all.min()
     }
 
     private mutating func passDeadlines(_ turn: inout Turn) {
         passDeadlinesOfRequests(&turn)
         passDeadlineOfCall(&turn)
+        passDeadlinesOfChoices(&turn)
         passDeadlinesOfEngine(&turn)
-    }
-
-    /// The user's choice takes the place of a speaker that was asked for: the last one counts.
-    private mutating func chooseOutput(_ name: String?, _ turn: inout Turn) {
-        if let name, name.utf8.count > AudioSessionConfiguration.maximumNameBytes {
-            turn.effects.append(.problem("the name of the output that was chosen is too long; nothing was changed"))
-            return
-        }
-        dropOverrides()
-        chosenOutput = name
-        if engine.isConnected { turn.effects.append(.send(.chooseOutput(name))) }
     }
 
     mutating func nextOrder() -> UInt64 {

@@ -75,8 +75,9 @@ package enum AudioEvent: Hashable, Sendable {
     case deactivationRequested(AudioSessionID, notifiesOthers: Bool)
     /// The calls need something else.
     case calls(CallAudioNeeds)
-    /// The user chooses an output for what goes on; nil: none in particular.
-    case outputChosen(String?)
+    /// The user chooses an output for calls and recordings; nil: none in particular. The number is the driver's, and of
+    /// no other choice: the answer has it.
+    case outputChosen(String?, number: UInt64)
     case settingsChanged(CallAudioSettings)
     case wokeFromSleep
     /// The holder of the server's connection tells something.
@@ -100,6 +101,9 @@ package enum AudioEffect: Hashable, Sendable {
     /// What the client asked for is done: the activation, the deactivation or the configuration that it asked for and
     /// that has not been answered. Exactly one for each, in their order.
     case answer(AudioSessionID, Result<AudioRoute, AudioSessionError>)
+    /// What came of the choice of this number, exactly once for each. Nil: it is made, and the route is as it is with it,
+    /// or it is remembered, as there is no server. Else why it was not done.
+    case answerChoice(UInt64, AudioSessionError?)
     /// The call's audio is active: its handler may open its streams. Exactly once for an activation.
     case callActivated(CallKey, AudioRoute)
     /// It is not any more. Exactly once after each ``callActivated(_:_:)``.

@@ -11,7 +11,11 @@ package enum AudioEngineRequest: Hashable, Sendable, Codable {
     case apply(number: UInt64, AudioPlan, resumes: Bool)
     /// The user chooses an output: a ``AudioPort/device``, or the name of a ``AudioPort/Kind``; nil: none in particular.
     /// In force while a plan with a call or a recording is.
-    case chooseOutput(String?)
+    ///
+    /// With a number it is answered by `outputChosen` of that number, and a name that stands for no output of the server
+    /// changes nothing; after `lost` there is no answer. Without one it was chosen before, and what has that name may
+    /// still come.
+    case chooseOutput(String?, number: UInt64? = nil)
     /// The machine has woken from sleep: the route is looked at anew, and told as `wakeFromSleep` if it is another.
     case wokeFromSleep
 }
@@ -31,6 +35,9 @@ package enum AudioEngineReport: Hashable, Sendable, Codable {
     case applied(number: UInt64, AudioApplied)
     /// The plan could not be carried out and the server is as it was before; the former plan is in force.
     case refused(number: UInt64, AudioSessionError)
+    /// The choice of this number is carried out, as far as a plan is in force, and the route that came of it has been
+    /// told; or its name is not known to the server, and all is as before.
+    case outputChosen(number: UInt64, isKnown: Bool)
     /// The route that counts is another, for a reason of the device's or the user's. What a plan brings about is told by
     /// `applied`.
     case routeChanged(AudioRouteChangeReason, previous: AudioRoute, current: AudioRoute)

@@ -17,6 +17,9 @@ public struct AudioPort: Hashable, Sendable, Codable {
         case lineIn
         /// A device that says nothing of itself: a null sink, a network sink.
         case other
+
+        /// Whether sound can go there.
+        package var isOutput: Bool { self != .builtInMicrophone && self != .lineIn }
     }
 
     public let kind: Kind

@@ -136,8 +136,8 @@ package struct AudioSessionStateMachine: Hashable, Sendable {
         return true
     }
 
-    /// The interrupter goes, and another holds the session back from now on: its client is not told.
-    package mutating func inherit(from former: AudioInterrupter, to by: AudioInterrupter) -> Bool {
+    /// The interrupter goes, or has gone, and another holds the session back from now on: its client is not told.
+    package mutating func inherit(from former: AudioInterrupter?, to by: AudioInterrupter) -> Bool {
         guard case .interrupted(by: former) = state else { return false }
         state = .interrupted(by: by)
         return true

@@ -53,9 +53,13 @@ extension AudioService {
         return overrideRefusal
     }
 
-    /// The user chooses an output for what goes on; nil: none in particular.
-    func chooseOutput(_ name: String?) {
-        submit(.outputChosen(name))
+    /// The user chooses an output for calls and recordings; nil: none in particular. The server is connected to for it.
+    ///
+    /// - Parameter completion: Gets why it was not done; nil: it is so, or is remembered where there is no server.
+    func chooseOutput(_ name: String?, completion: @escaping (AudioSessionError?) -> Void) {
+        lastChoice &+= 1
+        choosers[lastChoice] = completion
+        submit(.outputChosen(name, number: lastChoice))
     }
 
     private func ask(

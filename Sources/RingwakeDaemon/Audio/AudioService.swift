@@ -32,6 +32,9 @@ final class AudioService {
     private var activationAsked: BootInstant?
 
     var clients: [AudioSessionID: Client] = [:]
+    /// Who waits for what comes of a choice of an output, by its number.
+    var choosers: [UInt64: (AudioSessionError?) -> Void] = [:]
+    var lastChoice: UInt64 = 0
     /// Why the last request for the speaker was refused.
     var overrideRefusal: AudioSessionError?
     private var isRunning = false
@@ -145,6 +148,7 @@ final class AudioService {
             counters.noteEnd()
         case .notify(let id, let notice): clients[id]?.notices(notice)
         case .answer(let id, let result): answer(id, result)
+        case .answerChoice(let number, let error): choosers.removeValue(forKey: number)?(error)
         case .callActivated(let key, let route):
             if let asked = activationAsked { counters.noteActivation(after: asked.duration(to: runner.now)) }
             activationAsked = nil

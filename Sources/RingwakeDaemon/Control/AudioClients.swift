@@ -38,6 +38,8 @@ final class AudioClients {
     private let audio: AudioService
     private var holders: [AudioSessionID: Holder] = [:]
     private var waiting: [ObjectIdentifier: Waiting] = [:]
+    /// Who has chosen an output, and waits for what comes of it: for some seconds at most.
+    private var choosing: [ObjectIdentifier: any HTTPExchange] = [:]
 
     init(_ audio: AudioService) {
         self.audio = audio
@@ -153,8 +155,9 @@ final class AudioClients {
 
     /// Ends every stream, and answers whoever waits: the daemon is stopping.
     func finish() {
-        for (_, waiting) in waiting { waiting.exchange.respond(.success(audio.status())) }
+        for exchange in waiting.values.map(\.exchange) + choosing.values { exchange.respond(.success(audio.status())) }
         waiting = [:]
+        choosing = [:]
         let streams = holders.values.map(\.exchange)
         holders = [:]
         for stream in streams {
@@ -221,10 +224,7 @@ extension AudioClients {
     func answerConnected(_ exchange: any HTTPExchange) throws(RingwakeError) {
         let status = audio.status()
         guard status.isUndecided else { return exchange.respond(.success(status)) }
-        guard waiting.count < AudioClients.maximumWaiting else {
-            throw RingwakeError(
-                .limitReached, "\(waiting.count) clients wait for the audio server already; try again later")
-        }
+        try requireRoom()
         // A session that plays nothing has the server connected to, and changes nothing of it.
         let client = AudioClient(name: "a look at the route")
         let session = try audio.open(client, hasLease: false, configuration: .standard) { _ in }
@@ -232,6 +232,26 @@ extension AudioClients {
         waiting[id] = Waiting(exchange: exchange, session: session)
         exchange.onClose = { [weak self] in self?.stopWaiting(id) }
         answerWaiting()
+    }
+
+    /// Chooses an output; answers with how audio stands once it is chosen, or with why it is not.
+    func choose(_ output: String?, _ exchange: any HTTPExchange) throws(RingwakeError) {
+        try requireRoom()
+        // The closure keeps the exchange, and so its identity.
+        let id = ObjectIdentifier(exchange)
+        choosing[id] = exchange
+        audio.chooseOutput(output) { [weak self] error in
+            guard let self, choosing.removeValue(forKey: id) != nil else { return }
+            if let error { return exchange.respond(error) }
+            exchange.respond(.success(audio.status()))
+        }
+    }
+
+    private func requireRoom() throws(RingwakeError) {
+        let count = waiting.count + choosing.count
+        guard count < AudioClients.maximumWaiting else {
+            throw RingwakeError(.limitReached, "\(count) clients wait for the audio server already; try again later")
+        }
     }
 
     private func answerWaiting() {

@@ -27,8 +27,7 @@ extension ControlServer {
         try request.require("POST")
         let choice = try request.decode(AudioRouteChoice.self, empty: nil)
         guard let output = fitting(exchange, { () throws(AudioSessionError) in try choice.validated() }) else { return }
-        daemon.audio.chooseOutput(output)
-        try audioClients.answerConnected(exchange)
+        try audioClients.choose(output, exchange)
     }
 
     private func audioSessions(_ request: ControlRequest, _ exchange: any HTTPExchange) throws(RingwakeError) {

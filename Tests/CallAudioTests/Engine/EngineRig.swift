@@ -135,6 +135,13 @@ final class EngineRig {
         return number
     }
 
+    /// The user chooses an output; answered by the number that is returned.
+    func choose(_ name: String?) -> UInt64 {
+        number += 1
+        engine.handle(.chooseOutput(name, number: number))
+        return number
+    }
+
     func answer(to number: UInt64) -> Result<AudioApplied, AudioSessionError>? {
         for report in reports {
             switch report {

@@ -6,6 +6,10 @@ struct AudioChecks {
     private(set) var asked: (number: UInt64, plan: AudioPlan, resumes: Bool)?
     /// The requests of each session that have not been answered, the oldest first.
     private(set) var open: [AudioSessionID: [Request]] = [:]
+    /// Choices of an output that the engine was told of and that it has not answered, the oldest first.
+    private(set) var choicesSent: [UInt64] = []
+    /// Choices of an output that have not been answered.
+    private(set) var choices: Set<UInt64> = []
     private(set) var activeCall: CallKey?
     /// Sessions whose clients were told of the begin of an interruption and not of its end.
     private(set) var interrupted: Set<AudioSessionID> = []
@@ -44,9 +48,15 @@ struct AudioChecks {
         case .deactivationRequested(let id, _): note(.deactivate, of: id, effects)
         case .reported(.applied(let number, _)), .reported(.refused(let number, _)):
             if asked?.number == number { asked = nil }
-        case .reported(.lost), .reported(.unavailable), .reported(.connected): if isEngineThere { asked = nil }
+        case .outputChosen(_, let number): choices.insert(number)
+        case .reported(.outputChosen(let number, _)): choicesSent.removeAll { $0 == number }
+        case .reported(.lost), .reported(.unavailable), .reported(.connected):
+            guard isEngineThere else { break }
+            asked = nil
+            choicesSent = []
         case .engineGone:
             asked = nil
+            choicesSent = []
             isEngineThere = false
         default: break
         }
@@ -72,6 +82,11 @@ struct AudioChecks {
             expect(isEngineThere, "only an engine that is there is stopped")
             isEngineThere = false
             asked = nil
+            choicesSent = []
+        case .send(.chooseOutput(_, let number?)):
+            expect(isEngineThere && !choicesSent.contains(number), "the engine there is told of a choice once")
+            choicesSent.append(number)
+        case .answerChoice(let number, _): expect(choices.remove(number) != nil, "one answer for each choice")
         case .send(.apply(let number, let plan, let resumes)):
             expect(isEngineThere && asked == nil, "no plan while one is under way")
             expect(number > lastNumber, "numbers rise")
@@ -115,6 +130,7 @@ struct AudioChecks {
         }
         expect(arbiter.sessions.count <= AudioArbiter.maximumSessions, "sessions are bounded")
         expect(open.values.allSatisfy { $0.count <= AudioArbiter.maximumRequests + 1 }, "requests are bounded")
+        expect(choices.count <= AudioArbiter.maximumChoices, "choices are bounded")
         let plan = arbiter.plan
         look(at: plan, of: arbiter)
         expect(arbiter.activeCall == nil || arbiter.activeCall == activeCall, "the call was told that it is active")
@@ -147,7 +163,7 @@ struct AudioChecks {
 
     /// Where nothing is waited for there is no deadline, and nobody waits for who is not there.
     private func lookAtRest(_ arbiter: AudioArbiter, _ plan: AudioPlan) {
-        let hasOpen = open.values.contains { !$0.isEmpty }
+        let hasOpen = open.values.contains { !$0.isEmpty } || !choices.isEmpty
         let needs = arbiter.needs
         let isCall = needs.isAnyCall || needs.isRinging || needs.focus != nil || arbiter.call.state != .idle
         let isNeeded = isCall || !arbiter.sessions.isEmpty

@@ -130,6 +130,17 @@ struct AudioEngineLifeTests {
         #expect(scenario.serve().answers(to: id).last?.isSuccess == true)
     }
 
+    @Test("It was given up, and the settings are loaded again: it is started anew, and the call becomes active")
+    func settingsAreLoadedAgain() {
+        var scenario = AudioScenario(isConnected: false)
+        scenario.call()
+        for _ in 0..<4 { scenario.send(.engineGone("no such file")) }
+        #expect(scenario.arbiter.engine.state == .failed("no such file"))
+        #expect(scenario.send(.settingsChanged(scenario.arbiter.settings)).contains(.startEngine))
+        #expect((scenario.connect() + scenario.serve()).calls == ["activated one"])
+        #expect(!scenario.send(.settingsChanged(scenario.arbiter.settings)).contains(.startEngine))
+    }
+
     @Test("It dies as nobody needs it any more: it is not started again")
     func diesLingering() {
         var scenario = AudioScenario()

@@ -49,6 +49,7 @@ struct AudioRandomOrderTests {
             if scenario.arbiter.nextDeadline != nil { scenario.reachDeadline() }
         }
         #expect(scenario.checks.open.values.allSatisfy { $0.isEmpty }, "every request was answered")
+        #expect(scenario.checks.choices.isEmpty, "every choice was answered")
         #expect(scenario.checks.activeCall == nil && !scenario.checks.isEngineThere)
         #expect(scenario.arbiter.engine.state == .absent && scenario.arbiter.call.state == .idle)
         #expect(scenario.arbiter.plan.isEmpty && scenario.arbiter.planInForce.isEmpty)
@@ -102,6 +103,9 @@ struct AudioRandomOrderTests {
     /// Mostly the answer that is due.
     private func serverEvent(_ scenario: AudioScenario, _ random: inout Generator) -> AudioEvent? {
         let route = AudioRandomOrderTests.routes.randomElement(using: &random) ?? AudioRoute()
+        if let number = scenario.checks.choicesSent.first, random.isOne(in: 2) {
+            return .reported(.outputChosen(number: number, isKnown: !random.isOne(in: 4)))
+        }
         guard let asked = scenario.asked else {
             guard scenario.checks.isEngineThere, !scenario.arbiter.engine.isConnected else { return nil }
             return .reported(random.isOne(in: 5) ? .unavailable("none") : .connected(AudioScenario.server, route))
@@ -129,7 +133,7 @@ struct AudioRandomOrderTests {
             return .reported(.activity(running: running, othersPlay: isOn))
         case 8:
             return .reported(.routeChanged(.newDeviceAvailable, previous: scenario.arbiter.route, current: route))
-        case 9: return .outputChosen(isOn ? "headset" : nil)
+        case 9: return .outputChosen(isOn ? "headset" : nil, number: scenario.lastChoice + 1)
         case 10: return .settingsChanged(randomSettings(&random))
         case 11: return .wokeFromSleep
         case 12:

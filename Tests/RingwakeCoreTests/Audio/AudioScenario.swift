@@ -12,6 +12,8 @@ struct AudioScenario {
     /// Everything so far.
     private(set) var effects: [AudioEffect] = []
     private(set) var needs = CallAudioNeeds.none
+    /// The number of the last choice of an output.
+    private(set) var lastChoice: UInt64 = 0
 
     static let app = AppID("com.example.phone") ?? { preconditionFailure("a valid bundle id") }()
     static let server = AudioServerDescription(name: "test", version: "1", location: "here")
@@ -33,6 +35,7 @@ struct AudioScenario {
 
     @discardableResult
     mutating func send(_ event: AudioEvent) -> [AudioEffect] {
+        if case .outputChosen(_, let number) = event { lastChoice = number }
         let before = arbiter
         let new = arbiter.handle(event, at: now)
         checks.look(at: event, new, before: before, after: arbiter, now: now)
@@ -108,6 +111,18 @@ struct AudioScenario {
         var effects: [AudioEffect] = []
         while asked != nil { effects += applied() }
         return effects
+    }
+
+    /// The user chooses an output.
+    @discardableResult
+    mutating func choose(_ name: String?) -> [AudioEffect] {
+        send(.outputChosen(name, number: lastChoice + 1))
+    }
+
+    /// The server has that output, or no such one.
+    @discardableResult
+    mutating func chosen(_ number: UInt64? = nil, isKnown: Bool = true) -> [AudioEffect] {
+        send(.reported(.outputChosen(number: number ?? lastChoice, isKnown: isKnown)))
     }
 
     // MARK: - Calls
@@ -201,6 +216,11 @@ extension [AudioEffect] {
 
     var refusals: [AudioSessionError.Code] {
         compactMap { if case .refused(_, let error) = $0 { error.code } else { nil } }
+    }
+
+    /// What choices were answered: the code of the error, or nil.
+    var choiceAnswers: [AudioSessionError.Code?] {
+        reduce(into: []) { if case .answerChoice(_, let error) = $1 { $0.append(error?.code) } }
     }
 
     var plans: [AudioPlan] {

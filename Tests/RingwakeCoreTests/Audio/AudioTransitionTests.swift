@@ -183,6 +183,20 @@ struct AudioTransitionTests {
         #expect(scenario.activate(id).answers(to: id).last?.isSuccess == true)
     }
 
+    @Test("Row 13: one that comes too late, when the next call is active, is told of the end of that one")
+    func row13Late() {
+        var scenario = AudioScenario()
+        let id = scenario.openActive(.recording)
+        scenario.call()
+        #expect(scenario.hangUp().notices(to: id) == [.interruptionEnded(shouldResume: true)])
+        scenario.call(AudioScenario.focus("two"))
+        let effects = scenario.activate(id)
+        #expect(effects.failures(of: id) == [.insufficientPriority] && scenario.state(id) == .interrupted)
+        #expect(effects.notices(to: id) == [.interruptionBegan(.default)])
+        #expect(scenario.activate(id).notices(to: id).isEmpty)
+        #expect(scenario.hangUp().notices(to: id) == [.interruptionEnded(shouldResume: true)])
+    }
+
     @Test("Row 14: interrupted, setActive(false): inactive, and no end is told later")
     func row14() {
         var scenario = AudioScenario()

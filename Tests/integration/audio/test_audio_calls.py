@@ -267,3 +267,23 @@ def test_a_killed_daemon_finds_its_call_again_and_its_audio_is_active_again(
     until(lambda: is_silent(music), 10, "music to be silent again")
     hang_up(phone, call)
     until(lambda: not is_silent(music), 10, "music to be heard at the end")
+
+
+def test_a_program_that_is_put_right_in_a_call_makes_its_audio_active(
+    phone: App, audio_server: AudioServer, plays: Callable[..., Stream]
+) -> None:
+    music = plays("music")
+    daemon = phone.daemon
+    right = daemon.sections["audio"]
+    with audio_events(daemon.control) as told:
+        call = connected(phone)
+        told(call, "activated")
+        for section, what in ((right.replace("ringwake-audio", "nothing-there"), "failed"), (right, "activated")):
+            daemon.sections["audio"] = section
+            daemon.write_configuration()
+            user(daemon, "reload")
+            told(call, what)
+        until(lambda: is_silent(music), 10, "music to be silent")
+        hang_up(phone, call)
+        told(call, "deactivated")
+    until(lambda: not is_silent(music), 10, "music to be heard at the end")
