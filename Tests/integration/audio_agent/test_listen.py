@@ -13,6 +13,7 @@ from support import processes, programs
 from support.audio import AudioServer
 from support.audio_agent import RINGWAKE_AUDIO, Line, plan, session
 from support.audio_streams import FULL, Stream, snapshot
+from support.sockets import listens
 from support.waiting import until
 
 Streams = Callable[..., Stream]
@@ -37,7 +38,7 @@ class Activator:
             ],
             stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=os.environ | server.environment(),
         )  # fmt: skip
-        until(self.path.is_socket, TIMEOUT, "systemd-socket-activate to listen")
+        until(lambda: listens(self.path), TIMEOUT, "systemd-socket-activate to listen")
         self.path.chmod(0o777)
         for folder in (server.folder, self.path.parent):
             folder.chmod(0o755)

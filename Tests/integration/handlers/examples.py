@@ -13,6 +13,7 @@ from support.apps import App
 from support.credentials import APP
 from support.daemon import Daemon
 from support.programs import ROOT, SYSTEM_PYTHON
+from support.sockets import listens
 from support.waiting import until
 from sip_peers import ADDRESS, free_ports, pair_of_ports
 
@@ -56,7 +57,7 @@ class Example(App):
 
     def start_listening(self) -> None:
         self.run("socket", "--listen", self.socket)
-        until(self.socket.exists, 10, lambda: f"a listening handler\n{self.errors}")
+        until(lambda: listens(self.socket), 10, lambda: f"a listening handler\n{self.errors}")
 
     @property
     def errors(self) -> str:

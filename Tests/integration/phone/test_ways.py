@@ -12,6 +12,7 @@ from support.apps import App
 from support.credentials import APP
 from support.programs import RINGWAKE
 from support.services import Systemd
+from support.sockets import listens
 from support.telephone import (
     OTHER_APP, PAYLOAD, allow_two_apps, connected, ends, failures, hang_up, ringing, send, shown, user, waits,
 )  # fmt: skip
@@ -183,7 +184,7 @@ def test_a_listener_that_systemd_socket_activate_starts(telephone) -> None:
     program = app.command("socket", app.socket)
     activator = ["systemd-socket-activate", f"--listen={app.socket}", *program]
     app.started.append(subprocess.Popen(activator, stderr=subprocess.DEVNULL, start_new_session=True))
-    waits(app.socket.exists, "the socket")
+    waits(lambda: listens(app.socket), "the socket")
     app.by_socket(more=PAYLOAD).daemon.start()
     assert app.lives() == []
     whole_call(app)
