@@ -73,7 +73,7 @@ package enum AudioAgent {
             let allowed = try AgentSocket.users(command.allowed)
             return AgentListener(descriptor, parts, journal: journal, allowed: allowed, completion: stop).end
         case .journals:
-            let paths = command.journal.map { [$0] } ?? EffectJournals.all(parts.environment)
+            let paths = command.journal.map { [$0] } ?? parts.knownJournals
             return JournalMending(paths, parts) { result in
                 say(result, log)
                 stop(result.isComplete ? 0 : 1)

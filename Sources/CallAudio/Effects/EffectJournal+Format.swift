@@ -92,11 +92,18 @@ extension EffectJournal {
     }
 
     private static func checksum(_ bytes: ArraySlice<UInt8>) -> String {
+        String(JournalChecksum.of(bytes), radix: 16)
+    }
+}
+
+/// FNV-1a, 64 bits: against accidents, not against anybody.
+enum JournalChecksum {
+    static func of(_ bytes: some Sequence<UInt8>) -> UInt64 {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in bytes {
             hash ^= UInt64(byte)
             hash = hash &* 0x0000_0100_0000_01b3
         }
-        return String(hash, radix: 16)
+        return hash
     }
 }

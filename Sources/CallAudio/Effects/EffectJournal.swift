@@ -19,6 +19,10 @@ package final class EffectJournal {
     package let damage: String?
     /// What the disk holds.
     package private(set) var written = EffectLedger()
+    /// Its path as every program has it that looks for it.
+    let place: String
+    /// Where programs find it that do not know its folder.
+    var registry: JournalRegistry? { didSet { register() } }
     private let lock: FileLock
     private var exists: Bool
 
@@ -27,6 +31,7 @@ package final class EffectJournal {
     package init(path: String) throws(EffectJournalError) {
         self.path = path
         lock = try EffectJournal.lock(path)
+        place = EffectJournals.place(of: path)
         exists = FileSystem.exists(path)
         switch exists ? try EffectJournal.contents(of: path) : .ledger(EffectLedger()) {
         case .ledger(let ledger):
@@ -67,6 +72,11 @@ package final class EffectJournal {
         }
         exists = !ledger.isEmpty
         written = ledger
+        register()
+    }
+
+    private func register() {
+        if exists { registry?.enter(place) } else { registry?.leave(place) }
     }
 }
 

@@ -10,6 +10,8 @@ extension AudioEngine {
             guard let self, self.connection == connection else { return }
             isAwaiting = false
             image = server.image ?? image
+            // It may show what another program has written down since it was looked at.
+            work?.others = nil
             take()
             advance()
         }
@@ -68,7 +70,9 @@ extension AudioEngine {
             guard let record = ledger[target] else { continue }
             switch ending {
             case .back: break
-            case .left: work?.left += 1
+            case .left:
+                work?.left += 1
+                if let image { ledger.release(target, in: image) }
             case .gone where record.restoreID != nil:
                 if record.isTaken { work?.left += 1 } else { work?.undone += 1 }
                 bury(target)
@@ -120,9 +124,9 @@ extension AudioEngine {
 
     /// What other programs wrote down: each before its first command, so whatever the server shows of theirs is there.
     var otherLedgers: [EffectLedger] {
-        if siblings.isEmpty { return [] }
         if let others = work?.others { return others }
-        let others = siblings.compactMap { path -> EffectLedger? in
+        let registered = (journal.registry?.journals ?? []).filter { $0 != journal.place && !siblings.contains($0) }
+        let others = (siblings + registered).compactMap { path -> EffectLedger? in
             guard case .ledger(let ledger) = try? EffectJournal.contents(of: path) else { return nil }
             return ledger
         }

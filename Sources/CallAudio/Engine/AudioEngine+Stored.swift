@@ -43,7 +43,7 @@ extension AudioEngine {
             return EffectLedger.KindRecord(before: known.before, isListed: known.isListed)
         }
         return EffectLedger.KindRecord(
-            before: stored[kind], isListed: !image.isPipeWire && work?.isStoreRefused != true)
+            of: kind, before: stored[kind], isListed: !image.isPipeWire && work?.isStoreRefused != true, in: image)
     }
 
     /// Mends what the server stores of kinds that have no effect any more.
@@ -79,7 +79,7 @@ extension AudioEngine {
         echoes = echoes.filter { $0.value.until > now }
         let count = ledger.records.count
         for (name, echo) in echoes where ledger.kinds[name] == nil {
-            let records = echo.kind.last
+            let records = echo.kind.last.filter { !$0.isTaken }
             for stream in image.playing.values where stream.restoreID == name && echo.isYoung(playing: stream.index) {
                 adopt(stream, from: records.filter { $0.target.playing != nil }, image, echo)
             }
@@ -95,13 +95,21 @@ extension AudioEngine {
     }
 
     private func mend(_ kinds: [String: EffectLedger.KindRecord], stored: [StoredStream]) {
+        var kinds = kinds
+        // What has come meanwhile is not written again.
+        for (name, kind) in kinds where work?.writing != nil && !kind.isListed && hasCome(name, kind, stored) {
+            kinds[name] = nil
+            free(name)
+        }
         let commands = kinds.sorted { $0.key < $1.key }.flatMap { name, kind in
-            StoredStreamMending.commands(kind: name, kind, stored: stored.first { $0.name == name })
+            StoredStreamMending.commands(
+                kind: name, kind, stored: stored.first { $0.name == name }, isAgain: work?.writing != nil)
         }
         guard !commands.isEmpty else {
             for name in kinds.keys { free(name) }
             return
         }
+        if work?.writing == nil { work?.writing = image.map(EffectLedger.baseline) }
         ask { engine, done in
             engine.server.perform(commands) { failures in
                 done {
@@ -126,16 +134,12 @@ extension AudioEngine {
 
     private func verify(_ kinds: [String: EffectLedger.KindRecord], stored: [StoredStream]) {
         for (name, kind) in kinds {
-            let entry = StoredStreamMending.blindEntry(name, kind.gone)
-            let isThere = stored.contains { entry?.isSame(as: $0) ?? false }
-            if isThere { free(name) }
+            if hasCome(name, kind, stored) { free(name) } else { judge(name, kind) }
         }
         guard kinds.keys.contains(where: { ledger.kinds[$0] != nil }) else { return }
         work?.tries += 1
         guard let tries = work?.tries, tries < Self.maximumTries else {
-            for name in kinds.keys where ledger.kinds.removeValue(forKey: name) != nil {
-                tell(.problem("the audio server does not take back what it stores of \(name)"))
-            }
+            for name in kinds.keys where ledger.kinds[name] != nil { giveUp(name) }
             return
         }
         ask { engine, done in
@@ -144,6 +148,52 @@ extension AudioEngine {
                 done { engine.work?.isMended = false }
             }
         }
+    }
+
+    /// What was written of a kind has come anywhere: the server lists it, or streams begin with it.
+    private func hasCome(_ name: String, _ kind: EffectLedger.KindRecord, _ stored: [StoredStream]) -> Bool {
+        guard let entry = StoredStreamMending.blindEntry(name, kind.gone) else { return true }
+        if stored.contains(where: entry.isSame) { return true }
+        let begun = streamsBegun(name)
+        return !begun.isEmpty && begun.allSatisfy { $0.isSame(as: entry) }
+    }
+
+    /// A client of PipeWire's is not told what is new in the list while streams come and go all the time: then it is these
+    /// that show whether what the server stores is still ours.
+    private func judge(_ name: String, _ kind: EffectLedger.KindRecord) {
+        let begun = streamsBegun(name)
+        guard !begun.isEmpty else { return }
+        if begun.contains(where: kind.hasMade) {
+            work?.kindsFreed.remove(name)
+        } else {
+            work?.kindsFreed.insert(name)
+        }
+    }
+
+    private func giveUp(_ name: String) {
+        if work?.kindsFreed.contains(name) != true {
+            tell(.problem("the audio server does not take back what it stores of \(name)"))
+        }
+        // Streams that began with what is ours are given back what is theirs.
+        free(name)
+    }
+
+    /// Streams of a kind that began after what is stored of it was written, and long enough after to have begun with it.
+    private func streamsBegun(_ name: String) -> [AudioServerImage.Stream] {
+        guard let image, let work, work.tries > 0, let writing = work.writing, writing.cookie == image.cookie else {
+            return []
+        }
+        let playing = image.playing.values.filter { $0.index > writing.playing }
+        let recording = image.recording.values.filter { $0.index > writing.recording }
+        return (playing + recording).filter { $0.restoreID == name && $0.isSettled }
+    }
+}
+
+extension AudioServerImage.Stream {
+    /// It began with this.
+    func isSame(as stored: StoredStream) -> Bool {
+        isMuted == stored.isMuted
+            && (stored.volume.isEmpty || EffectValue.volume(volume).isSame(as: .volume(stored.volume)))
     }
 }
 

@@ -24,6 +24,14 @@ package struct AudioEngineParts {
         self.version = version
     }
 
+    /// The journals of this user's programs, whether they are there or not: those in the usual places, and of others those
+    /// that hold effects which were made since the user logged in.
+    package var knownJournals: [String] {
+        let usual = EffectJournals.all(environment).map(EffectJournals.place)
+        let registered = JournalRegistry(environment, logger)?.journals ?? []
+        return usual + registered.filter { !usual.contains($0) }
+    }
+
     /// An engine that has not started.
     /// - Throws: The journal is another program's, or cannot be used: why, and what to do.
     package func makeEngine(
@@ -36,12 +44,16 @@ package struct AudioEngineParts {
             throw AudioEngineRefusal(isBusy: false, "no folder for the effect journal: \(error)")
         }
         do throws(EffectJournalError) {
-            return try AudioEngine(
+            let place = EffectJournals.place(of: path)
+            let engine = try AudioEngine(
                 runLoop: runLoop,
                 server: PulseServer(runLoop: runLoop, address: address),
                 players: MPRISPlayers(environment: environment, runLoop: runLoop, logger: logger),
                 journalPath: path, version: version,
-                siblings: EffectJournals.all(environment).filter { $0 != path }, report: report)
+                siblings: EffectJournals.all(environment).map(EffectJournals.place).filter { $0 != place },
+                report: report)
+            engine.journal.registry = JournalRegistry(environment, logger)
+            return engine
         } catch {
             throw AudioEngineRefusal(isBusy: error.kind == .inUse, error.description)
         }

@@ -1,4 +1,6 @@
-/// Where the effect journals of one user lie.
+internal import Glibc
+
+/// Where the effect journals of one user lie, unless somebody named another place (``JournalRegistry``).
 ///
 /// `ringwake-audio` has one, whose name its daemon says. Programs that use the library have one each: the first of a few
 /// numbered ones that no other program holds. A program that was killed lets go of its number, so the next one, of
@@ -30,5 +32,17 @@ package enum EffectJournals {
     /// All of them, whether they are there or not.
     package static func all(_ environment: [String: String]) -> [String] {
         (standard(environment).map { [$0] } ?? []) + numbered(environment)
+    }
+
+    /// The same path for the same file: absolute, and its folder without symbolic links. As it is where there is no such
+    /// folder.
+    static func place(of path: String) -> String {
+        let slash = path.lastIndex(of: "/")
+        let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        guard let real = realpath(folder, nil) else { return path }
+        defer { free(real) }
+        let name = slash.map { path[path.index(after: $0)...] } ?? path[...]
+        let resolved = String(cString: real)
+        return resolved == "/" ? "/\(name)" : "\(resolved)/\(name)"
     }
 }

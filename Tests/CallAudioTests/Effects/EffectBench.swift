@@ -65,10 +65,13 @@ struct EffectBench {
         for kind in Set(changes.made.compactMap(\.restoreID)) where ledger.kinds[kind] == nil {
             ledger.kinds[kind] =
                 others.compactMap { $0.kinds[kind] }.first
-                ?? .init(before: server.stored[kind], isListed: !image.isPipeWire)
+                ?? .init(of: kind, before: server.stored[kind], isListed: !image.isPipeWire, in: image)
         }
         for (target, ending) in changes.ended {
-            if ending == .left { left += 1 }
+            if ending == .left {
+                left += 1
+                ledger.release(target, in: image)
+            }
             if ending == .gone { ledger.bury(target) } else { ledger.remove(target) }
         }
         for (target, owners) in changes.owners { ledger.setOwners(owners, of: target) }

@@ -19,25 +19,24 @@ struct ModelServer: Hashable {
         case .setPlayingVolume(let index, let volume):
             guard image.playing[index] != nil else { return .absent }
             image.playing[index]?.volume = volume
-            let channels = image.playing[index]?.channels ?? []
-            store(image.playing[index]) { ($0.volume, $0.channels) = (volume, channels) }
+            store(image.playing[index])
         case .mutePlaying(let index, let isMuted):
             guard image.playing[index] != nil else { return .absent }
             image.playing[index]?.isMuted = isMuted
-            store(image.playing[index]) { $0.isMuted = isMuted }
+            store(image.playing[index])
         case .muteRecording(let index, let isMuted):
             guard image.recording[index] != nil else { return .absent }
             image.recording[index]?.isMuted = isMuted
-            store(image.recording[index]) { $0.isMuted = isMuted }
+            store(image.recording[index])
         case .movePlaying(let index, let name):
             guard image.playing[index] != nil, let sink = image.sink(named: name) else { return .absent }
             if fixedStreams.contains(index) { return AudioServerFailure(.refused, "it does not move") }
             image.playing[index]?.device = sink.index
-            store(image.playing[index]) { $0.device = name }
+            store(image.playing[index]) { [image] in $0.device = name == image.defaultSink ? nil : name }
         case .moveRecording(let index, let name):
             guard image.recording[index] != nil, let source = image.source(named: name) else { return .absent }
             image.recording[index]?.device = source.index
-            store(image.recording[index]) { $0.device = name }
+            store(image.recording[index]) { [image] in $0.device = name == image.defaultSource ? nil : name }
         case .setProfile(let card, let profile): return setProfile(card, profile)
         case .setSinkPort(let name, let port): return change(sink: name) { $0.activePort = port }
         case .setSourcePort(let name, let port): return change(source: name) { $0.activePort = port }
@@ -59,12 +58,14 @@ struct ModelServer: Hashable {
             isMuted: entry?.isMuted ?? false)
     }
 
+    /// All that the stream has; of its device, whether it was moved to one that is not the default.
     private mutating func store(
-        _ stream: AudioServerImage.Stream?, _ change: (inout StoredStream) -> Void
+        _ stream: AudioServerImage.Stream?, _ change: (inout StoredStream) -> Void = { _ in }
     ) {
         guard !image.isPipeWire, let stream, let kind = stream.restoreID else { return }
         var entry =
             stored[kind] ?? StoredStream(name: kind, volume: [], channels: [], isMuted: false, device: nil)
+        (entry.volume, entry.channels, entry.isMuted) = (stream.volume, stream.channels, stream.isMuted)
         change(&entry)
         stored[kind] = entry
     }

@@ -11,6 +11,8 @@ final class ModelAudioServer: AudioServer {
     /// Batches are held until ``release()``.
     var isHeld = false
     var isClosed = false
+    /// What is stored is in the list that a client gets.
+    var listsStored = true
     /// Everything that was asked, in order.
     private(set) var commands: [AudioServerCommand] = []
     private(set) var batches = 0
@@ -76,7 +78,7 @@ final class ModelAudioServer: AudioServer {
         answer { [self] in
             guard open.removeValue(forKey: number) != nil else { return }
             image = model.image
-            completion(.success(model.stored.values.sorted { $0.name < $1.name }))
+            completion(.success(listsStored ? model.stored.values.sorted { $0.name < $1.name } : []))
         }
     }
 

@@ -181,3 +181,15 @@ def test_mending_looks_at_every_journal_of_the_user(
     assert mend(pulseaudio).returncode == 0
     assert snapshot(pulseaudio) == before
     assert not list(folder.glob("*.json"))
+
+
+def test_mending_finds_journals_in_folders_that_only_their_programs_know(
+    server: AudioServer, make_agent: Agents, make_stream: Streams
+) -> None:
+    agent, _, before = duck(server, make_agent, make_stream)
+    agent.kill()
+    done = mend(server)
+    assert done.returncode == 0 and "put back: " in done.stderr, done.stderr
+    assert snapshot(server) == before
+    assert not agent.journal.exists()
+    assert not list((server.folder / "run" / "ringwake-audio").iterdir())
