@@ -61,8 +61,8 @@ struct AudioEngineLinesTests {
     func form() throws {
         #expect(
             String(decoding: AudioEngineLine.encoded(.apply(number: 3, AudioPlan(), resumes: true)), as: UTF8.self)
-                == #"{"apply":{"_1":{"ducked":[],"exempt":[],"sessions":[],"silenced":[]},"number":3,"resumes":true}}"#
-                + "\n")
+                == #"{"apply":{"_1":{"ducked":[],"exempt":[],"isCallWaiting":false,"sessions":[],"silenced":[]},"#
+                + #""number":3,"resumes":true}}"# + "\n")
         #expect(
             String(decoding: AudioEngineLine.encoded(.chooseOutput("a", number: 4)), as: UTF8.self)
                 == #"{"chooseOutput":{"_0":"a","number":4}}"# + "\n")

@@ -73,6 +73,12 @@ extension EffectPlanner {
     private func keep(_ record: AudioEffectRecord, _ want: Want, _ changes: inout EffectChanges) {
         let target = record.target
         if record.owners != want.owners { changes.owners[target] = want.owners }
+        if released.contains(target), image.value(of: target)?.isSame(as: record.set) == false {
+            var record = record
+            record.isTaken = false
+            record.owners = want.owners
+            return append(record, &changes)
+        }
         guard case .exact(let value) = want.value, !value.isSame(as: record.set),
             let current = image.value(of: target), image.canTake(value, for: target)
         else { return }
@@ -115,7 +121,7 @@ extension EffectPlanner {
         }
         switch (want.value, current) {
         case (.exact(let value), _):
-            let isUsers = target.isOfDevice || isUsersToUnmute(target)
+            let isUsers = target.isOfDevice || (isUsersToUnmute(target) && !released.contains(target))
             if isUsers, let known = settled[target], known.isSame(as: value) { return }
             record.set = value
         case (.ducked, .volume(let volume)): record.set = .volume(DuckingGain.ducked(volume))

@@ -27,6 +27,10 @@ package struct EffectPlanner {
     let unconfirmed: Set<EffectTarget>
     /// What was wanted, and so, when everything was last as wanted: where it is not any more, somebody else did that.
     let settled: [EffectTarget: EffectValue]
+    /// Mutes that the server itself took back: they are not the user's doing.
+    let released: Set<EffectTarget>
+    /// Microphones that are left muted.
+    let microphonesMuted: Set<String>
     /// What other programs of this kind have in force on the same server.
     let others: () -> [EffectLedger]
     /// What is not there yet may still come; else it is given up.
@@ -38,7 +42,8 @@ package struct EffectPlanner {
     package init(
         image: AudioServerImage, plan: AudioPlan, route: RouteDecision, ledger: EffectLedger, tree: ProcessTree,
         busy: BusyStreams = BusyStreams(), refused: Set<EffectTarget> = [], unconfirmed: Set<EffectTarget> = [],
-        settled: [EffectTarget: EffectValue] = [:], yielding: Set<Int32> = [],
+        settled: [EffectTarget: EffectValue] = [:], released: Set<EffectTarget> = [],
+        microphonesMuted: Set<String> = [], yielding: Set<Int32> = [],
         others: @escaping () -> [EffectLedger] = { [] },
         isPatient: Bool = true, isMending: Bool = false
     ) {
@@ -50,6 +55,8 @@ package struct EffectPlanner {
         self.refused = refused
         self.unconfirmed = unconfirmed
         self.settled = settled
+        self.released = released
+        self.microphonesMuted = microphonesMuted
         self.others = others
         self.isPatient = isPatient
         self.isMending = isMending
@@ -191,7 +198,9 @@ package struct EffectPlanner {
                 wants.append((.defaultSource, exact(.name(input.device), by: owners)))
             }
             let open = plan.sessions.filter { $0.isInputOpen && !$0.isMuted }.map(\.id)
-            if !open.isEmpty { wants.append((.sourceMute(input.device), exact(.muted(false), by: Set(open)))) }
+            if !open.isEmpty, !microphonesMuted.contains(input.device) {
+                wants.append((.sourceMute(input.device), exact(.muted(false), by: Set(open))))
+            }
         }
         return wants
     }

@@ -104,6 +104,17 @@ extension AudioEngine {
         }
     }
 
+    /// Who mutes a microphone has a reason; and what the server itself unmutes was the user's no more than ours.
+    func noticeMutes(from former: AudioServerImage, to image: AudioServerImage) {
+        microphoneHand.notice(from: former, to: image, isWatching: !plan.isEmpty || plan.isCallWaiting)
+        let ownership = StreamOwnership(plan: plan, tree: tree)
+        roleCork.notice(from: former, to: image, at: runLoop.now) { stream in
+            if stream.properties["media.role"] == "phone" { return true }
+            if case .sessions = ownership.owner(of: stream) { return true }
+            return false
+        }
+    }
+
     /// How things are left, to see what somebody else changes.
     func remember(_ decision: RouteDecision) {
         guard let image else { return }

@@ -57,6 +57,7 @@ extension AudioEngine {
         }
         guard !changes.steps.isEmpty else { return true }
         let steps = changes.steps
+        for step in steps { microphoneHand.ask(step) }
         ask { engine, done in
             engine.server.perform(steps.map(\.command)) { failures in
                 done { engine.take(failures, of: steps) }
@@ -96,6 +97,7 @@ extension AudioEngine {
     private func take(_ failures: [AudioServerFailure?], of steps: [EffectChanges.Step]) {
         for (index, step) in steps.enumerated() {
             let failure = index < failures.count ? failures[index] : nil
+            if failure != nil { microphoneHand.fail(step) }
             switch (failure?.kind, step.isUndo) {
             case (nil, true):
                 work?.undone += 1

@@ -57,6 +57,7 @@ extension AudioEngine {
         case .close, .mend:
             plan = AudioPlan()
             endPlayerHand()
+            microphoneHand.forget()
             busy = BusyStreams()
         case .prepare, .upkeep: break
         }
@@ -66,6 +67,7 @@ extension AudioEngine {
     private func adopt(_ new: AudioPlan, _ work: inout EngineWork) {
         refused = []
         if !new.interrupts { endPlayerHand() }
+        if new.isEmpty, !new.isCallWaiting { microphoneHand.forget() }
         if new.sessions.first?.id != plan.sessions.first?.id { wishes.arrived = [] }
         if new.isEmpty {
             let chosen = wishes.isByHand ? nil : wishes.chosen
@@ -165,7 +167,8 @@ extension AudioEngine {
     ) -> EffectPlanner {
         EffectPlanner(
             image: image, plan: plan, route: route, ledger: ledger, tree: tree, busy: busy, refused: refused,
-            unconfirmed: unconfirmed, settled: settled, yielding: playerHand.yielding,
+            unconfirmed: unconfirmed, settled: settled, released: roleCork.released,
+            microphonesMuted: microphoneHand.muted, yielding: playerHand.yielding,
             others: { [weak self] in self?.otherLedgers ?? [] }, isPatient: work.isPatient, isMending: work.isMending)
     }
 

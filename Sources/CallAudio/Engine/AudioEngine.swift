@@ -27,7 +27,11 @@ package final class AudioEngine {
 
     /// The mirror, and how it is to be: nil while there is no connection.
     var image: AudioServerImage? {
-        didSet { if let oldValue { ledger.noticeEnds(from: oldValue, to: image, but: unconfirmed) } }
+        didSet {
+            guard let oldValue else { return }
+            ledger.noticeEnds(from: oldValue, to: image, but: unconfirmed)
+            if let image { noticeMutes(from: oldValue, to: image) }
+        }
     }
     /// What is in force, or being brought about.
     var plan = AudioPlan()
@@ -39,6 +43,8 @@ package final class AudioEngine {
     var settled: [EffectTarget: EffectValue] = [:]
     var echoes: [String: EffectEcho] = [:]
     var playerHand = PlayerHand()
+    var microphoneHand = MicrophoneHand()
+    var roleCork = RoleCork()
 
     /// What is waited for with everything else: the server's or the players' answer.
     var isAwaiting = false
@@ -213,6 +219,7 @@ package final class AudioEngine {
         plan = AudioPlan()
         (wishes, busy, refused, unconfirmed, settled) = (RouteWishes(), BusyStreams(), [], [], [:])
         echoes = [:]
+        (microphoneHand, roleCork) = (MicrophoneHand(), RoleCork())
         endPlayerHand()
         isMending = !ledger.isEmpty
         tell(.lost(why))

@@ -35,6 +35,8 @@ extension AudioArbiter {
         package internal(set) var isSpeakerForced = false
         /// The client of a call that has ended, whose streams ran on.
         var silenced: AudioClient?
+        /// A call has been in focus, and that one or another has not ended yet.
+        var hasHadFocus = false
     }
 
     /// The call whose audio is active.
@@ -48,6 +50,7 @@ extension AudioArbiter {
         reviveEngine(&turn)
         isRinging = new.isRinging || (isRinging && new.isFocusComing)
         if new.focus != nil || !new.isAnyCall { call.silenced = nil }
+        call.hasHadFocus = new.focus != nil || (call.hasHadFocus && new.isAnyCall)
         if let focus = new.focus {
             moveFocus(to: focus, &turn)
         } else {

@@ -51,6 +51,7 @@ extension AudioArbiter {
         for session in plan.sessions where ducked.contains(session.id) {
             plan.ducked[session.id] = session.client.without(louder)
         }
+        plan.isCallWaiting = planned == nil && call.hasHadFocus
         // Where nothing is wanted of the server, nobody needs to be exempt from it.
         if !plan.isEmpty { plan.exempt = needs.exempt }
         return plan

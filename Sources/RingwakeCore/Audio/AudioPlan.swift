@@ -74,15 +74,19 @@ package struct AudioPlan: Hashable, Sendable, Codable {
     package var ducked: [AudioSessionID: AudioClient]
     /// Processes whose streams nobody touches: what rings.
     package var exempt: Set<Int32>
+    /// A call that was active may be so again, such as one that is held: a microphone that the user has muted since is
+    /// not opened for it. Nothing else comes of it.
+    package var isCallWaiting: Bool
 
     package init(
         sessions: [Session] = [], silenced: [AudioSessionID: AudioClient] = [:],
-        ducked: [AudioSessionID: AudioClient] = [:], exempt: Set<Int32> = []
+        ducked: [AudioSessionID: AudioClient] = [:], exempt: Set<Int32> = [], isCallWaiting: Bool = false
     ) {
         self.sessions = sessions
         self.silenced = silenced
         self.ducked = ducked
         self.exempt = exempt
+        self.isCallWaiting = isCallWaiting
     }
 
     /// Nothing is wanted of the server.

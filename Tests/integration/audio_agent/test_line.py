@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from support import programs
 from support.audio import AudioServer
-from support.audio_agent import RINGWAKE_AUDIO, Agent, session
+from support.audio_agent import RINGWAKE_AUDIO, Agent, plan, session
 from support.audio_streams import FULL, Stream, snapshot
 from support.processes import threads, voluntary_switches
 
@@ -78,7 +78,7 @@ def test_a_request_of_a_later_version_is_told_and_passed_over(pulseaudio: AudioS
 def test_lines_may_come_in_pieces_and_together(pulseaudio: AudioServer, make_agent: Agents) -> None:
     agent = make_agent(pulseaudio)
     agent.connected()
-    empty = {"sessions": [], "silenced": [], "ducked": [], "exempt": []}
+    empty = plan()
     lines = [json.dumps({"apply": {"number": number, "_1": empty, "resumes": False}}) for number in range(1, 30)]
     data = "\n".join(lines).encode() + b"\n"
     for start in range(0, len(data), 1000):

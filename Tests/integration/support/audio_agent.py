@@ -133,4 +133,4 @@ def session(
 
 
 def plan(*sessions: dict) -> dict:
-    return {"sessions": list(sessions), "silenced": [], "ducked": [], "exempt": []}
+    return {"sessions": list(sessions), "silenced": [], "ducked": [], "exempt": [], "isCallWaiting": False}
