@@ -92,7 +92,7 @@ def test_a_handler_starts_with_nothing_of_the_daemons(make_daemon) -> None:
     assert os.getpgid(wake.pid) == wake.pid
     # The shell of the recorder holds its script open; what it becomes holds nothing but what the daemon gave.
     until(lambda: "sleep" in processes.command_line(wake.pid), 5, "the recorder to become 'sleep'")
-    assert set(processes.descriptors(wake.pid)) == {0, 1, 2}
+    until(lambda: set(processes.descriptors(wake.pid)) == {0, 1, 2}, 5, lambda: str(processes.descriptors(wake.pid)))
     lines = Path(f"/proc/{wake.pid}/status").read_text().splitlines()
     status = dict(line.partition(":\t")[::2] for line in lines)
     assert int(status["SigBlk"], 16) == 0
