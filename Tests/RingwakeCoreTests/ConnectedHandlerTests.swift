@@ -119,9 +119,47 @@ struct ConnectedHandlerTests {
         let effects = scenario.send(.handlerDisconnected(wake))
         #expect(effects.strikes == [.exited] && effects.wakes.map(\.kind) == [.claim])
         #expect(scenario.state("one")?.name == .ringing)
-        #expect(scenario.state("two") == .ended(.handlerFailed, detail: "the handler left: its connection closed"))
+        #expect(scenario.state("two") == .queued, "it may never have seen it")
         var (idle, guest) = ConnectedHandlerTests.connected()
         #expect(idle.send(.handlerDisconnected(guest)).isEmpty && idle.coordinator.lanes.isEmpty)
+    }
+
+    @Test("What a handler is given as it leaves goes to another one, all of it, and nobody is charged")
+    func leaves() {
+        for way in [HandlerExit.exited(0), .left("ended")] {
+            var scenario = Scenario(.app)
+            scenario.bring("one", to: .connected)
+            let leaver = scenario.handler("one")
+            scenario.send(.handlerConnected(Scenario.app, leaver, pid: nil, scenario.policy))
+            scenario.send(.remoteEnded(scenario.key("one"), .remoteEnded, by: leaver))
+            #expect(scenario.receive("two", payload: "{2}").deliveries.count == 1)
+            let effects = scenario.exit(leaver, way)
+            #expect(effects.strikes.isEmpty && effects.missed.isEmpty && effects.states == ["queued", "woken"])
+            #expect(effects.wakes.map(\.kind) == [.call] && effects.wakes.map(\.attempt) == [2])
+            #expect(effects.wakes.map(\.payload) == [Array("{2}".utf8)])
+            // It is what the second one was started for.
+            #expect(scenario.exit(scenario.handler("two"), way).strikes == [.exited])
+            #expect(scenario.state("two")?.endReason == .handlerFailed)
+        }
+    }
+
+    @Test("A handler that crashes, or that had reported the call, is gone as any other; and not for ever it goes on")
+    func leavesOtherwise() throws {
+        var (scenario, guest) = ConnectedHandlerTests.connected()
+        let second = scenario.send(.handlerConnected(Scenario.app, nil, pid: 7, scenario.policy))
+        let process = try #require(second.connected)
+        #expect(scenario.receive("one").deliveries.map(\.wake) == [process])
+        scenario.report("one")
+        #expect(scenario.send(.handlerDisconnected(process)).missed == ["one"], "it had it")
+        scenario.receive("two")
+        #expect(scenario.exit(guest, .signalled(11)).missed == ["two"], "it may be what killed it")
+        // Each leaves as it is given the call.
+        let guests = (0..<4).compactMap { _ in
+            scenario.send(.handlerConnected(Scenario.app, nil, pid: 7, scenario.policy)).connected
+        }
+        var given = scenario.receive("three").deliveries
+        for guest in guests.reversed() { given += scenario.send(.handlerDisconnected(guest)).deliveries }
+        #expect(given.map(\.attempt) == [1, 2, 3] && scenario.state("three")?.endReason == .handlerFailed)
     }
 
     @Test("A call that lost its handler is delivered to be claimed, and nothing is started")

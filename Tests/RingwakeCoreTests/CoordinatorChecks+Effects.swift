@@ -32,7 +32,8 @@ extension CoordinatorChecks {
         if state == .ringing, previous?.machine.state.name != .ringing {
             rings[call.key, default: 0] += 1
             check(rings[call.key] == 1, "\(call.key) rings again")
-            check(now < call.machine.ringBefore, "\(call.key) rings too late")
+            let rangAt = call.record.time(of: .rang) ?? now
+            check(rangAt < call.machine.ringBefore, "\(call.key) rings too late")
             check(journal.calls[call.number]?.hasRung == true, "\(call.key) rings, which the journal does not have")
             check(!journal.takenBack.contains(call.key), "\(call.key) rings after it was taken back")
             check(call.restriction == nil, "\(call.key) rings, which was kept out")
@@ -110,14 +111,20 @@ extension CoordinatorChecks {
     }
 
     /// After the event's effects: a new call is told after its wake.
-    mutating func checkGiven(_ request: WakeRequest) {
+    ///
+    /// - Parameter leaver: the handler that the event is the end of.
+    mutating func checkGiven(_ request: WakeRequest, after leaver: WakeID?) {
         guard let number = latest(request.key)?.number else { return check(false, "\(request.key) is told to nobody") }
         if request.kind == .claim {
             claims[number, default: 0] += 1
             check(claims[number, default: 0] <= 2, "\(request.key) is given to a third handler to claim")
         } else {
-            // One that connects may be given again what it has fetched and not reported.
-            check(starts[number] ?? request.wake == request.wake, "\(request.key) is given to a second handler as new")
+            // One that connects may be given again what it has fetched and not reported; another one what its handler left.
+            if let former = starts[number], former != request.wake {
+                check(
+                    (handlers[former] == nil || former == leaver) && request.attempt <= 3,
+                    "\(request.key) is given to a second handler as new")
+            }
             starts[number] = request.wake
         }
     }

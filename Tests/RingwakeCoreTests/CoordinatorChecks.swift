@@ -78,7 +78,7 @@ struct CoordinatorChecks {
             observeCall(effect, at: now, journal)
             observeHandler(effect)
         }
-        for request in given { checkGiven(request) }
+        for request in given { checkGiven(request, after: gone) }
         given = []
         if let gone { handlers[gone] = nil }
         if case .handlerDisconnected(let wake) = event { handlers[wake]?.isConnected = false }

@@ -16,7 +16,11 @@ struct FallbackTests {
     /// A call whose handler failed that way.
     static func fail(_ way: Way) -> (scenario: Scenario, effects: [Effect], wake: WakeID) {
         var scenario = scenario()
-        if way == .disconnected { scenario.send(.handlerConnected(Scenario.app, nil, pid: 3, scenario.policy)) }
+        if way == .disconnected {
+            // Nobody else comes at once.
+            scenario.policy.isStarted = false
+            scenario.send(.handlerConnected(Scenario.app, nil, pid: 3, scenario.policy))
+        }
         scenario.receive("one", payload: #"{"room":7}"#)
         scenario.journal()
         let wake = scenario.handler()

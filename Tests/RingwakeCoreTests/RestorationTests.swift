@@ -59,6 +59,27 @@ struct RestorationTests {
         #expect(scenario.receive("more", call: "two").wakes.isEmpty, "one handler is enough")
     }
 
+    @Test("A ring that is on the disk, and of which the row does not know yet, goes on, and is no second one")
+    func ringOnTheDisk() throws {
+        let former = RestorationTests.former(.confirmed)
+        let call = try #require(former.call())
+        let rangAt = former.now
+        for isAlive in [true, false] {
+            var scenario = Scenario(.app)
+            scenario.now = former.now.advanced(by: .seconds(2))
+            let ring = scenario.send(.restored(call, former.policy, rangAt: rangAt))
+            #expect(ring.states == ["ringing"] && scenario.call()?.record.time(of: .rang) == rangAt)
+            let handlers = try #require(former.lane).handlers
+            let alive = isAlive ? Set(handlers.keys) : []
+            let found = scenario.send(.handlersRestored(Scenario.app, handlers, alive: alive, former.policy))
+            #expect(found.ringsToJournal.isEmpty && found.wakes.map(\.kind) == (isAlive ? [] : [.claim]))
+            #expect(scenario.state() == .ringing(until: rangAt.advanced(by: former.policy.deadlines.ring)))
+        }
+        var late = Scenario(.app)
+        late.now = rangAt.advanced(by: .seconds(60))
+        #expect(late.send(.restored(call, former.policy, rangAt: rangAt)).missed == ["one"], "its time is over")
+    }
+
     @Test(
         "Its handler is gone: what rings or goes on may be claimed, and another one is started; nobody is charged",
         arguments: [Name.ringing, .answering, .connected, .held])

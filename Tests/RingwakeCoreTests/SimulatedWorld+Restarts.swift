@@ -39,7 +39,7 @@ extension SimulatedWorld {
                 let call = try JSONDecoder().decode(Call.self, from: JSONEncoder().encode(row))
                 checks.check(call == row, "\(row.key) is another one when it is read again")
                 checks.resume(call)
-                events.append(.restored(call, policy))
+                events.append(.restored(call, policy, rangAt: open.record.time(of: .rang)))
             } else {
                 recovered.append(.recovered(open, policy))
             }

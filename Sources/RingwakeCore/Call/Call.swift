@@ -224,6 +224,15 @@ package struct Call: Hashable, Sendable, Codable {
     /// Whether its push came when its app's handler was not started any more.
     var wasWithheld: Bool { pushes.first?.outcome == .withheld }
 
+    /// How many handlers are given a call that each leaves as it comes.
+    static let maximumHandOns = 3
+
+    /// Whether another handler is given it when its own leaves without having reported it.
+    var mayBeHandedOn: Bool {
+        guard case .woken = machine.state else { return false }
+        return !isOneAttempt && attempt < Call.maximumHandOns
+    }
+
     /// No handler has heard of it, as far as anybody knows: the next one is given its first push again.
     mutating func restoreFirst() {
         fetched = 0

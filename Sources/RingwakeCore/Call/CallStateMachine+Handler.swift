@@ -145,6 +145,12 @@ extension CallStateMachine {
         }
     }
 
+    /// Its handler left, and may never have seen it: it waits for another one.
+    package mutating func handOn() -> [Output] {
+        guard case .woken = state, lease == .taken else { return [] }
+        return enter(.queued)
+    }
+
     /// False when no handler had it. A second loss gives no more time than the first.
     private mutating func loseLease(at now: BootInstant) -> Bool {
         switch lease {

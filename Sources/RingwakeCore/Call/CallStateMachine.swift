@@ -33,6 +33,7 @@
 /// | woken -> ended | ``restrict(_:_:)`` |
 /// | any but ended -> ended | ``remoteEnded(_:)``, ``handlerGone(_:_:fallback:at:)``, ``advance(to:fallback:)`` |
 /// | woken, reported, confirmed -> confirmed, rung by the daemon | ``handlerGone(_:_:fallback:at:)``, ``advance(to:fallback:)`` |
+/// | woken -> queued, its handler having left | ``handOn()`` |
 /// | woken, reported, confirmed -> queued, after a restart | ``handlerLostAtRestart(at:)`` |
 ///
 /// What holds in each state:

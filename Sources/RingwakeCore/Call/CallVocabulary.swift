@@ -132,6 +132,15 @@ package enum HandlerExit: Hashable, Sendable, CustomStringConvertible {
     /// It left: its unit stopped, its bus name or its connection is gone. How is said for a person.
     case left(String)
 
+    /// Whether it ended by its own will, as far as anybody knows.
+    var isInGoodOrder: Bool {
+        switch self {
+        case .exited(let status): status == 0
+        case .signalled: false
+        case .left: true
+        }
+    }
+
     package var description: String {
         switch self {
         case .exited(let status): "exited with status \(status)"

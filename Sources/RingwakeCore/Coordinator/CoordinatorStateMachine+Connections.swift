@@ -38,7 +38,8 @@ extension CoordinatorStateMachine {
     mutating func handlerDisconnected(_ wake: WakeID, at now: BootInstant) -> [Effect] {
         guard let app = app(of: wake), let handler = lanes[app]?.handlers[wake] else { return [] }
         guard !handler.cameByItself else {
-            return handlerGone(wake, .exited, "the handler \(HandlerExit.left("its connection closed"))", at: now)
+            let exit = HandlerExit.left("its connection closed")
+            return handlerGone(wake, .exited, "the handler \(exit)", inGoodOrder: exit.isInGoodOrder, at: now)
         }
         guard handler.isConnected else { return [] }
         lanes[app]?.setConnected(wake, false, at: now)

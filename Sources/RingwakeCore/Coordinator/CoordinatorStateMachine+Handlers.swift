@@ -125,17 +125,26 @@ extension CoordinatorStateMachine {
     }
 
     /// A handler is gone, or never came: its calls end, or may be claimed by another one, and those that wait get one.
+    ///
+    /// - Parameter isInGoodOrder: it left by its own will. What it was given as it did it may never have seen.
     mutating func handlerGone(
-        _ wake: WakeID, _ failure: HandlerFailure, _ why: String, at now: BootInstant
+        _ wake: WakeID, _ failure: HandlerFailure, _ why: String, inGoodOrder isInGoodOrder: Bool = false,
+        at now: BootInstant
     ) -> [Effect] {
         guard let app = app(of: wake), var lane = lanes[app] else { return [] }
+        let origin = lane.handlers[wake]?.origin
         let calls = lane.gone(wake, at: now)
         lanes[app] = lane
         noteChange(of: app)
         var effects: [Effect] = []
         var isCharged = false
         for key in calls {
-            guard let fallback = active[key].map(fallback(for:)) else { continue }
+            guard let call = active[key] else { continue }
+            if isInGoodOrder, key != origin, lane.findsAnother, call.mayBeHandedOn {
+                effects += handOn(key, at: now)
+                continue
+            }
+            let fallback = fallback(for: call)
             let outcome = settle(key, at: now, isCharged: !isCharged) { machine throws(CallStateMachine.Refusal) in
                 machine.handlerGone(failure, why, fallback: fallback, at: now)
             }
@@ -143,6 +152,28 @@ extension CoordinatorStateMachine {
             effects += outcome
         }
         return effects + startWaiting(of: app, at: now)
+    }
+
+    /// A call that its handler may never have seen waits for another one, as if it had just come.
+    private mutating func handOn(_ key: CallKey, at now: BootInstant) -> [Effect] {
+        let effects = settle(key, at: now) { machine throws(CallStateMachine.Refusal) in machine.handOn() }
+        return requeue(key, at: now) ?? effects
+    }
+
+    /// A call that is queued again waits for a handler, which gets all of it. Nil for one that is not.
+    mutating func requeue(_ key: CallKey, at now: BootInstant) -> [Effect]? {
+        guard var queued = active[key], case .queued = queued.machine.state else { return nil }
+        queued.handler = nil
+        queued.restoreFirst()
+        active[key] = queued
+        return [.callChanged(queued)] + wait(queued, at: now)
+    }
+
+    /// The call waits for a handler as a new one, unless none is started.
+    mutating func wait(_ call: Call, at now: BootInstant) -> [Effect] {
+        if isStruckOut(call.key.app) { return withhold(call, at: now) }
+        lanes[call.key.app, default: HandlerLane(policy: call.policy)].wait(call.key, at: now)
+        return []
     }
 
     /// Finds handlers for the calls that wait, as many as there is a place for.

@@ -2,7 +2,7 @@
 extension CoordinatorStateMachine {
     /// Takes up a call as it stood. It finds its handler, or another one, with ``restoreHandlers(_:of:alive:_:at:)``.
     mutating func restore(
-        _ restored: Call, _ policy: AppPolicy, journaledAt: BootInstant, at now: BootInstant
+        _ restored: Call, _ policy: AppPolicy, journaledAt: BootInstant, rangAt: BootInstant?, at now: BootInstant
     ) -> [Effect] {
         guard call(restored.key) == nil else { return [] }
         nextCallNumber = max(nextCallNumber, restored.number + 1)
@@ -15,11 +15,19 @@ extension CoordinatorStateMachine {
         call.restoreAudio()
         if !call.machine.hasEnded { call.machine.restored(at: now) }
         file(call)
+        var effects: [Effect] = []
+        if let rangAt {
+            // It was about to ring, and that is on the disk: people may have heard of it.
+            effects += settle(call.key, at: rangAt) { machine throws(CallStateMachine.Refusal) in
+                machine.ringJournaled(at: rangAt)
+            }
+        }
         // What the person waited for may be over meanwhile.
         let fallback = fallback(for: call)
-        return settle(call.key, at: now) { machine throws(CallStateMachine.Refusal) in
+        effects += settle(call.key, at: now) { machine throws(CallStateMachine.Refusal) in
             machine.advance(to: now, fallback: fallback)
         }
+        return effects
     }
 
     /// The handlers of an app that ran when the daemon ended. Calls of those that do not run any more, and those that had
@@ -74,13 +82,6 @@ extension CoordinatorStateMachine {
         return []
     }
 
-    /// The call waits for a handler as a new one, unless none is started.
-    private mutating func wait(_ call: Call, at now: BootInstant) -> [Effect] {
-        if isStruckOut(call.key.app) { return withhold(call, at: now) }
-        lanes[call.key.app, default: HandlerLane(policy: call.policy)].wait(call.key, at: now)
-        return []
-    }
-
     /// The call's handler did not outlive the daemon. The call waits for another one, or is over.
     private mutating func handlerLost(_ call: Call, at now: BootInstant) -> [Effect] {
         let key = call.key
@@ -94,10 +95,6 @@ extension CoordinatorStateMachine {
         let effects = settle(key, at: now) { machine throws(CallStateMachine.Refusal) in
             machine.handlerLostAtRestart(at: now)
         }
-        guard var queued = active[key], case .queued = queued.machine.state else { return effects }
-        queued.handler = nil
-        queued.restoreFirst()
-        active[key] = queued
-        return [.callChanged(queued)] + wait(queued, at: now)
+        return requeue(key, at: now) ?? effects
     }
 }

@@ -189,8 +189,8 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
             return ringNotJournaled(key, number: number, at: now)
         case .recovered(let call, let policy):
             return recover(call, policy, at: now)
-        case .restored(let call, let policy, let journaledAt):
-            return restore(call, policy, journaledAt: journaledAt ?? now, at: now)
+        case .restored(let call, let policy, let journaledAt, let rangAt):
+            return restore(call, policy, journaledAt: journaledAt ?? now, rangAt: rangAt, at: now)
         case .handlersRestored(let app, let handlers, let alive, let policy):
             return restoreHandlers(handlers, of: app, alive: alive, policy, at: now)
         case .strikesRestored(let app, let strikes, let isStruckOut):
@@ -210,7 +210,7 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
         case .handlerNotStarted(let wake, let why):
             return handlerGone(wake, .didNotStart, why, at: now)
         case .handlerExited(let wake, let exit):
-            return handlerGone(wake, .exited, "the handler \(exit)", at: now)
+            return handlerGone(wake, .exited, "the handler \(exit)", inGoodOrder: exit.isInGoodOrder, at: now)
         case .pushesFetched(let wake):
             return fetch(by: wake, at: now)
         case .networkChanged:

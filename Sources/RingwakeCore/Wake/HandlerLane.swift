@@ -28,6 +28,8 @@ package struct HandlerLane: Hashable, Sendable, Codable {
     package struct Handler: Hashable, Sendable, Codable {
         /// Its process; nil until it runs, and where nobody knows it.
         package var pid: Int32?
+        /// The call that it was started for; nil for one that came by itself.
+        var origin: CallKey?
         /// The calls that it has and that have not ended.
         package var calls: [CallKey]
         /// It keeps a connection to the daemon.
@@ -84,6 +86,9 @@ package struct HandlerLane: Hashable, Sendable, Codable {
     /// Whether a handler may be started for one more call; else it has to wait.
     var hasPlace: Bool { isStarted && (instances == .call || handlers.isEmpty) }
 
+    /// Whether a call whose handler left gets another one without waiting for it to come by itself.
+    var findsAnother: Bool { isStarted || receiver != nil }
+
     /// The handler that gets whatever comes: of those that keep a connection, the newest.
     package var receiver: WakeID? {
         handlers.lazy.filter { $0.value.isConnected && !$0.value.isStopping }.map(\.key).max()
@@ -112,6 +117,7 @@ package struct HandlerLane: Hashable, Sendable, Codable {
     mutating func begin(_ wake: WakeID, with call: CallKey, at now: BootInstant) {
         waiting.removeAll { $0 == call }
         handlers[wake] = Handler(calls: [call])
+        handlers[wake]?.origin = call
         noteNeglect(at: now)
     }
 

@@ -157,12 +157,11 @@ final class Restoration {
         for open in contents.open {
             let key = open.record.key
             if let call = last.calls.removeValue(forKey: key), call.number == open.record.number,
-                // A row that is older than the ring: the call must not ring once more.
-                call.hasRung || !open.record.hasRung, let policy = runner.policy(of: key.app)
+                call.reaches(open.record), let policy = runner.policy(of: key.app)
             {
                 written.insert(RestorationPath.call(key).text)
-                let journaledAt = open.record.time(of: .journaled)
-                runner.submit(.restored(call, policy, journaledAt: journaledAt))
+                let (journaledAt, rangAt) = (open.record.time(of: .journaled), open.record.time(of: .rang))
+                runner.submit(.restored(call, policy, journaledAt: journaledAt, rangAt: rangAt))
             } else {
                 recovered.append(open)
             }
@@ -274,6 +273,9 @@ final class Restoration {
 }
 
 extension Call {
-    /// Whether somebody has been disturbed by it.
-    fileprivate var hasRung: Bool { record.hasRung }
+    /// Whether it can go on as it stands. One that rang according to the journal, and is older than that by more than the
+    /// ring itself, must not ring once more.
+    fileprivate func reaches(_ journaled: CallRecord) -> Bool {
+        record.hasRung || !journaled.hasRung || machine.state.name == .confirmed
+    }
 }
