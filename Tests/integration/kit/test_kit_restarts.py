@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from support.telephone import connected, ends, failures, hang_up, ringing, send, user, waits
+from support.telephone import connected, ends, failures, hang_up, ringing, user, waits
 from swift_handler import SwiftHandler
 
 
@@ -37,54 +37,6 @@ def test_while_it_is_answered(either: SwiftHandler) -> None:
     either.daemon.control.wait_for(call, "connected")
     hang_up(either.app, call)
     assert either.count(f"did: answer {call}") == 1
-
-
-def test_what_a_handler_is_asked_for_is_on_the_disk(warm: SwiftHandler) -> None:
-    """Killed as soon as the handler can have heard of the answer: the daemon comes back and knows of it too."""
-    for _ in range(5):
-        call = ringing(warm.app)
-        with warm.daemon.control.events(f"?call={call}") as stream:
-            warm.daemon.control.verb(call, "answer")
-            stream.until("action", action="answer")
-            warm.daemon.kill()
-        warm.daemon.start()
-        warm.daemon.control.wait_for(call, "connected")
-        hang_up(warm.app, call)
-    assert failures(warm.daemon) == []
-
-
-def test_a_ring_of_which_people_heard_goes_on(warm: SwiftHandler) -> None:
-    """Killed as soon as somebody can have heard it ring: what the daemon knows of the call may say that it is about to."""
-    for _ in range(5):
-        with warm.daemon.control.events() as stream:
-            call = send(warm.daemon, warm.app.app)
-            stream.until("call", state="ringing")
-            warm.daemon.kill()
-        warm.daemon.start()
-        user(warm.daemon, "call", "answer", call)
-        warm.daemon.control.wait_for(call, "connected")
-        hang_up(warm.app, call)
-        # Answered before it is connected again the handler hears of no ring.
-        assert warm.count(f"rings: {call}") <= 1
-    assert failures(warm.daemon) == []
-
-
-def test_a_call_that_comes_as_its_handler_leaves(make_handler) -> None:
-    """It leaves with its last call; what it is given at that moment goes to the next one, and is not missed."""
-    handler = make_handler().started_by_daemon()
-    handler.daemon.start()
-    for number in range(12):
-        call = connected(handler.app)
-        with handler.daemon.control.events(f"?call={call}") as stream:
-            handler.daemon.control.verb(call, "end")
-            stream.until("call", state="ended")
-            # One that hears of the end late leaves late.
-            if number % 2:
-                handler.daemon.kill()
-        if number % 2:
-            handler.daemon.start()
-    hang_up(handler.app, connected(handler.app))
-    assert failures(handler.daemon) == []
 
 
 def test_while_it_is_connected(either: SwiftHandler) -> None:
