@@ -109,6 +109,21 @@ import Testing
         #expect(loop.drive { busy.text.hasSuffix("/busy") })
     }
 
+    @Test("One whose request has come stays as well, though nobody has read it; once it is answered it makes room")
+    func requestsThatWaitStay() throws {
+        let loop = try TestLoop()
+        let server = try UnixTestServer(loop) { $0.maximumConnections = 3 }
+        defer { server.stop() }
+        // All of them before the loop takes the first.
+        let clients = (0..<4).map { number in
+            let client = server.client()
+            client.send("GET /\(number) HTTP/1.1\r\nHost: x\r\n\r\n")
+            return client
+        }
+        #expect(loop.drive { (0..<4).allSatisfy { clients[$0].text.hasSuffix("/\($0)") } })
+        #expect(server.requests.count == 4)
+    }
+
     @Test("A connection over the limit waits until another one ends")
     func tooManyConnections() throws {
         let loop = try TestLoop()

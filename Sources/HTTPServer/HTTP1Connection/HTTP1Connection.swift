@@ -28,7 +28,7 @@ final class HTTP1Connection {
     /// Who is at the other end.
     let credentials: PeerCredentials?
     private let shared: HTTP1ListenerContext
-    private let descriptor: Int32
+    let descriptor: Int32
     private let handler: any HTTPConnectionHandler
     private var ended: ((HTTP1Connection) -> Void)?
     private var stage = Stage.open
@@ -248,6 +248,7 @@ final class HTTP1Connection {
             outputDeadline = nil
             if isLastAnswer { return linger() }
             if isHeldBack { scheduleFlush() }
+            shared.becameIdle?()
         } else if outputDeadline == nil && !(exchange?.isStreaming ?? false) {
             let deadline = shared.runLoop.now.advanced(by: shared.limits.writeDeadline)
             outputDeadline = deadline

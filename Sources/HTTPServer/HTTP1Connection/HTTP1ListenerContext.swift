@@ -11,6 +11,9 @@ final class HTTP1ListenerContext {
     /// What is read into, for one connection at a time.
     let input = ScratchBuffer(byteCount: HTTP1ListenerContext.inputBytes)
 
+    /// Told when a connection may be kept open for nothing.
+    var becameIdle: (() -> Void)?
+
     private static let inputBytes = 16 * 1024
 
     init(

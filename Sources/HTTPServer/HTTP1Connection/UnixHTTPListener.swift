@@ -47,6 +47,7 @@ package final class UnixHTTPListener {
             socket.removeFile()
             throw error
         }
+        shared.becameIdle = { [weak self] in self?.makeRoom() }
     }
 
     /// Connections that are open.
@@ -94,13 +95,14 @@ package final class UnixHTTPListener {
     }
 
     /// Connections that are kept open for nothing must not lock out a handler with a call: of a full house the one
-    /// that has been idle for longest goes, so that the next one finds a place.
-    private func makeRoom(beside newest: HTTP1Connection) {
+    /// that has been idle for longest goes, so that the next one finds a place. One whose request has come and has not
+    /// been read yet is not idle.
+    private func makeRoom(beside newest: HTTP1Connection? = nil) {
         guard connections.count >= shared.limits.maximumConnections else { return }
         let idle = connections.values.compactMap { connection in
             connection === newest ? nil : connection.idleSince.map { (since: $0, connection: connection) }
         }
-        idle.min { $0.since < $1.since }?.connection.close()
+        idle.sorted { $0.since < $1.since }.first { !$0.connection.hasUnread }?.connection.close()
     }
 
     private var hasRoomForOtherUsers: Bool {
@@ -128,5 +130,13 @@ package final class UnixHTTPListener {
         guard connections.isEmpty, let whenDrained else { return }
         self.whenDrained = nil
         whenDrained()
+    }
+}
+
+extension HTTP1Connection {
+    /// Whether something has come that nobody has read yet.
+    fileprivate var hasUnread: Bool {
+        var byte: UInt8 = 0
+        return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) > 0
     }
 }
