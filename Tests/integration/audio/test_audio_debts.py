@@ -78,6 +78,8 @@ def test_a_daemon_that_starts_before_the_server_after_a_power_cut_puts_back_what
     music = plays("music", role="music")
     silenced(phone, music)
     [program] = programs_of(phone)
+    # Who lives a moment longer must not begin to mend: the daemon would start another program.
+    processes.stop(phone.daemon.pid)
     os.kill(program, signal.SIGKILL)
     phone.daemon.kill()
     audio_server.kill()

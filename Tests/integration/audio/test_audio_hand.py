@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from support import processes
 from support.apps import App
 from support.audio import AudioServer
 from support.audio_streams import Stream
@@ -103,7 +104,7 @@ def test_the_next_call_has_the_microphone_open_again(phone: App, audio_server: A
 def deaf(plays: Callable[..., Stream]) -> Iterator[Stream]:
     """Music whose player does not hear that it should pause, or go on."""
     music = plays("music", role="music")
-    music.process.send_signal(signal.SIGSTOP)
+    processes.stop(music.process.pid)
     yield music
     music.process.send_signal(signal.SIGCONT)
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from support import api
+from support import api, processes
 from support.apps import App
 from support.audio import AudioServer
 from support.audio_session import AudioSession
@@ -73,7 +73,7 @@ def recording(control: Control) -> Iterator[AudioSession]:
 def asleep(server: AudioServer) -> Iterator[None]:
     """A server that is there, and does nothing of what it is asked."""
     for process in server.processes:
-        os.kill(process.pid, signal.SIGSTOP)
+        processes.stop(process.pid)
     try:
         yield
     finally:
@@ -187,7 +187,7 @@ def test_the_audio_program_dies_meanwhile_and_the_next_one_answers(audio_daemon:
     control = audio_daemon.control
     control.get("/v1/audio/route")
     program = control.get("/v1/audio")["pid"]
-    os.kill(program, signal.SIGSTOP)
+    processes.stop(program)
     with ThreadPoolExecutor() as pool:
         choice = pool.submit(choose, control, "headset")
         # Nothing shows that the daemon has passed it on; it is answered as well where the program dies before.

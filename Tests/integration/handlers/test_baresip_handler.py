@@ -250,7 +250,7 @@ def test_a_call_that_ends_while_the_handler_hears_nothing(baresip_example, calls
     pid = app.daemon.control.call("unheard")["pid"]
     app.daemon.control.get("/v1/calls?limit=1")
     app.daemon.kill()
-    os.kill(pid, signal.SIGSTOP)
+    processes.stop(pid)
     app.daemon.start()
     ends(app.daemon, "unheard", "unanswered")
     os.kill(pid, signal.SIGCONT)

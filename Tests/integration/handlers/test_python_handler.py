@@ -6,6 +6,7 @@ import socket
 
 import pytest
 
+from support import processes
 from support.services import Systemd
 from support.telephone import (
     PAYLOAD, connected, ends, failures, hang_up, held, ringing, send, shown, user, waits,
@@ -128,7 +129,7 @@ def test_a_call_that_ends_while_the_handler_hears_nothing(python_example, caller
     pid = app.daemon.control.call(call)["pid"]
     app.daemon.control.get("/v1/calls?limit=1")
     app.daemon.kill()
-    os.kill(pid, signal.SIGSTOP)
+    processes.stop(pid)
     app.daemon.start()
     ends(app.daemon, call, "unanswered")
     os.kill(pid, signal.SIGCONT)

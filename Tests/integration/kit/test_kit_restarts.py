@@ -5,6 +5,7 @@ import signal
 
 import pytest
 
+from support import processes
 from support.telephone import connected, ends, failures, hang_up, ringing, user, waits
 from swift_handler import SwiftHandler
 
@@ -26,7 +27,7 @@ def test_while_it_is_answered(either: SwiftHandler) -> None:
     """The daemon dies after the user answered, and before the handler has said that it did."""
     call = ringing(either.app)
     pid = either.pid(call)
-    os.kill(pid, signal.SIGSTOP)
+    processes.stop(pid)
     user(either.daemon, "call", "answer", call)
     either.daemon.control.wait_for(call, "answering")
     # A list is read after all that was handed in before.

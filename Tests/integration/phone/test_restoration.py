@@ -261,7 +261,7 @@ def test_calls_of_several_handlers_go_back_to_each(telephone) -> None:
     assert len(set(before.values())) == 4
     app.daemon.kill()
     # A stopped one runs still. Only now: the kernel continues the stopped children of a process that ends.
-    os.kill(before[calls[0]], signal.SIGSTOP)
+    processes.stop(before[calls[0]])
     os.kill(before[calls[1]], signal.SIGKILL)
     app.daemon.start()
     now = {call: app.daemon.control.call(call).get("pid") for call in calls}

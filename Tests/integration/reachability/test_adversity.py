@@ -11,6 +11,7 @@ import pytest
 from reachability.command import Watch, watching, wrong
 from reachability.scenarios.links import BY_WIFI, NO_ROUTE, REMOTE, WIFI
 from reachability.stage import Stage
+from support import processes
 from support.netns import Namespace
 
 TARGETS = {"any": BY_WIFI, REMOTE: BY_WIFI}
@@ -36,7 +37,7 @@ def follows_changes(stage: Stage, watch: Watch) -> None:
 def test_a_flood_while_it_cannot_read_ends_in_the_truth(stage: Stage, ends_lost: bool) -> None:
     stage.perform(WIFI)
     with watching(stage, *TARGETS, options=("--verbose",)) as watch:
-        os.kill(watch.process.pid, signal.SIGSTOP)
+        processes.stop(watch.process.pid)
         # More than the socket's buffer holds, of changes that pass every filter.
         stage.network.batch([LOSE, REGAIN] * 3000 + ([LOSE] if ends_lost else []))
         os.kill(watch.process.pid, signal.SIGCONT)

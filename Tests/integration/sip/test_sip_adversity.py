@@ -11,6 +11,7 @@ from sip.capture import Capture
 from sip.exchange import DEVICE, SERVER, Exchange
 from sip.phone import Phone
 from sip.telephones import calls, register
+from support import processes
 from support.credentials import TOPIC
 from support.waiting import until
 
@@ -57,7 +58,7 @@ def test_a_phone_that_wakes_and_does_not_register(phone: Phone, exchange: Exchan
 
 def test_a_push_service_that_hangs_holds_up_nobody_else(phone: Phone, exchange: Exchange, capture: Capture) -> None:
     phone.start().known()
-    os.kill(phone.daemon.pid, signal.SIGSTOP)
+    processes.stop(phone.daemon.pid)
     try:
         with contextlib.ExitStack() as stack:
             callers = [

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from . import programs
+from . import processes, programs
 from .programs import SYSTEM_PYTHON
 from .waiting import until
 
@@ -177,7 +177,7 @@ class Service:
     def hang(self) -> None:
         """It keeps its name and answers nothing, until it is resumed."""
         assert self.process
-        self.process.send_signal(signal.SIGSTOP)
+        processes.stop(self.process.pid)
 
     def resume(self) -> None:
         assert self.process

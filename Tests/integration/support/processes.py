@@ -1,8 +1,12 @@
 """What the kernel knows of a process."""
 
 import os
+import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+
+from .waiting import until
 
 
 def state(pid: int) -> str | None:
@@ -16,6 +20,19 @@ def state(pid: int) -> str | None:
 
 def is_running(pid: int) -> bool:
     return state(pid) not in (None, "Z")
+
+
+def stop(pid: int) -> None:
+    """Stops a process as SIGSTOP does, and waits until it has: one that is busy may go on for a while."""
+    os.kill(pid, signal.SIGSTOP)
+    until(lambda: all(state == "T" for state in _thread_states(pid)), 10, f"process {pid} to stop")
+
+
+def _thread_states(pid: int) -> Iterator[str]:
+    for path in Path(f"/proc/{pid}/task").glob("*/stat"):
+        # A thread may end as it is looked at.
+        with suppress(FileNotFoundError, ProcessLookupError):
+            yield path.read_text().rpartition(")")[2].split()[0]
 
 
 def members(group: int) -> list[int]:
