@@ -76,7 +76,7 @@ def test_a_handler_that_exits_is_started_again_for_the_next(make_daemon) -> None
 
 def test_a_handler_that_leaves_a_call_waiting_is_replaced(make_daemon) -> None:
     daemon = make_daemon()
-    daemon.calls["report"] = "500ms"
+    daemon.calls["report"] = "2s"
     recorder = daemon.add_app(instances="app")
     daemon.start()
     first = send(daemon)

@@ -153,7 +153,7 @@ def test_a_call_that_can_never_be_recorded_as_ringing_ends_without_a_ring(make_d
     daemon: Daemon = make_daemon()
     faults = make_faults()
     daemon.user = faults.prefix(daemon.directory / "state")
-    daemon.calls = {"report": "1s"}
+    daemon.calls = {"report": "2s"}
     sick = Sick(daemon, faults, daemon.add_app())
     daemon.start()
     call = new_id()

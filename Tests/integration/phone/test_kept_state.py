@@ -68,7 +68,7 @@ def test_an_app_that_did_not_ask_for_it_keeps_nothing(phone: App, tmp_path: Path
 def test_what_is_excluded_is_not_restored(telephone, tmp_path: Path, group: str, lost: str) -> None:
     app = telephone(restoration=f'exclude = ["{group}"]')
     app.by_exec("mute=skip", more=PAYLOAD + "[restoration]\nstate = true\n")
-    app.daemon.calls = {"action": "1s"}
+    app.daemon.calls = {"action": "2s"}
     app.daemon.start()
     (tmp_path / "blob").write_text("x")
     user(app.daemon, "app", "state", APP, "--put", tmp_path / "blob")
@@ -135,7 +135,7 @@ DAMAGE = {
 @pytest.mark.parametrize("how", DAMAGE)
 @pytest.mark.parametrize("path", ["call", "handlers", "strikes"])
 def test_a_row_that_cannot_be_read_is_set_aside_and_said(telephone, how: str, path: str) -> None:
-    app = telephone(calls={"action": "1s", "claim": "2s"}).by_exec("mute=skip", more=PAYLOAD)
+    app = telephone(calls={"action": "2s", "claim": "2s"}).by_exec("mute=skip", more=PAYLOAD)
     app.daemon.start()
     call = connected(app)
     user(app.daemon, "call", "mute", call)

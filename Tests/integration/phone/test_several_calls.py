@@ -81,7 +81,7 @@ def test_what_makes_no_sense_for_a_call_that_rings_is_refused(phone: App, verb: 
 @pytest.mark.parametrize(("verb", "words"), [("hold", []), ("mute", []), ("dtmf", ["1"])])
 @pytest.mark.parametrize("how", ["skip", "fail"])
 def test_what_the_handler_does_not_do_changes_nothing(telephone, verb: str, words: list[str], how: str) -> None:
-    app = telephone(calls={"action": "1s"}).by_exec(f"{verb}={how}", more=PAYLOAD)
+    app = telephone(calls={"action": "2s"}).by_exec(f"{verb}={how}", more=PAYLOAD)
     app.daemon.start()
     call = connected(app)
     user(app.daemon, "call", verb, call, *words)
