@@ -75,6 +75,10 @@ struct RestorationTests {
             #expect(found.ringsToJournal.isEmpty && found.wakes.map(\.kind) == (isAlive ? [] : [.claim]))
             #expect(scenario.state() == .ringing(until: rangAt.advanced(by: former.policy.deadlines.ring)))
         }
+        // No file makes it ring for longer than a ring is.
+        var broken = Scenario(.app)
+        broken.send(.restored(call, former.policy, rangAt: BootInstant(nanoseconds: .max)))
+        #expect(broken.state() == .ringing(until: broken.now.advanced(by: former.policy.deadlines.ring)))
         var late = Scenario(.app)
         late.now = rangAt.advanced(by: .seconds(60))
         #expect(late.send(.restored(call, former.policy, rangAt: rangAt)).missed == ["one"], "its time is over")

@@ -71,7 +71,7 @@ final class HTTP1Connection {
     /// Since when it is kept open for nothing: no request under way, no answer; nil while it is in use.
     var idleSince: BootClock.Instant? {
         guard case .open = stage, exchange == nil, requestStart == nil, output.isEmpty else { return nil }
-        return lastUsed
+        return parser.bufferedByteCount == 0 ? lastUsed : nil
     }
 
     /// Begins; the connection must be in its listener's table.

@@ -16,7 +16,7 @@ extension CoordinatorStateMachine {
         if !call.machine.hasEnded { call.machine.restored(at: now) }
         file(call)
         var effects: [Effect] = []
-        if let rangAt {
+        if let rangAt = rangAt.map({ min($0, now) }) {
             // It was about to ring, and that is on the disk: people may have heard of it.
             effects += settle(call.key, at: rangAt) { machine throws(CallStateMachine.Refusal) in
                 machine.ringJournaled(at: rangAt)

@@ -276,6 +276,6 @@ extension Call {
     /// Whether it can go on as it stands. One that rang according to the journal, and is older than that by more than the
     /// ring itself, must not ring once more.
     fileprivate func reaches(_ journaled: CallRecord) -> Bool {
-        record.hasRung || !journaled.hasRung || machine.state.name == .confirmed
+        record.hasRung || !journaled.hasRung || (machine.state.name == .confirmed && journaled.state == .ringing)
     }
 }
