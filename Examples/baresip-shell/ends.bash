@@ -24,7 +24,7 @@ read_events() {
         fields=$value
         member call "$line" && plain "$value"
         fields+=$us$value
-        for name in state reason action digits kind secret; do
+        for name in state endReason action digits kind secret; do
             member "$name" "$line"
             fields+=$us$value
         done

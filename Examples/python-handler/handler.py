@@ -262,13 +262,13 @@ class Handler:
             say("connected")
         elif name == "wake":
             self.given(event["push"])
-        elif name == "push" and event.get("reason") == "waiting":
+        elif name == "pushWaiting":
             self.fetch()
         elif name == "action" and call in self.calls:
             self.act(call, event["action"], event.get("digits", ""))
-        elif name == "audio":
-            # A line with media opens its streams when it is `activated`, and not before.
-            say(f"audio {event['audio']} {call}")
+        elif name in ("audioActivated", "audioDeactivated", "audioFailed"):
+            # A line with media opens its streams when the audio is activated, and not before.
+            say(f"{name} {call}")
         elif name == "call":
             self.call_is(call, event)
 
@@ -278,7 +278,7 @@ class Handler:
         if call := self.calls.get(name):
             call.number = event["number"]
         if event["state"] == "ended":
-            self.drop(name, event["reason"])
+            self.drop(name, event["endReason"])
         elif "claimMs" in event:
             self.claim(name)
         elif call and call.line.state != "opening":

@@ -33,13 +33,13 @@ package struct CallMessage: Codable, Equatable, Sendable {
     /// Whether it has video, as far as anybody has said.
     package var video: Bool
     /// Whether its handler has turned the microphone off.
-    package var muted: Bool
+    package var muted = false
     /// How its audio session stands; nil until it was to be active.
     package var audio: CallAudioMessage?
     /// Who makes it ring: `app`, or `daemon` (by policy, or because its handler failed).
-    package var ringer: String
+    package var ringer = "app"
     /// What its handler was asked to do and owes an answer to, the oldest first.
-    package var pending: [PendingActionMessage]
+    package var pending: [PendingActionMessage] = []
     /// What kept it out; nil of a call that nothing did.
     package var restriction: RestrictionMessage?
     /// Which attempt to wake a handler this was; 0 while none has been woken.
@@ -54,39 +54,6 @@ package struct CallMessage: Codable, Equatable, Sendable {
     package var receivedAt: String
     /// What happened, in order.
     package var timeline: [Hop]
-
-    package init(
-        call: String, app: String, topic: String, environment: String, team: String, state: String, reason: String?,
-        detail: String?, missed: Bool, apnsId: String, caller: String?, callerName: String?,
-        identifiedAs: String? = nil, video: Bool, muted: Bool = false, ringer: String = "app",
-        pending: [PendingActionMessage] = [], restriction: RestrictionMessage? = nil, attempt: Int, pid: Int32?,
-        claimMs: Int64? = nil, deadlineMs: Int64?, receivedAt: String, timeline: [Hop]
-    ) {
-        self.call = call
-        self.app = app
-        self.topic = topic
-        self.environment = environment
-        self.team = team
-        self.state = state
-        self.reason = reason
-        self.detail = detail
-        self.missed = missed
-        self.apnsId = apnsId
-        self.caller = caller
-        self.callerName = callerName
-        self.identifiedAs = identifiedAs
-        self.video = video
-        self.muted = muted
-        self.ringer = ringer
-        self.pending = pending
-        self.restriction = restriction
-        self.attempt = attempt
-        self.pid = pid
-        self.claimMs = claimMs
-        self.deadlineMs = deadlineMs
-        self.receivedAt = receivedAt
-        self.timeline = timeline
-    }
 }
 
 /// What a handler was asked to do to a call.
@@ -97,12 +64,6 @@ package struct PendingActionMessage: Codable, Equatable, Sendable {
     package var digits: String?
     /// Milliseconds that are left to fulfill or fail it.
     package var deadlineMs: Int64
-
-    package init(action: String, digits: String? = nil, deadlineMs: Int64) {
-        self.action = action
-        self.digits = digits
-        self.deadlineMs = deadlineMs
-    }
 }
 
 /// What kept a call out.

@@ -33,7 +33,7 @@ extension Daemon {
         logger.notice(
             "configuration reloaded",
             metadata: ["apps": "\(new.apps.count)", "needs-restart": "\(needsRestart.joined(separator: ","))"])
-        events.publish(EventMessage(event: "reload"), of: nil)
+        events.publish(.reload(.init()), of: nil)
         let credentials = knownCredentials()
         for app in Set(former.keys).union(credentials.keys) where former[app] != credentials[app] {
             events.publish(EventMessage(credentialsOf: app, areValid: credentials[app] != nil), of: app)

@@ -1,5 +1,4 @@
 internal import ControlProtocol
-internal import FoundationEssentials
 internal import RingwakeCore
 public import RingwakeKit
 
@@ -34,7 +33,7 @@ extension SimulatedDaemon {
         public var claim = Duration.seconds(5)
         public var whenBusy = WhenBusy.ring
         /// What becomes of the calls that go on when another is answered.
-        public var others = UserRequest.OtherCalls.hold
+        public var others = RingwakeKit.OtherCalls.hold
         /// How payloads are read; nil: they say nothing.
         public var preset: Preset?
         /// Whether clients run as the daemon's user. Else all but started handlers are refused, as the daemon does.
@@ -94,19 +93,20 @@ extension SimulatedDaemon {
     ///
     /// - Parameters:
     ///   - interface: the name of the interface in use; nil: there is no network.
-    ///   - type: what carries it: `wifi`, `cellular`, `wiredEthernet`, `loopback` or `other`.
+    ///   - type: what carries it.
     ///   - source: the address that traffic is sent from.
-    /// - Throws: `invalidRequest`: no path can be made of that.
     public func changeNetwork(
-        interface: String?, type: String = "wifi", source: String = "192.0.2.2"
-    ) throws(RingwakeKitError) {
-        let path: PathMessage
-        do {
-            path = try PathMessage(simulated: interface, type: type, source: source)
-        } catch {
-            throw RingwakeKitError(.invalidRequest, "no path can be made of that: \(error)")
-        }
-        with { $0.changeNetwork(path) }
+        interface: String?, type: CallPath.InterfaceType = .wifi, source: String = "192.0.2.2"
+    ) {
+        var path = PathMessage(
+            status: interface == nil ? "unsatisfied" : "satisfied", reason: nil,
+            interfaces: interface.map { [PathMessage.Interface(name: $0, type: type.rawValue, index: 2)] } ?? [])
+        if interface != nil { path.sources = [source] }
+        path.isExpensive = type == .cellular
+        path.supportsIPv4 = !source.contains(":")
+        path.supportsIPv6 = source.contains(":")
+        path.supportsDNS = interface != nil
+        with { [path] in $0.changeNetwork(path) }
     }
 
     // MARK: - Credentials
@@ -125,39 +125,5 @@ extension SimulatedDaemon {
             state.tokens = [:]
             state.tellCredentials()
         }
-    }
-}
-
-extension PathMessage {
-    /// A path over one interface. It is read as a client reads it, for only the daemon has a kernel to make one from.
-    fileprivate init(simulated interface: String?, type: String, source: String) throws {
-        struct Wire: Encodable {
-            struct Interface: Encodable {
-                let name: String
-                let type: String
-                let index = 2
-            }
-
-            let schema = 1
-            let status: String
-            let interface: String?
-            let interfaceType: String?
-            let interfaces: [Interface]
-            let gateways: [String] = []
-            let sources: [String]
-            let isExpensive: Bool
-            let isConstrained = false
-            let supportsIPv4: Bool
-            let supportsIPv6: Bool
-            let supportsDNS: Bool
-        }
-        let isThere = interface != nil
-        let wire = Wire(
-            status: isThere ? "satisfied" : "unsatisfied", interface: interface,
-            interfaceType: interface.map { _ in type },
-            interfaces: interface.map { [Wire.Interface(name: $0, type: type)] } ?? [],
-            sources: isThere ? [source] : [], isExpensive: type == "cellular", supportsIPv4: !source.contains(":"),
-            supportsIPv6: source.contains(":"), supportsDNS: isThere)
-        self = try JSONDecoder().decode(PathMessage.self, from: try JSONEncoder().encode(wire))
     }
 }

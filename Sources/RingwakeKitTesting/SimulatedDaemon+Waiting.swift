@@ -8,12 +8,12 @@ extension SimulatedDaemon {
     /// It has no time limit of its own: give the test one (`.timeLimit(.minutes(1))`).
     /// - Throws: ``CallWentAnotherWay``: the call has ended, so it will not be. `CancellationError`: the task was cancelled.
     @discardableResult
-    public func call(_ call: String, reaches state: CallState) async throws -> SimulatedCall {
+    public func call(_ call: RingwakeKit.Call.ID, reaches state: CallState) async throws -> SimulatedCall {
         let found = try await wait { daemon -> SimulatedCall? in
             let key = daemon.key(call)
             guard let found = daemon.coordinator.call(key) else { return nil }
             let isThere = found.machine.state.name.rawValue == state.rawValue
-            return isThere || found.machine.hasEnded ? SimulatedCall(found, rings: daemon.rings[key] ?? 0) : nil
+            return isThere || found.machine.hasEnded ? SimulatedCall(of: found, rings: daemon.rings[key] ?? 0) : nil
         }
         guard found.state == state else { throw CallWentAnotherWay(call: found, expected: state) }
         return found
@@ -22,17 +22,17 @@ extension SimulatedDaemon {
     /// Waits until the app owes an answer to an action of this kind.
     ///
     /// - Throws: As ``call(_:reaches:)``.
-    public func call(_ call: String, owes kind: RingwakeKit.CallAction.Kind) async throws {
+    public func call(_ call: RingwakeKit.Call.ID, owes kind: RingwakeKit.CallAction.Kind) async throws {
         let found = try await wait { daemon -> SimulatedCall? in
             let key = daemon.key(call)
-            guard let found = daemon.coordinator.call(key).map({ SimulatedCall($0, rings: 0) }) else { return nil }
+            guard let found = daemon.coordinator.call(key).map({ SimulatedCall(of: $0, rings: 0) }) else { return nil }
             return found.state == .ended || found.owed.contains(kind) ? found : nil
         }
         guard found.owed.contains(kind) else { throw CallWentAnotherWay(call: found, expected: nil) }
     }
 
     /// Waits until the app owes nothing for a call.
-    public func callOwesNothing(_ call: String) async throws {
+    public func callOwesNothing(_ call: RingwakeKit.Call.ID) async throws {
         _ = try await wait { daemon in
             daemon.coordinator.call(daemon.key(call)).flatMap { $0.machine.owed.isEmpty ? true : nil }
         }

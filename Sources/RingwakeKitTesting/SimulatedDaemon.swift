@@ -86,11 +86,11 @@ public final class SimulatedDaemon: Sendable {
     /// - Returns: False when the daemon refuses it: as many calls run as may, or it is stopped.
     @discardableResult
     public func push(
-        _ call: String? = nil, caller: String? = nil, callerName: String? = nil, hasVideo: Bool? = nil,
+        _ call: RingwakeKit.Call.ID? = nil, caller: String? = nil, callerName: String? = nil, hasVideo: Bool? = nil,
         payload: String = "{}", expiresAfter: Duration? = nil, ringTime: Duration? = nil
     ) -> Bool {
         let push = SimulatedPush(
-            call: call, caller: caller, callerName: callerName, hasVideo: hasVideo, payload: payload,
+            call: call?.rawValue, caller: caller, callerName: callerName, hasVideo: hasVideo, payload: payload,
             expiresAfter: expiresAfter, ringTime: ringTime)
         return with { $0.receive(push) }
     }
@@ -98,11 +98,11 @@ public final class SimulatedDaemon: Sendable {
     /// The sender takes a call back: the caller gave up, or it was answered or declined on another device. The reason is
     /// `cancelled`, `answeredElsewhere` or `declinedElsewhere`; others count as `cancelled`.
     @discardableResult
-    public func cancel(_ call: String, reason: RingwakeKit.CallEndReason = .cancelled) -> Bool {
+    public func cancel(_ call: RingwakeKit.Call.ID, reason: RingwakeKit.CallEndReason = .cancelled) -> Bool {
         let known = RingwakeCore.CallEndReason(rawValue: reason.rawValue).flatMap {
             PushFacts.cancelReasons.contains($0) ? $0 : nil
         }
-        return with { $0.receive(SimulatedPush(call: call, cancel: known ?? .cancelled)) }
+        return with { $0.receive(SimulatedPush(call: call.rawValue, cancel: known ?? .cancelled)) }
     }
 
     // MARK: - The user's side
@@ -111,7 +111,7 @@ public final class SimulatedDaemon: Sendable {
     ///
     /// Returns when it has been asked for; that the app has done its part is seen by ``call(_:reaches:)``.
     /// - Throws: The daemon refuses it, in its own words.
-    public func user(_ request: UserRequest, _ call: String) throws(SimulatedRefusal) {
+    public func user(_ request: UserRequest, _ call: RingwakeKit.Call.ID) throws(SimulatedRefusal) {
         let refusal = with { state -> EventRefusal? in
             guard state.isRunning else { return nil }
             return state.submit(request.event(state.key(call))).refusal
@@ -134,15 +134,15 @@ public final class SimulatedDaemon: Sendable {
     public var calls: [SimulatedCall] {
         read { state in
             let known = Array(state.coordinator.active.values) + state.coordinator.finished
-            return known.sorted { $0.number < $1.number }.map { SimulatedCall($0, rings: state.rings[$0.key] ?? 0) }
+            return known.sorted { $0.number < $1.number }.map { SimulatedCall(of: $0, rings: state.rings[$0.key] ?? 0) }
         }
     }
 
     /// One call; nil when there is none of that name.
-    public func call(_ call: String) -> SimulatedCall? {
+    public func call(_ call: RingwakeKit.Call.ID) -> SimulatedCall? {
         read { state in
             let key = state.key(call)
-            return state.coordinator.call(key).map { SimulatedCall($0, rings: state.rings[key] ?? 0) }
+            return state.coordinator.call(key).map { SimulatedCall(of: $0, rings: state.rings[key] ?? 0) }
         }
     }
 

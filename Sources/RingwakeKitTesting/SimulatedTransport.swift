@@ -3,31 +3,31 @@ internal import RingwakeCore
 internal import RingwakeKit
 internal import Synchronization
 
-/// A client's way to a simulated daemon. Requests of a lane wait for each other, as they do on a connection.
+/// A client's connection to a simulated daemon. Requests of one sender wait for each other, as on a socket.
 final class SimulatedTransport: ControlTransport {
     private let daemon: SimulatedDaemon
-    private let port: ClientPort
+    private let queue: ClientQueue
     /// Stands for the process of the client.
     private let client: UInt64
-    private let lanes: RequestLanes
+    private let requests: SimulatedRequests
     /// The stream's number here, and the daemon's of it.
     private var stream: (number: UInt64, daemons: UInt64)?
 
-    private init(_ daemon: SimulatedDaemon, _ port: ClientPort, client: UInt64) {
+    private init(_ daemon: SimulatedDaemon, _ queue: ClientQueue, client: UInt64) {
         self.daemon = daemon
-        self.port = port
+        self.queue = queue
         self.client = client
-        lanes = RequestLanes(daemon, port)
+        requests = SimulatedRequests(daemon, queue)
     }
 
     static func maker(
         _ daemon: SimulatedDaemon
-    ) -> @Sendable (ClientPort) throws(RingwakeKitError) -> any ControlTransport {
+    ) -> @Sendable (ClientQueue) throws(RingwakeKitError) -> any ControlTransport {
         let client = daemon.with { state in
             state.clientsMade += 1
             return state.clientsMade
         }
-        return { port in SimulatedTransport(daemon, port, client: client) }
+        return { queue in SimulatedTransport(daemon, queue, client: client) }
     }
 
     static let away = RingwakeKitError(.daemonNotRunning, "the simulated daemon is stopped")
@@ -36,14 +36,15 @@ final class SimulatedTransport: ControlTransport {
     // MARK: - The stream
 
     func openStream(_ number: UInt64, _ request: ControlRequest) {
-        let (port, client) = (port, client)
+        let (queue, client) = (queue, client)
         let sink = LineSink(
-            line: { line in port.tell(.streamLine(number, line.last == UInt8(ascii: "\n") ? line.dropLast() : line)) },
-            end: { port.tell(.streamEnded(number, SimulatedTransport.broken)) })
+            line: { line in queue.deliver(.streamLine(number, line.last == UInt8(ascii: "\n") ? line.dropLast() : line))
+            },
+            end: { queue.deliver(.streamEnded(number, SimulatedTransport.broken)) })
         let query = ControlPath(request.target)?.query
         stream = daemon.with { state in
             guard state.isRunning else {
-                state.outbox.append { port.tell(.streamEnded(number, SimulatedTransport.away)) }
+                state.outbox.append { queue.deliver(.streamEnded(number, SimulatedTransport.away)) }
                 return nil
             }
             state.lastStream += 1
@@ -52,10 +53,10 @@ final class SimulatedTransport: ControlTransport {
             let before = state.outbox.count
             do throws(RingwakeError) {
                 try state.open(request, pending)
-                state.outbox.insert({ port.tell(.streamOpened(number)) }, at: before)
+                state.outbox.insert({ queue.deliver(.streamOpened(number)) }, at: before)
             } catch {
                 let answer = ControlAnswer(error)
-                state.outbox.append { port.tell(.streamRefused(number, answer)) }
+                state.outbox.append { queue.deliver(.streamRefused(number, answer)) }
                 return nil
             }
             return (number, pending.number)
@@ -70,72 +71,72 @@ final class SimulatedTransport: ControlTransport {
 
     // MARK: - Requests
 
-    func send(_ number: UInt64, _ request: ControlRequest) { lanes.send(number, request) }
+    func send(_ number: UInt64, _ request: ControlRequest) { requests.send(number, request) }
 
-    func cancel(_ number: UInt64) { lanes.cancel(number) }
+    func cancel(_ number: UInt64) { requests.cancel(number) }
 
     func close() {
-        lanes.close()
+        requests.close()
         if let stream { closeStream(stream.number) }
     }
 }
 
-/// The requests of a client, of which those of a lane wait for each other.
-private final class RequestLanes: Sendable {
-    private struct Lane {
+/// The requests of a client; those of one sender wait for each other.
+private final class SimulatedRequests: Sendable {
+    private struct Queue {
         var waiting: [(number: UInt64, request: ControlRequest)] = []
         /// The daemon is answering one.
         var isBusy = false
     }
 
     private let daemon: SimulatedDaemon
-    private let port: ClientPort
-    private let lanes = Mutex<[ControlRequest.Lane: Lane]>([:])
+    private let client: ClientQueue
+    private let queues = Mutex<[ControlRequest.Sender: Queue]>([:])
 
-    init(_ daemon: SimulatedDaemon, _ port: ClientPort) {
+    init(_ daemon: SimulatedDaemon, _ client: ClientQueue) {
         self.daemon = daemon
-        self.port = port
+        self.client = client
     }
 
     func send(_ number: UInt64, _ request: ControlRequest) {
-        lanes.withLock { $0[request.lane, default: Lane()].waiting.append((number, request)) }
-        proceed(request.lane)
+        queues.withLock { $0[request.sender, default: Queue()].waiting.append((number, request)) }
+        proceed(request.sender)
     }
 
     func cancel(_ number: UInt64) {
-        lanes.withLock { lanes in
-            for lane in lanes.keys { lanes[lane]?.waiting.removeAll { $0.number == number } }
+        queues.withLock { queues in
+            for sender in queues.keys { queues[sender]?.waiting.removeAll { $0.number == number } }
         }
     }
 
     func close() {
-        lanes.withLock { lanes in
-            for lane in lanes.keys { lanes[lane]?.waiting = [] }
+        queues.withLock { queues in
+            for sender in queues.keys { queues[sender]?.waiting = [] }
         }
     }
 
-    private func proceed(_ lane: ControlRequest.Lane) {
-        let next = lanes.withLock { lanes -> (number: UInt64, request: ControlRequest)? in
-            guard let queue = lanes[lane], !queue.isBusy, !queue.waiting.isEmpty else { return nil }
-            lanes[lane]?.isBusy = true
-            return lanes[lane]?.waiting.removeFirst()
+    private func proceed(_ sender: ControlRequest.Sender) {
+        let next = queues.withLock { queues -> (number: UInt64, request: ControlRequest)? in
+            guard let queue = queues[sender], !queue.isBusy, !queue.waiting.isEmpty else { return nil }
+            queues[sender]?.isBusy = true
+            return queues[sender]?.waiting.removeFirst()
         }
         guard let (number, request) = next else { return }
         let reply = Reply(
-            answered: { self.finish(lane, .answered(number, $0)) },
-            dropped: { self.finish(lane, .failed(number, SimulatedTransport.broken, wasSent: true)) })
+            answered: { self.finish(sender, .answered(number, $0)) },
+            dropped: { self.finish(sender, .failed(number, SimulatedTransport.broken, wasSent: true)) })
         daemon.with { state in
             guard state.isRunning else {
                 let event = TransportEvent.failed(number, SimulatedTransport.away, wasSent: false)
-                return state.outbox.append { self.finish(lane, event) }
+                return state.outbox.append { self.finish(sender, event) }
             }
             state.answer(request, reply)
         }
     }
 
-    private func finish(_ lane: ControlRequest.Lane, _ event: TransportEvent) {
-        port.tell(event)
-        lanes.withLock { $0[lane]?.isBusy = false }
-        proceed(lane)
+    private func finish(_ sender: ControlRequest.Sender, _ event: TransportEvent) {
+        client.deliver(event)
+        queues.withLock { $0[sender]?.isBusy = false }
+        proceed(sender)
     }
 }

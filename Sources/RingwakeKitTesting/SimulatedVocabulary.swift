@@ -3,16 +3,10 @@ public import RingwakeKit
 
 /// What a user does to a call.
 public enum UserRequest: Hashable, Sendable {
-    /// What becomes of the other calls that go on.
-    public enum OtherCalls: String, Hashable, Sendable {
-        case hold
-        case end
-    }
-
     /// Take the ringing call; the others as the settings say.
     case answer
     /// Take the ringing call, when the others are held or ended.
-    case answerInstead(OtherCalls)
+    case answerInstead(RingwakeKit.OtherCalls)
     /// Refuse the ringing call.
     case decline
     /// Hang up, in any state.
@@ -51,9 +45,8 @@ public struct SimulatedRefusal: Error, Hashable, Sendable, CustomStringConvertib
 }
 
 /// A call of a simulated daemon, as it stands.
-public struct SimulatedCall: Hashable, Sendable {
-    /// The call's id.
-    public let id: String
+public struct SimulatedCall: Identifiable, Hashable, Sendable {
+    public let id: RingwakeKit.Call.ID
     public let state: CallState
     /// Why it ended, or is ending.
     public let endReason: RingwakeKit.CallEndReason?
@@ -86,7 +79,7 @@ public struct SimulatedCall: Hashable, Sendable {
 public struct SimulatedStart: Sendable {
     let wake: WakeID
     /// The call that it is started for: `RINGWAKE_CALL`.
-    public let call: String
+    public let call: RingwakeKit.Call.ID
     /// What is in `RINGWAKE_WAKE_SECRET`.
     public let secret: String
     /// What is on standard input.

@@ -4,7 +4,7 @@ import RingwakeCore
 /// What audio sessions bring into the messages.
 enum AudioSamples {
     static let all: [(path: String, message: any Encodable & Sendable)] =
-        statuses + sessions + notices + events + bodies
+        statuses + sessions + notices + bodies
 
     static let receiver = AudioRoute(
         inputs: [
@@ -83,18 +83,6 @@ enum AudioSamples {
     ]
 
     static let busyCall = AudioSessionError(.insufficientPriority, "a call is connected; wait until it has ended")
-
-    private static let key: CallKey? = AppID("com.example.phone").map { CallKey(app: $0, id: CallID("c1")) }
-
-    private static let events: [(String, any Encodable & Sendable)] = {
-        guard let key else { return [] }
-        let changes: [(String, CallAudioChange)] = [
-            ("activated", .activated(receiver)), ("deactivated", .deactivated),
-            ("failed", .failed(AudioSessionError(.mediaServicesFailed, "no audio server answers"))),
-            ("route-changed", .routeChanged(.newDeviceAvailable, previous: receiver, current: headset)),
-        ]
-        return changes.map { ("EventMessage/audio-\($0)", EventMessage(audio: $1, of: key, activation: 2)) }
-    }()
 
     private static let bodies: [(String, any Encodable & Sendable)] = [
         ("AudioConfigurationBody/category", AudioConfigurationBody(category: "ambient")),

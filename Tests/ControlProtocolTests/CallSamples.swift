@@ -1,4 +1,4 @@
-import ControlProtocol
+@testable import ControlProtocol
 
 /// What the rules of calls bring into the messages: holding, muting, digits, handlers that are lost, calls kept out.
 enum CallSamples {
@@ -9,48 +9,6 @@ enum CallSamples {
         ("CallAnswer/end-others", CallAnswer(others: "end")), ("CallAnswer/empty", CallAnswer()),
         ("CallDigits/all", CallDigits(digits: "0123456789*#ABCD,")),
         ("ActionResult/dtmf", ActionResult(action: "dtmf")),
-        (
-            "EventMessage/handler",
-            EventMessage(
-                event: "handler", app: "com.example.phone", secret: "5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a",
-                socket: "/run/ringwake/control.sock")
-        ),
-        (
-            "EventMessage/dtmf",
-            EventMessage(
-                event: "action", app: "com.example.phone", call: "c1", action: "dtmf", digits: "12#",
-                deadlineMs: 10_000)
-        ),
-        (
-            "EventMessage/muted",
-            EventMessage(
-                event: "call", app: "com.example.phone", call: "c1", state: "connected", deadlineMs: 14_400_000,
-                muted: true, caller: "sip:alice@example.org", identifiedAs: "Alice's office", atUs: 120_000)
-        ),
-        (
-            "EventMessage/lost",
-            EventMessage(
-                event: "call", app: "com.example.phone", call: "c1", state: "held", deadlineMs: 14_400_000,
-                claimMs: 5000, atUs: 120_000)
-        ),
-        (
-            "EventMessage/claim-waits",
-            EventMessage(event: "push", app: "com.example.phone", call: "c1", reason: "waiting", kind: "claim")
-        ),
-        (
-            "EventMessage/push-withheld",
-            EventMessage(
-                event: "push", app: "com.example.phone", call: "c1", reason: "withheld", outcome: "withheld",
-                apnsId: "A-1")
-        ),
-        (
-            "EventMessage/restricted",
-            EventMessage(
-                event: "restricted", app: "com.example.phone", call: "c1", reason: "doNotDisturb",
-                detail: "do not disturb until 07:00", caller: "sip:alice@example.org")
-        ),
-        ("EventMessage/struck-out", EventMessage(event: "struckOut", app: "com.example.phone", active: true)),
-        ("EventMessage/cellular", EventMessage(event: "cellular", active: false)),
     ]
 
     static let held = CallMessage(

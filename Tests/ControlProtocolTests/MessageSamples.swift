@@ -1,12 +1,12 @@
-import ControlProtocol
+@testable import ControlProtocol
 
 /// One message of each shape that the control API knows, with made-up contents. `Tests/Fixtures/control-api` holds
 /// each as its bytes, in a folder named for its schema in `Documentation/control-api.yaml`.
 enum MessageSamples {
     /// By the path of the fixture, without `.json`.
     static let all: [(path: String, message: any Encodable & Sendable)] =
-        calls + pushes + events + statuses + network + apps + requests + CallSamples.all + DeviceSamples.all
-        + ScreeningSamples.all + AudioSamples.all
+        calls + pushes + credentials + statuses + network + apps + requests + CallSamples.all + DeviceSamples.all
+        + ScreeningSamples.all + AudioSamples.all + EventSamples.all
 
     static let ringing = CallMessage(
         call: "c1", app: "com.example.phone", topic: "com.example.phone.voip", environment: "production",
@@ -51,40 +51,7 @@ enum MessageSamples {
         ("PushListMessage/empty", PushListMessage(pushes: [])),
     ]
 
-    private static let events: [(String, any Encodable & Sendable)] = [
-        (
-            "EventMessage/call",
-            EventMessage(
-                event: "call", app: "com.example.phone", call: "c1", number: 7, state: "ringing", deadlineMs: 45_000,
-                caller: "sip:alice@example.org", atUs: 120_000)
-        ),
-        (
-            "EventMessage/action",
-            EventMessage(
-                event: "action", app: "com.example.phone", call: "c1", action: "answer", deadlineMs: 10_000)
-        ),
-        (
-            "EventMessage/push-waits",
-            EventMessage(event: "push", app: "com.example.phone", call: "c1", reason: "waiting", kind: "update")
-        ),
-        (
-            "EventMessage/push-ignored",
-            EventMessage(
-                event: "push", app: "com.example.phone", call: "c1", reason: "duplicate", outcome: "duplicate",
-                apnsId: "A-1")
-        ),
-        (
-            "EventMessage/strike",
-            EventMessage(event: "strike", app: "com.example.phone", call: "c1", reason: "didNotReport")
-        ),
-        (
-            "EventMessage/missed",
-            EventMessage(
-                event: "missed", app: "com.example.phone", call: "c1", reason: "unanswered",
-                caller: "sip:alice@example.org")
-        ),
-        ("EventMessage/reload", EventMessage(event: "reload")),
-        ("EventMessage/credentials", EventMessage(event: "credentials", app: "com.example.phone", active: false)),
+    private static let credentials: [(String, any Encodable & Sendable)] = [
         (
             "CredentialsMessage/both",
             CredentialsMessage(
@@ -93,15 +60,7 @@ enum MessageSamples {
                     .init(environment: "development", token: String(repeating: "0a", count: 32)),
                     .init(environment: "production", token: String(repeating: "f1", count: 32)),
                 ])
-        ),
-        (
-            "EventMessage/connection",
-            EventMessage(event: "connection", app: "com.example.phone", reason: "noRoute", connection: "offline")
-        ),
-        (
-            "EventMessage/path",
-            EventMessage(event: "path", app: "com.example.phone", call: "c1", path: NetworkSamples.path)
-        ),
+        )
     ]
 
     private static let network: [(String, any Encodable & Sendable)] = [

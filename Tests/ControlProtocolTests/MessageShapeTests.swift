@@ -47,16 +47,6 @@ struct MessageShapeTests {
             try read(
                 MessageSamples.status(
                     .init(file: "/f", state: "failing", why: "w", sinceMs: 1, pushes: 2, calls: 3, bytes: 4))))
-        #expect(
-            try read(
-                EventMessage(
-                    event: "push", app: "a.b", call: "c", number: 5, state: "s", reason: "r", detail: "d", outcome: "o",
-                    kind: "k", apnsId: "A", action: "x", digits: "1", deadlineMs: 1, claimMs: 3, muted: true,
-                    caller: "y", identifiedAs: "z", atUs: 2, connection: "online", path: NetworkSamples.noPath,
-                    active: true, audio: "activated", activation: 7, route: AudioRouteMessage(),
-                    previous: AudioRouteMessage(),
-                    code: "c",
-                    codeNumber: 6, secret: "s", socket: "/s")))
         #expect(try read(CallSamples.held))
         #expect(try read(CallSamples.restricted))
         #expect(try read(DeviceSamples.struckOut))

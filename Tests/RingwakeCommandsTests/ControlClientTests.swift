@@ -94,7 +94,9 @@ struct WatchTests {
         String(text.utf8.count, radix: 16) + "\r\n" + text + "\r\n"
     }
 
-    private static let ringing = #"{"schema":1,"event":"call","app":"a.b","call":"C1","state":"ringing","new":1}"#
+    private static let ringing =
+        #"{"schema":1,"event":"call","app":"a.b","atUs":7,"call":"C1","muted":false,"number":1,"state":"ringing","#
+        + #""new":1}"#
 
     @Test("--count ends it after that many events, and NDJSON passes unknown members through")
     func count() {
@@ -114,7 +116,7 @@ struct WatchTests {
                 Self.head + Self.chunk(String(Self.ringing.prefix(20))) + Self.chunk(Self.ringing.dropFirst(20) + "\n"))
         }
         let ran = ringwake(["watch", "--count", "1"], at: daemon)
-        #expect(ran.output == "-             call    ringing     a.b  C1\n")
+        #expect(ran.output == "+7 us         call    ringing     a.b  C1\n")
     }
 
     @Test("too few events before --timeout is status 6; without --count the time just ends it")

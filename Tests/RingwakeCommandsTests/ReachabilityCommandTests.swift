@@ -163,15 +163,16 @@ struct ReachabilityCommandTests {
     }
 
     @Test("watch shows the events of the network")
-    func events() {
+    func events() throws {
         let plain = TextStyle(isEnabled: false)
-        let path = try? JSONDecoder().decode(PathMessage.self, from: Data(Sample.path.utf8))
+        func line(_ json: String) throws -> String {
+            EventText.line(of: try JSONDecoder().decode(EventMessage.self, from: Data(json.utf8)), style: plain)
+        }
         #expect(
-            EventText.line(of: EventMessage(event: "path", app: "a.b", call: "c", path: path), style: plain)
+            try line(#"{"app":"a.b","call":"c","event":"path","path":\#(Sample.path),"schema":1}"#)
                 == "-             path    satisfied   a.b  c  wlan0 (wifi)  from 192.0.2.7")
         #expect(
-            EventText.line(
-                of: EventMessage(event: "connection", reason: "noRoute", connection: "offline"), style: plain)
+            try line(#"{"connection":"offline","connectionReason":"noRoute","event":"connection","schema":1}"#)
                 == "-             connection  offline     (noRoute)")
     }
 }

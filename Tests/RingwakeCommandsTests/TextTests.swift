@@ -106,26 +106,26 @@ struct TextTests {
                 "action  dtmf 12#    a.b  c  within 9.00 s"
             ),
             (
-                #""event":"call","app":"a.b","call":"c","state":"connected","muted":true,"caller":"x","identifiedAs":"y""#,
+                #""event":"call","app":"a.b","call":"c","number":1,"atUs":7,"state":"connected","muted":true,"caller":"x","identifiedAs":"y""#,
                 "call    connected   a.b  c  x  maybe y  muted"
             ),
             (
-                #""event":"call","app":"a.b","call":"c","state":"held","claimMs":5000"#,
+                #""event":"call","app":"a.b","call":"c","number":1,"atUs":7,"state":"held","muted":false,"claimMs":5000"#,
                 "call    held        a.b  c  handler lost, to be claimed within 5.00 s"
             ),
             (
-                #""event":"restricted","app":"a.b","call":"c","reason":"doNotDisturb","detail":"until 07:00""#,
+                #""event":"restricted","app":"a.b","call":"c","restriction":{"kind":"doNotDisturb","detail":"until 07:00"}"#,
                 "restricted              a.b  c  (do not disturb)  until 07:00"
             ),
             (
-                #""event":"struckOut","app":"a.b","active":true"#,
+                #""event":"struckOut","app":"a.b","struckOut":true"#,
                 "struckOut  not started any more  a.b  'ringwake app clear-strikes a.b' gives it another chance"
             ),
-            (#""event":"struckOut","app":"a.b","active":false"#, "struckOut  started again  a.b"),
+            (#""event":"struckOut","app":"a.b","struckOut":false"#, "struckOut  started again  a.b"),
             (#""event":"cellular","active":true"#, "cellular  in a call "),
             (
-                #""event":"push","app":"a.b","call":"c","kind":"claim","reason":"waiting""#,
-                "push    claim       a.b  c  (waiting)"
+                #""event":"pushWaiting","app":"a.b","call":"c","kind":"claim""#,
+                "pushWaiting  claim       a.b  c"
             ),
         ] as [(String, String)])  // swift-format-ignore
     func events(json: String, line: String) {
@@ -134,7 +134,8 @@ struct TextTests {
             .raw(["HTTP/1.1 200 OK\r\nContent-Length: \(text.utf8.count)\r\n\r\n", text])
         }
         let output = ringwake(["watch", "--count", "1"], at: daemon).output
-        #expect(output == "-             \(line)\n")
+        let age = json.contains("atUs") ? "+7 us" : "-    "
+        #expect(output == "\(age)         \(line)\n")
     }
 
     @Test("status says since when and why the journal fails")

@@ -30,7 +30,7 @@ final class AppUnderTest: Sendable {
         }
         start { me in
             for await action in provider.actions {
-                me.note("\(action.kind) \(action.call)")
+                me.note("\(action.kind) \(action.digits.isEmpty ? "" : action.digits + " ")\(action.call)")
                 guard !leaves(action.kind) else { continue }
                 do {
                     if fulfills(action.kind) { try await action.fulfill() } else { try await action.fail() }
@@ -42,8 +42,8 @@ final class AppUnderTest: Sendable {
         start { me in
             for await event in provider.events {
                 switch event {
-                case .ended(let call, let reason): me.note("ended \(call.call) \(reason.rawValue)")
-                case .claimed(let call): me.note("claimed \(call.call)")
+                case .ended(let call, let reason): me.note("ended \(call.id) \(reason)")
+                case .claimed(let call): me.note("claimed \(call.id)")
                 case .networkChanged(let call, let path): me.note("network \(call) \(path.interface ?? "none")")
                 case .audioActivated(let call, _): me.note("audio on \(call)")
                 case .audioDeactivated(let call): me.note("audio off \(call)")
@@ -72,9 +72,10 @@ final class AppUnderTest: Sendable {
             guard reports else { return }
             do {
                 switch push.kind {
-                case .call: try await provider.report(push.call, .init(callerName: "Reported"))
+                case .call:
+                    try await provider.reportIncomingCall(with: push.call, update: .init(callerName: "Reported"))
                 case .claim: try await provider.claim(push.call)
-                case .update: break
+                default: break
                 }
                 note("said \(push.kind.rawValue) \(push.call)")
             } catch {

@@ -70,11 +70,11 @@ struct SimulatedDaemonTests {
         // A handler that hangs loses its connection by that.
         try await daemon.connected()
         daemon.push("unanswered")
-        try await app.provider.report("unanswered")
+        try await app.provider.reportIncomingCall(with: "unanswered")
         daemon.advance(by: .seconds(45))
         #expect(daemon.call("unanswered")?.endReason == .unanswered)
         daemon.push("slow")
-        try await app.provider.report("slow")
+        try await app.provider.reportIncomingCall(with: "slow")
         try daemon.user(.answer, "slow")
         try await daemon.call("slow", owes: .answer)
         daemon.advance(by: .seconds(10))
@@ -113,10 +113,9 @@ struct SimulatedDaemonTests {
         daemon.push("c1")
         try await app.hears("push call c1")
         await #expect {
-            try await app.provider.report("c1", .init(caller: "+49 900 123456"))
+            try await app.provider.reportIncomingCall(with: "c1", update: .init(caller: "+49 900 123456"))
         } throws: { error in
-            guard case .filtered(.blockList, _)? = error as? CallError else { return false }
-            return true
+            (error as? CallError)?.filter == .blockList
         }
         #expect(daemon.call("c1")?.endReason == .blocked && daemon.call("c1")?.rings == 0)
         await app.close()
@@ -125,7 +124,7 @@ struct SimulatedDaemonTests {
     @Test("Two calls: the first is held for the second, which is busy where the app refuses further ones")
     func twoCalls() async throws {
         let (daemon, app) = try await make()
-        for call in ["c1", "c2"] {
+        for call in ["c1", "c2"] as [Call.ID] {
             daemon.push(call)
             try await daemon.call(call, reaches: .ringing)
             try daemon.user(.answer, call)
@@ -151,7 +150,7 @@ struct SimulatedDaemonTests {
         let (daemon, app) = try await make()
         daemon.push("c1")
         try await daemon.call("c1", reaches: .ringing)
-        try daemon.changeNetwork(interface: "wwan0", type: "cellular")
+        daemon.changeNetwork(interface: "wwan0", type: .cellular)
         try await app.hears("network c1 wwan0")
         try daemon.user(.answer, "c1")
         try await daemon.call("c1", reaches: .connected)
@@ -183,7 +182,7 @@ struct SimulatedDaemonTests {
     func directory() async throws {
         let (daemon, app) = try await make()
         let directory = CallDirectory(client: app.client)
-        try await directory.make("spam", kind: .block)
+        try await directory.createList(named: "spam", kind: .block)
         try await directory.add([.init("sip:eve@example.org", label: "Eve")], to: "spam")
         #expect(try await directory.lists().map(\.count) == [1])
         #expect(try await directory.check("sip:eve@example.org").rings == false)
@@ -191,7 +190,7 @@ struct SimulatedDaemonTests {
         #expect(daemon.call("c1")?.endReason == .blocked)
         try await directory.remove(["sip:eve@example.org"], from: "spam")
         #expect(try await directory.check("sip:eve@example.org").rings)
-        await #expect(throws: RingwakeKitError.self) { try await directory.make("spam", kind: .identify) }
+        await #expect(throws: RingwakeKitError.self) { try await directory.createList(named: "spam", kind: .identify) }
         await app.close()
     }
 
@@ -210,7 +209,7 @@ struct SimulatedDaemonTests {
         } throws: { error in
             (error as? CallTransactionError)?.done == [.unhold("c1")]
         }
-        #expect(try await controller.calls().map(\.call) == ["c1"])
+        #expect(try await controller.calls().map(\.id) == ["c1"])
         await app.close()
     }
 }

@@ -134,8 +134,8 @@ def test_a_repeated_apns_id_starts_no_second_handler(daemon: Daemon, handler: Re
     call, _, _ = ringing_call(daemon)
     with daemon.control.events() as events:
         assert push(daemon, call).status == 200
-        last = events.until("push")[-1]
-    assert (last["call"], last["reason"]) == (call, "duplicate")
+        last = events.until("pushIgnored")[-1]
+    assert (last["call"], last["outcome"]) == (call, "duplicate")
     daemon.control.verb(call, "decline")
     assert push(daemon, call, b'{"again":true}').status == 200
     assert handler.count() == 1
@@ -149,7 +149,7 @@ def test_an_expired_push_is_accepted_and_wakes_nobody(daemon: Daemon, handler: R
         answer = push(daemon, call, apns_expiration="1700000000")
         assert (answer.status, answer.frames) == (200, ["headers+end"])
         last = events.until("missed")[-1]
-    assert (last["call"], last["reason"]) == (call, "expired")
+    assert (last["call"], last["endReason"]) == (call, "expired")
     assert handler.count() == 0
     recorded = daemon.control.call(call)
     assert (recorded["state"], recorded["reason"], stages(recorded)) == (

@@ -143,8 +143,8 @@ def test_a_call_that_waits_for_its_handler_is_journaled(make_daemon) -> None:
     api.check(waiting, "CallListMessage")
     assert [(call["call"], call["state"]) for call in waiting["calls"]] == [(second, "queued")]
     with handler.events() as events:
-        waits = events.until("push", call=second)[-1]
-    assert (waits["reason"], waits["kind"]) == ("waiting", "call"), "whoever begins to listen is told what waits"
+        waits = events.until("pushWaiting", call=second)[-1]
+    assert waits["kind"] == "call", "whoever begins to listen is told what waits"
     fetched = handler.get(f"/v1/apps/{APP}/pushes")
     api.check(fetched, "WaitingMessage")
     assert [one["call"] for one in fetched["pushes"]] == [second], "the owner's look took nothing away"
@@ -242,7 +242,7 @@ def test_strikes_and_the_journal_are_in_the_status(make_daemon) -> None:
     for event in seen:
         api.check(event, "EventMessage")
     [strike] = [event for event in seen if event["event"] == "strike"]
-    assert (strike["app"], strike["call"], strike["reason"]) == (APP, call, "exited")
+    assert (strike["app"], strike["call"], strike["failure"]) == (APP, call, "exited")
     status = daemon.control.status()
     api.check(status, "StatusMessage")
     assert status["strikes"] == {APP: 1}

@@ -53,7 +53,7 @@ def test_connection_is_told_at_the_beginning_and_when_it_changes(network: Namesp
         told = [event for event in events if event["event"] == "connection"]
         for event in told:
             api.check(event, "EventMessage")
-        return [(event.get("app"), event["connection"], event.get("reason")) for event in told]
+        return [(event.get("app"), event["connection"], event.get("connectionReason")) for event in told]
 
     near = "com.example.near"
     with (
@@ -87,10 +87,10 @@ def test_an_app_is_told_how_it_stands_when_a_reload_gives_it_other_targets(netwo
         lonely.set_handler(["/bin/true"], more=targets and f"[reachability]\ntargets = [{targets}]\n")
         assert lonely.ringwake("reload").returncode == 0
         told = events.until("connection", app=APP, connection="online")
-        return [(event["connection"], event.get("reason")) for event in told if event.get("app")]
+        return [(event["connection"], event.get("connectionReason")) for event in told if event.get("app")]
 
     with lonely.control.events() as events:
-        events.until("connection", app=APP, connection="offline", reason="noRoute")
+        events.until("connection", app=APP, connection="offline", connectionReason="noRoute")
         # Without targets it is as the daemon is.
         assert after_reload("", is_expensive=True) == [("online", None)]
         # A name that is being looked up for the first time, or a target that is new, makes nobody offline.
@@ -129,7 +129,7 @@ def test_a_reload_puts_what_is_said_of_interfaces_in_force_at_once(network: Name
         assert networked.ringwake("reload").returncode == 0
         path = events.until("path")[-1]["path"]
         assert (path["interfaceType"], path["isConstrained"]) == ("cellular", True)
-        events.until("connection", connection="limited", reason="constrained")
+        events.until("connection", connection="limited", connectionReason="constrained")
     [line] = reachability(networked, FAR)
     assert (line["interfaceType"], line["isConstrained"]) == ("cellular", True)
     assert "isWWAN" in line["flags"]

@@ -34,7 +34,7 @@ def test_a_second_call_waits_and_is_fetched(make_daemon) -> None:
     handler = part(daemon, recorder.wait(first))
     with Control(daemon.control.path, handler.secret).events(f"?app={APP}") as events:
         second = send(daemon, b'{"number": 1e2}')
-        assert events.until("push", call=second)[-1]["reason"] == "waiting"
+        assert events.until("pushWaiting", call=second)[-1]["kind"] == "call"
     assert daemon.control.call(second)["state"] == "queued"
     assert daemon.control.call(second)["attempt"] == 0
     [fetched] = handler.get(f"/v1/apps/{APP}/pushes")["pushes"]

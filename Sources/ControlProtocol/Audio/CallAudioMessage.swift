@@ -11,17 +11,9 @@ package struct CallAudioMessage: Codable, Equatable, Sendable {
     /// Of one that failed: the name of the error's code, and what happened.
     package var code: String?
     package var why: String?
+}
 
-    package init(
-        state: String, activation: Int, route: AudioRouteMessage? = nil, code: String? = nil, why: String? = nil
-    ) {
-        self.state = state
-        self.activation = activation
-        self.route = route
-        self.code = code
-        self.why = why
-    }
-
+extension CallAudioMessage {
     package init(_ audio: CallAudioState) {
         switch audio.phase {
         case .inactive: self.init(state: "inactive", activation: audio.activation)

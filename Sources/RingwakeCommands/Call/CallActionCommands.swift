@@ -19,7 +19,7 @@ struct CallActionArguments: ParsableArguments {
         }
     }
 
-    /// What a handler is asked to do, by ``EventMessage/action``.
+    /// The action that the handler was asked for, as in the event `action`.
     var action: CallAction? { words.last.flatMap(CallAction.init(rawValue:)) }
 
     var call: String? { words.count == 2 ? words[0] : nil }

@@ -1,54 +1,87 @@
 import ControlProtocol
 
 /// One event for people.
-enum EventText {
+struct EventText {
+    private let event: EventMessage
+    private let style: TextStyle
+
     /// `+12.34 ms  call  ringing  com.example.phone  ID  sip:alice@example.com`
-    static func line(of event: EventMessage, style: TextStyle) -> String {
-        var cells: [String] = []
-        cells.append(pad(event.atUs.map { "+" + DurationText.short(microseconds: $0) } ?? "-", to: 12))
-        cells.append(pad(TerminalText.printable(event.event), to: 6))
-        let words = [
-            event.action.map { action in event.digits.map { "\(action) \($0)" } ?? action }, event.state, event.kind,
-            event.audio,
-            event.connection, event.path?.status, event.active.map { word(for: event.event, isActive: $0) },
-        ]
-        let what = words.compactMap { $0 }.first ?? ""
-        cells.append(style.bold(pad(TerminalText.printable(what), to: 10)))
-        let names = [event.app, event.call, event.caller, event.identifiedAs.map { "maybe \($0)" }]
-        cells += names.compactMap { $0 }.map(TerminalText.printable)
-        if event.muted == true { cells.append("muted") }
-        if let path = event.path {
-            cells += path.interfaces.prefix(1).map { TerminalText.printable("\($0.name) (\($0.type))") }
-            if let source = path.sources.first { cells.append("from \(TerminalText.printable(source))") }
-        }
-        if let route = event.route { cells.append(AudioText.line(of: route)) }
-        if let reason = event.reason ?? event.code ?? event.path?.reason {
-            let text = event.event == "restricted" ? RestrictionText.kind(reason) : reason
-            cells.append("(\(TerminalText.printable(text)))")
-        }
-        if let detail = event.detail { cells.append(TerminalText.printable(detail)) }
-        if let left = event.claimMs {
-            cells.append(style.bad("handler lost") + ", to be claimed within \(DurationText.until(milliseconds: left))")
-        }
-        if event.action != nil, let deadline = event.deadlineMs {
-            cells.append("within \(DurationText.until(milliseconds: deadline))")
-        }
-        if event.event == "struckOut", event.active == true, let app = event.app {
-            cells.append("'ringwake app clear-strikes \(TerminalText.printable(app))' gives it another chance")
-        }
-        return cells.joined(separator: "  ")
+    static func line(of event: EventMessage, style: TextStyle) -> String { EventText(event, style).line }
+
+    private init(_ event: EventMessage, _ style: TextStyle) {
+        self.event = event
+        self.style = style
     }
 
-    /// What an event that says that something is so, or no more, is called.
-    private static func word(for event: String, isActive: Bool) -> String {
+    private var line: String {
+        var age = "-"
+        if case .call(let call) = event { age = "+" + DurationText.short(microseconds: call.atUs) }
+        let (subject, names, more) = parts
+        let cells = [age.padded(to: 12), printable(event.name).padded(to: 6)]
+        return (cells + [style.bold(printable(subject).padded(to: 10))] + names.compactMap { $0 }.map(printable) + more)
+            .joined(separator: "  ")
+    }
+
+    /// What happened in a word, whom it concerns, and what else there is to say.
+    private var parts: (subject: String, names: [String?], more: [String]) {
         switch event {
-        case "struckOut": isActive ? "not started any more" : "started again"
-        case "cellular": isActive ? "in a call" : "no call"
-        default: isActive ? "on" : "off"
+        case .handler(let event): ("", [event.app], [])
+        case .wake(let event): ("", [event.app], [])
+        case .call(let call):
+            (
+                call.state, [call.app, call.call, call.caller, call.identifiedAs.map { "maybe \($0)" }],
+                (call.muted ? ["muted"] : []) + reason(call.endReason) + lost(call.claimMs)
+            )
+        case .action(let event):
+            (
+                event.digits.map { "\(event.action) \($0)" } ?? event.action, [event.app, event.call],
+                ["within \(DurationText.until(milliseconds: event.deadlineMs))"]
+            )
+        case .pushIgnored(let event): (event.outcome, [event.app, event.call], [])
+        case .pushWaiting(let event): (event.kind, [event.app, event.call], [])
+        case .strike(let event): (event.failure, [event.app, event.call], [])
+        case .struckOut(let event): struckOut(event)
+        case .restricted(let event):
+            (
+                "", [event.app, event.call],
+                reason(RestrictionText.kind(event.restriction.kind)) + [printable(event.restriction.detail)]
+            )
+        case .missed(let event): ("", [event.app, event.call, event.caller], reason(event.endReason))
+        case .cellular(let event): (event.active ? "in a call" : "no call", [], [])
+        case .audioActivated(let event): ("", [event.app, event.call], [AudioText.line(of: event.route)])
+        case .audioDeactivated(let event): ("", [event.app, event.call], [])
+        case .audioFailed(let event):
+            ("", [event.app, event.call], reason(event.code) + [printable(event.message)])
+        case .audioRouteChanged(let event):
+            ("", [event.app, event.call], [AudioText.line(of: event.route)] + reason(event.changeReason))
+        case .path(let event): (event.path.status, [event.app, event.call], path(event.path))
+        case .connection(let event): (event.connection, [event.app], reason(event.connectionReason))
+        case .credentials(let event): (event.valid ? "renewed" : "none", [event.app], [])
+        case .reload, .unknown: ("", [], [])
         }
     }
 
-    private static func pad(_ text: String, to width: Int) -> String {
-        text + String(repeating: " ", count: max(0, width - text.count))
+    private func struckOut(_ event: EventMessage.StruckOut) -> (String, [String?], [String]) {
+        guard event.struckOut else { return ("started again", [event.app], []) }
+        let remedy = "'ringwake app clear-strikes \(printable(event.app))' gives it another chance"
+        return ("not started any more", [event.app], [remedy])
     }
+
+    private func lost(_ milliseconds: Int64?) -> [String] {
+        guard let milliseconds else { return [] }
+        return [style.bad("handler lost") + ", to be claimed within \(DurationText.until(milliseconds: milliseconds))"]
+    }
+
+    private func path(_ path: PathMessage) -> [String] {
+        path.interfaces.prefix(1).map { printable("\($0.name) (\($0.type))") }
+            + path.sources.prefix(1).map { "from \(printable($0))" } + reason(path.reason)
+    }
+
+    private func reason(_ reason: String?) -> [String] { reason.map { ["(\(printable($0)))"] } ?? [] }
+
+    private func printable(_ text: String) -> String { TerminalText.printable(text) }
+}
+
+extension String {
+    fileprivate func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
 }

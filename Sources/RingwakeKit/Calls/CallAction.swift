@@ -1,72 +1,70 @@
 public import RingwakeCore
 
-/// What the user wants of a call, to be done and then fulfilled, or failed; CallKit's `CXCallAction`.
+/// What the user wants of a call: do it, then fulfil or fail the action; CallKit's `CXCallAction`.
 ///
-/// It has a deadline: an action that is neither fulfilled nor failed by then counts against the handler. An answer that
-/// fails ends the call; what else fails leaves it as it was, but of an end, after which the call is over all the same.
-public struct CallAction: Sendable {
-    /// What is to be done.
-    public enum Kind: Hashable, Sendable, CustomStringConvertible {
+/// An action that is neither fulfilled nor failed by its deadline counts against the handler. A failed answer ends the
+/// call, and so does a failed end. Any other action that fails leaves the call as it was.
+public struct CallAction: Identifiable, Sendable {
+    /// What there is to do.
+    public struct Kind: Vocabulary {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
         /// Take the call.
-        case answer
-        /// Finish it: the user hung up or declined, or it was refused because another goes on.
-        case end
-        /// Stop sending and playing media, and tell the peer.
-        case hold
-        /// Go on with a call that is held.
-        case unhold
+        public static let answer = Kind(rawValue: "answer")
+        /// End the call: the user hung up or declined, or the call was refused because another one is in progress.
+        public static let end = Kind(rawValue: "end")
+        /// Stop sending and playing media, and inform the peer.
+        public static let hold = Kind(rawValue: "hold")
+        /// Resume a held call.
+        public static let unhold = Kind(rawValue: "unhold")
         /// Send silence.
-        case mute
+        public static let mute = Kind(rawValue: "mute")
         /// Send the microphone again.
-        case unmute
-        /// Play digits to the peer (RFC 4733): `0` to `9`, `*`, `#`, `A` to `D`, and `,` for a pause.
-        case dtmf(String)
-
-        /// The name in the control API.
-        package var name: String {
-            switch self {
-            case .answer: "answer"
-            case .end: "end"
-            case .hold: "hold"
-            case .unhold: "unhold"
-            case .mute: "mute"
-            case .unmute: "unmute"
-            case .dtmf: "dtmf"
-            }
-        }
-
-        public var description: String {
-            if case .dtmf(let digits) = self { "dtmf \(digits)" } else { name }
-        }
+        public static let unmute = Kind(rawValue: "unmute")
+        /// Play ``CallAction/digits`` to the peer (RFC 4733).
+        public static let dtmf = Kind(rawValue: "dtmf")
     }
 
-    /// The call's id.
-    public let call: String
+    /// Distinguishes the actions of a client.
+    public struct ID: Hashable, Sendable {
+        let number: UInt64
+    }
+
+    public let id: ID
+    /// The call that the action is for.
+    public let call: Call.ID
     public let kind: Kind
-    /// By when it is to be fulfilled or failed.
+    /// The digits to play: `0` to `9`, `*`, `#`, `A` to `D`, and `,` for a pause. Empty except with the kind `dtmf`.
+    public let digits: String
+    /// When it has to be fulfilled or failed.
     public let deadline: ContinuousClock.Instant
-    /// Which of the actions that the client has told it is.
-    let number: UInt64
-    let port: ClientPort
+    let requests: CallRequests
 
-    /// It is done. Returns when the daemon has it. Several of one kind are fulfilled in the order of their coming.
+    /// Reports that the action is done. Returns when the daemon has it. Fulfil several actions of one kind in the order in
+    /// which they came.
     ///
-    /// - Throws: `wrongState`: it was answered before, or its deadline is over; `alreadyEnded`, `noAnswer`.
+    /// - Throws: `wrongState`: it was fulfilled or failed before, or its deadline has passed; `alreadyEnded`, `noAnswer`.
     public func fulfill() async throws(CallError) {
-        try await port.answer(self, isDone: true)
+        try await requests.answer(self, isDone: true)
     }
 
-    /// It is done, and this is what the call's audio is to be from now on: with an answer, or with going on.
+    /// Reports that the action is done, and configures the call's audio; for an answer, or for resuming.
     ///
-    /// - Throws: As ``fulfill()``; `refused`: another action.
+    /// - Throws: As ``fulfill()``; `refused` for another action.
     public func fulfill(audio: AudioSessionConfiguration) async throws(CallError) {
-        try await port.answer(self, isDone: true, audio: audio)
+        try await requests.answer(self, isDone: true, audio: audio)
     }
 
-    /// It cannot be done. Returns when the daemon has it.
+    /// Reports that the action cannot be done. Returns when the daemon has it.
     ///
     /// - Throws: As ``fulfill()``.
     public func fail() async throws(CallError) {
-        try await port.answer(self, isDone: false)
+        try await requests.answer(self, isDone: false)
     }
+}
+
+extension CallAction: QueuedEvent {
+    /// A later action of the same kind means that the time of the former is over; each group of digits is one of its own.
+    var key: EventKey { kind == .dtmf ? EventKey("dtmf \(id.number)", call) : EventKey(kind.rawValue, call) }
 }

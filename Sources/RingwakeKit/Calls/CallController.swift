@@ -1,10 +1,12 @@
+internal import ControlProtocol
+
 /// Does to calls what a user does: CallKit's `CXCallController` and `CXCallObserver`.
 ///
 ///     let controller = CallController(client: client)
 ///     try await controller.request(CallTransaction(.hold("c1"), .answer("c2")))
 ///
-/// It is for the daemon's user and root: a phone's own interface, a headset's button. A handler that runs as anybody else,
-/// or as a systemd unit that the daemon started, is refused: what it gets are the actions of ``CallProvider/actions``.
+/// It is for the daemon's user and root: a phone's own interface, a headset's button. The daemon refuses a handler that
+/// runs as another user, or as a systemd unit that the daemon started: it gets ``CallProvider/actions``.
 public final class CallController: Sendable {
     private let client: RingwakeClient
 
@@ -12,15 +14,15 @@ public final class CallController: Sendable {
         self.client = client
     }
 
-    /// Asks for each step in order, and stops at the first that fails. A step is done when the daemon has taken it: that
-    /// the call's handler has done its part is told by ``CallProvider/events`` and ``calls()``.
+    /// Requests each step in order, and stops at the first that fails. A step is done when the daemon has accepted it;
+    /// ``CallProvider/events`` and ``calls()`` show when the call's handler has done its part.
     ///
-    /// - Throws: Which step failed, why, and which were done before it.
+    /// - Throws: The step that failed, why, and the steps before it.
     public func request(_ transaction: CallTransaction) async throws(CallTransactionError) {
         var done: [CallTransaction.Step] = []
         for step in transaction.steps {
             do throws(CallError) {
-                try await client.port.perform(step)
+                try await perform(step)
             } catch {
                 throw CallTransactionError(failed: step, error: error, done: done)
             }
@@ -28,15 +30,58 @@ public final class CallController: Sendable {
         }
     }
 
-    /// Asks for one step.
+    /// Requests one step.
     public func request(_ step: CallTransaction.Step) async throws(CallTransactionError) {
         try await request(CallTransaction(step))
     }
 
-    /// The calls of the device that run, of every app where this user may see them, the newest first.
+    /// The device's calls that have not ended, the newest first: of every app if this user may see them.
     ///
     /// - Throws: `notPermitted`, `daemonNotRunning`, `timedOut`.
-    public func calls() async throws(RingwakeKitError) -> [CallInfo] {
-        try await client.port.deviceCalls()
+    public func calls() async throws(RingwakeKitError) -> [Call] {
+        let target = RequestTarget("calls", query: [("limit", "1")])
+        let message: CallListMessage = try await client.requests.user("GET", target)
+        return message.calls.map { Call($0) }.filter { $0.state != .ended }
+    }
+
+    private func perform(_ step: CallTransaction.Step) async throws(CallError) {
+        let message: CallMessage
+        do throws(RingwakeKitError) {
+            message = try await send(step)
+        } catch {
+            throw await cause(of: error, step)
+        }
+        let isEnd = step.request == .end || step.request == .decline
+        if !isEnd, let error = message.endError { throw error }
+    }
+
+    private func send(_ step: CallTransaction.Step) async throws(RingwakeKitError) -> CallMessage {
+        let requests = client.requests
+        let target = { (verb: CallVerb) in
+            RequestTarget("calls", step.call.rawValue, verb.rawValue, query: [("app", step.app ?? requests.app)])
+        }
+        return switch step.request {
+        case .answer(let others): try await requests.user("POST", target(.answer), CallAnswer(others: others?.rawValue))
+        case .unhold(let others): try await requests.user("POST", target(.unhold), CallAnswer(others: others?.rawValue))
+        case .dtmf(let digits): try await requests.user("POST", target(.dtmf), CallDigits(digits: digits))
+        case .decline: try await requests.user("POST", target(.decline))
+        case .end: try await requests.user("POST", target(.end))
+        case .hold: try await requests.user("POST", target(.hold))
+        case .mute: try await requests.user("POST", target(.mute))
+        case .unmute: try await requests.user("POST", target(.unmute))
+        }
+    }
+
+    /// Why a step was refused: the call may have ended. The daemon's message says what the call's state does not: another
+    /// call that could not be held, an action in progress.
+    private func cause(of error: RingwakeKitError, _ step: CallTransaction.Step) async -> CallError {
+        guard error.code == .conflict else { return CallError(error) }
+        let target = RequestTarget("calls", step.call.rawValue, query: [("app", step.app ?? client.requests.app)])
+        do throws(RingwakeKitError) {
+            let message: CallMessage = try await client.requests.user("GET", target)
+            return message.endError ?? CallError(error)
+        } catch {
+            return CallError(error)
+        }
     }
 }

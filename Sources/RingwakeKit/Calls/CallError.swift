@@ -1,31 +1,90 @@
-/// Why something could not be done to a call. More cases may come.
-public enum CallError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The call does not ring: it was kept out, by this. Detail is for a person.
-    case filtered(by: CallFilter, detail: String)
-    /// The call does not ring: another one goes on, and the app's policy refuses further ones then.
-    case busy
-    /// The call is over.
-    case alreadyEnded(CallEndReason)
-    /// The daemon knows no such call of the app.
-    case unknownCall
-    /// Another handler has the call, or it is to be claimed first.
-    case notOwned(String)
-    /// It does not fit the state that the call is in.
-    case wrongState(CallState)
-    /// The daemon was not there, or did not answer, within the time for requests. It may have been done.
-    case noAnswer(RingwakeKitError)
-    /// The daemon refuses it for another reason.
-    case refused(RingwakeKitError)
+/// Why a request about a call failed.
+///
+///     } catch where error.code == .filtered {
+///         log("kept out by \(error.filter)")
+///     }
+public struct CallError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The kind of a failure.
+    public struct Code: Vocabulary {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
 
-    public var description: String {
-        switch self {
-        case .filtered(let filter, let detail): "kept out by \(filter.rawValue): \(detail)"
-        case .busy: "another call goes on, and the app refuses further ones then"
-        case .alreadyEnded(let reason): "the call is over: \(reason.rawValue)"
-        case .unknownCall: "the daemon knows no such call"
-        case .notOwned(let message): message
-        case .wrongState(let state): "that does not fit the call's state, which is \(state.rawValue)"
-        case .noAnswer(let error), .refused(let error): error.message
-        }
+        /// The call does not ring: it was kept out by ``CallError/filter``.
+        public static let filtered = Code(rawValue: "filtered")
+        /// The call does not ring: another one is in progress, and the app's policy refuses further ones then.
+        public static let busy = Code(rawValue: "busy")
+        /// The call has ended, for ``CallError/endReason``.
+        public static let alreadyEnded = Code(rawValue: "alreadyEnded")
+        /// The app has no such call.
+        public static let unknownCall = Code(rawValue: "unknownCall")
+        /// The call belongs to another handler, or has to be claimed first.
+        public static let notOwned = Code(rawValue: "notOwned")
+        /// The request does not fit the call's ``CallError/state``.
+        public static let wrongState = Code(rawValue: "wrongState")
+        /// The daemon was away or did not answer in time. It may have done what was asked for.
+        public static let noAnswer = Code(rawValue: "noAnswer")
+        /// The daemon refused for another reason: ``CallError/cause``.
+        public static let refused = Code(rawValue: "refused")
     }
+
+    public let code: Code
+    /// What happened, for a person.
+    public let message: String
+    /// What kept the call out; only with the code `filtered`.
+    public private(set) var filter: CallFilter?
+    /// Why the call ended; only with the codes `filtered`, `busy` and `alreadyEnded`.
+    public private(set) var endReason: CallEndReason?
+    /// The call's state; only with the code `wrongState`.
+    public private(set) var state: CallState?
+    /// The failure of the request; only with the codes `noAnswer` and `refused`.
+    public private(set) var cause: RingwakeKitError?
+
+    private init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    public var description: String { message }
+
+    static let unknownCall = CallError(.unknownCall, "the daemon has no such call")
+
+    static func notOwned(_ message: String) -> CallError { CallError(.notOwned, message) }
+
+    static func wrongState(_ state: CallState) -> CallError {
+        var error = CallError(.wrongState, "this does not fit the call's state, which is \(state)")
+        error.state = state
+        return error
+    }
+
+    /// - Parameters:
+    ///   - reason: why the call ended.
+    ///   - filter: what kept it out, if anything did, and more of that for a person.
+    static func ended(_ reason: CallEndReason, filter: (by: CallFilter, detail: String)? = nil) -> CallError {
+        var error =
+            if let filter {
+                CallError(.filtered, "kept out by \(filter.by): \(filter.detail)")
+            } else if reason == .busy {
+                CallError(.busy, "another call is in progress, and the app refuses further ones then")
+            } else {
+                CallError(.alreadyEnded, "the call has ended: \(reason)")
+            }
+        error.filter = filter?.by
+        error.endReason = reason
+        return error
+    }
+
+    /// A request that failed.
+    init(_ cause: RingwakeKitError) {
+        switch cause.code {
+        case .notFound:
+            self = .unknownCall
+            return
+        case .timedOut, .unreachable, .daemonNotRunning, .closed: self.init(.noAnswer, cause.message)
+        default: self.init(.refused, cause.message)
+        }
+        self.cause = cause
+    }
+
+    /// Whether this says that the call has ended.
+    var isEnd: Bool { endReason != nil }
 }

@@ -1,63 +1,98 @@
 public import RingwakeCore
 
-/// What a provider tells of the app's calls.
+/// What happens to the app's calls. Later versions may have more events: a `switch` needs an `@unknown default`.
+@nonexhaustive
 public enum CallEvent: Hashable, Sendable {
-    /// A call has another state, was muted or not, or more is known of its caller.
-    case changed(CallInfo)
-    /// A call is over. Told once for each call. Detail is for a person, where there is more to say.
-    case ended(CallInfo, reason: CallEndReason)
-    /// A call of another process lost it, and ends if nobody claims it within that time.
-    case lost(CallInfo, claimWithin: Duration)
-    /// A call of this process had lost it, as when the daemon was restarted, and is its own again.
-    case claimed(CallInfo)
-    /// The call's audio is active: open its streams now, and not before; CallKit's `provider(_:didActivate:)`. Once for
-    /// each activation, and always followed by one ``audioDeactivated(call:)`` before the next.
-    case audioActivated(call: String, AudioRoute)
-    /// It is not any more: the call is held, over, or its audio server is gone. What it had done to others is put back.
-    case audioDeactivated(call: String)
-    /// It could not be made active, or was lost. The call goes on, and may get it later.
-    case audioFailed(call: String, AudioSessionError)
-    /// The sound of a call whose audio is active goes, or comes from, elsewhere.
-    case audioRouteChanged(call: String, AudioRouteChangeReason, previous: AudioRoute, current: AudioRoute)
+    /// A call's state or its muting changed, or more is known about the caller.
+    case changed(Call)
+    /// A call ended. Sent once for each call.
+    case ended(Call, reason: CallEndReason)
+    /// Another process lost this call. It ends if no process claims it within that time.
+    case lost(Call, claimWithin: Duration)
+    /// This process had lost the call, for example because the daemon was restarted, and has it again.
+    case claimed(Call)
+    /// The call's audio is active: open its streams now, not before; CallKit's `provider(_:didActivate:)`. Sent once for
+    /// each activation. One ``audioDeactivated(call:)`` follows before the next.
+    case audioActivated(call: Call.ID, AudioRoute)
+    /// The call's audio is not active any more: the call is held or has ended, or the audio server is gone. All changes to
+    /// other programs' audio are undone.
+    case audioDeactivated(call: Call.ID)
+    /// The call's audio could not be activated, or was lost. The call continues, and may get audio later.
+    case audioFailed(call: Call.ID, AudioSessionError)
+    /// The sound of a call with active audio goes or comes from elsewhere now.
+    case audioRouteChanged(call: Call.ID, AudioRouteChangeReason, previous: AudioRoute, current: AudioRoute)
     /// A call was kept out. Detail is for a person.
-    case filtered(call: String, by: CallFilter, detail: String)
-    /// The network is another while this call rings, is being answered, is connected or is held: tell the other side
-    /// where this one is now, with a re-INVITE for SIP (RFC 3261 section 14).
-    case networkChanged(call: String, CallPath)
+    case filtered(call: Call.ID, by: CallFilter, detail: String)
+    /// The network changed while this call rings, is being answered, is connected or is held: send the new address to the
+    /// other party, by a re-INVITE for SIP (RFC 3261 section 14).
+    case networkChanged(call: Call.ID, CallPath)
     /// The first cellular call of the device began, or the last one ended.
     case cellular(isActive: Bool)
-    /// Whether the app's own destinations can be reached.
+    /// Whether the app can reach its own targets.
     case reachability(AppReachability)
+}
+
+extension CallEvent: QueuedEvent {
+    var key: EventKey {
+        switch self {
+        case .changed(let call): EventKey("changed", call.id)
+        case .ended(let call, _): EventKey("ended", call.id)
+        case .lost(let call, _): EventKey("lost", call.id)
+        case .claimed(let call): EventKey("claimed", call.id)
+        case .audioActivated(let call, _): EventKey("audioActivated", call)
+        case .audioDeactivated(let call): EventKey("audioDeactivated", call)
+        case .audioFailed(let call, _): EventKey("audioFailed", call)
+        case .audioRouteChanged(let call, _, _, _): EventKey("audioRouteChanged", call)
+        case .filtered(let call, _, _): EventKey("filtered", call)
+        case .networkChanged(let call, _): EventKey("networkChanged", call)
+        case .cellular: EventKey("cellular")
+        case .reachability: EventKey("reachability")
+        }
+    }
 }
 
 /// What the network offers to a call.
 public struct CallPath: Hashable, Sendable {
-    /// Whether there is a network that can be used.
+    /// What carries an interface's traffic.
+    public struct InterfaceType: Vocabulary {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        public static let wifi = InterfaceType(rawValue: "wifi")
+        public static let cellular = InterfaceType(rawValue: "cellular")
+        public static let wiredEthernet = InterfaceType(rawValue: "wiredEthernet")
+        public static let loopback = InterfaceType(rawValue: "loopback")
+        public static let other = InterfaceType(rawValue: "other")
+    }
+
+    /// Whether there is a usable network.
     public let isSatisfied: Bool
     /// The name of the interface in use.
     public let interface: String?
-    /// What carries it: `wifi`, `cellular`, `wiredEthernet`, `loopback` or `other`.
-    public let interfaceType: String?
+    public let interfaceType: InterfaceType?
     /// The addresses that traffic is sent from.
     public let sources: [String]
     /// The gateways of the default routes in use.
     public let gateways: [String]
     /// The interface in use is paid for by volume.
     public let isExpensive: Bool
-    /// The interface in use is to be spared.
+    /// The interface in use should carry as little as possible.
     public let isConstrained: Bool
     public let supportsIPv4: Bool
     public let supportsIPv6: Bool
-    /// Some name server is reachable.
+    /// At least one name server is reachable.
     public let supportsDNS: Bool
 }
 
-/// Whether an app can reach what its file names as its targets.
+/// Whether an app can reach the targets that its file names.
 public struct AppReachability: Hashable, Sendable {
-    public enum Status: String, Hashable, Sendable {
-        case online
-        case limited
-        case offline
+    public struct Status: Vocabulary {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        public static let online = Status(rawValue: "online")
+        public static let limited = Status(rawValue: "limited")
+        public static let offline = Status(rawValue: "offline")
     }
 
     public let status: Status

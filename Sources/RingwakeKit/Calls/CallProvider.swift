@@ -1,85 +1,98 @@
 public import RingwakeCore
 
-/// Tells the system of the app's calls, and is told what the user wants of them: CallKit's `CXProvider`.
+/// Reports the app's calls to the system, and delivers what the user wants of them: CallKit's `CXProvider`.
 ///
 ///     let provider = CallProvider(client: client)
-///     try await provider.report(push.call, .init(caller: "sip:alice@example.org"))
+///     try await provider.reportIncomingCall(with: push.call, update: .init(caller: "sip:alice@example.org"))
 ///     for await action in provider.actions where action.kind == .answer {
 ///         try await phone.accept(action.call)
 ///         try await action.fulfill()
 ///     }
 ///
-/// What is said while the daemon is away, as over a restart of it, waits until it is back, within
-/// ``RingwakeClient/Configuration/requestTimeout``. A task that is cancelled waits for its answer all the same: what was
-/// said was said.
+/// Requests that are made while the daemon is away, as over its restart, wait for it within
+/// ``RingwakeClient/Configuration/requestTimeout``. Cancelling the task does not cancel a request: it waits for the answer.
 public final class CallProvider: Sendable {
     private let client: RingwakeClient
+    private let requests: CallRequests
 
-    /// Several providers of a client are told the same.
+    /// All providers of a client get the same actions and events.
     public init(client: RingwakeClient) {
         self.client = client
+        requests = CallRequests(requests: client.requests)
     }
 
-    /// The call is real, and this is known of it. Returns once it rings, or, without `ring`, once it is reported: then it
-    /// rings once ``ring(_:)`` says so, as when the caller's side has confirmed it.
+    /// Reports that the call is real, and what is known of it. Returns once the call rings, or, without `ringing`, once it
+    /// is reported. It then rings after ``startRinging(_:)``, for example when the INVITE has come.
     ///
     /// - Throws: `filtered`, `busy`, `alreadyEnded`, `unknownCall`; `wrongState`: it was reported before; `notOwned`,
     ///   `noAnswer`.
-    public func report(_ call: String, _ update: CallUpdate = .init(), ring: Bool = true) async throws(CallError) {
-        try await client.port.report(call, update, ring: ring)
+    public func reportIncomingCall(
+        with id: Call.ID, update: CallUpdate = .init(), ringing: Bool = true
+    ) async throws(CallError) {
+        try await requests.report(id, update, ringing: ringing)
     }
 
-    /// The reported call is confirmed. Returns once it rings.
+    /// Confirms the reported call. Returns once it rings.
     ///
-    /// - Throws: As ``report(_:_:ring:)``.
-    public func ring(_ call: String) async throws(CallError) {
-        try await client.port.ring(call)
+    /// - Throws: As ``reportIncomingCall(with:update:ringing:)``.
+    public func startRinging(_ call: Call.ID) async throws(CallError) {
+        try await requests.ring(call)
     }
 
-    /// What the call's audio is to be: before its answer is fulfilled, or later. Without it a call by voice has
-    /// `playAndRecord` and `voiceChat`, one with video `videoChat`. It is not activated by this: the daemon does that when
-    /// the answer is fulfilled, and says so in ``events``.
+    /// Configures the call's audio, before its answer is fulfilled or later. The default is `playAndRecord` with
+    /// `voiceChat`, or with `videoChat` for a call with video. This does not activate it: the daemon does that when the
+    /// answer is fulfilled, and sends an event.
     ///
     /// - Throws: `unknownCall`, `notOwned`, `alreadyEnded`, `noAnswer`.
-    public func configureAudio(_ call: String, _ configuration: AudioSessionConfiguration) async throws(CallError) {
-        try await client.port.configureAudio(call, configuration)
+    public func configureAudio(
+        _ configuration: AudioSessionConfiguration, for call: Call.ID
+    ) async throws(CallError) {
+        try await requests.configureAudio(call, configuration)
     }
 
-    /// Takes over a call that has lost the process that had it. What is owed to the user is told in ``actions``.
+    /// Takes over a call that was lost by the process that had it. The user's open requests come as ``actions``.
     ///
-    /// The calls that this process had itself before the daemon was restarted need none: they are claimed for it.
+    /// Calls that this process had before the daemon was restarted are claimed for it.
     /// - Throws: `wrongState`: it has a handler; `alreadyEnded`, `unknownCall`, `noAnswer`.
-    public func claim(_ call: String) async throws(CallError) {
-        try await client.port.claim(call)
+    public func claim(_ call: Call.ID) async throws(CallError) {
+        try await requests.claim(call)
     }
 
-    /// The other side, or the network, ended the call, for a reason that ``CallEndReason/isReportable``. A call that is
-    /// over already is no error.
+    /// Reports that the other party, or the network, ended the call, for a reason that
+    /// ``CallEndReason/isReportable``. It is no error if the call has ended already.
     ///
     /// - Throws: `refused` for another reason; `unknownCall`, `notOwned`, `noAnswer`.
-    public func reportEnded(_ call: String, reason: CallEndReason = .remoteEnded) async throws(CallError) {
-        try await client.port.reportEnded(call, reason)
+    public func reportCall(with id: Call.ID, endReason: CallEndReason = .remoteEnded) async throws(CallError) {
+        try await requests.reportEnd(id, endReason)
     }
 
-    /// What the user wants, from now on, and what nobody has taken yet. Each is told once, over restarts of the daemon.
+    /// What the user wants, from now on, and what no reader has taken yet. Each action comes once, over restarts of the
+    /// daemon.
     ///
-    /// Up to 1,024 actions wait for the first reader, and as many in each stream; of more the oldest are dropped. The
-    /// stream ends with the client, which lives as long as it is read.
-    public var actions: AsyncStream<CallAction> { client.hub.actions.stream(holding: client, on: client.port) }
-
-    /// Calls `body` with what ``actions`` gives, on the client's thread. It must not wait there.
-    public func onAction(_ body: @escaping @Sendable (CallAction) -> Void) {
-        client.hub.actions.add(body, on: client.port)
+    /// An action waits for the first reader, and in each stream, as long as its call is in progress: none is dropped. When
+    /// more than 1,024 entries wait, those that do not matter any more go: the actions of calls that have ended, and an
+    /// action whose time was over when the same was asked for again. The stream ends with the client, which lives as long
+    /// as the stream is read.
+    public var actions: AsyncStream<CallAction> {
+        client.state.actions.stream(holding: client, on: client.queue)
     }
 
-    /// What happens to the app's calls. It waits for its readers as ``actions`` does.
-    public var events: AsyncStream<CallEvent> { client.hub.calls.stream(holding: client, on: client.port) }
-
-    /// Calls `body` with what ``events`` gives, on the client's thread. It must not wait there.
-    public func onEvent(_ body: @escaping @Sendable (CallEvent) -> Void) {
-        client.hub.calls.add(body, on: client.port)
+    /// Calls `body` with each of the ``actions``, on the client's thread. It must not block.
+    @discardableResult
+    public func observeActions(_ body: @escaping @Sendable (CallAction) -> Void) -> Observation {
+        client.state.actions.observe(on: client.queue, body)
     }
 
-    /// The app's calls that are not over, as far as the daemon has told, the oldest first.
-    public var calls: [CallInfo] { client.hub.activeCalls }
+    /// What happens to the app's calls. Events wait as ``actions`` do. When more than 1,024 wait, an event goes if a later
+    /// one of its kind and call waits too, or if its call has ended.
+    public var events: AsyncStream<CallEvent> { client.state.events.stream(holding: client, on: client.queue) }
+
+    /// Calls `body` with each of the ``events``, on the client's thread. It must not block.
+    @discardableResult
+    public func observeEvents(_ body: @escaping @Sendable (CallEvent) -> Void) -> Observation {
+        client.state.events.observe(on: client.queue, body)
+    }
+
+    /// The app's calls that have not ended, as far as the daemon has reported them, the oldest first.
+    public var calls: [Call] { client.state.calls }
 }

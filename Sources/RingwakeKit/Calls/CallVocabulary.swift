@@ -1,86 +1,102 @@
-/// Where a call stands.
-public enum CallState: String, Hashable, Sendable, CaseIterable {
-    /// It waits for a handler of its app.
-    case queued
-    /// A handler was given it, and has not reported it.
-    case woken
-    /// It was reported, and waits for ``CallProvider/ring(_:)``.
-    case reported
-    /// It rings as soon as the journal has that it does.
-    case confirmed
-    case ringing
-    /// The user took it, and its handler is doing so.
-    case answering
-    case connected
-    case held
-    /// The user ended it, and its handler is doing so.
-    case ending
-    case ended
+/// A word of the daemon's: a state, a reason, the kind of an action.
+///
+/// Later versions of the daemon may have more words. A word that this version does not know is kept as it came, so a
+/// `switch` over words needs a `default`.
+public protocol Vocabulary: RawRepresentable<String>, Hashable, Sendable, CustomStringConvertible {
+    init(rawValue: String)
 }
 
-/// Why a call ended; CallKit's `CXCallEndedReason`, and what else there is.
-public enum CallEndReason: String, Hashable, Sendable, CaseIterable {
-    /// It could not be set up, or broke.
-    case failed
-    /// The other side hung up.
-    case remoteEnded
+extension Vocabulary {
+    public var description: String { rawValue }
+}
+
+/// The state of a call.
+public struct CallState: Vocabulary {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// The call waits for a handler of its app.
+    public static let queued = CallState(rawValue: "queued")
+    /// A handler got the call and has not reported it yet.
+    public static let woken = CallState(rawValue: "woken")
+    /// The call was reported, and waits for ``CallProvider/startRinging(_:)``.
+    public static let reported = CallState(rawValue: "reported")
+    /// The call rings as soon as that is on the disk.
+    public static let confirmed = CallState(rawValue: "confirmed")
+    public static let ringing = CallState(rawValue: "ringing")
+    /// The user answered, and the handler is taking the call.
+    public static let answering = CallState(rawValue: "answering")
+    public static let connected = CallState(rawValue: "connected")
+    public static let held = CallState(rawValue: "held")
+    /// The user ended the call, and the handler is doing so.
+    public static let ending = CallState(rawValue: "ending")
+    public static let ended = CallState(rawValue: "ended")
+
+    /// Whether the call rings, or did and has not ended.
+    var hasRung: Bool { [.ringing, .answering, .connected, .held].contains(self) }
+    var isReported: Bool { [.reported, .confirmed].contains(self) || hasRung }
+    var isOver: Bool { self == .ending || self == .ended }
+}
+
+/// Why a call ended; CallKit's `CXCallEndedReason` and more.
+public struct CallEndReason: Vocabulary {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// The call could not be set up, or broke.
+    public static let failed = CallEndReason(rawValue: "failed")
+    /// The other party hung up.
+    public static let remoteEnded = CallEndReason(rawValue: "remoteEnded")
     /// Nobody answered within the ring time.
-    case unanswered
-    /// Another device of the user's answered.
-    case answeredElsewhere
-    /// Another device of the user's declined.
-    case declinedElsewhere
-    /// The user refused it here.
-    case declined
+    public static let unanswered = CallEndReason(rawValue: "unanswered")
+    /// Another device of the user answered.
+    public static let answeredElsewhere = CallEndReason(rawValue: "answeredElsewhere")
+    /// Another device of the user declined.
+    public static let declinedElsewhere = CallEndReason(rawValue: "declinedElsewhere")
+    /// The user declined here.
+    public static let declined = CallEndReason(rawValue: "declined")
     /// The user hung up here.
-    case localEnded
-    /// It was no longer worth ringing for.
-    case expired
-    /// The sender took it back.
-    case cancelled
-    /// Its handler did not start, did not report, did not do what it was asked, or exited.
-    case handlerFailed
-    /// It was kept out; ``CallFilter`` says by what.
-    case restricted
-    /// Its caller is on a block list.
-    case blocked
-    /// Another call went on, and the app's policy refuses further ones then.
-    case busy
+    public static let localEnded = CallEndReason(rawValue: "localEnded")
+    /// It was too late to ring.
+    public static let expired = CallEndReason(rawValue: "expired")
+    /// The sender cancelled the call.
+    public static let cancelled = CallEndReason(rawValue: "cancelled")
+    /// The handler did not start, report or do what it was asked for, or it exited.
+    public static let handlerFailed = CallEndReason(rawValue: "handlerFailed")
+    /// The call was kept out; ``CallFilter`` has the cause.
+    public static let restricted = CallEndReason(rawValue: "restricted")
+    /// The caller is on a block list.
+    public static let blocked = CallEndReason(rawValue: "blocked")
+    /// Another call was in progress, and the app's policy refuses further ones then.
+    public static let busy = CallEndReason(rawValue: "busy")
 
-    /// Whether a provider may give it to ``CallProvider/reportEnded(_:reason:)``.
+    /// Whether a provider may pass it to ``CallProvider/reportCall(with:endReason:)``.
     public var isReportable: Bool {
-        switch self {
-        case .failed, .remoteEnded, .unanswered, .answeredElsewhere, .declinedElsewhere: true
-        case .declined, .localEnded, .expired, .cancelled, .handlerFailed, .restricted, .blocked, .busy: false
-        }
+        [.failed, .remoteEnded, .unanswered, .answeredElsewhere, .declinedElsewhere].contains(self)
     }
 }
 
-/// What keeps a call out.
-public enum CallFilter: String, Hashable, Sendable, CaseIterable {
-    case doNotDisturb
-    /// Its caller is on a block list.
-    case blockList = "blocked"
-    /// As many calls of the app came within the time as may.
-    case appLimit
-    /// As many calls of the caller came within the time as may.
-    case callerLimit
-    /// The app's level is above what is allowed.
-    case level
+/// What kept a call out.
+public struct CallFilter: Vocabulary {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    public static let doNotDisturb = CallFilter(rawValue: "doNotDisturb")
+    /// The caller is on a block list.
+    public static let blockList = CallFilter(rawValue: "blocked")
+    /// The app had its maximum of calls within a time.
+    public static let appLimit = CallFilter(rawValue: "appLimit")
+    /// The caller had the maximum of calls within a time.
+    public static let callerLimit = CallFilter(rawValue: "callerLimit")
+    /// The app's level is above the allowed one.
+    public static let level = CallFilter(rawValue: "level")
 }
 
-/// What is known of a call; CallKit's `CXCallUpdate`. What is nil stays as the payload, or an earlier report, said it.
-public struct CallUpdate: Hashable, Sendable {
-    /// Who calls: a SIP URI, a number, any handle of the app's. Cut at 256 bytes.
-    public var caller: String?
-    /// The name to show. Cut at 256 bytes.
-    public var callerName: String?
-    /// Whether the call has video.
-    public var hasVideo: Bool?
+/// What becomes of the user's other calls when one is answered or resumed.
+public struct OtherCalls: Vocabulary {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
 
-    public init(caller: String? = nil, callerName: String? = nil, hasVideo: Bool? = nil) {
-        self.caller = caller
-        self.callerName = callerName
-        self.hasVideo = hasVideo
-    }
+    public static let hold = OtherCalls(rawValue: "hold")
+    public static let end = OtherCalls(rawValue: "end")
 }

@@ -1,11 +1,12 @@
-/// How a client stands with the daemon.
+/// The state of a client's connection to the daemon. Later versions may have more: a `switch` needs an `@unknown default`.
+@nonexhaustive
 public enum ConnectionState: Hashable, Sendable {
-    /// It is being connected.
+    /// The client is connecting.
     case connecting
     /// The daemon knows this process as a handler of the app: pushes come here, and nothing is started for them.
     case connected
-    /// It is not connected, for this reason, and is tried again after `retry`.
+    /// The client is not connected, for this reason, and tries again after `retry`.
     case waiting(why: RingwakeKitError, retry: Duration)
-    /// It was closed, and stays so.
+    /// The client was closed.
     case closed
 }

@@ -1,97 +1,102 @@
 internal import RunLoop
 internal import Synchronization
 
-/// One app's line to ringwaked. What the app does with it, the objects do that are made from it.
+/// One app's connection to ringwaked. ``PushRegistry``, ``CallProvider``, ``CallController`` and ``CallDirectory`` use it.
 ///
 ///     let client = try RingwakeClient(.init(app: "com.example.phone"))
 ///     let registry = PushRegistry(client: client)
 ///     let provider = CallProvider(client: client)
-///     registry.onEvent { event in
-///         if case .incomingPush(let push) = event { Task { try await provider.report(push.call) } }
+///     registry.observeEvents { event in
+///         if case .incomingPush(let push) = event { Task { try await provider.reportIncomingCall(with: push.call) } }
 ///     }
 ///
-/// It is the app's handler from the moment that it is connected: pushes come here, and nothing is started for them. It
-/// has one thread, which sleeps until something happens, and keeps its connection: when the daemon goes away, it
-/// connects again as soon as it is back, and takes up the calls of this process where they stand.
+/// While it is connected it is the app's handler: pushes come here, and the daemon starts no other process for them. It has
+/// one thread, which sleeps until something happens. When the daemon is restarted, it connects again and continues the
+/// calls of this process.
 public final class RingwakeClient: Sendable {
-    let hub = ClientHub()
-    let port: ClientPort
-    /// Nil once somebody has seen to its end.
+    let state = ClientState()
+    let queue: ClientQueue
+    /// Nil once it was joined or detached.
     private let thread: Mutex<LoopThread?>
 
-    /// Returns at once; ``connection`` tells how it goes on. A daemon that is not there is no error: it is waited for.
+    /// Returns at once; ``connection`` has the progress. It waits for a daemon that is not running: that is no error.
     ///
     /// - Throws: `system`: the kernel refuses a descriptor or a thread. `invalidRequest`: the app's name is empty, or the
-    ///   socket's path cannot be one.
+    ///   socket's path is too long.
     public convenience init(_ configuration: Configuration) throws(RingwakeKitError) {
         try UnixTransport.check(configuration.socketPath)
         try self.init(configuration, transport: nil)
     }
 
-    /// - Parameter transport: Makes the way to the daemon: of the client's own thread, which it is called before.
+    /// - Parameter transport: makes the connection to the daemon. Called before the client's thread starts, which uses it.
     package convenience init(
         _ configuration: Configuration,
-        transport: @escaping @Sendable (ClientPort) throws(RingwakeKitError) -> any ControlTransport
+        transport: @escaping @Sendable (ClientQueue) throws(RingwakeKitError) -> any ControlTransport
     ) throws(RingwakeKitError) {
         try self.init(configuration, transport: .some(transport))
     }
 
     private init(
         _ configuration: Configuration,
-        transport: (@Sendable (ClientPort) throws(RingwakeKitError) -> any ControlTransport)?
+        transport: (@Sendable (ClientQueue) throws(RingwakeKitError) -> any ControlTransport)?
     ) throws(RingwakeKitError) {
         guard !configuration.app.isEmpty else {
             throw RingwakeKitError(.invalidRequest, "the app has no name; give its bundle id: com.example.phone")
         }
         do throws(RunLoopError) {
-            port = try ClientPort(app: configuration.app, requestTimeout: configuration.requestTimeout)
+            queue = try ClientQueue(app: configuration.app)
         } catch {
             throw RingwakeKitError(refusedBySystem: error)
         }
-        let side = try ClientSide(configuration, port: port, hub: hub, transport: transport)
-        thread = Mutex(try Self.start(side))
+        let worker = try ClientWorker(configuration, queue: queue, state: state, transport: transport)
+        thread = Mutex(try Self.start(worker))
     }
 
-    private static func start(_ side: sending ClientSide) throws(RingwakeKitError) -> LoopThread {
+    private static func start(_ worker: sending ClientWorker) throws(RingwakeKitError) -> LoopThread {
         do throws(RunLoopError) {
-            return try LoopThread(name: "ringwake") { side.run() }
+            return try LoopThread(name: "ringwake") { worker.run() }
         } catch {
             throw RingwakeKitError(refusedBySystem: error)
         }
     }
 
     deinit {
-        port.close()
-        // Not joined: who lets go of the last reference may hold a lock that a running callback waits for, or may be
-        // that callback.
+        queue.close()
+        // Not joined: the owner of the last reference may hold a lock that a running callback waits for, or be that
+        // callback.
         takeThread()?.detach()
     }
 
-    /// How the client stands with the daemon.
-    public var connection: ConnectionState { hub.connection.value ?? .connecting }
+    var requests: DaemonRequests { DaemonRequests(queue: queue) }
 
-    /// How it stands now, and each change. A reader that is slow gets the newest. It ends with the client, which lives
-    /// as long as it is read.
+    /// The state of the connection to the daemon.
+    public var connection: ConnectionState { state.connection.value ?? .connecting }
+
+    /// The state now, and each change. A slow reader gets only the newest. The stream ends with the client, which lives as
+    /// long as the stream is read.
     public var connectionUpdates: AsyncStream<ConnectionState> {
-        hub.connection.stream(holding: self) { tellNewObservers() }
+        state.connection.stream(holding: self) { notifyNewObservers() }
     }
 
-    /// Calls `body` with how it stands now and with each change, on the client's thread. It must not wait there.
-    public func onConnectionUpdate(_ body: @escaping @Sendable (ConnectionState) -> Void) {
-        if hub.connection.add(.init(body: body)) != nil { tellNewObservers() }
+    /// Calls `body` with the state now and with each change, on the client's thread. It must not block.
+    @discardableResult
+    public func observeConnection(_ body: @escaping @Sendable (ConnectionState) -> Void) -> Observation {
+        let number = state.connection.add(.init(body: body))
+        if number != nil { notifyNewObservers() }
+        return Observation { [state] in if let number { state.connection.remove(number) } }
     }
 
-    private func tellNewObservers() {
-        port.post { [hub] _ in hub.connection.tellNew() }
+    private func notifyNewObservers() {
+        queue.post { [state] _ in state.connection.tellNew() }
     }
 
-    /// Ends the connection, and with it this process's being a handler: calls that it has are lost by it, as if it had
-    /// exited. Every stream ends, requests that wait fail with `closed`. Returns when the thread has ended.
+    /// Ends the connection. This process is no handler any more: it loses its calls, as if it had exited. Every stream ends,
+    /// and requests that wait fail with `closed`. Returns when the thread has ended.
     ///
-    /// Never needed: a client that nobody refers to ends by itself, a moment later. Do not call it while you hold a lock
-    /// that a callback takes. Called from a callback, or while another thread is in it, it does not wait. Idempotent.
+    /// Optional: a client without references ends by itself, a moment later. Don't call it while you hold a lock that a
+    /// callback takes. Called from a callback, or while another thread closes the client, it does not wait. Idempotent.
     public func close() {
-        port.close()
+        queue.close()
         guard let thread = takeThread() else { return }
         if thread.isCurrent { thread.detach() } else { thread.join() }
     }

@@ -1,4 +1,4 @@
-/// Why the daemon could not be asked, or refused.
+/// Why a request to the daemon failed, or the daemon refused it.
 ///
 ///     do {
 ///         try await directory.add([.init("+49900*")], to: "spam")
@@ -6,41 +6,35 @@
 ///         print(error.message)
 ///     }
 public struct RingwakeKitError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// A stable name for a kind of failure. A struct, so that a new code breaks nobody's `switch`.
-    public struct Code: Hashable, Sendable, CustomStringConvertible {
-        /// The name, as in the control API's `error`: `not-permitted`.
-        public let name: String
+    /// The kind of a failure, by its name in the control API's `error`: `not-permitted`.
+    public struct Code: Vocabulary {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
 
-        init(_ name: String) {
-            self.name = name
-        }
-
-        public var description: String { name }
-
-        /// It was tried and failed.
-        public static let failed = Code("failed")
-        /// What was asked makes no sense: an argument, the environment, bytes that are no JSON of that kind.
-        public static let invalidRequest = Code("invalid-request")
-        /// No daemon answers on the control socket.
-        public static let daemonNotRunning = Code("daemon-not-running")
-        /// This process may not do this: it is not the daemon's user, or no handler of that app.
-        public static let notPermitted = Code("not-permitted")
+        /// The daemon tried and failed.
+        public static let failed = Code(rawValue: "failed")
+        /// The request is invalid: an argument, the environment, or bytes that are not the expected JSON.
+        public static let invalidRequest = Code(rawValue: "invalid-request")
+        /// No daemon listens on the control socket.
+        public static let daemonNotRunning = Code(rawValue: "daemon-not-running")
+        /// This process may not do this: it is not the daemon's user, or not a handler of that app.
+        public static let notPermitted = Code(rawValue: "not-permitted")
         /// No such app, call or list.
-        public static let notFound = Code("not-found")
-        /// There was no answer in time. What was asked for may have been done.
-        public static let timedOut = Code("timed-out")
-        /// The connection broke before the answer. What was asked for may have been done.
-        public static let unreachable = Code("unreachable")
-        /// It does not fit the state that the thing is in.
-        public static let conflict = Code("conflict")
-        /// A bound was reached: too many requests that wait, calls, entries.
-        public static let limitReached = Code("limit-reached")
-        /// What came is not what a ringwaked of this version sends.
-        public static let badAnswer = Code("bad-answer")
+        public static let notFound = Code(rawValue: "not-found")
+        /// There was no answer in time. The daemon may have done what was asked for.
+        public static let timedOut = Code(rawValue: "timed-out")
+        /// The connection broke before the answer. The daemon may have done what was asked for.
+        public static let unreachable = Code(rawValue: "unreachable")
+        /// The request does not fit the state of what it is about.
+        public static let conflict = Code(rawValue: "conflict")
+        /// A limit was reached: waiting requests, calls, entries.
+        public static let limitReached = Code(rawValue: "limit-reached")
+        /// The daemon sent something that this version does not understand.
+        public static let badAnswer = Code(rawValue: "bad-answer")
         /// The client was closed.
-        public static let closed = Code("closed")
+        public static let closed = Code(rawValue: "closed")
         /// The system refuses a socket, a descriptor or a thread.
-        public static let system = Code("system")
+        public static let system = Code(rawValue: "system")
     }
 
     /// What kind of failure this is.
@@ -53,5 +47,5 @@ public struct RingwakeKitError: Error, Hashable, Sendable, CustomStringConvertib
         self.message = message
     }
 
-    public var description: String { "\(code.name): \(message)" }
+    public var description: String { "\(code): \(message)" }
 }

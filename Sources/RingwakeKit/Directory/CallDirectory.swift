@@ -1,91 +1,168 @@
-/// The device's lists of callers, who are kept out or identified: CallKit's `CXCallDirectoryManager`.
+internal import ControlProtocol
+
+/// The device's lists of callers to keep out or to identify: CallKit's `CXCallDirectoryManager`.
 ///
 ///     let directory = CallDirectory(client: client)
-///     try await directory.make("spam", kind: .block)
+///     try await directory.createList(named: "spam", kind: .block)
 ///     try await directory.add([.init("+49900*", label: "premium rate")], to: "spam")
 ///
 /// It is for the daemon's user and root; others are refused with `notPermitted`.
 public final class CallDirectory: Sendable {
+    /// Maximum bytes of entries in one request: below the daemon's limit of a body.
+    private static let pieceBytes = 48 << 10
+
+    private let requests: DaemonRequests
     private let client: RingwakeClient
 
     public init(client: RingwakeClient) {
         self.client = client
+        requests = client.requests
     }
 
     /// All lists, by name.
-    public func lists() async throws(RingwakeKitError) -> [CallerList] { try await client.port.callerLists() }
-
-    /// Makes a list; one of that kind that is there stays as it is. Its name is up to 64 letters, digits, `-`, `_` and
-    /// `.`, and does not begin with a dot.
-    ///
-    /// - Throws: `conflict`: one of another kind is there; `limitReached`: 64 lists are there.
-    @discardableResult
-    public func make(_ name: String, kind: CallerList.Kind) async throws(RingwakeKitError) -> CallerList {
-        try await client.port.makeList(name, kind)
+    public func lists() async throws(RingwakeKitError) -> [CallerList] {
+        let message: CallerListsMessage = try await requests.user("GET", RequestTarget("lists"))
+        return message.lists.map { CallerList($0) }
     }
 
-    /// Adds entries; one whose pattern is there gets the new label. All of it is done, or nothing.
-    /// - Throws: `notFound`; `invalidRequest`: a pattern that is none; `limitReached`. More than 64 KiB in all are
-    ///   refused: use ``replace(_:kind:with:source:)``.
+    /// Creates a list. An existing one of that kind stays as it is. A name has up to 64 letters, digits, `-`, `_` and `.`,
+    /// and doesn't begin with a dot.
+    ///
+    /// - Throws: `conflict`: there is one of another kind; `limitReached`: there are 64 lists.
+    @discardableResult
+    public func createList(named name: String, kind: CallerList.Kind) async throws(RingwakeKitError) -> CallerList {
+        let message: CallerListMessage = try await requests.user(
+            "PUT", RequestTarget("lists", name), CallerListCreation(kind: kind.rawValue), isRepeatable: true)
+        return CallerList(message)
+    }
+
+    /// Adds entries. An existing entry with the same pattern gets the new label. Adds all of them, or none.
+    /// - Throws: `notFound`; `invalidRequest`: a pattern is invalid; `limitReached`. More than 64 KiB in all are refused:
+    ///   use ``replaceEntries(of:kind:with:source:)``.
     @discardableResult
     public func add(_ entries: [CallerEntry], to list: String) async throws(RingwakeKitError) -> CallerList {
-        try await client.port.changeList(list, add: entries, remove: [])
+        let messages = entries.map { CallerEntryMessage(pattern: $0.pattern, label: $0.label) }
+        return try await change(list, CallerListChange(add: messages))
     }
 
-    /// Removes entries by their patterns; one that is not there is passed over. All of it is done, or nothing.
+    /// Removes entries by their patterns, and ignores patterns that the list doesn't have. Removes all of them, or none.
     @discardableResult
     public func remove(_ patterns: [String], from list: String) async throws(RingwakeKitError) -> CallerList {
-        try await client.port.changeList(list, add: [], remove: patterns)
+        try await change(list, CallerListChange(remove: patterns))
     }
 
-    /// Replaces all entries of a list at once, which is made if it is not there. Until that moment the list is as it was,
-    /// and it stays so when this throws. `source` says where the entries are from, to be shown: a file or a URL.
+    private func change(_ list: String, _ change: CallerListChange) async throws(RingwakeKitError) -> CallerList {
+        let message: CallerListMessage = try await requests.user(
+            "POST", RequestTarget("lists", list, "entries"), change, isRepeatable: true)
+        return CallerList(message)
+    }
+
+    /// Replaces all entries of a list at once, and creates the list if there is none. If this throws, the list stays as it
+    /// was. `source` is shown as the origin of the entries: a file or a URL.
     @discardableResult
-    public func replace(
-        _ list: String, kind: CallerList.Kind, with entries: [CallerEntry], source: String? = nil
+    public func replaceEntries(
+        of list: String, kind: CallerList.Kind, with entries: [CallerEntry], source: String? = nil
     ) async throws(RingwakeKitError) -> CallerList {
-        try await client.port.replaceList(list, kind, entries, source)
+        let pieces = try Self.pieces(of: entries)
+        let begun: ImportMessage = try await requests.user(
+            "POST", RequestTarget("lists", list, "import"), CallerListCreation(kind: kind.rawValue))
+        do throws(RingwakeKitError) {
+            for piece in pieces {
+                let _: ImportMessage = try await requests.answer(
+                    to: RequestQueue.Request(
+                        .user, "POST", RequestTarget("imports", begun.id), body: piece, isJSON: false))
+            }
+            let message: CallerListMessage = try await requests.user(
+                "POST", RequestTarget("imports", begun.id, "finish"), ImportFinish(source: source))
+            return CallerList(message)
+        } catch {
+            // The list stays as it was either way, and the daemon drops an import that nobody continues.
+            let cancel = RequestQueue.Request(.user, "DELETE", RequestTarget("imports", begun.id))
+            do throws(RingwakeKitError) { _ = try await requests.reply(to: cancel) } catch {}
+            throw error
+        }
     }
 
-    /// Removes a list with its entries.
-    public func delete(_ list: String) async throws(RingwakeKitError) { try await client.port.deleteList(list) }
+    /// Lines of `pattern TAB label LF`, in pieces that fit into a request.
+    private static func pieces(of entries: [CallerEntry]) throws(RingwakeKitError) -> [[UInt8]] {
+        var pieces: [[UInt8]] = [[]]
+        for entry in entries {
+            let texts = [entry.pattern] + (entry.label.map { [$0] } ?? [])
+            guard texts.allSatisfy({ !$0.utf8.contains { $0 < 0x20 } }) else {
+                throw RingwakeKitError(
+                    .invalidRequest, "the entry '\(entry.pattern)' contains a tab, an end of line or the like")
+            }
+            let line = Array(texts.joined(separator: "\t").utf8) + [UInt8(ascii: "\n")]
+            guard line.count <= pieceBytes else {
+                throw RingwakeKitError(.invalidRequest, "an entry has more than \(pieceBytes) bytes")
+            }
+            if (pieces.last?.count ?? 0) + line.count > pieceBytes { pieces.append([]) }
+            pieces[pieces.count - 1] += line
+        }
+        return pieces.filter { !$0.isEmpty }
+    }
 
-    /// The entries of a list by pattern, at most 500 at a time: those behind the pattern `after`, the last of the page
-    /// before.
+    /// Deletes a list with its entries.
+    public func deleteList(named name: String) async throws(RingwakeKitError) {
+        let _: CallerListMessage = try await requests.user("DELETE", RequestTarget("lists", name))
+    }
+
+    /// Entries of a list by pattern, at most 500 at a time. `after` is the last pattern of the page before.
     public func entries(of list: String, after: String? = nil) async throws(RingwakeKitError) -> [CallerEntry] {
-        try await client.port.entries(of: list, after: after)
+        let limit = String(ControlAPI.maximumListLimit)
+        let message: CallerEntriesMessage = try await requests.user(
+            "GET", RequestTarget("lists", list, query: [("after", after), ("limit", limit)]))
+        return message.entries.map { CallerEntry($0.pattern, label: $0.label) }
     }
 
-    /// What lists and rules say of a caller now. It counts as no call.
+    /// Checks a caller against lists and rules, without counting a call.
     public func check(_ caller: String) async throws(RingwakeKitError) -> CallerCheck {
-        try await client.port.check(caller)
+        let message: CallerCheckMessage = try await requests.user(
+            "GET", RequestTarget("lists", "check", query: [("caller", caller)]))
+        return CallerCheck(
+            caller: message.caller, rings: message.rings, list: message.list, pattern: message.pattern,
+            identifiedAs: message.identifiedAs, filter: message.restriction.map { CallFilter(rawValue: $0.kind) })
     }
 }
 
 /// One list of callers.
-public struct CallerList: Hashable, Sendable {
-    public enum Kind: String, Hashable, Sendable {
-        /// Its callers are kept out.
-        case block
-        /// It says who its callers are.
-        case identify
+public struct CallerList: Identifiable, Hashable, Sendable {
+    public struct Kind: Vocabulary {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// Keeps its callers out.
+        public static let block = Kind(rawValue: "block")
+        /// Identifies its callers.
+        public static let identify = Kind(rawValue: "identify")
     }
 
     public let name: String
     public let kind: Kind
-    /// How many entries it has.
+    /// Number of its entries.
     public let count: Int
-    /// Where it was imported from.
+    /// The file or URL that it was imported from.
     public let source: String?
+
+    public var id: String { name }
+
+    fileprivate init(_ message: CallerListMessage) {
+        name = message.list
+        kind = Kind(rawValue: message.kind)
+        count = message.entries
+        source = message.source
+    }
 }
 
 /// One entry of a list.
-public struct CallerEntry: Hashable, Sendable {
-    /// Which callers it means: a number or an address, `+49900*` for all numbers that begin so, `*@spam.example` for all
-    /// callers of a host, `anonymous` for those who do not say who they are.
+public struct CallerEntry: Identifiable, Hashable, Sendable {
+    /// Its callers: a number or an address, `+49900*` for all numbers that begin so, `*@spam.example` for all callers of a
+    /// host, `anonymous` for callers without a number or address.
     public let pattern: String
     /// Who they are, or why they are listed. Cut at 256 bytes.
     public let label: String?
+
+    public var id: String { pattern }
 
     public init(_ pattern: String, label: String? = nil) {
         self.pattern = pattern
@@ -93,16 +170,16 @@ public struct CallerEntry: Hashable, Sendable {
     }
 }
 
-/// What lists and rules say of a caller.
+/// What lists and rules say about a caller.
 public struct CallerCheck: Hashable, Sendable {
     /// The caller in the form that is compared.
     public let caller: String
-    /// Whether a call would ring now, as far as it hangs on the caller.
+    /// Whether a call of this caller would ring now, as far as the caller decides that.
     public let rings: Bool
-    /// The list that has the caller, and the entry's pattern.
+    /// The list with the caller, and its entry's pattern.
     public let list: String?
     public let pattern: String?
-    /// Who a list says that it is: a guess. Untrusted text.
+    /// Who the caller is, according to a list: a guess. Untrusted text.
     public let identifiedAs: String?
     /// What would keep the call out.
     public let filter: CallFilter?

@@ -1,36 +1,38 @@
 internal import ControlProtocol
 internal import FoundationEssentials
 
-/// A push that this process was given: PushKit's `PKPushPayload`, and how long there is to report its call.
+/// A push for this process: PushKit's `PKPushPayload`, and the time to report its call.
 public struct IncomingPush: Sendable {
-    /// What is to be done about it.
-    public enum Kind: String, Hashable, Sendable {
-        /// There is a call to report, within ``IncomingPush/reportWithin``.
-        case call
+    /// What there is to do.
+    public struct Kind: Vocabulary {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// Report the call, within ``IncomingPush/reportWithin``.
+        public static let call = Kind(rawValue: "call")
         /// A further push for a call that this process has.
-        case update
-        /// A call has lost the process that had it: ``CallProvider/claim(_:)`` takes it over. The payload is that of its
-        /// push, or `{}` when that is not known any more.
-        case claim
+        public static let update = Kind(rawValue: "update")
+        /// The process that had the call lost it: take it over with ``CallProvider/claim(_:)``. The payload is that of the
+        /// call's push, or `{}` if that is not known any more.
+        public static let claim = Kind(rawValue: "claim")
     }
 
-    /// The call's id within the app.
-    public let call: String
+    public let call: Call.ID
     public let kind: Kind
     /// The topic that it was sent to.
     public let topic: String
-    /// 1 for the first time that a handler is given this call. A higher one: a handler or the daemon was started again
-    /// before the call rang.
+    /// 1 for the first handler that gets this call. Higher if a handler or the daemon was started again before the call
+    /// rang.
     public let attempt: Int
-    /// How old it was when it came here, since it arrived at the daemon.
+    /// Time from its arrival at the daemon to its arrival here.
     public let age: Duration
-    /// How much time was left, when it came here, to report or claim the call.
+    /// Time to report or claim the call, from its arrival here.
     public let reportWithin: Duration
-    /// What the sender sent, byte for byte: one JSON object. It comes from outside; check it.
+    /// The sender's payload, byte for byte: one JSON object. Untrusted: check it.
     public let payload: [UInt8]
 
     package init(
-        call: String, kind: Kind, topic: String, attempt: Int, age: Duration, reportWithin: Duration, payload: [UInt8]
+        call: Call.ID, kind: Kind, topic: String, attempt: Int, age: Duration, reportWithin: Duration, payload: [UInt8]
     ) {
         self.call = call
         self.kind = kind
@@ -41,9 +43,9 @@ public struct IncomingPush: Sendable {
         self.payload = payload
     }
 
-    /// The payload as a type of the app's.
+    /// Decodes the payload as a type of the app.
     ///
-    /// - Throws: `invalidRequest`: the payload is not what that type is made from.
+    /// - Throws: `invalidRequest`: the payload does not fit that type.
     public func decode<T: Decodable>(_ type: T.Type = T.self) throws(RingwakeKitError) -> T {
         do {
             return try JSONDecoder().decode(type, from: Data(payload))

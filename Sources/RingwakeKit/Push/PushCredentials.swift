@@ -1,11 +1,14 @@
 internal import ControlProtocol
 
-/// What a sender needs to reach the app on this device: PushKit's `PKPushCredentials`, with all that belongs to it.
+/// What a sender needs to reach the app on this device: PushKit's `PKPushCredentials`, with topic and teams.
 public struct PushCredentials: Hashable, Sendable {
     /// Which of the provider API's two hosts a token is for.
-    public enum Environment: String, Hashable, Sendable, CaseIterable {
-        case development
-        case production
+    public struct Environment: Vocabulary {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        public static let development = Environment(rawValue: "development")
+        public static let production = Environment(rawValue: "production")
     }
 
     /// The device token: 64 hex digits.
@@ -24,13 +27,13 @@ public struct PushCredentials: Hashable, Sendable {
         self.teams = teams
     }
 
-    /// What a SIP client adds to the URI in its Contact, so that its server can push to it:
-    /// `pn-provider=apns;pn-param=TEAM.TOPIC;pn-prid=TOKEN`. The team is the first of ``teams``; empty when there is none.
+    /// What a SIP client adds to the URI in its Contact, so that its SIP server can push to it:
+    /// `pn-provider=apns;pn-param=TEAM.TOPIC;pn-prid=TOKEN`. With the first of ``teams``; empty if there is none.
     ///
     /// See [RFC 8599 § 10](https://www.rfc-editor.org/rfc/rfc8599#section-10).
     public var contactParameters: String { teams.first.map(contactParameters(team:)) ?? "" }
 
-    /// The same for one of several teams.
+    /// The same with another of the teams.
     public func contactParameters(team: String) -> String {
         PushContact(team: team, topic: topic, token: token).parameters
     }

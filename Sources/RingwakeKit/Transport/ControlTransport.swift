@@ -1,40 +1,39 @@
-/// The way to a daemon: a unix socket, or, in an app's tests, a daemon that is simulated in the same process.
+/// A connection to a daemon: a unix socket, or, in an app's tests, a daemon that is simulated in the same process.
 ///
-/// It belongs to one client. Everything is called on the client's thread, and nothing here waits. What comes of it is
-/// told to the ``ClientPort`` that it was made with (``ClientPort/tell(_:)``), from any thread, in the order that it
-/// happened; also what is known at once is told so, and not by calling back.
+/// It belongs to one client. Everything is called on the client's thread, and nothing here blocks. It reports events to
+/// ``ClientQueue/deliver(_:)``, from any thread, in order, and never from within a call.
 package protocol ControlTransport: AnyObject {
     /// Opens the stream of a connected handler. There is one at a time: the one before has ended, or was closed.
     ///
-    /// Told of it: `streamOpened` once the daemon has answered 200, then `streamLine` for each line, then once
-    /// `streamEnded`; or at once `streamRefused`, or `streamEnded` when there is no daemon.
+    /// Reports `streamOpened` once the daemon has answered 200, then `streamLine` for each line, then `streamEnded` once; or
+    /// `streamRefused`, or `streamEnded` if there is no daemon.
     func openStream(_ number: UInt64, _ request: ControlRequest)
 
-    /// Closes the stream. What is told of it after this is passed over.
+    /// Closes the stream. Later events of it are ignored.
     func closeStream(_ number: UInt64)
 
-    /// Sends a request after those of its lane that were sent before. Told of it, once: `answered` or `failed`.
+    /// Sends a request after the earlier ones of its sender. Reports `answered` or `failed`, once.
     func send(_ number: UInt64, _ request: ControlRequest)
 
-    /// Nobody waits for this answer any more. What is told of it after this is passed over.
+    /// Gives up a request. Later events of it are ignored.
     func cancel(_ number: UInt64)
 
-    /// Ends everything. Nothing is called after it.
+    /// Ends everything. The last call.
     func close()
 }
 
 /// A request of the control API.
 package struct ControlRequest: Hashable, Sendable {
-    /// Which requests wait for each other. The two must not: what a user asks for is done when the handler has done its
-    /// part, and both may be in one process.
-    package enum Lane: Hashable, Sendable, CaseIterable {
-        /// What a handler says, with its secret.
+    /// Requests of one sender are answered in order. The senders are independent: a user's request completes only after the
+    /// handler's, and both may come from one process.
+    package enum Sender: Hashable, Sendable, CaseIterable {
+        /// A handler, with its secret.
         case handler
-        /// What a user asks for, by the right of the process's user.
+        /// A user, with the rights of the process's user.
         case user
     }
 
-    package var lane: Lane
+    package var sender: Sender
     /// `GET`, `POST`, `PUT` or `DELETE`.
     package var method: String
     /// Path and query, percent-encoded.
@@ -47,10 +46,10 @@ package struct ControlRequest: Hashable, Sendable {
     package var isJSON = true
 
     package init(
-        _ lane: Lane, _ method: String, _ target: String, secret: String? = nil, body: [UInt8]? = nil,
+        _ sender: Sender, _ method: String, _ target: String, secret: String? = nil, body: [UInt8]? = nil,
         isJSON: Bool = true
     ) {
-        self.lane = lane
+        self.sender = sender
         self.method = method
         self.target = target
         self.secret = secret
@@ -70,7 +69,7 @@ package struct ControlAnswer: Hashable, Sendable {
     }
 }
 
-/// What a transport tells. Numbers are those that it was given.
+/// An event of a transport. The numbers are those that the transport got.
 package enum TransportEvent: Sendable {
     /// The daemon has answered 200.
     case streamOpened(UInt64)

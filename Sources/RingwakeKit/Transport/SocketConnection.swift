@@ -2,9 +2,8 @@ internal import CRingwakeLinux
 internal import Glibc
 internal import RunLoop
 
-/// A connection to a unix socket, on the loop. What comes and its end are told, never from within a call.
+/// A connection to a unix socket, on the loop. Delivers bytes and its end, never from within a call.
 final class SocketConnection {
-    /// What is told.
     enum Event {
         case bytes(ArraySlice<UInt8>)
         /// Once, and nothing after it.
@@ -16,7 +15,7 @@ final class SocketConnection {
 
     private let runLoop: RunLoop
     private let path: String
-    private let tell: (Event) -> Void
+    private let deliver: (Event) -> Void
     private var descriptor: Int32 = -1
     private var source: ReadinessSource?
     private var unsent: ArraySlice<UInt8> = []
@@ -24,11 +23,11 @@ final class SocketConnection {
     /// Whether there was a daemon to send to.
     private(set) var wasConnected = false
 
-    /// Connects. That it could not is told too.
-    init(path: String, runLoop: RunLoop, tell: @escaping (Event) -> Void) {
+    /// Connects. A failure is delivered too.
+    init(path: String, runLoop: RunLoop, deliver: @escaping (Event) -> Void) {
         self.path = path
         self.runLoop = runLoop
-        self.tell = tell
+        self.deliver = deliver
         do throws(RingwakeKitError) {
             try connect()
         } catch {
@@ -69,7 +68,7 @@ final class SocketConnection {
         flush()
     }
 
-    /// Ends it without a word. Idempotent.
+    /// Ends it without an event. Idempotent.
     func close() {
         isOver = true
         source?.cancel()
@@ -81,7 +80,7 @@ final class SocketConnection {
     private func end(_ error: RingwakeKitError) {
         guard !isOver else { return }
         close()
-        tell(.ended(error))
+        deliver(.ended(error))
     }
 
     private func ready(_ readiness: Readiness) {
@@ -118,7 +117,7 @@ final class SocketConnection {
     private func read() {
         var buffer = [UInt8](repeating: 0, count: Self.readBytes)
         let count = recv(descriptor, &buffer, buffer.count, 0)
-        if count > 0 { return tell(.bytes(buffer[..<count])) }
+        if count > 0 { return deliver(.bytes(buffer[..<count])) }
         if count < 0, errno == EINTR || errno == EAGAIN { return }
         let why = count == 0 ? "the daemon closed it" : String(cString: strerror(errno))
         end(RingwakeKitError(.unreachable, "the connection to '\(path)' is over: \(why)"))

@@ -1,10 +1,10 @@
 internal import HTTP1
 internal import RunLoop
 
-/// The connection of one stream: tells its lines.
+/// The connection of one stream, which it cuts into lines.
 final class StreamConnection {
     let number: UInt64
-    private let tell: (TransportEvent) -> Void
+    private let deliver: (TransportEvent) -> Void
     private var connection: SocketConnection?
     private var parser = HTTP1ResponseParser(requestMethod: "GET", limits: HTTP1Limits(maximumBodyBytes: .max))
     private var lines = LineSplitter()
@@ -14,16 +14,16 @@ final class StreamConnection {
 
     init(
         _ number: UInt64, _ request: ControlRequest, path: String, runLoop: RunLoop,
-        tell: @escaping (TransportEvent) -> Void
+        deliver: @escaping (TransportEvent) -> Void
     ) {
         self.number = number
-        self.tell = tell
+        self.deliver = deliver
         let connection = SocketConnection(path: path, runLoop: runLoop) { [unowned self] in take($0) }
         self.connection = connection
         connection.send(request.bytes)
     }
 
-    /// Ends it without a word. Idempotent.
+    /// Ends it without an event. Idempotent.
     func close() {
         isOver = true
         connection?.close()
@@ -32,7 +32,7 @@ final class StreamConnection {
     private func end(_ event: TransportEvent) {
         guard !isOver else { return }
         close()
-        tell(event)
+        deliver(event)
     }
 
     private func take(_ event: SocketConnection.Event) {
@@ -57,7 +57,7 @@ final class StreamConnection {
     private func take(_ event: HTTP1ResponseEvent) {
         switch event {
         case .head(let head):
-            if head.status == 200 { tell(.streamOpened(number)) } else { refusal = (head.status, []) }
+            if head.status == 200 { deliver(.streamOpened(number)) } else { refusal = (head.status, []) }
         case .body(let bytes):
             guard refusal == nil else { return takeRefusal(bytes) }
             takeLines(bytes)
@@ -73,7 +73,7 @@ final class StreamConnection {
     private func takeLines(_ bytes: [UInt8]) {
         lines.consume(bytes)
         do throws(LineSplitter.TooLong) {
-            while !isOver, let line = try lines.next() { tell(.streamLine(number, line)) }
+            while !isOver, let line = try lines.next() { deliver(.streamLine(number, line)) }
         } catch {
             let what = "a line longer than \(TransportLimits.lineBytes) bytes"
             end(.streamEnded(number, StreamConnection.bad(what)))

@@ -3,16 +3,15 @@ internal import Glibc
 internal import HTTP1
 internal import RunLoop
 
-/// The way to a daemon by its control socket: one connection for the stream, and one for each lane of requests, which
-/// is kept.
+/// The connections to a daemon's control socket: one for the stream, and one for the requests of each sender.
 final class UnixTransport: ControlTransport {
     private let path: String
     private let runLoop: RunLoop
     private var stream: StreamConnection?
-    /// Each from its first request on.
-    private var lanes: [ControlRequest.Lane: RequestLane] = [:]
-    /// Who is told; on the loop's thread, and never from within a call.
-    var tell: (TransportEvent) -> Void = { _ in }
+    /// Made with the first request of a sender.
+    private var connections: [ControlRequest.Sender: RequestConnection] = [:]
+    /// Called on the loop's thread, and never from within a call.
+    var deliver: (TransportEvent) -> Void = { _ in }
 
     init(path: String, runLoop: RunLoop) {
         self.path = path
@@ -30,7 +29,7 @@ final class UnixTransport: ControlTransport {
 
     func openStream(_ number: UInt64, _ request: ControlRequest) {
         stream?.close()
-        stream = StreamConnection(number, request, path: path, runLoop: runLoop) { [unowned self] in tell($0) }
+        stream = StreamConnection(number, request, path: path, runLoop: runLoop) { [unowned self] in deliver($0) }
     }
 
     func closeStream(_ number: UInt64) {
@@ -40,20 +39,22 @@ final class UnixTransport: ControlTransport {
     }
 
     func send(_ number: UInt64, _ request: ControlRequest) {
-        let lane = lanes[request.lane] ?? RequestLane(path: path, runLoop: runLoop) { [unowned self] in tell($0) }
-        lanes[request.lane] = lane
-        lane.send(number, request)
+        let connection =
+            connections[request.sender]
+            ?? RequestConnection(path: path, runLoop: runLoop) { [unowned self] in deliver($0) }
+        connections[request.sender] = connection
+        connection.send(number, request)
     }
 
     func cancel(_ number: UInt64) {
-        for lane in lanes.values { lane.cancel(number) }
+        for connection in connections.values { connection.cancel(number) }
     }
 
     func close() {
         stream?.close()
         stream = nil
-        for lane in lanes.values { lane.close() }
-        tell = { _ in }
+        for connection in connections.values { connection.close() }
+        deliver = { _ in }
     }
 }
 

@@ -1,5 +1,6 @@
 internal import ControlProtocol
 internal import RingwakeCore
+internal import RingwakeKit
 
 /// A handler: one that was started, or one that came by itself.
 struct SimulatedHandler: Sendable {
@@ -18,7 +19,7 @@ extension DaemonState {
         handlers[request.wake] = SimulatedHandler(secret: secret, guest: nil)
         starts.append(
             SimulatedStart(
-                wake: request.wake, call: request.call.rawValue, secret: secret,
+                wake: request.wake, call: .init(rawValue: request.call.rawValue), secret: secret,
                 input: HandlerInput.bytes(of: request, at: now)))
         submit(.handlerStarted(request.wake, pid: nil))
     }
@@ -137,7 +138,7 @@ extension DaemonState {
     }
 }
 
-extension Call {
+extension RingwakeCore.Call {
     /// Whether the daemon writes it down as an object, beside the journal's record of it.
     fileprivate var isKept: Bool { handler != nil || machine.state.name != .queued }
 }

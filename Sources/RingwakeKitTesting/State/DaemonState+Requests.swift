@@ -103,7 +103,8 @@ extension DaemonState {
         whenSettled(key, dropped: reply.dropped) { result in
             let answer =
                 switch result {
-                case .success(let call): ControlAnswer(CallMessage(call, pid: nil, receivedAt: arrival, at: now))
+                case .success(let call):
+                    ControlAnswer(message: CallMessage(call, pid: nil, receivedAt: arrival, at: now))
                 case .failure(let refusal): ControlAnswer(refusal.error("'\(verb.rawValue)'"))
                 }
             return { reply.answered(answer) }
@@ -116,7 +117,7 @@ extension DaemonState {
         return message(of: call)
     }
 
-    private func message(of call: Call) -> CallMessage {
+    private func message(of call: RingwakeCore.Call) -> CallMessage {
         CallMessage(call, pid: nil, receivedAt: arrival(of: call), at: now)
     }
 
@@ -168,7 +169,7 @@ extension DaemonState {
 }
 
 extension ControlAnswer {
-    init(_ message: some Encodable) {
+    init(message: some Encodable) {
         self.init(status: 200, body: controlJSON(message))
     }
 

@@ -75,30 +75,16 @@ struct SimulatedPush: Sendable {
 }
 
 extension SimulatedCall {
-    init(_ call: Call, rings: Int) {
+    init(of call: RingwakeCore.Call, rings: Int) {
         let machine = call.machine
         self.init(
-            id: call.key.id.rawValue, state: CallState(rawValue: machine.state.name.rawValue) ?? .ended,
-            endReason: machine.state.endReason.flatMap { RingwakeKit.CallEndReason(rawValue: $0.rawValue) },
+            id: .init(rawValue: call.key.id.rawValue), state: CallState(rawValue: machine.state.name.rawValue),
+            endReason: machine.state.endReason.map { RingwakeKit.CallEndReason(rawValue: $0.rawValue) },
             endDetail: machine.state.endDetail, caller: call.update.caller, callerName: call.update.callerName,
             identifiedAs: call.update.identifiedAs, hasVideo: call.update.hasVideo, isMuted: machine.isMuted,
-            owed: machine.owed.map { RingwakeKit.CallAction.Kind($0) }, isLost: machine.claimBy != nil, rings: rings,
-            attempt: call.attempt, filter: call.restriction.flatMap { CallFilter(rawValue: $0.kind.rawValue) })
-    }
-}
-
-extension RingwakeKit.CallAction.Kind {
-    init(_ pending: PendingAction) {
-        self =
-            switch pending.action {
-            case .answer: .answer
-            case .end: .end
-            case .hold: .hold
-            case .unhold: .unhold
-            case .mute: .mute
-            case .unmute: .unmute
-            case .dtmf: .dtmf(pending.digits ?? "")
-            }
+            owed: machine.owed.map { RingwakeKit.CallAction.Kind(rawValue: $0.action.rawValue) },
+            isLost: machine.claimBy != nil, rings: rings,
+            attempt: call.attempt, filter: call.restriction.map { CallFilter(rawValue: $0.kind.rawValue) })
     }
 }
 

@@ -205,5 +205,7 @@ struct DaemonState: Sendable {
         return UTCTime(milliseconds: moment.wallMilliseconds - age).description
     }
 
+    func key(_ call: some RawRepresentable<String>) -> CallKey { key(call.rawValue) }
+
     func key(_ call: String) -> CallKey { CallKey(app: app, id: CallID(call)) }
 }

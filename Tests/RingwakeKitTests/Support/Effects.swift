@@ -7,16 +7,16 @@ func said(_ effects: [SessionStateMachine.Effect]) -> [String] {
         case .openStream(let since, let secret): "open since=\(since.map(String.init) ?? "-") secret=\(secret ?? "-")"
         case .closeStream: "close"
         case .retry(let delay): "retry \(Int(delay / .milliseconds(1)))"
-        case .tellConnection(let state): said(state)
+        case .connection(let state): said(state)
         case .resumeRequests: "resume"
-        case .tellPush(let push): "push \(push.kind.rawValue) \(push.call) \(push.attempt)"
-        case .tellAction(let call, let kind, let number, _): "action \(call) \(kind) #\(number)"
-        case .tellCall(let event): said(event)
+        case .push(let push): "push \(push.kind) \(push.call) \(push.attempt)"
+        case .action(let call, let kind, let digits, let number, _):
+            "action \(call) \(kind)\(digits.isEmpty ? "" : " \(digits)") #\(number)"
+        case .event(let event): said(event)
         case .fetchPushes: "fetch"
         case .fetchCredentials: "credentials?"
-        case .tellCredentials(.credentialsUpdated(let credentials)): "credentials \(credentials.map(\.token))"
-        case .tellCredentials(.credentialsInvalidated): "credentials gone"
-        case .tellCredentials(.incomingPush): "no credentials"
+        case .credentials([]): "credentials gone"
+        case .credentials(let credentials): "credentials \(credentials.map(\.token))"
         case .claim(let call): "claim \(call)"
         case .fulfillAgain(let call, let kind): "again \(call) \(kind)"
         case .lookUp(let call): "look up \(call)"
@@ -35,10 +35,10 @@ private func said(_ state: ConnectionState) -> String {
 
 private func said(_ event: CallEvent) -> String {
     switch event {
-    case .changed(let info): "\(info.call) \(info.state.rawValue)\(info.isOwn ? " own" : "")"
-    case .ended(let info, let reason): "\(info.call) ended \(reason.rawValue)"
-    case .lost(let info, let within): "\(info.call) lost \(within.components.seconds)"
-    case .claimed(let info): "\(info.call) claimed"
+    case .changed(let info): "\(info.id) \(info.state)\(info.isOwn ? " own" : "")"
+    case .ended(let info, let reason): "\(info.id) ended \(reason.rawValue)"
+    case .lost(let info, let within): "\(info.id) lost \(within.components.seconds)"
+    case .claimed(let info): "\(info.id) claimed"
     case .filtered(let call, let filter, _): "\(call) filtered \(filter.rawValue)"
     case .networkChanged(let call, let path): "\(call) path \(path.sources)"
     case .audioActivated(let call, let route): "\(call) audio on \(route.outputs.map(\.device).joined())"
@@ -92,8 +92,9 @@ func hello(secret: String? = "given") -> String {
 }
 
 func call(_ id: String, _ number: Int64, _ state: String, _ more: String = "") -> String {
-    #"{"app":"com.example.phone","atUs":7,"call":"\#(id)","event":"call","number":\#(number),"schema":1,"#
-        + #""state":"\#(state)"\#(more)}"#
+    let muted = more.contains(#""muted""#) ? "" : #","muted":false"#
+    return #"{"app":"com.example.phone","atUs":7,"call":"\#(id)","event":"call","number":\#(number),"schema":1,"#
+        + #""state":"\#(state)"\#(muted)\#(more)}"#
 }
 
 func action(_ id: String, _ name: String, digits: String? = nil) -> String {
@@ -112,8 +113,9 @@ func wake(_ id: String, kind: String = "call", attempt: Int = 1, payload: String
     return #"{"app":"com.example.phone","event":"wake","push":\#(push),"schema":1}"#
 }
 
+/// - Parameter what: `Activated`, `Deactivated`, `Failed` or `RouteChanged`.
 func audio(_ id: String, _ what: String, _ activation: Int, _ more: String = "") -> String {
-    #"{"activation":\#(activation),"app":"com.example.phone","audio":"\#(what)","call":"\#(id)","event":"audio","#
+    #"{"activation":\#(activation),"app":"com.example.phone","call":"\#(id)","event":"audio\#(what)","#
         + #""schema":1\#(more)}"#
 }
 

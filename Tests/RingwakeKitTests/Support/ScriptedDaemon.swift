@@ -11,7 +11,7 @@ final class ScriptedDaemon: Sendable {
     }
 
     private struct State {
-        var port: ClientPort?
+        var queue: ClientQueue?
         var stream: UInt64 = 0
         /// Requests of the client's own that no test is about.
         var passed: [String] = []
@@ -31,14 +31,14 @@ final class ScriptedDaemon: Sendable {
         configuration.firstRetry = .milliseconds(1)
         configuration.lastRetry = .milliseconds(1)
         change(&configuration)
-        return try RingwakeClient(configuration) { [self] port throws(RingwakeKitError) in
-            state.withLock { $0.port = port }
+        return try RingwakeClient(configuration) { [self] queue throws(RingwakeKitError) in
+            state.withLock { $0.queue = queue }
             return Transport(continuation)
         }
     }
 
     func tell(_ event: TransportEvent) {
-        state.withLock { $0.port }?.tell(event)
+        state.withLock { $0.queue }?.deliver(event)
     }
 
     // MARK: - The stream

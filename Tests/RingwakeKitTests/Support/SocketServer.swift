@@ -68,7 +68,7 @@ final class SocketServer {
         path = "/tmp/ringwake-kit-\(getpid())-\(UInt64.random(in: 0 ... .max)).sock"
         listener = ringwake_stream_socket(AF_UNIX)
         transport = UnixTransport(path: path, runLoop: runLoop)
-        transport.tell = { [unowned self] in told.append($0) }
+        transport.deliver = { [unowned self] in told.append($0) }
         if isListening { listen() }
     }
 

@@ -20,8 +20,8 @@ struct UnixTransportTests {
         try #require(server.connections.dropFirst(index).first)
     }
 
-    private func get(_ number: UInt64, _ lane: ControlRequest.Lane = .handler) -> ControlRequest {
-        ControlRequest(lane, "GET", "/v1/\(number)")
+    private func get(_ number: UInt64, _ sender: ControlRequest.Sender = .handler) -> ControlRequest {
+        ControlRequest(sender, "GET", "/v1/\(number)")
     }
 
     // MARK: - The stream
@@ -132,7 +132,7 @@ struct UnixTransportTests {
 
     // MARK: - Requests
 
-    @Test("requests of a lane go one after the other, on one connection that is kept")
+    @Test("requests of a sender go one after the other, on one connection that is kept")
     func inOrder() throws {
         server.transport.send(1, get(1))
         server.transport.send(2, get(2))
@@ -194,7 +194,7 @@ struct UnixTransportTests {
         #expect(server.said == ["failed 1 bad-answer sent"])
     }
 
-    @Test("bytes that nobody asked for end the connection, and not the lane")
+    @Test("bytes that nobody asked for end the connection, and not the sender")
     func unasked() throws {
         server.transport.send(1, get(1))
         try server.settle()

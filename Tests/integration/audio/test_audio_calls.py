@@ -35,22 +35,22 @@ def make_phone(daemon: Daemon) -> App:
 def audio_of(control: Control, call: str, until_last: str) -> list[str]:
     """What was said of a call's audio, up to this."""
     with control.events(f"?call={call}") as stream:
-        seen = stream.until("audio", audio=until_last)
+        seen = stream.until(until_last)
     for event in seen:
         api.check(event, "EventMessage")
-    return [event["audio"] for event in seen if event["event"] == "audio"]
+    return [event["event"] for event in seen if "activation" in event]
 
 
 @contextmanager
 def audio_events(control: Control) -> Iterator[Callable[[str, str], list[tuple[str, str]]]]:
-    """Says all that was told of audio, up to this of this call: `audio(call, "deactivated")`."""
+    """Says all that was told of audio, up to this of this call: `audio(call, "audioDeactivated")`."""
     with control.events() as stream:
         told: list[tuple[str, str]] = []
 
         def up_to(call: str, what: str) -> list[tuple[str, str]]:
-            for event in stream.until("audio", call=call, audio=what):
-                if event["event"] == "audio":
-                    told.append((event["call"], event["audio"]))
+            for event in stream.until(what, call=call):
+                if "activation" in event:
+                    told.append((event["call"], event["event"]))
             return told
 
         yield up_to
@@ -98,14 +98,14 @@ def test_a_call_is_active_from_its_answer_to_its_end(
         until(lambda: control.get("/v1/audio")["state"] == "connected", 10, "the server to be connected to")
         assert snapshot(audio_server) == before, "ringing changes nothing"
         user(phone.daemon, "call", "answer", call)
-        assert told(call, "activated") == [(call, "activated")]
+        assert told(call, "audioActivated") == [(call, "audioActivated")]
         assert is_silent(music)
         [session] = control.get("/v1/audio/sessions")["sessions"]
         api.check(session, "AudioSessionMessage")
         assert (session["id"], session["call"], session["mode"], session["state"]) == (0, call, "voiceChat", "active")
         assert control.get("/v1/audio")["counters"]["activations"] == 1
         hang_up(phone, call)
-        assert told(call, "deactivated") == [(call, "activated"), (call, "deactivated")]
+        assert told(call, "audioDeactivated") == [(call, "audioActivated"), (call, "audioDeactivated")]
     assert snapshot(audio_server) == before
     stages = [hop["stage"] for hop in control.call(call)["timeline"]]
     assert stages.index("connected") < stages.index("audioActive") < stages.index("ended"), stages
@@ -119,15 +119,16 @@ def test_a_held_call_is_not_active_and_is_again_when_it_goes_on(
     with audio_events(control) as told:
         call = connected(phone)
         # One that is held sooner is told of neither.
-        told(call, "activated")
+        told(call, "audioActivated")
         user(phone.daemon, "call", "hold", call)
-        told(call, "deactivated")
+        told(call, "audioDeactivated")
         assert not is_silent(music)
         user(phone.daemon, "call", "unhold", call)
-        assert [what for _, what in told(call, "activated")] == ["activated", "deactivated", "activated"]
+        twice = ["audioActivated", "audioDeactivated", "audioActivated"]
+        assert [what for _, what in told(call, "audioActivated")] == twice
         assert is_silent(music)
         hang_up(phone, call)
-        told(call, "deactivated")
+        told(call, "audioDeactivated")
     assert not is_silent(music)
 
 
@@ -137,15 +138,15 @@ def test_a_swap_leaves_the_music_silent_all_the_time(
     music = plays("music")
     with audio_events(phone.daemon.control) as told:
         first = connected(phone)
-        told(first, "activated")
+        told(first, "audioActivated")
         second = ringing(phone)
         with changes_of(audio_server, music) as changes:
             count = len(changes())
             user(phone.daemon, "call", "answer", second, "--hold-others")
-            assert told(second, "activated")[1:] == [(first, "deactivated"), (second, "activated")]
+            assert told(second, "audioActivated")[1:] == [(first, "audioDeactivated"), (second, "audioActivated")]
             assert len(changes()) == count, "it was neither heard in between nor silenced anew"
         hang_up(phone, second)
-        told(second, "deactivated")
+        told(second, "audioDeactivated")
         hang_up(phone, first)
     until(lambda: not is_silent(music), 10, "music to be heard again")
 
@@ -156,12 +157,12 @@ def test_what_the_user_does_to_others_during_a_call_stays(
     music, news = plays("music"), plays("news")
     with audio_events(phone.daemon.control) as told:
         call = connected(phone)
-        told(call, "activated")
+        told(call, "audioActivated")
         music.set_mute(False)
         news.set_volume(30)
         chosen = news.volume
         hang_up(phone, call)
-        told(call, "deactivated")
+        told(call, "audioDeactivated")
     assert not music.is_muted and not news.is_muted
     assert (music.volume, news.volume) == (FULL, chosen)
 
@@ -173,10 +174,10 @@ def test_others_are_ducked_where_the_user_wants_that(
     music = plays("music")
     with audio_events(phone.daemon.control) as told:
         call = connected(phone)
-        told(call, "activated")
+        told(call, "audioActivated")
         assert music.volume < FULL * 0.7 and not music.is_muted
         hang_up(phone, call)
-        told(call, "deactivated")
+        told(call, "audioDeactivated")
     assert music.volume == FULL
 
 
@@ -190,7 +191,7 @@ def test_the_handler_says_what_its_session_is(audio_daemon: Daemon, audio_server
     assert refused.value.status == 400
     user(audio_daemon, "call", "answer", call)
     handler.verb(call, "fulfill", action="answer", audio={"category": "playAndRecord", "options": ["duckOthers"]})
-    assert audio_of(handler, call, "activated") == ["activated"]
+    assert audio_of(handler, call, "audioActivated") == ["audioActivated"]
     [session] = audio_daemon.control.get("/v1/audio/sessions")["sessions"]
     assert (session["mode"], session["options"]) == ("default", ["duckOthers"])
 
@@ -201,13 +202,13 @@ def test_nobody_else_becomes_active_during_a_call(phone: App, audio_server: Audi
         other.waits_for("active")
         with audio_events(control) as told:
             call = connected(phone)
-            told(call, "activated")
+            told(call, "audioActivated")
             other.waits_for("interrupted")
             with pytest.raises(Refused) as refused:
                 other.activate()
             assert (refused.value.status, refused.value.body["code"]) == (409, "insufficientPriority")
             hang_up(phone, call)
-            told(call, "deactivated")
+            told(call, "audioDeactivated")
         assert other.waits_for("interruptionEnded")["shouldResume"] is True
         assert other.activate()["state"] == "active"
 
@@ -220,15 +221,15 @@ def test_a_call_goes_on_without_a_server_and_has_one_that_comes_later(
     control = phone.daemon.control
     with audio_events(control) as told:
         call = connected(phone)
-        assert told(call, "failed") == [(call, "failed")]
+        assert told(call, "audioFailed") == [(call, "audioFailed")]
         assert control.call(call)["state"] == "connected"
         status = control.get("/v1/audio")
         assert status["state"] == "unavailable" and status["why"]
         assert control.get("/v1/audio/route")["state"] == "unavailable"
         audio_server.start()
-        told(call, "activated")
+        told(call, "audioActivated")
         hang_up(phone, call)
-        told(call, "deactivated")
+        told(call, "audioDeactivated")
 
 
 def test_a_server_that_restarts_during_a_call_is_had_again(
@@ -237,15 +238,15 @@ def test_a_server_that_restarts_during_a_call_is_had_again(
     control = phone.daemon.control
     with audio_events(control) as told:
         call = connected(phone)
-        told(call, "activated")
+        told(call, "audioActivated")
         audio_server.kill()
-        told(call, "deactivated")
+        told(call, "audioDeactivated")
         audio_server.start()
-        told(call, "activated")
+        told(call, "audioActivated")
         music = plays("music")
         until(lambda: is_silent(music), 10, "music to be silent")
         hang_up(phone, call)
-        told(call, "deactivated")
+        told(call, "audioDeactivated")
     assert not is_silent(music)
 
 
@@ -255,13 +256,13 @@ def test_a_killed_daemon_finds_its_call_again_and_its_audio_is_active_again(
     music = plays("music")
     control = phone.daemon.control
     call = connected(phone)
-    audio_of(control, call, "activated")
+    audio_of(control, call, "audioActivated")
     phone.daemon.kill()
     # Nobody is there any more who holds it.
     until(lambda: not is_silent(music), 10, "music to be heard again")
     phone.daemon.start()
     with control.events(f"?call={call}") as stream:
-        *_, again = stream.until("audio", audio="activated")
+        *_, again = stream.until("audioActivated")
     # Also where the first was not on the disk when the daemon was killed.
     assert again["activation"] > 1
     until(lambda: is_silent(music), 10, "music to be silent again")
@@ -277,13 +278,14 @@ def test_a_program_that_is_put_right_in_a_call_makes_its_audio_active(
     right = daemon.sections["audio"]
     with audio_events(daemon.control) as told:
         call = connected(phone)
-        told(call, "activated")
-        for section, what in ((right.replace("ringwake-audio", "nothing-there"), "failed"), (right, "activated")):
+        told(call, "audioActivated")
+        wrong = right.replace("ringwake-audio", "nothing-there")
+        for section, what in ((wrong, "audioFailed"), (right, "audioActivated")):
             daemon.sections["audio"] = section
             daemon.write_configuration()
             user(daemon, "reload")
             told(call, what)
         until(lambda: is_silent(music), 10, "music to be silent")
         hang_up(phone, call)
-        told(call, "deactivated")
+        told(call, "audioDeactivated")
     until(lambda: not is_silent(music), 10, "music to be heard at the end")

@@ -136,7 +136,7 @@ def test_a_call_is_moved(make_audio_daemon: Callable[..., Daemon], audio_server:
     control = phone.daemon.start().control
     call = connected(phone)
     with control.events(f"?call={call}") as stream:
-        stream.until("audio", audio="activated")
+        stream.until("audioActivated")
     [other] = {"speaker", "headset"} - set(outputs(control.get("/v1/audio/route")))
     shown = json.loads(user(phone.daemon, "audio", "route", other, "--json").stdout)
     assert outputs(shown) == [other]

@@ -49,8 +49,8 @@ def test_a_whole_call(python_example, callers, way: str) -> None:
     caller.hears_the_end()
     assert failures(app.daemon) == []
     if way == "exec":
-        for word in ("activated", "deactivated"):
-            app.daemon.log_mentions(f"audio {word} {call}")
+        for word in ("audioActivated", "audioDeactivated"):
+            app.daemon.log_mentions(f"{word} {call}")
         app.is_left_by_all()
 
 

@@ -23,8 +23,8 @@ def test_a_whole_call(shell_example: ShellExample) -> None:
     app = shell_example
     call = held(app, caller="sip:bob@example.org")
     assert shown(app.daemon, call)["caller"] == "sip:bob@example.org"
-    for word in ("activated", "deactivated"):
-        app.daemon.log_mentions(f"audio: {word}")
+    for word in ("audioActivated", "audioDeactivated"):
+        app.daemon.log_mentions(word)
     user(app.daemon, "call", "unhold", call)
     app.daemon.control.wait_for(call, "connected")
     for words in (["mute", call], ["dtmf", call, "12#"], ["unmute", call]):

@@ -147,7 +147,7 @@ def test_credentials_are_told_when_they_change(telephone) -> None:
         user(app.daemon, "app", "remove", APP)
         file.write_text(text)
         user(app.daemon, "reload")
-        told = lines.until("credentials", active=True)
+        told = lines.until("credentials", valid=True)
     # A reload that changes nothing of them says nothing.
-    assert [line["active"] for line in told if line["event"] == "credentials"] == [False, True]
+    assert [line["valid"] for line in told if line["event"] == "credentials"] == [False, True]
     assert set(credentials(control).values()).isdisjoint(former.values())

@@ -23,7 +23,7 @@ def test_who_listens_goes_on_where_he_was(telephone, stream: str) -> None:
         with control.events(query) if stream == "events" else control.handler(APP, query) as lines:
             # A repeat is told to all who listen, behind the opening.
             assert push(app.daemon, heard, b"{}").status == 200
-            return {line["call"]: line["state"] for line in lines.until("push") if line["event"] == "call"}
+            return {line["call"]: line["state"] for line in lines.until("pushIgnored") if line["event"] == "call"}
 
     with control.events() as lines:
         heard = ringing(app)

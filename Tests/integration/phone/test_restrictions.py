@@ -165,7 +165,7 @@ def test_events_tell_of_what_was_kept_out(phone: App) -> None:
     with phone.daemon.control.events() as events:
         call = send(phone.daemon, caller=ALICE)
         told = events.until("restricted")[-1]
-    assert (told["call"], told["reason"]) == (call, "doNotDisturb") and told["detail"]
+    assert (told["call"], told["restriction"]["kind"]) == (call, "doNotDisturb") and told["restriction"]["detail"]
 
 
 def test_a_call_that_is_repeated_by_its_sender_counts_once(phone: App) -> None:

@@ -110,7 +110,7 @@ def test_after_too_many_strikes_pushes_are_recorded_and_nothing_is_started(telep
     with app.daemon.control.events() as events:
         for _ in range(3):
             ends(app.daemon, send(app.daemon), "handlerFailed")
-        assert events.until("struckOut", app=APP)[-1]["active"] is True
+        assert events.until("struckOut", app=APP)[-1]["struckOut"] is True
     said = strikes(app.daemon)
     assert (said["count"], said["limit"], said["struckOut"]) == (3, 3, True)
     assert app.daemon.control.status()["struckOut"] == [APP]
@@ -132,7 +132,7 @@ def test_clearing_the_strikes_gives_it_another_chance(telephone) -> None:
     assert len(app.lives()) == 1
     with app.daemon.control.events() as events:
         assert APP in user(app.daemon, "app", "clear-strikes", APP).stdout
-        assert events.until("struckOut", app=APP)[-1]["active"] is False
+        assert events.until("struckOut", app=APP)[-1]["struckOut"] is False
     assert strikes(app.daemon)["count"] == 0 and app.daemon.control.status()["struckOut"] == []
     connected(app)
 

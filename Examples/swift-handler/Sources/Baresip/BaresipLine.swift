@@ -7,7 +7,7 @@ public import RingwakeKit
 ///
 /// A call's id is the Call-ID of its INVITE, which the push names.
 public actor BaresipLine: Line {
-    private struct Call {
+    private struct SIPCall {
         /// Who calls, once the INVITE is there.
         var caller: CallUpdate?
         /// Nil for one that was taken over: baresip does not tell.
@@ -22,11 +22,11 @@ public actor BaresipLine: Line {
     private var reading: Task<Void, Never>?
     /// How often baresip is registered.
     private var accounts = 0
-    private var calls: [String: Call] = [:]
+    private var calls: [Call.ID: SIPCall] = [:]
     private var commands = 0
     private var responses: [String: CheckedContinuation<BaresipMessage, any Error>] = [:]
     /// Those who wait for an event of a call.
-    private var waits: [(call: String, isIt: @Sendable (BaresipMessage) -> Bool, AsyncStream<Bool>.Continuation)] = []
+    private var waits: [(call: Call.ID, isIt: @Sendable (BaresipMessage) -> Bool, AsyncStream<Bool>.Continuation)] = []
     /// The last of the command sequences: one begins when the one before has ended.
     private var last: Task<Void, Never>?
     private let ends = AsyncStream.makeStream(of: RemoteEnd.self)
@@ -49,7 +49,7 @@ public actor BaresipLine: Line {
 
     public func awaitCall(_ push: IncomingPush) async throws -> CallUpdate? {
         let hadCalls = calls.values.contains { $0.caller != nil }
-        calls[push.call] = calls[push.call] ?? Call()
+        calls[push.call] = calls[push.call] ?? SIPCall()
         try await run()
         if let caller = calls[push.call]?.caller { return caller }
         let before = accounts
@@ -68,15 +68,15 @@ public actor BaresipLine: Line {
         return caller
     }
 
-    public func takeOver(_ call: String) async throws {
+    public func takeOver(_ call: Call.ID) async throws {
         try await run()
         try await sequence { line in
             guard try await line.choose(call) else { throw BaresipError("baresip has no call '\(call)'") }
         }
-        calls[call] = Call(caller: CallUpdate(), isEstablished: nil)
+        calls[call] = SIPCall(caller: CallUpdate(), isEstablished: nil)
     }
 
-    public func answer(_ call: String) async throws {
+    public func answer(_ call: Call.ID) async throws {
         let others = calls.filter { $0.key != call && $0.value.caller != nil && $0.value.isEstablished == false }.map(
             \.key)
         try await sequence { line in
@@ -94,7 +94,7 @@ public actor BaresipLine: Line {
         guard isThere ?? (isEstablished == nil) else { throw BaresipError("the caller has gone") }
     }
 
-    public func setHeld(_ call: String, _ isHeld: Bool) async throws {
+    public func setHeld(_ call: Call.ID, _ isHeld: Bool) async throws {
         try await sequence { line in
             guard try await line.choose(call) else { throw BaresipError("the call is gone") }
             try await line.command(isHeld ? "hold" : "resume")
@@ -102,7 +102,7 @@ public actor BaresipLine: Line {
         calls[call]?.isHeld = isHeld
     }
 
-    public func setMuted(_ call: String, _ isMuted: Bool) async throws {
+    public func setMuted(_ call: Call.ID, _ isMuted: Bool) async throws {
         try await sequence { line in
             guard try await line.choose(call) else { throw BaresipError("the call is gone") }
             // The command turns it over: once more, if it was so before.
@@ -111,7 +111,7 @@ public actor BaresipLine: Line {
         }
     }
 
-    public func play(_ digits: String, in call: String) async throws {
+    public func play(_ digits: String, in call: Call.ID) async throws {
         for digit in digits {
             if digit == "," {
                 try await Task.sleep(for: .seconds(1))
@@ -124,7 +124,7 @@ public actor BaresipLine: Line {
         }
     }
 
-    public func end(_ call: String) async {
+    public func end(_ call: Call.ID) async {
         guard let known = calls.removeValue(forKey: call) else { return }
         finishWaits(of: call)
         guard known.caller != nil else { return }
@@ -142,7 +142,7 @@ public actor BaresipLine: Line {
     }
 
     /// baresip 1.0 has no command for it.
-    public func networkChanged(_ call: String) async {}
+    public func networkChanged(_ call: Call.ID) async {}
 
     public func rest() async {
         guard calls.isEmpty else { return }
@@ -222,10 +222,10 @@ public actor BaresipLine: Line {
         if message.type == "REGISTER_FAIL" {
             say("the server refuses \(folder.addressOfRecord): \(message.param ?? "")")
         }
-        guard let call = message.id else { return }
+        guard let call = message.id.map(Call.ID.init(rawValue:)) else { return }
         switch message.type {
         case "CALL_INCOMING":
-            calls[call, default: Call()].caller = CallUpdate(
+            calls[call, default: SIPCall()].caller = CallUpdate(
                 caller: message.peeruri, callerName: message.peerdisplayname)
         case "CALL_ESTABLISHED":
             calls[call]?.isEstablished = true
@@ -268,8 +268,8 @@ public actor BaresipLine: Line {
     }
 
     /// Whether there is such a call, which the next commands are about.
-    private func choose(_ call: String) async throws -> Bool {
-        try await command("callfind", call).contains("setting")
+    private func choose(_ call: Call.ID) async throws -> Bool {
+        try await command("callfind", call.rawValue).contains("setting")
     }
 
     @discardableResult
@@ -296,7 +296,7 @@ public actor BaresipLine: Line {
 
     /// Waits for an event of a call: true when it came, false when the call has ended, nil when it took too long.
     private func waits(
-        _ call: String, _ limit: Duration, _ isIt: @escaping @Sendable (BaresipMessage) -> Bool
+        _ call: Call.ID, _ limit: Duration, _ isIt: @escaping @Sendable (BaresipMessage) -> Bool
     ) async -> Bool? {
         let (stream, continuation) = AsyncStream.makeStream(of: Bool.self)
         waits.append((call, isIt, continuation))
@@ -309,7 +309,7 @@ public actor BaresipLine: Line {
         return nil
     }
 
-    private func finishWaits(of call: String) {
+    private func finishWaits(of call: Call.ID) {
         for wait in waits where wait.call == call { wait.2.yield(false) }
         waits.removeAll { $0.call == call }
     }

@@ -13,7 +13,7 @@ public final class CallHandler: Sendable {
     }
 
     private struct NewCall: Sendable {
-        let call: String
+        let call: Call.ID
         let steps: AsyncStream<Step>
     }
 
@@ -27,9 +27,9 @@ public final class CallHandler: Sendable {
     }
 
     private struct State {
-        var open: [String: OpenCall] = [:]
+        var open: [Call.ID: OpenCall] = [:]
         /// Calls whose end was told before their push: the two come by different streams.
-        var overBeforePush: [String] = []
+        var overBeforePush: [Call.ID] = []
     }
 
     private let client: RingwakeClient
@@ -79,34 +79,36 @@ public final class CallHandler: Sendable {
         switch event {
         case .credentialsUpdated(let credentials):
             // A real app sends them to its server, or puts them into its Contact: `contactParameters`.
-            log("credentials: \(credentials.map(\.environment.rawValue).joined(separator: ", "))")
+            log("credentials: \(credentials.map(\.environment.description).joined(separator: ", "))")
         case .credentialsInvalidated:
             log("credentials: none")
         case .incomingPush(let push):
-            log("push: \(push.kind.rawValue) \(push.call)")
+            log("push: \(push.kind) \(push.call)")
             give(push.call, .push(push))
+        @unknown default: break
         }
     }
 
     private func take(_ event: CallEvent) async {
         switch event {
-        case .changed(let call): log("call: \(call.call) \(call.state.rawValue)")
+        case .changed(let call): log("call: \(call.id) \(call.state)")
         case .ended(let call, let reason):
-            log("call: \(call.call) ended \(reason.rawValue)")
+            log("call: \(call.id) ended \(reason)")
             // At once, and not in its turn: its task may be waiting for a call that never comes.
-            await forget(call.call)
-        case .claimed(let call): log("call: \(call.call) claimed")
+            await forget(call.id)
+        case .claimed(let call): log("call: \(call.id) claimed")
         case .networkChanged(let call, _): give(call, .network)
         case .audioActivated(let call, let route):
             log("call: \(call) audio on \(route.outputs.map(\.name).joined(separator: ", "))")
         case .audioDeactivated(let call): log("call: \(call) audio off")
         case .audioFailed(let call, let error): log("call: \(call) no audio: \(error)")
         case .lost, .filtered, .audioRouteChanged, .cellular, .reachability: break
+        @unknown default: break
         }
     }
 
     /// Gives a call's task something to do; the first push makes the task.
-    private func give(_ call: String, _ step: Step) {
+    private func give(_ call: Call.ID, _ step: Step) {
         let isTaken = state.withLock { state -> Bool in
             if let open = state.open[call] {
                 open.steps.yield(step)
@@ -123,7 +125,7 @@ public final class CallHandler: Sendable {
     }
 
     /// A call is over: its task does nothing more of what is left, and does not wait for it.
-    private func forget(_ call: String) async {
+    private func forget(_ call: Call.ID) async {
         let known = state.withLock { state -> OpenCall? in
             guard let open = state.open[call] else {
                 state.overBeforePush = state.overBeforePush.suffix(63) + [call]
@@ -152,7 +154,7 @@ public final class CallHandler: Sendable {
             case .action(let action): await perform(action)
             case .remoteEnd(let reason):
                 await attempt("end of \(new.call)") {
-                    try await provider.reportEnded(new.call, reason: reason)
+                    try await provider.reportCall(with: new.call, endReason: reason)
                 }
             case .network: await line.networkChanged(new.call)
             }
@@ -169,7 +171,6 @@ public final class CallHandler: Sendable {
     private func take(_ push: IncomingPush) async {
         switch push.kind {
         case .call: await report(push)
-        case .update: break
         case .claim:
             await attempt("claim of \(push.call)") {
                 try await provider.claim(push.call)
@@ -177,9 +178,10 @@ public final class CallHandler: Sendable {
                     try await line.takeOver(push.call)
                 } catch {
                     // Its media went with the process that had it.
-                    try await provider.reportEnded(push.call, reason: .failed)
+                    try await provider.reportCall(with: push.call, endReason: .failed)
                 }
             }
+        default: break
         }
     }
 
@@ -187,30 +189,30 @@ public final class CallHandler: Sendable {
         // In time, without ringing, where the line takes long: then there is the same time again to let it ring.
         let provisional = Task { [provider] in
             try await Task.sleep(for: push.reportWithin / 2)
-            try await provider.report(push.call, ring: false)
+            try await provider.reportIncomingCall(with: push.call, ringing: false)
         }
         do {
             let update = try await arrival(push)
             provisional.cancel()
             let isReported = await provisional.result.isSuccess
             guard let update else {
-                try await provider.reportEnded(push.call, reason: .remoteEnded)
+                try await provider.reportCall(with: push.call, endReason: .remoteEnded)
                 return
             }
             if isReported {
-                try await provider.ring(push.call)
+                try await provider.startRinging(push.call)
             } else {
-                try await provider.report(push.call, update)
+                try await provider.reportIncomingCall(with: push.call, update: update)
             }
             log("rings: \(push.call)")
         } catch let error as CallError {
             log("not reported: \(push.call): \(error)")
             // A call that is busy is ended by an action; one that is kept out, or over, has an event that says so.
-            if case .unknownCall = error { await forget(push.call) }
+            if error.code == .unknownCall { await forget(push.call) }
         } catch {
             provisional.cancel()
             log("cannot be taken: \(push.call): \(error)")
-            await attempt("end of \(push.call)") { try await provider.reportEnded(push.call, reason: .failed) }
+            await attempt("end of \(push.call)") { try await provider.reportCall(with: push.call, endReason: .failed) }
         }
     }
 
@@ -235,7 +237,8 @@ public final class CallHandler: Sendable {
                 case .unhold: try await line.setHeld(action.call, false)
                 case .mute: try await line.setMuted(action.call, true)
                 case .unmute: try await line.setMuted(action.call, false)
-                case .dtmf(let digits): try await line.play(digits, in: action.call)
+                case .dtmf: try await line.play(action.digits, in: action.call)
+                default: throw UnknownAction()
                 }
             }
             await attempt("\(action.kind)") { try await action.fulfill() }
@@ -251,6 +254,9 @@ public final class CallHandler: Sendable {
         do { try await body() } catch { log("refused: \(what): \(error)") }
     }
 }
+
+/// An action that this version does not know.
+struct UnknownAction: Error {}
 
 /// What was to be done takes longer than there is time for it.
 struct TooLate: Error {}

@@ -13,18 +13,18 @@ public protocol Line: Sendable {
     /// A call of a process that is gone: goes on with it.
     ///
     /// - Throws: There is no such call here.
-    func takeOver(_ call: String) async throws
+    func takeOver(_ call: Call.ID) async throws
 
-    func answer(_ call: String) async throws
-    func setHeld(_ call: String, _ isHeld: Bool) async throws
-    func setMuted(_ call: String, _ isMuted: Bool) async throws
-    func play(_ digits: String, in call: String) async throws
+    func answer(_ call: Call.ID) async throws
+    func setHeld(_ call: Call.ID, _ isHeld: Bool) async throws
+    func setMuted(_ call: Call.ID, _ isMuted: Bool) async throws
+    func play(_ digits: String, in call: Call.ID) async throws
 
     /// Ends a call in any state. One that is not there is no error.
-    func end(_ call: String) async
+    func end(_ call: Call.ID) async
 
     /// The network changed under a call: tell the other side where this one is now.
-    func networkChanged(_ call: String) async
+    func networkChanged(_ call: Call.ID) async
 
     /// Calls that the other side ended.
     var remoteEnds: AsyncStream<RemoteEnd> { get }
@@ -35,10 +35,10 @@ public protocol Line: Sendable {
 
 /// The other side ended a call.
 public struct RemoteEnd: Sendable {
-    public let call: String
+    public let call: Call.ID
     public let reason: CallEndReason
 
-    public init(_ call: String, _ reason: CallEndReason) {
+    public init(_ call: Call.ID, _ reason: CallEndReason) {
         self.call = call
         self.reason = reason
     }

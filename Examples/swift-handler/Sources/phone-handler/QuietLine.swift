@@ -17,12 +17,12 @@ struct QuietLine: Line {
         return CallUpdate(caller: payload.caller, callerName: payload.name)
     }
 
-    func takeOver(_ call: String) async throws {}
-    func answer(_ call: String) async throws {}
-    func setHeld(_ call: String, _ isHeld: Bool) async throws {}
-    func setMuted(_ call: String, _ isMuted: Bool) async throws {}
-    func play(_ digits: String, in call: String) async throws {}
-    func end(_ call: String) async {}
-    func networkChanged(_ call: String) async {}
+    func takeOver(_ call: Call.ID) async throws {}
+    func answer(_ call: Call.ID) async throws {}
+    func setHeld(_ call: Call.ID, _ isHeld: Bool) async throws {}
+    func setMuted(_ call: Call.ID, _ isMuted: Bool) async throws {}
+    func play(_ digits: String, in call: Call.ID) async throws {}
+    func end(_ call: Call.ID) async {}
+    func networkChanged(_ call: Call.ID) async {}
     func rest() async {}
 }

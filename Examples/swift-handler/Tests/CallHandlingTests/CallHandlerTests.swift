@@ -116,7 +116,7 @@ struct CallHandlerTests {
     func endsWithItsLastCall() async throws {
         let line = TestLine()
         try await withHandler(line, stays: false) { daemon in
-            for call in ["c1", "c2"] {
+            for call in ["c1", "c2"] as [Call.ID] {
                 daemon.push(call)
                 try await daemon.call(call, reaches: .ringing)
             }

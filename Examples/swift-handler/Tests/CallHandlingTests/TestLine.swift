@@ -8,7 +8,7 @@ final class TestLine: Line {
 
     private struct State {
         var done: [String] = []
-        var waiting: [String: AsyncStream<CallUpdate?>.Continuation] = [:]
+        var waiting: [Call.ID: AsyncStream<CallUpdate?>.Continuation] = [:]
     }
 
     private let state = Mutex(State())
@@ -27,10 +27,10 @@ final class TestLine: Line {
     /// What it was asked for.
     var done: [String] { state.withLock { $0.done } }
 
-    func endRemotely(_ call: String) { ends.continuation.yield(RemoteEnd(call, .remoteEnded)) }
+    func endRemotely(_ call: Call.ID) { ends.continuation.yield(RemoteEnd(call, .remoteEnded)) }
 
     /// The call that is waited for is there.
-    func arrives(_ call: String, _ update: CallUpdate) {
+    func arrives(_ call: Call.ID, _ update: CallUpdate) {
         _ = state.withLock { $0.waiting[call] }?.yield(update)
     }
 
@@ -43,20 +43,20 @@ final class TestLine: Line {
         return nil
     }
 
-    func takeOver(_ call: String) async throws { try perform("takeOver", call) }
-    func answer(_ call: String) async throws { try perform("answer", call) }
-    func setHeld(_ call: String, _ isHeld: Bool) async throws { try perform(isHeld ? "hold" : "unhold", call) }
-    func setMuted(_ call: String, _ isMuted: Bool) async throws { try perform(isMuted ? "mute" : "unmute", call) }
-    func play(_ digits: String, in call: String) async throws { try perform("play \(digits)", call) }
-    func networkChanged(_ call: String) async { note("network \(call)") }
+    func takeOver(_ call: Call.ID) async throws { try perform("takeOver", call) }
+    func answer(_ call: Call.ID) async throws { try perform("answer", call) }
+    func setHeld(_ call: Call.ID, _ isHeld: Bool) async throws { try perform(isHeld ? "hold" : "unhold", call) }
+    func setMuted(_ call: Call.ID, _ isMuted: Bool) async throws { try perform(isMuted ? "mute" : "unmute", call) }
+    func play(_ digits: String, in call: Call.ID) async throws { try perform("play \(digits)", call) }
+    func networkChanged(_ call: Call.ID) async { note("network \(call)") }
     func rest() async { note("rest") }
 
-    func end(_ call: String) async {
+    func end(_ call: Call.ID) async {
         note("end \(call)")
         state.withLock { $0.waiting.removeValue(forKey: call) }?.finish()
     }
 
-    private func perform(_ what: String, _ call: String) throws {
+    private func perform(_ what: String, _ call: Call.ID) throws {
         if breaks.contains(what) { throw Broken() }
         note("\(what) \(call)")
     }

@@ -222,12 +222,12 @@ class Handler:
     def happened(self, event: dict) -> None:
         name, call = event["event"], event.get("call", "")
         self.log("event", event=name, call=call, state=event.get("state"), action=event.get("action"),
-                 reason=event.get("reason"), digits=event.get("digits"), claim=event.get("claimMs"))  # fmt: skip
+                 reason=event.get("endReason"), digits=event.get("digits"), claim=event.get("claimMs"))  # fmt: skip
         if name == "handler":
             self.secret = event.get("secret") or self.secret
         elif name == "wake":
             self.given(event["push"], "delivered")
-        elif name == "push" and event.get("reason") == "waiting":
+        elif name == "pushWaiting":
             self.fetch()
         elif call in self.calls and name == "action":
             action = event["action"]

@@ -1,0 +1,77 @@
+// What happens to a call, and what its handler has to do.
+extension EventMessage {
+    /// The call's state changed, its caller became known, its microphone was muted or not, or its handler was lost or
+    /// found again. Also the state of each call when a stream begins.
+    package struct CallChange: EventContent {
+        package static let name = Name.call
+
+        package enum CodingKeys: String, CodingKey, CaseIterable { case app, call, number, state, endReason, deadlineMs, claimMs, muted, caller, identifiedAs, atUs }
+
+        package var app, call: String
+        /// Which of all calls it is, over restarts too; a later call has a higher number.
+        package var number: Int64
+        /// `CallMessage.state`, after the event.
+        package var state: String
+        /// Why the call ended, or is ending.
+        package var endReason: String?
+        /// Milliseconds until the state's deadline.
+        package var deadlineMs: Int64?
+        /// Milliseconds until the call ends because it lost its handler and none has claimed it.
+        package var claimMs: Int64?
+        /// Whether the handler has muted the microphone.
+        package var muted: Bool
+        /// Who calls, once it is known.
+        package var caller: String?
+        /// The caller according to an identification list: a guess.
+        package var identifiedAs: String?
+        /// Microseconds since the push arrived.
+        package var atUs: Int64
+    }
+
+    /// The handler has to do something, and report that it is done or failed.
+    package struct Action: EventContent {
+        package static let name = Name.action
+
+        package enum CodingKeys: String, CodingKey, CaseIterable { case app, call, action, digits, deadlineMs }
+
+        package var app, call: String
+        /// `CallAction` as text.
+        package var action: String
+        /// The digits to play; only with the action `dtmf`.
+        package var digits: String?
+        /// Milliseconds until the action's deadline.
+        package var deadlineMs: Int64
+    }
+
+    /// The handler did not do its part in the call.
+    package struct Strike: EventContent {
+        package static let name = Name.strike
+
+        package enum CodingKeys: String, CodingKey, CaseIterable { case app, call, failure }
+
+        package var app, call: String
+        /// `HandlerFailure` as text.
+        package var failure: String
+    }
+
+    /// The call was kept out.
+    package struct Restricted: EventContent {
+        package static let name = Name.restricted
+
+        package enum CodingKeys: String, CodingKey, CaseIterable { case app, call, restriction }
+
+        package var app, call: String
+        package var restriction: RestrictionMessage
+    }
+
+    /// The call ended, and nobody answered or declined it anywhere.
+    package struct Missed: EventContent {
+        package static let name = Name.missed
+
+        package enum CodingKeys: String, CodingKey, CaseIterable { case app, call, endReason, caller }
+
+        package var app, call: String
+        package var endReason: String?
+        package var caller: String?
+    }
+}

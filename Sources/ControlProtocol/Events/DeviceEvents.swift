@@ -1,0 +1,48 @@
+// The device and the daemon.
+extension EventMessage {
+    /// The network changed: once for the daemon, without `app` and `call`, and once for each call that rings, is being
+    /// answered, is connected or is held, so that its handler can send its new address to its peer.
+    package struct Path: EventContent {
+        package static let name = Name.path
+
+        package enum CodingKeys: String, CodingKey, CaseIterable { case app, call, path }
+
+        package var app, call: String?
+        /// What the network offers now.
+        package var path: PathMessage
+    }
+
+    /// The daemon (without `app`) or an app is online, limited or offline.
+    package struct Connection: EventContent {
+        package static let name = Name.connection
+
+        package enum CodingKeys: String, CodingKey, CaseIterable { case app, connection, connectionReason }
+
+        package var app: String?
+        /// `online`, `limited` or `offline`.
+        package var connection: String
+        /// Why it is not online: as ``ConnectionMessage/why``.
+        package var connectionReason: String?
+    }
+
+    /// The first cellular call of the device began, or the last one ended.
+    package struct Cellular: EventContent {
+        package static let name = Name.cellular
+
+        package enum CodingKeys: String, CodingKey, CaseIterable { case active }
+
+        /// Whether a cellular call is in progress.
+        package var active: Bool
+    }
+
+    /// The configuration was read again.
+    package struct Reload: EventContent {
+        package static let name = Name.reload
+
+        package enum CodingKeys: CodingKey, CaseIterable {}
+
+        package init() {}
+        package init(from decoder: any Decoder) {}
+        package func encode(to encoder: any Encoder) {}
+    }
+}

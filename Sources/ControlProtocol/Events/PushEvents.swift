@@ -1,0 +1,75 @@
+// Pushes, and the handlers that get them.
+extension EventMessage {
+    /// The first line of a connected handler's stream.
+    package struct Handler: EventContent {
+        package static let name = Name.handler
+
+        package enum CodingKeys: String, CodingKey, CaseIterable { case app, secret, socket }
+
+        package var app: String
+        /// What the handler sends as `Authorization: Bearer SECRET`; nil when it has one already.
+        package var secret: String?
+        /// The path of the control socket.
+        package var socket: String
+    }
+
+    /// A push for a connected handler. ``DeliveryMessage`` writes it, with the payload byte for byte.
+    package struct Wake: EventContent {
+        package static let name = Name.wake
+
+        package enum CodingKeys: String, CodingKey, CaseIterable { case app, push }
+
+        /// The object that is on the standard input of a handler that is started. Whoever reads it cuts it out of the
+        /// line, so that the payload stays as it is.
+        package struct Push: Codable, Equatable, Sendable {}
+
+        package var app: String
+        package var push: Push
+    }
+
+    /// A push arrived and changed nothing.
+    package struct PushIgnored: EventContent {
+        package static let name = Name.pushIgnored
+
+        package enum CodingKeys: String, CodingKey, CaseIterable { case app, call, apnsId, outcome }
+
+        package var app, call: String
+        /// The push's `apns-id`.
+        package var apnsId: String
+        /// Why it changed nothing: `duplicate`, `tooLate`, `restricted` or `withheld`.
+        package var outcome: String
+    }
+
+    /// A push waits for the handler to fetch it.
+    package struct PushWaiting: EventContent {
+        package static let name = Name.pushWaiting
+
+        package enum CodingKeys: String, CodingKey, CaseIterable { case app, call, kind }
+
+        package var app, call: String
+        /// `call` (one to report), `update` (more about a call that the handler has) or `claim` (one that lost its
+        /// handler).
+        package var kind: String
+    }
+
+    /// The app's handler has too many strikes and is not started any more, or it is again.
+    package struct StruckOut: EventContent {
+        package static let name = Name.struckOut
+
+        package enum CodingKeys: String, CodingKey, CaseIterable { case app, struckOut }
+
+        package var app: String
+        package var struckOut: Bool
+    }
+
+    /// Senders need other credentials to reach the app.
+    package struct Credentials: EventContent {
+        package static let name = Name.credentials
+
+        package enum CodingKeys: String, CodingKey, CaseIterable { case app, valid }
+
+        package var app: String
+        /// Whether there are any now.
+        package var valid: Bool
+    }
+}

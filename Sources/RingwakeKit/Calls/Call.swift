@@ -1,0 +1,55 @@
+/// A call as the daemon last described it; CallKit's `CXCall`.
+public struct Call: Identifiable, Hashable, Sendable {
+    /// The id of a call within its app: a text that the push contains.
+    public struct ID: Vocabulary, ExpressibleByStringLiteral {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+        public init(stringLiteral value: String) { self.init(rawValue: value) }
+    }
+
+    public let id: ID
+    /// The app's bundle id.
+    public let app: String
+    public internal(set) var state: CallState
+    /// Why the call ended, or is ending.
+    public internal(set) var endReason: CallEndReason?
+    /// Who calls, once it is known. Untrusted text.
+    public internal(set) var caller: String?
+    /// The caller according to an identification list: a guess, to be shown as one. Untrusted text.
+    public internal(set) var identifiedAs: String?
+    /// Whether the handler has muted the microphone.
+    public internal(set) var isMuted: Bool
+    /// Whether the call belongs to this process: it got the call's push, or has reported or claimed the call. No other
+    /// process acts on it.
+    public internal(set) var isOwn: Bool
+
+    package init(
+        id: ID, app: String, state: CallState, endReason: CallEndReason? = nil, caller: String? = nil,
+        identifiedAs: String? = nil, isMuted: Bool = false, isOwn: Bool = false
+    ) {
+        self.id = id
+        self.app = app
+        self.state = state
+        self.endReason = endReason
+        self.caller = caller
+        self.identifiedAs = identifiedAs
+        self.isMuted = isMuted
+        self.isOwn = isOwn
+    }
+}
+
+/// What is known of a call; CallKit's `CXCallUpdate`. A nil keeps the value of the payload, or of an earlier report.
+public struct CallUpdate: Hashable, Sendable {
+    /// Who calls: a SIP URI, a number, any handle that the app uses. Cut at 256 bytes.
+    public var caller: String?
+    /// The name to show. Cut at 256 bytes.
+    public var callerName: String?
+    /// Whether the call has video.
+    public var hasVideo: Bool?
+
+    public init(caller: String? = nil, callerName: String? = nil, hasVideo: Bool? = nil) {
+        self.caller = caller
+        self.callerName = callerName
+        self.hasVideo = hasVideo
+    }
+}

@@ -1,0 +1,42 @@
+internal import RunLoop
+internal import Synchronization
+
+/// What all objects of a client read; written on the client's thread.
+final class ClientState: Sendable {
+    private final class Values: Sendable {
+        let credentials = Mutex<[PushCredentials]>([])
+        let calls = Mutex<[Call]>([])
+
+        func activeCalls() -> Set<Call.ID> { Set(calls.withLock { $0 }.map(\.id)) }
+    }
+
+    let connection = Observers<ConnectionState>(value: .connecting)
+    let pushes: EventPublisher<PushRegistryEvent>
+    let actions: EventPublisher<CallAction>
+    let events: EventPublisher<CallEvent>
+    private let values: Values
+
+    init() {
+        let values = Values()
+        self.values = values
+        pushes = EventPublisher(activeCalls: values.activeCalls)
+        actions = EventPublisher(activeCalls: values.activeCalls)
+        events = EventPublisher(activeCalls: values.activeCalls)
+    }
+
+    var credentials: [PushCredentials] { values.credentials.withLock { $0 } }
+    var calls: [Call] { values.calls.withLock { $0 } }
+
+    func set(_ credentials: [PushCredentials]) { values.credentials.withLock { $0 = credentials } }
+
+    func set(_ calls: [Call]) { values.calls.withLock { $0 = calls } }
+
+    /// Ends every stream.
+    func finish() {
+        connection.tell(.closed)
+        connection.finish()
+        pushes.finish()
+        actions.finish()
+        events.finish()
+    }
+}

@@ -1,0 +1,226 @@
+internal import Synchronization
+
+/// What makes a queued event obsolete: a later one with the same key.
+struct EventKey: Hashable, Sendable {
+    let kind: String
+    /// The call that it is about; nil if it is about none.
+    let call: Call.ID?
+
+    init(_ kind: String, _ call: Call.ID? = nil) {
+        self.kind = kind
+        self.call = call
+    }
+}
+
+/// An event that waits for a reader.
+protocol QueuedEvent: Sendable {
+    var key: EventKey { get }
+}
+
+/// Events that wait for a reader, in order.
+///
+/// Everything waits as it came until there are more than ``capacity`` events. Then those go that no reader needs any more:
+/// those with a key that a later one has too, and those of calls that have ended. What is left is bounded by the calls in
+/// progress, which the daemon limits.
+struct EventQueue<Event: QueuedEvent>: Sendable {
+    static var capacity: Int { 1_024 }
+
+    private(set) var events: [Event] = []
+    /// Compacting again makes no sense before there are so many.
+    private var limit = capacity
+
+    /// - Parameter active: the calls in progress.
+    mutating func append(_ event: Event, active: () -> Set<Call.ID>) {
+        events.append(event)
+        if events.count > limit { compact(active()) }
+    }
+
+    private mutating func compact(_ active: Set<Call.ID>) {
+        var seen: Set<EventKey> = []
+        var kept: [Event] = []
+        // Of what is left from calls that have ended the newest stay, as many as there is room for.
+        var room = Self.capacity / 2
+        for event in events.reversed() {
+            let key = event.key
+            guard seen.insert(key).inserted else { continue }
+            if let call = key.call, !active.contains(call) {
+                guard room > 0 else { continue }
+                room -= 1
+            }
+            kept.append(event)
+        }
+        events = kept.reversed()
+        limit = max(Self.capacity, events.count + Self.capacity / 2)
+    }
+
+    mutating func popFirst() -> Event? {
+        guard !events.isEmpty else { return nil }
+        limit = Self.capacity
+        return events.removeFirst()
+    }
+}
+
+/// An observer that was added; it stays until ``cancel()``, whether anybody keeps this or not.
+public struct Observation: Sendable {
+    let remove: @Sendable () -> Void
+
+    /// Removes the observer. It isn't called again, except that a call on another thread may still be in progress.
+    /// Idempotent.
+    public func cancel() { remove() }
+}
+
+/// Delivers events of one kind to all observers and streams, on the client's thread. Events wait while there are none.
+final class EventPublisher<Event: QueuedEvent>: Sendable {
+    private struct Observer: Sendable {
+        let body: @Sendable (Event) -> Void
+        let finish: @Sendable () -> Void
+    }
+
+    private struct State {
+        var waiting = EventQueue<Event>()
+        var observers: [UInt64: Observer] = [:]
+        /// Observers that were removed before they were added on the client's thread.
+        var removed: Set<UInt64> = []
+        var nextNumber: UInt64 = 0
+        var isFinished = false
+    }
+
+    private let state = Mutex(State())
+    private let activeCalls: @Sendable () -> Set<Call.ID>
+
+    /// - Parameter activeCalls: the calls in progress.
+    init(activeCalls: @escaping @Sendable () -> Set<Call.ID>) {
+        self.activeCalls = activeCalls
+    }
+
+    /// Delivers `event`. On the client's thread.
+    func publish(_ event: Event) {
+        let numbers = state.withLock { state -> [UInt64] in
+            guard !state.isFinished else { return [] }
+            if state.observers.isEmpty { state.waiting.append(event, active: activeCalls) }
+            return state.observers.keys.sorted()
+        }
+        for number in numbers {
+            // Not those that were removed meanwhile, for example by the one before.
+            state.withLock { $0.observers[number] }?.body(event)
+        }
+    }
+
+    /// Ends all streams. Idempotent.
+    func finish() {
+        let observers = state.withLock { state in
+            defer { state = State(isFinished: true) }
+            return Array(state.observers.values)
+        }
+        for observer in observers { observer.finish() }
+    }
+
+    /// Calls `body` with the events that wait, and with each one from then on.
+    func observe(on queue: ClientQueue, _ body: @escaping @Sendable (Event) -> Void) -> Observation {
+        add(Observer(body: body, finish: {}), on: queue)
+    }
+
+    /// A stream of the events that wait, and of each one from then on.
+    /// - Parameter owner: lives as long as the stream has a reader.
+    func stream(holding owner: any Sendable, on queue: ClientQueue) -> AsyncStream<Event> {
+        let buffer = StreamBuffer<Event>(activeCalls: activeCalls)
+        let observer = Observer(body: { buffer.append($0) }, finish: { buffer.finish() })
+        let reader = StreamReader(buffer: buffer, observation: add(observer, on: queue), owner: owner)
+        return AsyncStream(unfolding: { await reader.buffer.next() }, onCancel: { reader.cancel() })
+    }
+
+    private func add(_ observer: Observer, on queue: ClientQueue) -> Observation {
+        let number = state.withLock { state in
+            state.nextNumber += 1
+            return state.nextNumber
+        }
+        // On the client's thread, so that what waits comes before what follows.
+        let isPosted = queue.post { _ in
+            let waiting = self.state.withLock { state -> [Event]? in
+                guard !state.isFinished, state.removed.remove(number) == nil else { return nil }
+                state.observers[number] = observer
+                defer { state.waiting = EventQueue() }
+                return state.waiting.events
+            }
+            guard let waiting else { return observer.finish() }
+            for event in waiting { observer.body(event) }
+        }
+        if !isPosted { observer.finish() }
+        return Observation { self.remove(number) }
+    }
+
+    private func remove(_ number: UInt64) {
+        // Released after the lock: a deinit of what the closures hold may call anything here.
+        _ = state.withLock { state -> Observer? in
+            let observer = state.observers.removeValue(forKey: number)
+            if observer == nil, !state.isFinished, number > 0 { state.removed.insert(number) }
+            return observer
+        }
+    }
+}
+
+/// The events of one stream that its reader has not taken.
+private final class StreamBuffer<Event: QueuedEvent>: Sendable {
+    private struct State {
+        var queue = EventQueue<Event>()
+        var readers: [CheckedContinuation<Event?, Never>] = []
+        var isFinished = false
+    }
+
+    private let state = Mutex(State())
+    private let activeCalls: @Sendable () -> Set<Call.ID>
+
+    init(activeCalls: @escaping @Sendable () -> Set<Call.ID>) {
+        self.activeCalls = activeCalls
+    }
+
+    func append(_ event: Event) {
+        let reader = state.withLock { state -> CheckedContinuation<Event?, Never>? in
+            if !state.readers.isEmpty { return state.readers.removeFirst() }
+            if !state.isFinished { state.queue.append(event, active: activeCalls) }
+            return nil
+        }
+        reader?.resume(returning: event)
+    }
+
+    /// The next event; nil after the last one.
+    func next() async -> Event? {
+        await withCheckedContinuation { continuation in
+            let (isReady, event) = state.withLock { state -> (Bool, Event?) in
+                if let event = state.queue.popFirst() { return (true, event) }
+                if !state.isFinished { state.readers.append(continuation) }
+                return (state.isFinished, nil)
+            }
+            if isReady { continuation.resume(returning: event) }
+        }
+    }
+
+    func finish() {
+        let readers = state.withLock { state in
+            state.isFinished = true
+            defer { state.readers = [] }
+            return state.readers
+        }
+        for reader in readers { reader.resume(returning: nil) }
+    }
+}
+
+/// Belongs to a stream: the stream's end, or that of its last reference, removes its observer.
+private final class StreamReader<Event: QueuedEvent>: Sendable {
+    let buffer: StreamBuffer<Event>
+    private let observation: Observation
+    private let owner: any Sendable
+
+    init(buffer: StreamBuffer<Event>, observation: Observation, owner: any Sendable) {
+        self.buffer = buffer
+        self.observation = observation
+        self.owner = owner
+    }
+
+    deinit { observation.cancel() }
+
+    func cancel() {
+        observation.cancel()
+        buffer.finish()
+    }
+}

@@ -1,0 +1,41 @@
+internal import ControlProtocol
+internal import FoundationEssentials
+
+/// Messages of the daemon.
+enum JSONText {
+    /// - Parameter what: what it should be, for a person.
+    /// - Throws: `badAnswer`.
+    static func read<Message: Decodable>(_ bytes: [UInt8], _ what: String) throws(RingwakeKitError) -> Message {
+        do {
+            return try JSONDecoder().decode(Message.self, from: Data(bytes))
+        } catch {
+            throw RingwakeKitError(.badAnswer, "\(what) that is not as this version of ringwaked writes it: \(error)")
+        }
+    }
+}
+
+extension RingwakeKitError {
+    static let isClosed = RingwakeKitError(.closed, "the client was closed")
+
+    /// A refusal in the daemon's own words.
+    init(_ answer: ControlAnswer) {
+        do throws(RingwakeKitError) {
+            let message: ErrorMessage = try JSONText.read(answer.body, "a refusal")
+            self.init(Code(rawValue: message.error), message.message)
+        } catch {
+            self.init(.badAnswer, "the daemon answered with status \(answer.status) and no message: \(error.message)")
+        }
+    }
+}
+
+extension PushCredentials {
+    /// - Throws: `badAnswer`.
+    static func read(_ body: [UInt8]) throws(RingwakeKitError) -> [PushCredentials] {
+        let message: CredentialsMessage = try JSONText.read(body, "credentials")
+        return message.credentials.map { credential in
+            PushCredentials(
+                token: credential.token, environment: Environment(rawValue: credential.environment),
+                topic: message.topic, teams: message.teams)
+        }
+    }
+}

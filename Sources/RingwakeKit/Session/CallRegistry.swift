@@ -1,0 +1,297 @@
+internal import ControlProtocol
+
+/// The app's calls, over any number of streams: makes each push, change, end and action come once.
+///
+///     unknown --push, stream, claim--> in progress --end, in the stream or by asking--> ended
+///
+/// | transition | function |
+/// |---|---|
+/// | unknown -> in progress | ``take(_:)-(IncomingPush)``, ``take(_:)-(CallStatus)`` |
+/// | in progress -> ended | ``take(_:)-(CallStatus)``, ``lookedUp(_:_:)`` |
+///
+/// What holds: a call is in ``calls`` from the first message about it until its end is published. The end of each call, by
+/// its number, is published once.
+struct CallRegistry: Sendable {
+    typealias Effect = SessionStateMachine.Effect
+
+    /// As many ended calls as the daemon knows.
+    private static let maximumEnds = 1_024
+    /// More actions of a call than the daemon lets wait.
+    private static let maximumPending = 64
+
+    private let app: String
+    private var calls: [Call.ID: SessionCall] = [:]
+    /// The highest number of any call.
+    private var highestNumber: Int64 = 0
+    /// Numbers of calls whose end was published: another stream, or an answer, may report it again.
+    private var publishedEnds: Set<Int64> = []
+    /// Calls that the new stream has not reported yet.
+    private var unreported: Set<Call.ID> = []
+    /// Calls that the app has reported or claimed before the stream has reported them.
+    private var ownWhenReported: Set<Call.ID> = []
+    private var audio = AudioActivations()
+    /// The call whose pending actions are being repeated.
+    private var repeated: Call.ID?
+    private var nextActionNumber: UInt64 = 1
+    /// Whether requests can be made now.
+    private var isOpen = false
+
+    init(app: String) {
+        self.app = app
+    }
+
+    /// The calls in progress, the oldest first.
+    var inProgress: [Call] {
+        calls.values.sorted { ($0.number ?? .max, $0.call.id.rawValue) < ($1.number ?? .max, $1.call.id.rawValue) }
+            .map(\.call)
+    }
+
+    /// Whether a call belongs to this process.
+    var hasOwn: Bool { calls.values.contains { $0.call.isOwn } }
+
+    /// The lowest number of a call in progress; else the lowest that the next call may have.
+    var nextNumber: Int64 {
+        let next = highestNumber == .max ? highestNumber : highestNumber + 1
+        return max(1, calls.values.compactMap(\.number).min() ?? next)
+    }
+
+    // MARK: - Streams
+
+    mutating func beginStream() -> [Effect] {
+        isOpen = true
+        unreported = Set(calls.keys)
+        ownWhenReported = []
+        for call in calls.keys { calls[call]?.beginStream() }
+        // The stream reports no call that has ended and that the daemon has forgotten.
+        return audio.beginStream(inProgress: unreported).map { .event($0) }
+            + unreported.sorted { $0.rawValue < $1.rawValue }.map { .lookUp($0) }
+    }
+
+    mutating func endStream() {
+        isOpen = false
+    }
+
+    /// A line about anything but an action: the repetition of pending actions is over.
+    mutating func endRepetition() {
+        repeated = nil
+    }
+
+    // MARK: - Pushes
+
+    /// A push that the daemon gave to this process, in any way.
+    mutating func take(_ push: IncomingPush) -> [Effect] {
+        let known = calls[push.call]
+        switch push.kind {
+        case .claim:
+            // This process had the call before: no need to ask the app.
+            if known?.call.isOwn == true { return claim(push.call) }
+            // It comes with each fetch until the call is claimed.
+            if known?.isClaimDelivered == true { return [] }
+            calls[push.call] = known ?? SessionCall(Call(id: push.call, app: app, state: .woken))
+            calls[push.call]?.isClaimDelivered = true
+        case .call:
+            // Another attempt: the daemon was restarted, and has no report.
+            if let known, known.attempt >= push.attempt { return [] }
+            own(push.call)
+            calls[push.call]?.attempt = push.attempt
+        default:
+            own(push.call)
+        }
+        return [.push(push)]
+    }
+
+    /// A call that was not reported comes with all its pushes in each fetch.
+    mutating func take(fetched push: IncomingPush) -> [Effect] {
+        let effects = take(push)
+        guard push.kind == .update, !effects.isEmpty else { return effects }
+        let state = calls[push.call]?.call.state
+        guard state == .queued || state == .woken else { return effects }
+        return calls[push.call]?.fetched.insert(push.payload).inserted == true ? effects : []
+    }
+
+    private mutating func own(_ call: Call.ID) {
+        var entry = calls[call] ?? SessionCall(Call(id: call, app: app, state: .woken))
+        entry.call.isOwn = true
+        calls[call] = entry
+    }
+
+    // MARK: - Owning
+
+    /// What ``beginOwning(_:isClaim:)`` changed.
+    struct Owning: Sendable {
+        var isNew = false
+        var isClaim = false
+    }
+
+    /// The app reports or claims the call: its actions may come before the answer to that.
+    mutating func beginOwning(_ call: Call.ID, isClaim: Bool) -> Owning {
+        guard let entry = calls[call] else {
+            if ownWhenReported.count < Self.maximumEnds { ownWhenReported.insert(call) }
+            return Owning(isNew: true)
+        }
+        let owning = Owning(isNew: !entry.call.isOwn, isClaim: isClaim && !entry.isBeingClaimed)
+        calls[call]?.call.isOwn = true
+        if isClaim { calls[call]?.isBeingClaimed = true }
+        return owning
+    }
+
+    /// The daemon refused it.
+    mutating func endOwning(_ call: Call.ID, _ owning: Owning) {
+        if owning.isNew {
+            ownWhenReported.remove(call)
+            calls[call]?.call.isOwn = false
+        }
+        if owning.isClaim { calls[call]?.isBeingClaimed = false }
+    }
+
+    // MARK: - States
+
+    mutating func take(_ status: CallStatus) -> [Effect] {
+        let isFirst = unreported.remove(status.call) != nil
+        if let number = status.number {
+            highestNumber = max(highestNumber, number)
+            guard !publishedEnds.contains(number) else { return [] }
+        }
+        guard status.state != .ended else { return end(status) }
+        var entry = calls[status.call] ?? SessionCall(Call(id: status.call, app: app, state: status.state))
+        let before = entry.isReported ? entry.call : nil
+        if ownWhenReported.remove(status.call) != nil { entry.call.isOwn = true }
+        entry.isReported = true
+        entry.number = status.number ?? entry.number
+        entry.call.state = status.state
+        entry.call.endReason = status.endReason
+        entry.call.caller = status.caller ?? entry.call.caller
+        entry.call.identifiedAs = status.identifiedAs ?? entry.call.identifiedAs
+        entry.call.isMuted = status.isMuted
+        if status.state != .queued, status.state != .woken { entry.fetched = [] }
+        let isClaimed = entry.isBeingClaimed && status.claimWithin == nil
+        if isClaimed { entry.isBeingClaimed = false }
+        calls[status.call] = entry
+        // Pending actions follow immediately: on a new stream, and when the call has a handler again.
+        if isFirst || isClaimed { repeated = status.call }
+        var effects: [Effect] = before == entry.call ? [] : [.event(.changed(entry.call))]
+        if isClaimed { effects.append(.event(.claimed(entry.call))) }
+        guard let within = status.claimWithin else {
+            calls[status.call]?.isClaimDelivered = false
+            return effects
+        }
+        guard entry.call.isOwn else { return effects + [.event(.lost(entry.call, claimWithin: within))] }
+        return effects + claim(status.call)
+    }
+
+    private mutating func end(_ status: CallStatus) -> [Effect] {
+        let known = calls[status.call]
+        // A later call has the same id; that one is in progress.
+        if let number = status.number, let later = known?.number, later > number { return [] }
+        var call = known?.call ?? Call(id: status.call, app: app, state: .ended)
+        let reason = status.endReason ?? .failed
+        call.state = .ended
+        call.endReason = reason
+        call.caller = status.caller ?? call.caller
+        call.identifiedAs = status.identifiedAs ?? call.identifiedAs
+        calls[status.call] = nil
+        if let number = status.number ?? known?.number { publishedEnds.insert(number) }
+        if publishedEnds.count > Self.maximumEnds, let oldest = publishedEnds.min() { publishedEnds.remove(oldest) }
+        return (audio.ended(status.call) + [.ended(call, reason: reason)]).map { .event($0) }
+    }
+
+    /// The answer about a call that the new stream may not report.
+    ///
+    /// - Parameter status: nil: the daemon knows no such call.
+    mutating func lookedUp(_ call: Call.ID, _ status: CallStatus?) -> [Effect] {
+        guard let entry = calls[call] else { return [] }
+        var status = status ?? CallStatus(forgotten: call)
+        // The stream reports what is in progress; only an end can be missing.
+        guard status.state == .ended else { return [] }
+        status.number = entry.number
+        return end(status)
+    }
+
+    /// What happens to the audio of a call; empty for all other events.
+    mutating func takeAudio(_ event: EventMessage) -> [Effect] {
+        let events =
+            switch event {
+            case .audioActivated(let event): audio.activated(event)
+            case .audioDeactivated(let event): audio.deactivated(event)
+            case .audioFailed(let event): audio.failed(event)
+            case .audioRouteChanged(let event): audio.routeChanged(event)
+            default: [CallEvent]()
+            }
+        return events.map { .event($0) }
+    }
+
+    // MARK: - Claims
+
+    private mutating func claim(_ call: Call.ID) -> [Effect] {
+        guard isOpen, calls[call]?.isBeingClaimed == false else { return [] }
+        calls[call]?.isBeingClaimed = true
+        return [.claim(call)]
+    }
+
+    /// The claim was refused, or got no answer. A successful one shows in the stream.
+    mutating func claimFailed(_ call: Call.ID) -> [Effect] {
+        guard calls[call]?.isBeingClaimed == true else { return [] }
+        calls[call]?.isBeingClaimed = false
+        return isOpen ? [.lookUp(call)] : []
+    }
+
+    // MARK: - Actions
+
+    mutating func take(_ action: EventMessage.Action) -> [Effect] {
+        let (call, digits) = (Call.ID(rawValue: action.call), action.digits ?? "")
+        let kind = CallAction.Kind(rawValue: action.action)
+        guard var entry = calls[call], entry.call.isOwn else { return [] }
+        if repeated == call || entry.isBeingClaimed {
+            let known = entry.repeated(kind, digits)
+            calls[call] = entry
+            switch known {
+            case .known: return []
+            case .fulfilled: return [.fulfillAgain(call, kind)]
+            case .none: break
+            }
+        }
+        // The deadline of a former action of that kind has passed: the daemon requests nothing twice.
+        if kind != .dtmf { entry.pending.removeAll { $0.kind == kind } }
+        let number = nextActionNumber
+        nextActionNumber += 1
+        entry.pending.append(SessionCall.PendingAction(number: number, kind: kind, digits: digits))
+        if entry.pending.count > Self.maximumPending { entry.pending.removeFirst() }
+        calls[call] = entry
+        return [
+            .action(call, kind, digits: digits, number: number, within: .milliseconds(max(0, action.deadlineMs)))
+        ]
+    }
+
+    /// The app answers an action.
+    ///
+    /// - Returns: False if the action is not pending, or not any more.
+    mutating func beginAnswer(_ call: Call.ID, _ number: UInt64) -> Bool {
+        guard let index = calls[call]?.pending.firstIndex(where: { $0.number == number }),
+            calls[call]?.pending[index].isBeingAnswered == false
+        else { return false }
+        calls[call]?.pending[index].isBeingAnswered = true
+        return true
+    }
+
+    /// What became of an answer.
+    enum AnswerOutcome: Sendable {
+        case fulfilled
+        case failed
+        /// The action is not pending at the daemon any more.
+        case over
+        /// Not known: the app may try again.
+        case unknown
+    }
+
+    mutating func endAnswer(_ call: Call.ID, _ number: UInt64, _ outcome: AnswerOutcome) {
+        guard let index = calls[call]?.pending.firstIndex(where: { $0.number == number }) else { return }
+        if case .unknown = outcome {
+            calls[call]?.pending[index].isBeingAnswered = false
+            return
+        }
+        guard let action = calls[call]?.pending.remove(at: index) else { return }
+        if case .fulfilled = outcome, action.kind == .answer || action.kind == .end {
+            calls[call]?.fulfilled.insert(action.kind)
+        }
+    }
+}

@@ -1,0 +1,207 @@
+internal import ControlProtocol
+
+/// A client's session with the daemon: its streams, one after the other, and the app's calls.
+///
+///     idle --start--> opening --handler-> open --streamEnded--> waiting --retryDue--> opening
+///                       |  ^                                      ^
+///                       |  +-- refused, without the secret        |
+///                       +------------ streamEnded, refused -------+
+///     any --close--> closed
+///
+/// | transition | function |
+/// |---|---|
+/// | idle -> opening | ``start()`` |
+/// | opening -> open | ``take(_:)`` of the event `handler` |
+/// | opening -> opening, waiting | ``refused(_:_:)`` |
+/// | opening, open -> waiting | ``streamEnded(_:lasted:)`` |
+/// | waiting -> opening | ``retryDue()`` |
+/// | any -> closed | ``close()`` |
+///
+/// What holds: there is one stream in `opening` and `open`, and none in the other states. ``calls`` outlive the streams.
+struct SessionStateMachine: Sendable {
+    enum State: Equatable, Sendable {
+        case idle
+        /// With this secret.
+        case opening(secret: String?)
+        case open(secret: String?)
+        case waiting
+        case closed
+    }
+
+    /// What to do, in this order.
+    enum Effect: Sendable {
+        case openStream(since: Int64?, secret: String?)
+        case closeStream
+        case retry(after: Duration)
+        case connection(ConnectionState)
+        /// Sends the requests that wait for the daemon.
+        case resumeRequests
+        case push(IncomingPush)
+        case action(Call.ID, CallAction.Kind, digits: String, number: UInt64, within: Duration)
+        case event(CallEvent)
+        case fetchPushes
+        case fetchCredentials
+        case credentials([PushCredentials])
+        case claim(Call.ID)
+        /// The action was fulfilled before, and the daemon lost that.
+        case fulfillAgain(Call.ID, CallAction.Kind)
+        /// Asks for the state of a call: the stream may not report it any more.
+        case lookUp(Call.ID)
+    }
+
+    /// The longest time from one try to the next while this process has calls: less than the daemon waits for claims.
+    private static let longestRetryInCall = Duration.seconds(1)
+
+    let app: String
+    private(set) var state = State.idle
+    /// The secret that this process was started with.
+    private let startSecret: String?
+    /// The secret that the daemon gave to one that came by itself.
+    private var givenSecret: String?
+    /// Streams in a row that did not come about, or broke soon.
+    private var failures = 0
+    private let firstRetry: Duration
+    private let lastRetry: Duration
+    /// Whether there has been a stream before.
+    private var wasOpen = false
+
+    var calls: CallRegistry
+    private var credentials: [PushCredentials] = []
+    private var isFetching = false
+    private var isFetchDue = false
+
+    init(_ configuration: RingwakeClient.Configuration) {
+        app = configuration.app
+        calls = CallRegistry(app: configuration.app)
+        startSecret = configuration.secret
+        firstRetry = configuration.firstRetry
+        lastRetry = configuration.lastRetry
+    }
+
+    /// The secret of a handler's requests.
+    var secret: String? {
+        switch state {
+        case .open(let secret), .opening(let secret): givenSecret ?? secret
+        case .idle, .waiting, .closed: givenSecret ?? startSecret
+        }
+    }
+
+    var isOpen: Bool { if case .open = state { true } else { false } }
+
+    // MARK: - The stream
+
+    mutating func start() -> [Effect] {
+        guard state == .idle else { return [] }
+        return open(with: startSecret)
+    }
+
+    private mutating func open(with secret: String?) -> [Effect] {
+        state = .opening(secret: secret)
+        return [.connection(.connecting), .openStream(since: since, secret: secret)]
+    }
+
+    /// The number of the first call to report; nil for the first stream: earlier ends don't concern this process.
+    private var since: Int64? { wasOpen ? calls.nextNumber : nil }
+
+    mutating func retryDue() -> [Effect] {
+        guard state == .waiting else { return [] }
+        return open(with: givenSecret ?? startSecret)
+    }
+
+    /// The daemon refused the stream.
+    mutating func refused(_ error: RingwakeKitError) -> [Effect] {
+        guard case .opening(let secret) = state else { return [] }
+        guard error.code == .notPermitted, secret != nil else { return streamEnded(error, lasted: .zero) }
+        // The secret ended with its handler; this process may connect as a new one.
+        givenSecret = nil
+        return open(with: secret == startSecret ? nil : startSecret)
+    }
+
+    /// - Parameter lasted: how long it was open.
+    mutating func streamEnded(_ why: RingwakeKitError, lasted: Duration) -> [Effect] {
+        switch state {
+        case .opening, .open: break
+        case .idle, .waiting, .closed: return []
+        }
+        // A stream that soon breaks, again and again, must not keep two processes busy.
+        if isOpen, lasted >= lastRetry { failures = 0 }
+        // Calls of this process wait only some seconds for it to come back.
+        let longest = calls.hasOwn ? min(lastRetry, Self.longestRetryInCall) : lastRetry
+        let delay = min(longest, firstRetry * (1 << min(failures, 16)))
+        failures += 1
+        state = .waiting
+        calls.endStream()
+        return [.connection(.waiting(why: why, retry: delay)), .retry(after: delay)]
+    }
+
+    mutating func close() {
+        state = .closed
+        calls.endStream()
+    }
+
+    // MARK: - Lines
+
+    /// One line of the stream.
+    mutating func take(_ line: StreamLine) -> [Effect] {
+        switch (state, line) {
+        case (.opening(let secret), .event(.handler(let event))): return begin(secret, event.secret)
+        case (.opening, _): return broken("its first line does not say that this is a handler")
+        case (.open, .event(.handler)): return broken("it begins twice")
+        case (.open, .event(.action(let action))): return calls.take(action)
+        case (.open, _): calls.endRepetition()
+        case (.idle, _), (.waiting, _), (.closed, _): return []
+        }
+        switch line {
+        case .wake(let push): return calls.take(push)
+        case .event(.wake): return broken("a wake without its push")
+        case .event(.call(let change)): return calls.take(CallStatus(change))
+        case .event(.pushWaiting): return fetch()
+        case .event(.credentials(let event)): return event.valid ? [.fetchCredentials] : take(credentials: [])
+        case .event(let event): return calls.takeAudio(event) + (CallEvent(event).map { [.event($0)] } ?? [])
+        }
+    }
+
+    /// A line, or an answer, that this version does not understand.
+    mutating func takeBadLine(_ error: RingwakeKitError) -> [Effect] {
+        [.closeStream] + streamEnded(error, lasted: .zero)
+    }
+
+    private mutating func broken(_ how: String) -> [Effect] {
+        takeBadLine(RingwakeKitError(.badAnswer, "the daemon's stream is not as it should be: \(how)"))
+    }
+
+    private mutating func begin(_ secret: String?, _ given: String?) -> [Effect] {
+        givenSecret = given ?? givenSecret
+        state = .open(secret: secret)
+        isFetching = false
+        wasOpen = true
+        return [.connection(.connected), .resumeRequests, .fetchCredentials] + calls.beginStream()
+    }
+
+    // MARK: - Pushes that are fetched, and credentials
+
+    private mutating func fetch() -> [Effect] {
+        isFetchDue = isFetching
+        guard !isFetching else { return [] }
+        isFetching = true
+        return [.fetchPushes]
+    }
+
+    /// - Parameter pushes: nil: there was no answer.
+    mutating func fetched(_ pushes: [IncomingPush]?) -> [Effect] {
+        isFetching = false
+        var effects: [Effect] = []
+        for push in pushes ?? [] { effects += calls.take(fetched: push) }
+        // More may wait than one answer has.
+        let isMore = !effects.isEmpty || isFetchDue
+        isFetchDue = false
+        return effects + (isMore && isOpen ? fetch() : [])
+    }
+
+    /// - Parameter new: empty if there are none any more.
+    mutating func take(credentials new: [PushCredentials]) -> [Effect] {
+        guard new != credentials else { return [] }
+        credentials = new
+        return [.credentials(new)]
+    }
+}

@@ -1,0 +1,85 @@
+import RingwakeCore
+
+@testable import ControlProtocol
+
+/// Each event, with all of its members and without those that may be absent.
+enum EventSamples {
+    static let all: [(path: String, message: any Encodable & Sendable)] = events.map {
+        ("EventMessage/\($0.path)", $0.event)
+    }
+
+    private static let app = "com.example.phone"
+
+    static let events: [(path: String, event: EventMessage)] = [
+        (
+            "handler",
+            .handler(
+                .init(app: app, secret: "5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a", socket: "/run/ringwake/control.sock"))
+        ),
+        ("handler-again", .handler(.init(app: app, secret: nil, socket: "/run/ringwake/control.sock"))),
+        ("call", .call(call)),
+        ("call-muted", .call(muted)),
+        ("call-lost", .call(lost)),
+        ("call-ended", .call(ended)),
+        ("action", .action(.init(app: app, call: "c1", action: "answer", digits: nil, deadlineMs: 10_000))),
+        ("action-dtmf", .action(.init(app: app, call: "c1", action: "dtmf", digits: "12#", deadlineMs: 10_000))),
+        ("push-ignored", .pushIgnored(.init(app: app, call: "c1", apnsId: "A-1", outcome: "duplicate"))),
+        ("push-waiting", .pushWaiting(.init(app: app, call: "c1", kind: "update"))),
+        ("strike", .strike(.init(app: app, call: "c1", failure: "didNotReport"))),
+        ("struck-out", .struckOut(.init(app: app, struckOut: true))),
+        (
+            "restricted",
+            .restricted(
+                .init(
+                    app: app, call: "c1",
+                    restriction: RestrictionMessage(kind: "doNotDisturb", detail: "do not disturb until 07:00")))
+        ),
+        (
+            "missed",
+            .missed(.init(app: app, call: "c1", endReason: "unanswered", caller: "sip:alice@example.org"))
+        ),
+        ("cellular", .cellular(.init(active: false))),
+        ("audio-activated", audio(.activated(AudioSamples.receiver))),
+        ("audio-deactivated", audio(.deactivated)),
+        ("audio-failed", audio(.failed(AudioSessionError(.mediaServicesFailed, "no audio server answers")))),
+        (
+            "audio-route-changed",
+            audio(
+                .routeChanged(.newDeviceAvailable, previous: AudioSamples.receiver, current: AudioSamples.headset))
+        ),
+        ("path", .path(.init(app: nil, call: nil, path: NetworkSamples.noPath))),
+        ("path-call", .path(.init(app: app, call: "c1", path: NetworkSamples.path))),
+        ("connection", .connection(.init(app: nil, connection: "online", connectionReason: nil))),
+        ("connection-app", .connection(.init(app: app, connection: "offline", connectionReason: "noRoute"))),
+        ("credentials", .credentials(.init(app: app, valid: false))),
+        ("reload", .reload(.init())),
+    ]
+
+    private static let call = EventMessage.CallChange(
+        app: app, call: "c1", number: 7, state: "ringing", endReason: nil, deadlineMs: 45_000, claimMs: nil,
+        muted: false, caller: "sip:alice@example.org", identifiedAs: nil, atUs: 120_000)
+
+    private static let muted = {
+        var event = call
+        (event.state, event.deadlineMs, event.muted) = ("connected", 14_400_000, true)
+        event.identifiedAs = "Alice's office"
+        return event
+    }()
+
+    private static let lost = {
+        var event = call
+        (event.state, event.deadlineMs, event.claimMs, event.caller) = ("held", 14_400_000, 5000, nil)
+        return event
+    }()
+
+    private static let ended = {
+        var event = call
+        (event.state, event.deadlineMs, event.endReason) = ("ended", nil, "remoteEnded")
+        return event
+    }()
+
+    private static func audio(_ change: CallAudioChange) -> EventMessage {
+        guard let app = AppID(app) else { preconditionFailure("a bundle id") }
+        return EventMessage(audio: change, of: CallKey(app: app, id: CallID("c1")), activation: 2)
+    }
+}

@@ -1,0 +1,165 @@
+import Testing
+
+@testable import RingwakeKit
+
+@Suite("Messages of the daemon")
+struct MessageTests {
+    @Test(
+        "a payload is handed on byte for byte",
+        arguments: [
+            #"{}"#, #"{ "a" : 1e999, "b":[1, {"payload":"}"}] }"#, #"{"\"payload\"":"\\","x":"]}"}"#,
+            #"{"aps":{"alert":"\u00e4ö"}}"#,
+        ])
+    func payload(_ payload: String) throws {
+        let push = try IncomingPush(json: Array(push("c1", payload: payload).utf8))
+        #expect(String(decoding: push.payload, as: UTF8.self) == payload)
+        guard case .wake(let woken) = try StreamLine(Array(wake("c1", payload: payload).utf8)) else {
+            Issue.record("no wake")
+            return
+        }
+        #expect(woken.payload == push.payload)
+        #expect(woken.age == .milliseconds(12))
+        #expect(woken.reportWithin == .seconds(5))
+    }
+
+    @Test("the payload is decoded as the app's own type")
+    func decode() throws {
+        struct Mine: Decodable { let a: Int }
+        let push = try IncomingPush(json: Array(push("c1").utf8))
+        #expect(try push.decode(Mine.self).a == 1)
+        #expect(throws: RingwakeKitError.self) { try push.decode([String].self) }
+    }
+
+    @Test(
+        "what is no push is refused",
+        arguments: [
+            "", "{", "[]", #"{"payload":{}}"#, push("c1", payload: "[]"), push("c1", payload: "{]"),
+            push("c1", payload: #"{"a":}"#), push("c1") + "x",
+        ])
+    func noPush(_ text: String) {
+        let error = #expect(throws: RingwakeKitError.self) { try IncomingPush(json: Array(text.utf8)) }
+        #expect(error?.code == .badAnswer)
+    }
+
+    @Test(
+        "what is no line of the stream is refused",
+        arguments: [
+            "", "x", "{}", "[1]", #"{"event":"call","schema":2}"#, #"{"event":"wake","schema":1}"#,
+            #"{"event":"wake","push":{},"schema":1}"#, #"{"event":"call","number":1e99,"schema":1}"#,
+            String(repeating: "[", count: 2_000),
+        ])
+    func noLine(_ text: String) {
+        let error = #expect(throws: RingwakeKitError.self) { try StreamLine(Array(text.utf8)) }
+        #expect(error?.code == .badAnswer)
+    }
+
+    @Test(
+        "an event that this version does not know, or that is not about the app, is passed over",
+        arguments: [
+            #"{"event":"aurora","schema":1}"#, #"{"event":"connection","connection":"online","schema":1}"#,
+            #"{"event":"reload","schema":1}"#,
+        ])
+    func unknown(_ text: String) throws {
+        var bench = try SessionBench.open(wake("c1"))
+        #expect(try bench.hear(text) == [])
+    }
+
+    @Test("a word that this version does not know is kept")
+    func unknownWords() throws {
+        var bench = try SessionBench.open(wake("c1"))
+        #expect(try bench.hear(call("c1", 1, "dreaming")) == ["c1 dreaming own"])
+        #expect(try bench.hear(action("c1", "dance")) == ["action c1 dance #1"])
+        #expect(try bench.hear(call("c1", 1, "ended", #","endReason":"boredom""#)) == ["c1 ended boredom"])
+        #expect(try IncomingPush(json: Array(push("c1", kind: "other").utf8)).kind.rawValue == "other")
+    }
+
+    @Test("bytes that are cut or changed anywhere do no harm")
+    func mangled() {
+        let line = Array(wake("c1", payload: #"{"a":["b\"",{"c":null}]}"#).utf8)
+        var taken = 0
+        for index in line.indices {
+            let (before, after) = (line[..<index], line[(index + 1)...])
+            for bytes in [before, before + [0x22] + after, before + [0xFF]] {
+                do throws(RingwakeKitError) {
+                    _ = try StreamLine(Array(bytes))
+                    taken += 1
+                } catch {
+                    #expect(error.code == .badAnswer)
+                }
+            }
+        }
+        #expect(taken < line.count)
+    }
+
+    @Test("events are told as what they are")
+    func events() throws {
+        var bench = try SessionBench.open(wake("c1"))
+        let restricted =
+            #"{"app":"a","call":"c1","event":"restricted","restriction":{"detail":"until 7","kind":"doNotDisturb"},"#
+            + #""schema":1}"#
+        #expect(try bench.hear(restricted) == ["c1 filtered doNotDisturb"])
+        #expect(try bench.hear(#"{"active":true,"event":"cellular","schema":1}"#) == ["cellular true"])
+        let path =
+            #"{"app":"com.example.phone","call":"c1","event":"path","path":{"gateways":[],"interface":"eth0","#
+            + #""interfaceType":"wiredEthernet","interfaces":[{"index":2,"name":"eth0","type":"wiredEthernet"}],"#
+            + #""isConstrained":false,"isExpensive":false,"reason":null,"schema":1,"sources":["192.0.2.7"],"#
+            + #""status":"satisfied","supportsDNS":true,"supportsIPv4":true,"supportsIPv6":false},"schema":1}"#
+        #expect(try bench.hear(path) == [#"c1 path ["192.0.2.7"]"#])
+        let offline =
+            #"{"app":"a","connection":"offline","connectionReason":"noRoute","event":"connection","schema":1}"#
+        #expect(try bench.hear(offline) == ["reachability offline"])
+    }
+
+    @Test("the parameters of a Contact are those of RFC 8599")
+    func contact() throws {
+        let body =
+            #"{"app":"com.example.phone","credentials":[{"environment":"production","token":"0a1b"},"#
+            + #"{"environment":"moon","token":"ff"}],"schema":1,"#
+            + #""teams":["TEAM1","TEAM2"],"topic":"com.example.phone.voip"}"#
+        let credentials = try PushCredentials.read(Array(body.utf8))
+        #expect(credentials.map(\.token) == ["0a1b", "ff"])
+        #expect(credentials.last?.environment.rawValue == "moon")
+        let one = try #require(credentials.first)
+        #expect(one.contactParameters == "pn-provider=apns;pn-param=TEAM1.com.example.phone.voip;pn-prid=0a1b")
+        #expect(one.contactParameters(team: "TEAM2").contains("TEAM2.com.example.phone.voip"))
+    }
+
+    @Test("a target's segments cannot leave their place")
+    func targets() {
+        let target = RequestTarget("calls", "a/b c?", "ring", query: [("app", "x&y"), ("since", nil)])
+        #expect(target.text == "/v1/calls/a%2Fb%20c%3F/ring?app=x%26y")
+        #expect(RequestTarget("calls", "..").text == "/v1/calls/%2E.")
+    }
+
+    @Test("lines are cut where they end, in whatever pieces they come")
+    func lines() throws {
+        var splitter = LineSplitter()
+        var lines: [String] = []
+        for byte in "ab\n\ncd\ne".utf8 {
+            splitter.consume([byte])
+            while let line = try splitter.next() { lines.append(String(decoding: line, as: UTF8.self)) }
+        }
+        #expect(lines == ["ab", "cd"])
+        splitter.consume(Array("f\ngh\n".utf8))
+        #expect(try splitter.next() == Array("ef".utf8))
+        #expect(try splitter.next() == Array("gh".utf8))
+        #expect(try splitter.next() == nil)
+    }
+
+    @Test("a line without an end is refused at its limit")
+    func longLine() throws {
+        var splitter = LineSplitter()
+        let piece = [UInt8](repeating: 0x61, count: 1 << 18)
+        for _ in 0..<4 { splitter.consume(piece) }
+        #expect(try splitter.next() == nil)
+        splitter.consume([0x61])
+        #expect(throws: LineSplitter.TooLong.self) { try splitter.next() }
+    }
+
+    @Test("a line with an end is refused beyond its limit all the same")
+    func longLineWithEnd() {
+        var splitter = LineSplitter()
+        splitter.consume([UInt8](repeating: 0x61, count: (1 << 20) + 1) + [0x0A])
+        #expect(throws: LineSplitter.TooLong.self) { try splitter.next() }
+    }
+}
