@@ -16,8 +16,12 @@ let onTheRunLoop = common + [.defaultIsolation(MainActor.self)]
 // Pure modules read bytes that strangers wrote: no unsafe construct passes unmarked.
 let pure = common + [.strictMemorySafety()]
 
-let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
-let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+// What only programs and `CallAudio` need. An app that wants RingwakeKit or Reachability disables the traits in its
+// dependency (`traits: []`), and then neither package is fetched.
+let argumentParser: Target.Dependency = .product(
+    name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Programs"]))
+let logging: Target.Dependency = .product(
+    name: "Logging", package: "swift-log", condition: .when(traits: ["Programs", "CallAudio"]))
 
 // A target may depend on targets of a lower ring only; `.ci/check-layout.py` holds the rings.
 let package = Package(
@@ -30,6 +34,11 @@ let package = Package(
         .library(name: "CallAudio", targets: ["CallAudio"]),
         .library(name: "RingwakeKit", targets: ["RingwakeKit"]),
         .library(name: "RingwakeKitTesting", targets: ["RingwakeKitTesting"]),
+    ],
+    traits: [
+        .trait(name: "Programs", description: "The daemon, its command line and the audio program."),
+        .trait(name: "CallAudio", description: "The library CallAudio."),
+        .default(enabledTraits: ["CallAudio", "Programs"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),

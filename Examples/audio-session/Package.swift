@@ -4,7 +4,7 @@ import PackageDescription
 // In a program of your own: .package(url: "<where Ringwake's repository is>", from: "<its newest version>").
 let package = Package(
     name: "audio-session-example",
-    dependencies: [.package(name: "ringwake", path: "../..")],
+    dependencies: [.package(name: "ringwake", path: "../..", traits: ["CallAudio"])],
     targets: [
         .executableTarget(
             name: "speak-up", dependencies: [.product(name: "CallAudio", package: "ringwake")],

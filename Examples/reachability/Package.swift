@@ -4,7 +4,7 @@ import PackageDescription
 // In a program of your own: .package(url: "<where Ringwake's repository is>", from: "<its newest version>").
 let package = Package(
     name: "reachability-example",
-    dependencies: [.package(name: "ringwake", path: "../..")],
+    dependencies: [.package(name: "ringwake", path: "../..", traits: [])],
     targets: [
         .executableTarget(
             name: "watch-path", dependencies: [.product(name: "Reachability", package: "ringwake")])

@@ -7,7 +7,7 @@ let testing: Target.Dependency = .product(name: "RingwakeKitTesting", package: "
 
 let package = Package(
     name: "swift-handler",
-    dependencies: [.package(name: "ringwake", path: "../..")],
+    dependencies: [.package(name: "ringwake", path: "../..", traits: [])],
     targets: [
         // What every call app does, whatever carries its calls.
         .target(name: "CallHandling", dependencies: [kit]),
