@@ -31,7 +31,7 @@
 /// | `GET /v1/lists/{list}` | owner | ``CallerEntriesMessage``; `?after=`, `?limit=` |
 /// | `PUT`, `DELETE /v1/lists/{list}` | owner | ``CallerListMessage``; body ``CallerListCreation`` |
 /// | `POST /v1/lists/{list}/entries` | owner | ``CallerListMessage``; body ``CallerListChange`` |
-/// | `POST /v1/lists/{list}/import` | owner | ``ImportMessage``; body ``ImportBeginning`` |
+/// | `POST /v1/lists/{list}/import` | owner | ``ImportMessage``; body ``CallerListCreation`` |
 /// | `POST`, `DELETE /v1/imports/{id}` | owner | ``ImportMessage``; body: lines, see ``ImportMessage`` |
 /// | `POST /v1/imports/{id}/finish` | owner | ``CallerListMessage``; body ``ImportFinish`` |
 ///

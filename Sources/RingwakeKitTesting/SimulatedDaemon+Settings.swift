@@ -3,9 +3,9 @@ internal import RingwakeCore
 public import RingwakeKit
 
 extension SimulatedDaemon {
-    /// What the app's file and `ringwaked.toml` would say. The lengths are those of a daemon that nobody configured.
+    /// The configuration of app and daemon. The durations are a daemon's defaults.
     public struct Settings: Sendable {
-        /// The app's section `[payload]`: how its payloads are read.
+        /// The layout of the app's payloads, as in its section `[payload]`.
         public enum Preset: String, Sendable, CaseIterable {
             case flexisip
             case ringwake
@@ -13,11 +13,11 @@ extension SimulatedDaemon {
             case twilio
         }
 
-        /// What becomes of a call that comes while another goes on.
+        /// What becomes of a call that comes while another is in progress.
         public enum WhenBusy: String, Sendable {
             /// It rings as a waiting call.
             case ring
-            /// The app is asked to end it when it reports it.
+            /// It is refused: the app gets the action `end` when it reports the call.
             case reject
         }
 
@@ -25,22 +25,22 @@ extension SimulatedDaemon {
         public var report = Duration.seconds(5)
         /// How long a call rings.
         public var ring = Duration.seconds(45)
-        /// Time from an action to its being fulfilled or failed.
+        /// Time to fulfil or fail an action.
         public var action = Duration.seconds(10)
         /// How long a call may last.
         public var connected = Duration.seconds(4 * 3600)
         /// How long a call outlives the process that had it.
         public var claim = Duration.seconds(5)
         public var whenBusy = WhenBusy.ring
-        /// What becomes of the calls that go on when another is answered.
+        /// What becomes of the other calls when one is answered.
         public var others = RingwakeKit.OtherCalls.hold
-        /// How payloads are read; nil: they say nothing.
+        /// The layout of the payloads; nil: they are ignored.
         public var preset: Preset?
-        /// Whether clients run as the daemon's user. Else all but started handlers are refused, as the daemon does.
+        /// Whether clients run as the daemon's user. If not, all but started handlers are refused.
         public var isOwner = true
-        /// How many calls of the app may come within a time, as `30/1h`; nil: any.
+        /// Maximum of the app's calls within a time, as `30/1h`; nil: none.
         public var appLimit: String?
-        /// The same of one caller.
+        /// The same for one caller.
         public var callerLimit: String?
 
         public init() {}
@@ -61,7 +61,7 @@ extension SimulatedDaemon {
         }
     }
 
-    /// Switches do not disturb on or off: calls that are reported from now on are kept out, or are not.
+    /// Switches do not disturb on or off, for calls that are reported from now on.
     public func setDoNotDisturb(_ isOn: Bool) {
         with { state in
             let moment = state.moment
@@ -69,9 +69,9 @@ extension SimulatedDaemon {
         }
     }
 
-    /// Puts a caller, or all that a pattern means, on a block list.
+    /// Puts a caller, or all callers of a pattern, on a block list.
     ///
-    /// - Throws: `invalidRequest`: a pattern that is none.
+    /// - Throws: `invalidRequest`: the pattern is invalid.
     public func block(_ pattern: String, label: String? = nil) throws(RingwakeKitError) {
         let parsed: CallerPattern
         do throws(RingwakeError) {
@@ -84,15 +84,15 @@ extension SimulatedDaemon {
         }
     }
 
-    /// The first cellular call of the device begins, or the last one ends: calls are held for it.
+    /// Begins the first cellular call of the device, for which calls are held, or ends the last one.
     public func setCellularCall(_ isActive: Bool) {
         with { $0.changeCellular(isActive) }
     }
 
-    /// The network is another: calls that ring or go on are told the new way.
+    /// Changes the network: calls that ring or are in progress get the new path.
     ///
     /// - Parameters:
-    ///   - interface: the name of the interface in use; nil: there is no network.
+    ///   - interface: the name of the interface in use; nil: no network.
     ///   - type: what carries it.
     ///   - source: the address that traffic is sent from.
     public func changeNetwork(
@@ -111,7 +111,7 @@ extension SimulatedDaemon {
 
     // MARK: - Credentials
 
-    /// New device tokens, as after `ringwake app remove` and adding it again: the old ones are of no use any more.
+    /// Renews the device tokens, as removing and adding the app does: the old ones are invalid.
     public func renewCredentials() {
         with { state in
             state.renewTokens()
@@ -119,7 +119,7 @@ extension SimulatedDaemon {
         }
     }
 
-    /// The tokens are of no use any more, and there are no others.
+    /// Invalidates the tokens, without new ones.
     public func invalidateCredentials() {
         with { state in
             state.tokens = [:]

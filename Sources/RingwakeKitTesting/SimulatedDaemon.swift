@@ -2,7 +2,7 @@ internal import RingwakeCore
 public import RingwakeKit
 internal import Synchronization
 
-/// A ringwaked in the tests of an app: no process, no socket, and a clock that the test sets.
+/// A ringwaked for the tests of an app: no process, no socket, and a clock that the test moves.
 ///
 ///     let daemon = try SimulatedDaemon(app: "com.example.phone")
 ///     let client = try RingwakeClient(daemon)
@@ -12,11 +12,11 @@ internal import Synchronization
 ///     try daemon.user(.answer, "c1")
 ///     try await daemon.call("c1", reaches: .connected)
 ///
-/// It decides with the daemon's own state machines and speaks with the daemon's own messages, so that it says what a
-/// daemon says. What it does not have is listed in <doc:RingwakeKitTesting>.
+/// It uses the daemon's own state machines and messages, so it behaves as a daemon does. <doc:RingwakeKitTesting> lists what
+/// it does not have.
 ///
-/// Nothing happens by itself: ``advance(by:)`` moves the clock, and deadlines are met at their time without waiting. The
-/// client runs on a thread of its own, as always; ``call(_:reaches:)`` waits until it has done its part.
+/// Nothing happens by itself: ``advance(by:)`` moves the clock and meets deadlines without waiting. The client runs on a
+/// thread of its own, as always; ``call(_:reaches:)`` waits until it has done its part.
 public final class SimulatedDaemon: Sendable {
     private struct Guarded {
         var state: DaemonState
@@ -35,8 +35,8 @@ public final class SimulatedDaemon: Sendable {
 
     /// - Parameters:
     ///   - app: the bundle id of the app under test.
-    ///   - settings: what its file, and the daemon's, would say.
-    /// - Throws: `invalidRequest`: that is none.
+    ///   - settings: the configuration of app and daemon.
+    /// - Throws: `invalidRequest`: `app` is not a bundle id.
     public init(app: String, settings: Settings = Settings()) throws(RingwakeKitError) {
         guard let id = AppID(app) else { throw RingwakeKitError(.invalidRequest, "'\(app)' is not a bundle id") }
         self.app = app
@@ -71,19 +71,19 @@ public final class SimulatedDaemon: Sendable {
         }
     }
 
-    // MARK: - The sender's side
+    // MARK: - Pushes
 
-    /// A push for a call comes in. With the id of a call that is known it says more of that one.
+    /// Receives a push for a call. With the id of a known call it is an update of that one.
     ///
     /// - Parameters:
-    ///   - call: the call's id; nil: what `payload` says by the settings' preset, else the push's own id.
-    ///   - caller: who calls; nil: what `payload` says by the preset.
-    ///   - callerName: the name to show; nil likewise.
-    ///   - hasVideo: whether it has video; nil likewise.
+    ///   - call: the call's id; nil: from `payload` by the settings' preset, else the push's own id.
+    ///   - caller: who calls; nil: from `payload` by the preset.
+    ///   - callerName: the name to show; nil: likewise.
+    ///   - hasVideo: whether the call has video; nil: likewise.
     ///   - payload: one JSON object, as the sender sends it.
-    ///   - expiresAfter: when the call is no longer worth ringing for (`apns-expiration`); nil: when its ring time is over.
+    ///   - expiresAfter: when it is too late to ring (`apns-expiration`); nil: after the ring time.
     ///   - ringTime: how long it rings; nil: as the settings say.
-    /// - Returns: False when the daemon refuses it: as many calls run as may, or it is stopped.
+    /// - Returns: False if the daemon refuses it: it has the maximum of calls, or is stopped.
     @discardableResult
     public func push(
         _ call: RingwakeKit.Call.ID? = nil, caller: String? = nil, callerName: String? = nil, hasVideo: Bool? = nil,
@@ -95,8 +95,8 @@ public final class SimulatedDaemon: Sendable {
         return with { $0.receive(push) }
     }
 
-    /// The sender takes a call back: the caller gave up, or it was answered or declined on another device. The reason is
-    /// `cancelled`, `answeredElsewhere` or `declinedElsewhere`; others count as `cancelled`.
+    /// Receives a push that cancels a call: the caller gave up, or it was answered or declined on another device. The reason
+    /// is `cancelled`, `answeredElsewhere` or `declinedElsewhere`; others count as `cancelled`.
     @discardableResult
     public func cancel(_ call: RingwakeKit.Call.ID, reason: RingwakeKit.CallEndReason = .cancelled) -> Bool {
         let known = RingwakeCore.CallEndReason(rawValue: reason.rawValue).flatMap {
@@ -105,12 +105,12 @@ public final class SimulatedDaemon: Sendable {
         return with { $0.receive(SimulatedPush(call: call.rawValue, cancel: known ?? .cancelled)) }
     }
 
-    // MARK: - The user's side
+    // MARK: - The user
 
-    /// The user does something to a call, with the phone's own buttons or `ringwake call`.
+    /// Makes a user's request about a call, as the phone's own buttons or `ringwake call` do.
     ///
-    /// Returns when it has been asked for; that the app has done its part is seen by ``call(_:reaches:)``.
-    /// - Throws: The daemon refuses it, in its own words.
+    /// Returns when the daemon has accepted it; ``call(_:reaches:)`` waits until the app has done its part.
+    /// - Throws: the daemon's refusal.
     public func user(_ request: UserRequest, _ call: RingwakeKit.Call.ID) throws(SimulatedRefusal) {
         let refusal = with { state -> EventRefusal? in
             guard state.isRunning else { return nil }
@@ -121,16 +121,16 @@ public final class SimulatedDaemon: Sendable {
 
     // MARK: - Time
 
-    /// Moves the clock. Each deadline on the way is met at its time: of reports, of actions, of the ring, of claims.
+    /// Moves the clock. Meets each deadline on the way at its time: of reports, actions, the ring, claims.
     ///
-    /// The client's own retries are not on this clock; they are too short to be waited for.
+    /// The client's own retries do not use this clock; they are too short to matter.
     public func advance(by duration: Duration) {
         with { $0.advance(by: duration) }
     }
 
     // MARK: - Calls
 
-    /// All calls that run, and those that have ended, the oldest first.
+    /// All calls, also those that have ended, the oldest first.
     public var calls: [SimulatedCall] {
         read { state in
             let known = Array(state.coordinator.active.values) + state.coordinator.finished
@@ -138,7 +138,7 @@ public final class SimulatedDaemon: Sendable {
         }
     }
 
-    /// One call; nil when there is none of that name.
+    /// One call; nil if there is none with that id.
     public func call(_ call: RingwakeKit.Call.ID) -> SimulatedCall? {
         read { state in
             let key = state.key(call)
@@ -148,8 +148,8 @@ public final class SimulatedDaemon: Sendable {
 
     // MARK: - The daemon's life
 
-    /// Every connection breaks, and the daemon goes on: as of a client that did not read. A handler that came by itself
-    /// has lost its calls by that, until it claims them.
+    /// Breaks every connection, as of clients that did not read. A self-connected handler loses its calls by that, until it
+    /// claims them.
     public func disconnect() {
         with { state in
             for number in state.streams.keys.sorted() {
@@ -160,17 +160,17 @@ public final class SimulatedDaemon: Sendable {
         }
     }
 
-    /// The daemon is gone, as by `kill -9`: connections break, requests are not answered, the clock goes on.
+    /// Stops the daemon, as by `kill -9`: connections break, requests get no answer, the clock continues.
     public func stop() {
         with { $0.stop() }
     }
 
-    /// The daemon is back, and has taken up its calls.
+    /// Starts the daemon again, with its calls restored.
     public func start() {
         with { $0.start() }
     }
 
-    /// The daemon ends and is back at once.
+    /// Stops the daemon and starts it again immediately.
     public func restart() {
         with { state in
             state.stop()
@@ -180,14 +180,14 @@ public final class SimulatedDaemon: Sendable {
 }
 
 extension RingwakeClient {
-    /// A client of a simulated daemon, as a handler that came by itself.
+    /// A client of a simulated daemon, as a self-connected handler.
     ///
     /// - Throws: `system`: the kernel refuses a descriptor or a thread.
     public convenience init(_ daemon: SimulatedDaemon) throws(RingwakeKitError) {
         try self.init(.init(simulated: daemon.app), transport: SimulatedTransport.maker(daemon))
     }
 
-    /// A client in the part of the handler that the daemon has started.
+    /// A client in the place of the handler that the daemon has started.
     ///
     /// - Throws: `system`: the kernel refuses a descriptor or a thread.
     public convenience init(_ daemon: SimulatedDaemon, started start: SimulatedStart) throws(RingwakeKitError) {

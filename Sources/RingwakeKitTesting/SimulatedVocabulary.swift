@@ -1,18 +1,18 @@
 internal import RingwakeCore
 public import RingwakeKit
 
-/// What a user does to a call.
+/// A user's request about a call.
 public enum UserRequest: Hashable, Sendable {
-    /// Take the ringing call; the others as the settings say.
+    /// Take the ringing call. Other calls are held or ended as the settings say.
     case answer
-    /// Take the ringing call, when the others are held or ended.
+    /// Take the ringing call, after the others are held or ended.
     case answerInstead(RingwakeKit.OtherCalls)
     /// Refuse the ringing call.
     case decline
     /// Hang up, in any state.
     case end
     case hold
-    /// Go on with the held call.
+    /// Resume the held call.
     case unhold
     case mute
     case unmute
@@ -34,54 +34,54 @@ public enum UserRequest: Hashable, Sendable {
     }
 }
 
-/// The daemon does not do what the user asks for.
+/// The daemon refuses a user's request.
 public struct SimulatedRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     /// The name of the failure in the control API: `conflict`, `not-found`.
     public let code: String
-    /// Why, in the daemon's words.
+    /// Why, as the daemon says it.
     public let message: String
 
     public var description: String { "\(code): \(message)" }
 }
 
-/// A call of a simulated daemon, as it stands.
+/// A call of a simulated daemon, as it is now.
 public struct SimulatedCall: Identifiable, Hashable, Sendable {
     public let id: RingwakeKit.Call.ID
     public let state: CallState
     /// Why it ended, or is ending.
     public let endReason: RingwakeKit.CallEndReason?
-    /// More on why it ended, for a person.
+    /// Details of its end, for a person.
     public let endDetail: String?
-    /// Who calls, as the push or the app said.
+    /// Who calls, according to the push or the app.
     public let caller: String?
     public let callerName: String?
-    /// Who a list says that it is.
+    /// The caller according to an identification list.
     public let identifiedAs: String?
-    /// Whether it has video; nil while nobody has said.
+    /// Whether it has video; nil while that is not known.
     public let hasVideo: Bool?
     public let isMuted: Bool
-    /// What the app was asked for and has neither fulfilled nor failed, the oldest first.
-    public let owed: [RingwakeKit.CallAction.Kind]
-    /// Whether it has lost the app's process, and ends if none claims it.
+    /// The actions that the app has neither fulfilled nor failed, the oldest first.
+    public let pendingActions: [RingwakeKit.CallAction.Kind]
+    /// Whether the app's process lost it. It ends if no process claims it.
     public let isLost: Bool
     /// How often it began to ring: never more than once.
     public let rings: Int
-    /// To how many handlers it was given.
+    /// How many handlers got it.
     public let attempt: Int
-    /// What keeps it out.
+    /// What kept it out.
     public let filter: CallFilter?
 }
 
-/// A start of the app's handler, which the daemon would have made: no handler was connected when a call came.
+/// The start of a handler that a real daemon would have made: no handler was connected when a call came.
 ///
 ///     let start = try await daemon.nextStart()
 ///     let client = try RingwakeClient(daemon, started: start)
 public struct SimulatedStart: Sendable {
     let wake: WakeID
-    /// The call that it is started for: `RINGWAKE_CALL`.
+    /// The call that it is started for, in `RINGWAKE_CALL`.
     public let call: RingwakeKit.Call.ID
-    /// What is in `RINGWAKE_WAKE_SECRET`.
+    /// The secret in `RINGWAKE_WAKE_SECRET`.
     public let secret: String
-    /// What is on standard input.
+    /// The push on standard input.
     public let input: [UInt8]
 }

@@ -23,7 +23,7 @@ enum ScreeningSamples {
                 ],
                 remove: ["*@spam.example"])
         ),
-        ("ImportBeginning/block", ImportBeginning(kind: "block")),
+        ("CallerListCreation/block", CallerListCreation(kind: "block")),
         ("ImportMessage/begun", ImportMessage(id: "17", list: "spam")),
         ("ImportMessage/going", ImportMessage(id: "17", list: "spam", entries: 1500)),
         ("ImportFinish/url", ImportFinish(etag: "\"5f-1\"", source: "https://lists.example/spam.csv")),

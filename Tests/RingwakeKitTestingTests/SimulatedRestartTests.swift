@@ -101,7 +101,7 @@ struct SimulatedRestartTests {
         daemon.push("c1")
         try await daemon.call("c1", reaches: .ringing)
         daemon.cancel("c1")
-        await #expect(throws: CallWentAnotherWay.self) { try await daemon.call("c1", reaches: .connected) }
+        await #expect(throws: CallEndedEarly.self) { try await daemon.call("c1", reaches: .connected) }
         let waiting = Task { try await daemon.call("never", reaches: .ringing) }
         waiting.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }

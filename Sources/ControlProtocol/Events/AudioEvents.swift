@@ -28,7 +28,9 @@ extension EventMessage {
     package struct AudioFailed: EventContent {
         package static let name = Name.audioFailed
 
-        package enum CodingKeys: String, CodingKey, CaseIterable { case app, call, activation, code, codeNumber, message }
+        package enum CodingKeys: String, CodingKey, CaseIterable {
+            case app, call, activation, code, codeNumber, message
+        }
 
         package var app, call: String
         package var activation: Int
@@ -44,7 +46,9 @@ extension EventMessage {
     package struct AudioRouteChanged: EventContent {
         package static let name = Name.audioRouteChanged
 
-        package enum CodingKeys: String, CodingKey, CaseIterable { case app, call, activation, changeReason, previous, route }
+        package enum CodingKeys: String, CodingKey, CaseIterable {
+            case app, call, activation, changeReason, previous, route
+        }
 
         package var app, call: String
         package var activation: Int

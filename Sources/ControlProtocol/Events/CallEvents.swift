@@ -5,7 +5,9 @@ extension EventMessage {
     package struct CallChange: EventContent {
         package static let name = Name.call
 
-        package enum CodingKeys: String, CodingKey, CaseIterable { case app, call, number, state, endReason, deadlineMs, claimMs, muted, caller, identifiedAs, atUs }
+        package enum CodingKeys: String, CodingKey, CaseIterable {
+            case app, call, number, state, endReason, deadlineMs, claimMs, muted, caller, identifiedAs, atUs
+        }
 
         package var app, call: String
         /// Which of all calls it is, over restarts too; a later call has a higher number.

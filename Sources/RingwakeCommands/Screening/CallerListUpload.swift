@@ -56,7 +56,7 @@ final class CallerListUpload {
     func finish(etag: String?, source: String) throws(RingwakeError) -> CallerListMessage {
         sort()
         let begun: ImportMessage = try client.post(
-            ControlTarget(["lists", list, "import"]), ImportBeginning(kind: kind?.rawValue))
+            ControlTarget(["lists", list, "import"]), CallerListCreation(kind: kind?.rawValue))
         id = begun.id
         try sendAll(to: ControlTarget(["imports", begun.id]))
         var client = client

@@ -106,7 +106,7 @@ extension ControlServer {
     }
 
     private func beginImport(_ request: ControlRequest, _ exchange: any HTTPExchange) throws(RingwakeError) {
-        let beginning = try request.decode(ImportBeginning.self, empty: ImportBeginning())
+        let beginning = try request.decode(CallerListCreation.self, empty: CallerListCreation())
         try checkName(request.parts[1])
         lists.beginImport(into: request.parts[1], kind: try kind(beginning.kind)) {
             exchange.respond($0.map { ImportMessage($0) })

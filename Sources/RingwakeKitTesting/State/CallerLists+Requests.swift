@@ -23,7 +23,7 @@ extension CallerLists {
         case ("POST", "lists", 3) where parts[2] == "entries":
             try change(parts[1], try ControlBody.decode(CallerListChange.self, from: body, empty: nil))
         case ("POST", "lists", 3) where parts[2] == "import":
-            let beginning = try ControlBody.decode(ImportBeginning.self, from: body, empty: ImportBeginning())
+            let beginning = try ControlBody.decode(CallerListCreation.self, from: body, empty: CallerListCreation())
             importsMade += 1
             imports["\(importsMade)"] = (parts[1], try kind(beginning.kind), [:])
             return controlJSON(ImportMessage(id: "\(importsMade)", list: parts[1]))

@@ -82,7 +82,7 @@ extension SimulatedCall {
             endReason: machine.state.endReason.map { RingwakeKit.CallEndReason(rawValue: $0.rawValue) },
             endDetail: machine.state.endDetail, caller: call.update.caller, callerName: call.update.callerName,
             identifiedAs: call.update.identifiedAs, hasVideo: call.update.hasVideo, isMuted: machine.isMuted,
-            owed: machine.owed.map { RingwakeKit.CallAction.Kind(rawValue: $0.action.rawValue) },
+            pendingActions: machine.owed.map { RingwakeKit.CallAction.Kind(rawValue: $0.action.rawValue) },
             isLost: machine.claimBy != nil, rings: rings,
             attempt: call.attempt, filter: call.restriction.map { CallFilter(rawValue: $0.kind.rawValue) })
     }

@@ -38,7 +38,7 @@ struct CallHandlerTests {
             try daemon.user(.unhold, "c1")
             try await daemon.call("c1", reaches: .connected)
             try daemon.user(.dtmf("1#"), "c1")
-            try await daemon.callOwesNothing("c1")
+            try await daemon.callHasNothingPending("c1")
             try daemon.user(.end, "c1")
             #expect(try await daemon.call("c1", reaches: .ended).endReason == .localEnded)
         }
@@ -79,7 +79,7 @@ struct CallHandlerTests {
             try daemon.user(.answer, "c1")
             try await daemon.call("c1", reaches: .connected)
             try daemon.user(.hold, "c1")
-            try await daemon.callOwesNothing("c1")
+            try await daemon.callHasNothingPending("c1")
             #expect(daemon.call("c1")?.state == .connected)
         }
     }

@@ -94,7 +94,8 @@ package struct CallerCheckMessage: Codable, Equatable, Sendable {
     }
 }
 
-/// Body of `PUT /v1/lists/{list}`: makes a list, or leaves one of that kind as it is.
+/// Body of `PUT /v1/lists/{list}`, which makes a list, or leaves one of that kind as it is; and of
+/// `POST /v1/lists/{list}/import`, which begins to replace all entries of a list, and makes it if there is none.
 package struct CallerListCreation: Codable, Equatable, Sendable {
     /// `block` or `identify`. Absent: the kind that the list has, or `block`.
     package var kind: String?
@@ -117,17 +118,7 @@ package struct CallerListChange: Codable, Equatable, Sendable {
     }
 }
 
-/// Body of `POST /v1/lists/{list}/import`: begins to replace all entries of a list, which is made if it is not there.
-package struct ImportBeginning: Codable, Equatable, Sendable {
-    /// `block` or `identify`. Absent: the kind that the list has, or `block`.
-    package var kind: String?
-
-    package init(kind: String? = nil) {
-        self.kind = kind
-    }
-}
-
-/// An import that goes on.
+/// An import in progress.
 ///
 /// `POST /v1/imports/{id}` adds entries to it: a body of lines `pattern TAB label LF` in UTF-8, the tab and the label
 /// left out where there is none. Until it is finished the list stays as it was.
