@@ -26,11 +26,13 @@ final class EffectRunnerTests {
         directory = FileManager.default.temporaryDirectory.path + "/effect-runner-\(UInt64.random(in: 0...UInt64.max))"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         loop = try RunLoop()
-        let app = AppConfiguration(
-            id: EffectRunnerTests.phone, file: "/phone.toml", way: .exec(["/bin/sleep", "1000"]), instances: .call)
-        let configuration = Configuration(
-            file: "/ringwaked.toml", stateDirectory: directory, runtimeDirectory: directory, listeners: [], teams: [],
-            deadlines: CallDeadlines(), journal: JournalLimits(), logLevel: .info, apps: [app.id: app])
+        let folders = ["STATE_DIRECTORY": directory, "RUNTIME_DIRECTORY": directory]
+        var configuration = Configuration(
+            file: "/ringwaked.toml", defaults: StandardPaths(isRoot: true, environment: folders))
+        var app = AppConfiguration(id: EffectRunnerTests.phone, file: "/phone.toml", defaults: configuration)
+        app.wake.handler = .exec(["/bin/sleep", "1000"])
+        app.policy.instances = .call
+        configuration.apps = [app.id: app]
         journal = try PushJournal(
             directory: directory, runLoop: loop, logger: logger, limits: configuration.journal,
             clocks: JournalClocks(

@@ -71,10 +71,6 @@ package struct CallRecord: Hashable, Sendable {
 
     /// Whether it belongs into the list of missed calls: it ended, and nobody answered or declined it anywhere.
     package var isMissed: Bool {
-        guard state == .ended, time(of: .answered) == nil else { return false }
-        switch reason {
-        case .unanswered, .expired, .cancelled, .handlerFailed, .failed, .remoteEnded, .restricted, .busy: return true
-        case .answeredElsewhere, .declinedElsewhere, .declined, .localEnded, .blocked, nil: return false
-        }
+        state == .ended && time(of: .answered) == nil && reason?.isMissed == true
     }
 }

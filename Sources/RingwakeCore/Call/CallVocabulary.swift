@@ -28,9 +28,30 @@ package enum CallEndReason: String, Sendable, Codable, CaseIterable {
     case busy
 
     /// The reasons that a handler may give when it reports that a call has ended; CallKit's `CXCallEndedReason`.
-    package static let reportable: Set<CallEndReason> = [
-        .failed, .remoteEnded, .unanswered, .answeredElsewhere, .declinedElsewhere,
-    ]
+    package static let reportable = Set(allCases.filter(\.facts.isReportable))
+    /// The reasons that a push may take a call back for; any other value means ``cancelled``.
+    package static let ofPushes = Set(allCases.filter(\.facts.isOfPushes))
+    /// Whether a call that nobody answered, and that ended for it, is a missed call.
+    package var isMissed: Bool { facts.isMissed }
+
+    /// What else is known of each reason.
+    private var facts: (isReportable: Bool, isOfPushes: Bool, isMissed: Bool) {
+        switch self {
+        case .failed: (true, false, true)
+        case .remoteEnded: (true, false, true)
+        case .unanswered: (true, false, true)
+        case .answeredElsewhere: (true, true, false)
+        case .declinedElsewhere: (true, true, false)
+        case .declined: (false, false, false)
+        case .localEnded: (false, false, false)
+        case .expired: (false, false, true)
+        case .cancelled: (false, true, true)
+        case .handlerFailed: (false, false, true)
+        case .restricted: (false, false, true)
+        case .blocked: (false, false, false)
+        case .busy: (false, false, true)
+        }
+    }
 }
 
 /// What a handler is asked to do to a call, and answers with *fulfill* or *fail*; CallKit's `CXCallAction`.

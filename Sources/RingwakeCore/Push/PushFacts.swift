@@ -22,8 +22,6 @@ package struct PushFacts: Hashable, Sendable, Codable {
         self.ringTime = ringTime
     }
 
-    /// The reasons that a push may take a call back for; any other value than these two means `cancelled`.
-    package static let cancelReasons: Set<CallEndReason> = [.answeredElsewhere, .declinedElsewhere, .cancelled]
     /// The shortest and the longest ring time that a payload may ask for; others are brought within.
     package static let ringTimes: ClosedRange<Duration> = .seconds(1) ... .seconds(300)
 }

@@ -1,6 +1,9 @@
 /// A call that is to be judged.
 package struct ScreenedCall: Hashable, Sendable {
     package let call: CallKey
+    /// The levels that an app may have, and a device may allow.
+    package static let levels = 0...21
+
     /// The level of its app, as a content rating: 4, 9, 12, 17. Nil when it has none.
     package let level: Int?
     /// The limits that hold for its app.

@@ -33,6 +33,27 @@ package enum HandlerInstances: String, Sendable, Codable, CaseIterable {
     case call
 }
 
+/// Who starts a handler that is a command.
+package enum HandlerStarter: String, Sendable, CaseIterable {
+    /// The daemon, in its own control group and sandbox.
+    case exec
+    /// systemd, in a unit and a control group of its own.
+    case unit
+}
+
+/// Which systemd a unit belongs to.
+package enum SystemdManager: String, Hashable, Sendable, Codable, CaseIterable {
+    /// The manager of the user that the daemon runs as, on the session bus.
+    case user
+    /// The manager of the machine, on the system bus. It asks polkit whether the daemon may.
+    case system
+}
+
+/// Which message bus a handler's name is on.
+package enum MessageBus: String, Hashable, Sendable, Codable, CaseIterable {
+    case session, system
+}
+
 /// What an app's configuration says of its calls.
 package struct AppPolicy: Hashable, Sendable, Codable {
     /// How long each state of a call may last.

@@ -17,23 +17,20 @@ final class CallScreen {
     /// Called when the index is found to be damaged, so that it is built again.
     var onDamage: (() -> Void)?
 
-    private var limits: LimitOverrides
     private let journal: PushJournal
     private let logger: Logger
 
     init(configuration: Configuration, journal: PushJournal, logger: Logger) {
         rules = ScreeningRules(
             allowedLevel: configuration.restrictions.allowedLevel, dialling: configuration.restrictions.dialling)
-        limits = configuration.restrictions.limits
         self.journal = journal
         self.logger = logger
     }
 
     /// Puts other settings in force.
-    func reconfigure(_ configuration: Configuration) {
-        rules.allowedLevel = configuration.restrictions.allowedLevel
-        rules.dialling = configuration.restrictions.dialling
-        limits = configuration.restrictions.limits
+    func reconfigure(_ settings: RestrictionSettings) {
+        rules.allowedLevel = settings.allowedLevel
+        rules.dialling = settings.dialling
     }
 
     // MARK: - Judging
@@ -63,10 +60,7 @@ final class CallScreen {
         at now: BootInstant
     ) -> Restriction? {
         let call = ScreenedCall(
-            call: key, level: app.level,
-            limits: CallLimits(
-                app: app.limits.calls ?? limits.calls, caller: app.limits.callsOfCaller ?? limits.callsOfCaller),
-            caller: caller, listed: listed)
+            call: key, level: app.level, limits: app.limits, caller: caller, listed: listed)
         return rules.restriction(for: call, isReport: isReport, at: now, moment: LocalMoment.now())
     }
 

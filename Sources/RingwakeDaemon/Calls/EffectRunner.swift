@@ -83,7 +83,7 @@ final class EffectRunner {
     }
 
     /// The rules of an app that is configured.
-    func policy(of app: AppID) -> AppPolicy? { configuration.apps[app]?.policy(defaults: configuration) }
+    func policy(of app: AppID) -> AppPolicy? { configuration.apps[app]?.policy }
 
     /// Begins with a coordinator that has numbers above those of the last run.
     ///
@@ -120,7 +120,7 @@ final class EffectRunner {
         let isKnown = facts.cancel != nil || coordinator.call(key) != nil
         let restriction = isKnown ? nil : screen.restriction(of: key, &facts, app, at: now)
         defer { onArrival?() }
-        let event = Event.pushReceived(push, facts, app.policy(defaults: configuration), restriction)
+        let event = Event.pushReceived(push, facts, app.policy, restriction)
         if submit(event, answer: answer) != nil {
             answer(.refused(.tooManyRequests))
         }
