@@ -46,6 +46,7 @@ struct CommandLineTests {
             ["app", "add", "com.example", "--handler-socket", "x"],
             ["app", "add", "com.example", "--dbus", "org.example", "--manager", "user"],
             ["app", "add", "com.example", "--exec", "/bin/true", "--level", "-1"],
+            ["app", "add", "com.example", "--exec", "/bin/true", "--level", "22"],
             ["app", "show", "com.example", "--team", "T"], ["app", "state", "com.example", "--put", "x", "--clear"],
             ["app", "connect", "com.example", "--count", "0"], ["dnd", "on", "--for", "1h", "--until", "07:00"],
             ["dnd", "on", "--until", "24:00"], ["dnd", "on", "--until", "7"], ["dnd", "on", "--for", "0"],

@@ -4,22 +4,21 @@ import FileSystem
 import RingwakeCore
 
 /// `ringwake app add`
-struct AppAddCommand: RunnableCommand {
+struct AppAddCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "add",
-        abstract: "Add an app, and print the topic and the tokens that pushes reach it by.",
-        discussion: """
-            EXAMPLES:
-              ringwake app add com.example.phone --exec /usr/bin/phone-handler
-              ringwake app add com.example.phone --exec /usr/bin/phone-handler -- --account work
-              ringwake app add com.example.phone --exec /usr/bin/phone-handler --payload flexisip
-              ringwake app add com.example.phone --exec /opt/new-handler --replace
-              ringwake app add com.example.phone --exec /usr/bin/phone-handler --way unit
-              ringwake app add com.example.phone --unit phone@.service --manager user
-              ringwake app add com.example.phone --dbus org.example.Phone
-              ringwake app add com.example.phone --handler-socket /run/phone/handler.sock
-              ringwake app add com.example.phone --connected --fallback ring --ringer daemon
-
+        "add", "Add an app, and print the topic and the tokens that pushes reach it by.",
+        examples: """
+            ringwake app add com.example.phone --exec /usr/bin/phone-handler
+            ringwake app add com.example.phone --exec /usr/bin/phone-handler -- --account work
+            ringwake app add com.example.phone --exec /usr/bin/phone-handler --payload flexisip
+            ringwake app add com.example.phone --exec /opt/new-handler --replace
+            ringwake app add com.example.phone --exec /usr/bin/phone-handler --way unit
+            ringwake app add com.example.phone --unit phone@.service --manager user
+            ringwake app add com.example.phone --dbus org.example.Phone
+            ringwake app add com.example.phone --handler-socket /run/phone/handler.sock
+            ringwake app add com.example.phone --connected --fallback ring --ringer daemon
+            """,
+        details: """
             Writes ID.toml to the daemon's folder of apps and makes the daemon read it.
             When the daemon refuses it, everything stays as it was. Replacing an app keeps
             its tokens, but nothing of its file. Without --payload every push is a call of
@@ -27,7 +26,7 @@ struct AppAddCommand: RunnableCommand {
             and what else the file may say.
             """)
 
-    @Argument(help: ArgumentHelp("The app's bundle id, such as com.example.phone.", valueName: "id"))
+    @Argument(help: .of("id", "The app's bundle id, such as com.example.phone."))
     var id: AppIDArgument
 
     @OptionGroup(title: "How it is woken") var wake: AppWakeOptions
@@ -45,9 +44,6 @@ struct AppAddCommand: RunnableCommand {
     var force = false
 
     @OptionGroup var control: ControlOptions
-    @OptionGroup var output: OutputOptions
-
-    var wantsJSON: Bool { output.json }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         try wake.checkProgram(isForced: force)
@@ -72,9 +68,7 @@ struct AppAddCommand: RunnableCommand {
             throw undo(file, previous, after: error)
         }
         let app: AppMessage = try client.get(ControlTarget(["apps", id.app.rawValue]))
-        context.output.write(
-            wantsJSON ? try JSONText.document(app) : AppText.text(of: app, style: context.style))
-        return .success
+        return try show(app, AppText.text(of: app, style: context.style), in: context)
     }
 
     /// Puts the file back as it was; the daemon kept its configuration.

@@ -3,25 +3,21 @@ import ControlProtocol
 import RingwakeCore
 
 /// `ringwake app remove`
-struct AppRemoveCommand: RunnableCommand {
+struct AppRemoveCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "remove",
-        abstract: "Remove an app; pushes to its tokens are answered 410 Unregistered from now on.",
-        discussion: """
-            EXAMPLES:
-              ringwake app remove com.example.phone
-
+        "remove", "Remove an app; pushes to its tokens are answered 410 Unregistered from now on.",
+        examples: """
+            ringwake app remove com.example.phone
+            """,
+        details: """
             Removes its file from the daemon's folder of apps and unregisters its tokens.
             They never come back: the app gets new ones when it is added again.
             """)
 
-    @Argument(help: ArgumentHelp("The app's bundle id.", valueName: "id"))
+    @Argument(help: .of("id", "The app's bundle id."))
     var id: AppIDArgument
 
     @OptionGroup var control: ControlOptions
-    @OptionGroup var output: OutputOptions
-
-    var wantsJSON: Bool { output.json }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let client = control.client(in: context)
@@ -38,11 +34,8 @@ struct AppRemoveCommand: RunnableCommand {
         } catch {
             throw undo(file, previous, after: error)
         }
-        context.output.write(
-            wantsJSON
-                ? try JSONText.document(app)
-                : "removed \(id.app); pushes to its tokens are answered 410 Unregistered from now on\n")
-        return .success
+        return try show(
+            app, "removed \(id.app); pushes to its tokens are answered 410 Unregistered from now on\n", in: context)
     }
 
     private func undo(_ file: AppFile, _ previous: [UInt8]?, after error: RingwakeError) -> RingwakeError {

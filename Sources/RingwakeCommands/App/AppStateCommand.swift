@@ -4,35 +4,31 @@ import FileSystem
 import RingwakeCore
 
 /// `ringwake app state`
-struct AppStateCommand: RunnableCommand {
+struct AppStateCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "state",
-        abstract: "Handler: read, keep or drop the app's own small state.",
-        discussion: """
-            EXAMPLES:
-              In a handler ($RINGWAKE_APP names the app):
-                ringwake app state > state
-                ringwake app state --put state
-                some-program | ringwake app state --put -
-                ringwake app state --clear
-
+        "state", "Handler: read, keep or drop the app's own small state.",
+        examples: """
+            In a handler ($RINGWAKE_APP names the app):
+              ringwake app state > state
+              ringwake app state --put state
+              some-program | ringwake app state --put -
+              ringwake app state --clear
+            """,
+        details: """
             The daemon keeps up to \(ControlAPI.maximumStateBytes / 1024) KiB for an app over restarts, when its
             file says [restoration] state = true. It does not look at them.
             """)
 
-    @Argument(help: ArgumentHelp("The app's bundle id (default: $RINGWAKE_APP).", valueName: "id"))
+    @Argument(help: .of("id", "The app's bundle id (default: $RINGWAKE_APP)."))
     var id: AppIDArgument?
 
-    @Option(help: ArgumentHelp("Keep what this file holds; - is standard input.", valueName: "file"))
+    @Option(help: .of("file", "Keep what this file holds; - is standard input."))
     var put: String?
 
     @Flag(help: "Drop it.")
     var clear = false
 
     @OptionGroup var control: ControlOptions
-    @OptionGroup var output: OutputOptions
-
-    var wantsJSON: Bool { output.json }
 
     func validate() throws {
         guard put == nil || !clear else {
@@ -53,9 +49,7 @@ struct AppStateCommand: RunnableCommand {
         }
         let kept: AppStateMessage =
             if let put { try client.put(target, octets: try octets(of: put)) } else { try client.delete(target) }
-        context.output.write(
-            wantsJSON ? try JSONText.document(kept) : "\(TerminalText.printable(kept.app)): \(kept.bytes) bytes kept\n")
-        return .success
+        return try show(kept, "\(TerminalText.printable(kept.app)): \(kept.bytes) bytes kept\n", in: context)
     }
 
     private func octets(of file: String) throws(RingwakeError) -> [UInt8] {

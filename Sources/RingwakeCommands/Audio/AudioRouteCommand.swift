@@ -3,18 +3,17 @@ import ControlProtocol
 import RingwakeCore
 
 /// `ringwake audio route`
-struct AudioRouteCommand: RunnableCommand {
+struct AudioRouteCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "route",
-        abstract: "Show where sound goes and comes from, or choose the output of calls.",
-        discussion: """
-            EXAMPLES:
-              ringwake audio route
-              ringwake audio route speaker
-              ringwake audio route bluez_output.00_11_22_33_44_55.1
-              ringwake audio route auto
-              ringwake audio route --json | jq -r '.route.outputs[].device'
-
+        "route", "Show where sound goes and comes from, or choose the output of calls.",
+        examples: """
+            ringwake audio route
+            ringwake audio route speaker
+            ringwake audio route bluez_output.00_11_22_33_44_55.1
+            ringwake audio route auto
+            ringwake audio route --json | jq -r '.route.outputs[].device'
+            """,
+        details: """
             Has the audio server connected to, which changes nothing of it. With a name, the
             output of calls and recordings is that device while one goes on, and when the
             next one comes, and the route with it is shown; 'auto' leaves it to the daemon
@@ -23,16 +22,14 @@ struct AudioRouteCommand: RunnableCommand {
             """)
 
     @Argument(
-        help: ArgumentHelp(
-            "speaker, receiver, headset, bluetooth, auto, another kind of port, or the audio server's name of a device.",
-            valueName: "output"),
+        help: .of(
+            "output",
+            "speaker, receiver, headset, bluetooth, auto, another kind of port, or the audio server's name of a device."
+        ),
         completion: .list(AudioOutputName.words))
     var name: String?
 
     @OptionGroup var control: ControlOptions
-    @OptionGroup var output: OutputOptions
-
-    var wantsJSON: Bool { output.json }
 
     func validate() throws {
         guard let name, name != AudioOutputName.automatic else { return }

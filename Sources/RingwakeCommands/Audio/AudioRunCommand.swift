@@ -3,17 +3,16 @@ import ControlProtocol
 import RingwakeCore
 
 /// `ringwake audio run`
-struct AudioRunCommand: RunnableCommand {
+struct AudioRunCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "run",
-        abstract: "Run a command with an audio session that is active while it runs.",
-        discussion: """
-            EXAMPLES:
-              ringwake audio run -- mpv concert.flac
-              ringwake audio run --options duckOthers -- aplay message.wav
-              ringwake audio run --category playAndRecord --mode voiceChat \\
-                --options duckOthers -- baresip
-
+        "run", "Run a command with an audio session that is active while it runs.",
+        examples: """
+            ringwake audio run -- mpv concert.flac
+            ringwake audio run --options duckOthers -- aplay message.wav
+            ringwake audio run --category playAndRecord --mode voiceChat \\
+              --options duckOthers -- baresip
+            """,
+        details: """
             What the command plays and records, and what its children do, is the session's:
             others are interrupted, ducked or heard beside it, as category and options say,
             and everything is put back when it ends. Standard error says when the session
@@ -25,40 +24,33 @@ struct AudioRunCommand: RunnableCommand {
             was not found, 126 when it could not be run.
             """)
 
-    @Option(help: ArgumentHelp("What it plays or records.", valueName: "category"))
+    @Option(help: .of("category", "What it plays or records."))
     var category = WordArgument(AudioCategory.playback)
 
-    @Option(help: ArgumentHelp("What it is for; has to fit the category.", valueName: "mode"))
+    @Option(help: .of("mode", "What it is for; has to fit the category."))
     var mode = WordArgument(AudioMode.default)
 
-    @Option(help: ArgumentHelp("One option or several, separated by commas.", valueName: "options"))
+    @Option(help: .of("options", "One option or several, separated by commas."))
     var options = AudioOptionsArgument()
 
     @Option(
-        help: ArgumentHelp(
-            "The output that it would like: a kind of port, or the audio server's name of a device.",
-            valueName: "output"),
+        help: .of("output", "The output that it would like: a kind of port, or the audio server's name of a device."),
         completion: .list(AudioOutputName.words))
     var preferredOutput: String?
 
-    @Option(help: ArgumentHelp("The input that it would like, in the same way.", valueName: "input"))
+    @Option(help: .of("input", "The input that it would like, in the same way."))
     var preferredInput: String?
 
-    @Option(help: ArgumentHelp("What lists call it (default: the command's name).", valueName: "text"))
+    @Option(help: .of("text", "What lists call it (default: the command's name)."))
     var name: String?
 
     @Flag(help: "Run the command also when the session cannot be activated, or no daemon runs.")
     var evenIfInactive = false
 
     @OptionGroup var control: ControlOptions
-    @OptionGroup var output: OutputOptions
 
-    @Argument(
-        parsing: .postTerminator,
-        help: ArgumentHelp("The command and its arguments, after '--'.", valueName: "command"))
+    @Argument(parsing: .postTerminator, help: .of("command", "The command and its arguments, after '--'."))
     var command: [String] = []
-
-    var wantsJSON: Bool { output.json }
 
     func validate() throws {
         guard let first = command.first, !first.isEmpty else {

@@ -6,15 +6,14 @@ import VoIPCertificates
 /// `ringwake certs dev-ca`
 struct CertsDevCACommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "dev-ca",
-        abstract: "Make a CA for development, and everything that daemon and sender need of it.",
-        discussion: """
-            EXAMPLES:
-              ringwake certs dev-ca
-              ringwake certs dev-ca --app com.example.phone --directory ~/certs
-              ringwake certs dev-ca --app com.example.phone --app com.example.door \\
-                --host phone.example.net --apple-names
-
+        "dev-ca", "Make a CA for development, and everything that daemon and sender need of it.",
+        examples: """
+            ringwake certs dev-ca
+            ringwake certs dev-ca --app com.example.phone --directory ~/certs
+            ringwake certs dev-ca --app com.example.phone --app com.example.door \\
+              --host phone.example.net --apple-names
+            """,
+        details: """
             Makes a CA, the daemon's server certificate, for each app a provider
             certificate as Apple's VoIP Services certificates are, and a key that
             signs provider tokens; then prints the lines for ringwaked.toml. What is
@@ -27,24 +26,22 @@ struct CertsDevCACommand: RunnableCommand {
     /// The team of the examples.
     static let exampleTeam = "DEVTEAM001"
 
-    @Option(help: ArgumentHelp("Where to put the files; made if it is missing.", valueName: "path"))
+    @Option(help: .of("path", "Where to put the files; made if it is missing."))
     var directory = "ringwake-certs"
 
-    @Option(help: ArgumentHelp("A bundle id (default: \(exampleApp)); may be repeated.", valueName: "id"))
+    @Option(help: .of("id", "A bundle id (default: \(exampleApp)); may be repeated."))
     var app: [AppIDArgument] = []
 
-    @Option(help: ArgumentHelp("The team of the provider certificates.", valueName: "id"))
+    @Option(help: .of("id", "The team of the provider certificates."))
     var team = exampleTeam
 
-    @Option(
-        help: ArgumentHelp(
-            "A name or address of the server, beside localhost; may be repeated.", valueName: "name"))
+    @Option(help: .of("name", "A name or address of the server, beside localhost; may be repeated."))
     var host: [String] = []
 
     @Flag(help: "The server certificate is for Apple's host names too, to test senders that know no others.")
     var appleNames = false
 
-    @Option(name: .customLong("p12-password"), help: ArgumentHelp("The password of the P12 files.", valueName: "text"))
+    @Option(name: .customLong("p12-password"), help: .of("text", "The password of the P12 files."))
     var pkcs12Password = ""
 
     @Flag(name: .customLong("legacy-p12"), help: "Encrypt P12 files for old readers: 3DES and SHA-1.")
@@ -87,8 +84,7 @@ struct CertsDevCACommand: RunnableCommand {
             directory: last.directory, teamID: last.teamID, keyID: last.keyID, topics: made.map(\.topic),
             files: CertsDevCACommand.merged(made.flatMap(\.files)),
             configuration: DevelopmentConfiguration.text(for: last))
-        context.output.write(wantsJSON ? try JSONText.document(message) : text(of: message, style: context.style))
-        return .success
+        return try show(message, text(of: message, style: context.style), in: context)
     }
 
     /// Each file once, as new if it was made in any of the rounds.

@@ -4,10 +4,10 @@ import RingwakeCore
 /// What every command takes that talks to the daemon.
 struct ControlOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp(
-            "The daemon's control socket (default: $RINGWAKE_SOCKET, else the system's or this user's).",
-            valueName: "path"))
+        help: .of("path", "The daemon's control socket (default: $RINGWAKE_SOCKET, else the system's or this user's)."))
     var socket: String?
+
+    @OptionGroup var output: OutputOptions
 
     init() {}
 

@@ -3,12 +3,10 @@ import ControlProtocol
 
 /// Which part of a list a command shows.
 struct ListOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            "At most this many of what is over; 1 to \(ControlAPI.maximumListLimit).", valueName: "n"))
+    @Option(help: .of("n", "At most this many of what is over; 1 to \(ControlAPI.maximumListLimit)."))
     var limit = ControlAPI.defaultListLimit
 
-    @Option(help: ArgumentHelp("Older ones only: the number that the list before ended with.", valueName: "number"))
+    @Option(help: .of("number", "Older ones only: the number that the list before ended with."))
     var before: Int64?
 
     func validate() throws {

@@ -3,16 +3,15 @@ import ControlProtocol
 import RingwakeCore
 
 /// `ringwake status`
-struct StatusCommand: RunnableCommand {
+struct StatusCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status",
-        abstract: "Show what the daemon is doing.",
-        discussion: """
-            EXAMPLES:
-              ringwake status
-              ringwake status --json | jq .pushes.refused
-              ringwake status --path
-
+        "status", "Show what the daemon is doing.",
+        examples: """
+            ringwake status
+            ringwake status --json | jq .pushes.refused
+            ringwake status --path
+            """,
+        details: """
             Shows whether it is connected and how, listeners, apps, calls, what became of
             the pushes, the days that the server's certificate has left, whether the
             journal works, which apps' handlers did not do their part how often (strikes),
@@ -23,16 +22,11 @@ struct StatusCommand: RunnableCommand {
     var path = false
 
     @OptionGroup var control: ControlOptions
-    @OptionGroup var output: OutputOptions
-
-    var wantsJSON: Bool { output.json }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         if path {
             let path: PathMessage = try control.client(in: context).get(ControlTarget(["path"]))
-            context.output.write(
-                wantsJSON ? try JSONText.document(path) : ReachabilityText.text(of: path, style: context.style))
-            return .success
+            return try show(path, ReachabilityText.text(of: path, style: context.style), in: context)
         }
         let status: StatusMessage = try control.client(in: context).get(ControlTarget(["status"]))
         let text = wantsJSON ? try JSONText.document(status) : StatusText.text(of: status, style: context.style)

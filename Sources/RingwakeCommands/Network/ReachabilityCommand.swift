@@ -5,18 +5,17 @@ import Reachability
 import RingwakeCore
 
 /// `ringwake reachability`
-struct ReachabilityCommand: RunnableCommand {
+struct ReachabilityCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "reachability",
-        abstract: "Show what can be reached, and how; with or without a daemon.",
-        discussion: """
-            EXAMPLES:
-              ringwake reachability
-              ringwake reachability sip.example.org 192.0.2.1 2001:db8::1
-              ringwake reachability 192.0.2.7,198.51.100.1
-              ringwake reachability sip.example.org --watch --json
-              ringwake reachability --path
-
+        "reachability", "Show what can be reached, and how; with or without a daemon.",
+        examples: """
+            ringwake reachability
+            ringwake reachability sip.example.org 192.0.2.1 2001:db8::1
+            ringwake reachability 192.0.2.7,198.51.100.1
+            ringwake reachability sip.example.org --watch --json
+            ringwake reachability --path
+            """,
+        details: """
             A target is 'any' (the default), an address, two addresses as LOCAL,REMOTE, or
             a host name. What is shown is what the kernel's tables say; no packet is sent,
             but for the look-up of names. Exit status: 0 when all can be reached, 8 when
@@ -26,7 +25,7 @@ struct ReachabilityCommand: RunnableCommand {
             without what the daemon's configuration says of interfaces.
             """)
 
-    @Argument(help: ArgumentHelp("any, an address, LOCAL,REMOTE, or a host name.", valueName: "target"))
+    @Argument(help: .of("target", "any, an address, LOCAL,REMOTE, or a host name."))
     var targets: [String] = []
 
     @Flag(help: "Go on, with a line a change.")
@@ -38,24 +37,18 @@ struct ReachabilityCommand: RunnableCommand {
     @Flag(help: "Do not ask the daemon.")
     var local = false
 
-    @Option(
-        help: ArgumentHelp(
-            "With --local: how long a loss has to last before it is told (default: 200ms).", valueName: "duration"))
+    @Option(help: .of("duration", "With --local: how long a loss has to last before it is told (default: 200ms)."))
     var lossHold: DurationArgument?
 
     @Option(
-        help: ArgumentHelp(
-            "With --local: how much of what cannot matter the kernel is to keep away, 0 to 4 (default: 4).",
-            valueName: "level"))
+        help: .of(
+            "level", "With --local: how much of what cannot matter the kernel is to keep away, 0 to 4 (default: 4)."))
     var filterLevel: Int?
 
     @Flag(help: "Say on standard error how the look at the network is doing.")
     var verbose = false
 
     @OptionGroup var control: ControlOptions
-    @OptionGroup var output: OutputOptions
-
-    var wantsJSON: Bool { output.json }
 
     func validate() throws {
         for text in targets where ReachabilityTarget(text) == nil {

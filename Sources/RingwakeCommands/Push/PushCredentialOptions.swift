@@ -5,27 +5,25 @@ import RingwakeCore
 
 /// What a sender is let in by.
 struct PushCredentialOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The provider certificate: PEM or P12.", valueName: "file"))
+    @Option(help: .of("file", "The provider certificate: PEM or P12."))
     var cert: String?
 
-    @Option(help: ArgumentHelp("Its key in PEM, where --cert does not hold it.", valueName: "file"))
+    @Option(help: .of("file", "Its key in PEM, where --cert does not hold it."))
     var certKey: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "The password of P12 or key; other users can see it in the list of processes.", valueName: "text"))
+    @Option(help: .of("text", "The password of P12 or key; other users can see it in the list of processes."))
     var password: String?
 
-    @Option(help: ArgumentHelp("A file whose first line is the password; - is standard input.", valueName: "file"))
+    @Option(help: .of("file", "A file whose first line is the password; - is standard input."))
     var passwordFile: String?
 
-    @Option(help: ArgumentHelp("The key that signs provider tokens: a P8 file.", valueName: "file"))
+    @Option(help: .of("file", "The key that signs provider tokens: a P8 file."))
     var key: String?
 
-    @Option(help: ArgumentHelp("The key's id (default: from a file name like AuthKey_ID.p8).", valueName: "id"))
+    @Option(help: .of("id", "The key's id (default: from a file name like AuthKey_ID.p8)."))
     var keyID: String?
 
-    @Option(help: ArgumentHelp("The team that the key belongs to.", valueName: "id"))
+    @Option(help: .of("id", "The team that the key belongs to."))
     var team: String?
 
     func validate() throws {

@@ -4,15 +4,14 @@ import PushClient
 import RingwakeCore
 
 /// `ringwake push send`, which `ringwake push` alone is too
-struct PushSendCommand: RunnableCommand {
+struct PushSendCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "send",
-        abstract: "Send a push by the APNs provider API, over TLS and HTTP/2.",
-        discussion: """
-            EXAMPLES:
-              An app of the local daemon, and what became of the call:
-                ringwake push --app com.example.phone --trace
-
+        "send", "Send a push by the APNs provider API, over TLS and HTTP/2.",
+        examples: """
+            An app of the local daemon, and what became of the call:
+              ringwake push --app com.example.phone --trace
+            """,
+        details: """
               Another ringwaked, with a certificate:
                 ringwake push --host push.example.net --port 8443 --ca ca.pem \\
                   --cert voip-services.p12 --password-file p12-password \\
@@ -42,16 +41,13 @@ struct PushSendCommand: RunnableCommand {
     @Flag(help: "Show how long each stage took; with --app also follow the call until it ended.")
     var trace = false
 
-    @Option(help: ArgumentHelp("How long --trace follows the call.", valueName: "duration"))
+    @Option(help: .of("duration", "How long --trace follows the call."))
     var traceTimeout = DurationArgument(.seconds(10))
 
-    @Option(help: ArgumentHelp("Send it this often over one connection, one after another.", valueName: "n"))
+    @Option(help: .of("n", "Send it this often over one connection, one after another."))
     var count = 1
 
     @OptionGroup var control: ControlOptions
-    @OptionGroup var output: OutputOptions
-
-    var wantsJSON: Bool { output.json }
 
     func validate() throws {
         guard (1...PushSendCommand.maximumCount).contains(count) else {

@@ -4,38 +4,34 @@ import RingwakeCore
 
 /// Whom a push goes to.
 struct PushTargetOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            "An app of the local daemon: fills in token, topic, address and development credentials.",
-            valueName: "id"))
+    @Option(help: .of("id", "An app of the local daemon: fills in token, topic, address and development credentials."))
     var app: AppIDArgument?
 
-    @Option(help: ArgumentHelp("The device token, in hex.", valueName: "hex"))
+    @Option(help: .of("hex", "The device token, in hex."))
     var token: String?
 
-    @Option(
-        help: ArgumentHelp("The push service (default: the local daemon with --app, else Apple's).", valueName: "name"))
+    @Option(help: .of("name", "The push service (default: the local daemon with --app, else Apple's)."))
     var host: String?
 
-    @Option(help: ArgumentHelp("Its port (default: the daemon's, else 443).", valueName: "number"))
+    @Option(help: .of("number", "Its port (default: the daemon's, else 443)."))
     var port: UInt16?
 
     @Option(help: "The environment that the token belongs to: development or production.")
     var environment: PushEnvironment = .development
 
     @Option(
-        help: ArgumentHelp(
-            "CA certificates in PEM to trust instead of the system's (default with --app: the daemon's ca.pem).",
-            valueName: "file"))
+        help: .of(
+            "file", "CA certificates in PEM to trust instead of the system's (default with --app: the daemon's ca.pem)."
+        ))
     var ca: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Connect to another address than the host's: to try a push service under Apple's names.",
-            valueName: "host:port:address:port"))
+        help: .of(
+            "host:port:address:port",
+            "Connect to another address than the host's: to try a push service under Apple's names."))
     var connectTo: ConnectToArgument?
 
-    @Option(help: ArgumentHelp("How long to wait for an answer.", valueName: "duration"))
+    @Option(help: .of("duration", "How long to wait for an answer."))
     var timeout = DurationArgument(.seconds(30))
 
     func validate() throws {

@@ -5,18 +5,17 @@ import RingwakeCore
 /// `ringwake block`
 struct BlockCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "block",
-        abstract: "Lists of callers: whom to keep out, and who unknown callers are.",
-        discussion: """
-            EXAMPLES:
-              ringwake block add +49900123456
-              ringwake block add '+49900*' '*@spam.example' --label 'premium rate'
-              ringwake block list
-              ringwake block check sip:bob@spam.example
-              ringwake block import contacts.vcf --identify
-              ringwake block import https://lists.example/spam.csv --list spam
-              ringwake block import --refresh
-
+        "block", "Lists of callers: whom to keep out, and who unknown callers are.",
+        examples: """
+            ringwake block add +49900123456
+            ringwake block add '+49900*' '*@spam.example' --label 'premium rate'
+            ringwake block list
+            ringwake block check sip:bob@spam.example
+            ringwake block import contacts.vcf --identify
+            ringwake block import https://lists.example/spam.csv --list spam
+            ringwake block import --refresh
+            """,
+        details: """
             A pattern is a number, +49900* for all numbers that begin so, an address as
             alice@example.org, *@example.org for all callers of a host, or anonymous. Lists
             are kept over restarts, are looked up on this device alone, and what is changed
@@ -36,8 +35,7 @@ struct CallerListOptions: ParsableArguments {
 
     @Option(
         name: .customLong("list"),
-        help: ArgumentHelp(
-            "The list (default: \(blockList), with --identify \(identificationList)).", valueName: "name"))
+        help: .of("name", "The list (default: \(blockList), with --identify \(identificationList))."))
     var named: CallerListNameArgument?
 
     @Flag(help: "The list says who callers are, and keeps nobody out.")
@@ -78,32 +76,27 @@ struct CallerListNameArgument: ExpressibleByArgument, Equatable {
 }
 
 /// `ringwake block add`
-struct BlockAddCommand: RunnableCommand {
+struct BlockAddCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "add",
-        abstract: "Add callers to a list.",
-        discussion: """
-            EXAMPLES:
-              ringwake block add +49900123456
-              ringwake block add '+49900*' '*@spam.example' --label 'premium rate'
-              ringwake block add anonymous
-              ringwake block add +4989123456 --label 'Dr. Bauer' --identify
+        "add", "Add callers to a list.",
+        examples: """
+            ringwake block add +49900123456
+            ringwake block add '+49900*' '*@spam.example' --label 'premium rate'
+            ringwake block add anonymous
+            ringwake block add +4989123456 --label 'Dr. Bauer' --identify
             """)
 
     /// The most patterns of one command; an import takes more.
     static let maximumPatterns = 500
 
-    @Argument(help: ArgumentHelp("Whom to add.", valueName: "pattern"))
+    @Argument(help: .of("pattern", "Whom to add."))
     var patterns: [String]
 
-    @Option(help: ArgumentHelp("Who they are, or why they are listed.", valueName: "text"))
+    @Option(help: .of("text", "Who they are, or why they are listed."))
     var label: String?
 
     @OptionGroup var list: CallerListOptions
     @OptionGroup var control: ControlOptions
-    @OptionGroup var output: OutputOptions
-
-    var wantsJSON: Bool { output.json }
 
     func validate() throws {
         guard patterns.count <= BlockAddCommand.maximumPatterns else {
@@ -127,25 +120,21 @@ struct BlockAddCommand: RunnableCommand {
             ControlTarget(["lists", list.name]), CallerListCreation(kind: list.kind?.rawValue))
         let changed: CallerListMessage = try client.post(
             ControlTarget(["lists", list.name, "entries"]), CallerListChange(add: entries))
-        context.output.write(
-            wantsJSON ? try JSONText.document(changed) : CallerListText.summary(of: changed) + "\n")
-        return .success
+        return try show(changed, CallerListText.summary(of: changed) + "\n", in: context)
     }
 }
 
 /// `ringwake block remove`
-struct BlockRemoveCommand: RunnableCommand {
+struct BlockRemoveCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "remove",
-        abstract: "Take callers off a list, or remove a whole list.",
-        discussion: """
-            EXAMPLES:
-              ringwake block remove +49900123456
-              ringwake block remove '*@spam.example' --list spam
-              ringwake block remove --all --list spam
+        "remove", "Take callers off a list, or remove a whole list.",
+        examples: """
+            ringwake block remove +49900123456
+            ringwake block remove '*@spam.example' --list spam
+            ringwake block remove --all --list spam
             """)
 
-    @Argument(help: ArgumentHelp("The entries, as 'ringwake block list NAME' shows them.", valueName: "pattern"))
+    @Argument(help: .of("pattern", "The entries, as 'ringwake block list NAME' shows them."))
     var patterns: [String] = []
 
     @Flag(help: "The list itself, with all its entries.")
@@ -153,9 +142,6 @@ struct BlockRemoveCommand: RunnableCommand {
 
     @OptionGroup var list: CallerListOptions
     @OptionGroup var control: ControlOptions
-    @OptionGroup var output: OutputOptions
-
-    var wantsJSON: Bool { output.json }
 
     func validate() throws {
         guard patterns.isEmpty == all else {
@@ -184,7 +170,6 @@ struct BlockRemoveCommand: RunnableCommand {
                 ControlTarget(["lists", list.name, "entries"]), CallerListChange(remove: remove))
         }
         let text = all ? "removed the list '\(changed.list)'" : CallerListText.summary(of: changed)
-        context.output.write(wantsJSON ? try JSONText.document(changed) : TerminalText.printable(text) + "\n")
-        return .success
+        return try show(changed, TerminalText.printable(text) + "\n", in: context)
     }
 }

@@ -5,19 +5,18 @@ import PushClient
 import RingwakeCore
 
 /// `ringwake block import`
-struct BlockImportCommand: RunnableCommand {
+struct BlockImportCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "import",
-        abstract: "Replace a list by what a file or a URL holds.",
-        discussion: """
-            EXAMPLES:
-              ringwake block import spam.csv --list spam
-              ringwake block import contacts.vcf --identify
-              sort numbers.txt | ringwake block import - --list own
-              ringwake block import https://lists.example/spam.csv --list spam
-              ringwake block import --refresh
-              ringwake block import --refresh --list spam
-
+        "import", "Replace a list by what a file or a URL holds.",
+        examples: """
+            ringwake block import spam.csv --list spam
+            ringwake block import contacts.vcf --identify
+            sort numbers.txt | ringwake block import - --list own
+            ringwake block import https://lists.example/spam.csv --list spam
+            ringwake block import --refresh
+            ringwake block import --refresh --list spam
+            """,
+        details: """
             Takes vCard, CSV (a header row with number and name), and plain lists with a
             pattern a line; a number that ends with * is a prefix. Lines that make no sense
             are counted and passed over. Until all is there the list stays as it was, and
@@ -28,16 +27,12 @@ struct BlockImportCommand: RunnableCommand {
             from a timer of your own.
             """)
 
-    @Argument(
-        help: ArgumentHelp("A file, - for standard input, or a URL of http or https.", valueName: "source"),
-        completion: .file())
+    @Argument(help: .of("source", "A file, - for standard input, or a URL of http or https."), completion: .file())
     var source: String?
 
     @OptionGroup var list: CallerListOptions
 
-    @Option(
-        help: ArgumentHelp(
-            "How the file is written: vcard, csv or list (default: by its first line).", valueName: "format"))
+    @Option(help: .of("format", "How the file is written: vcard, csv or list (default: by its first line)."))
     var format = CallerListFormat.auto
 
     @Flag(help: "Only what changed since the import before; without a source, all lists that came from a URL.")
@@ -45,14 +40,11 @@ struct BlockImportCommand: RunnableCommand {
 
     @Option(
         name: .customLong("ca"),
-        help: ArgumentHelp("Trust the CAs in this PEM file instead of the system's.", valueName: "file"),
+        help: .of("file", "Trust the CAs in this PEM file instead of the system's."),
         completion: .file())
     var caFile: String?
 
     @OptionGroup var control: ControlOptions
-    @OptionGroup var output: OutputOptions
-
-    var wantsJSON: Bool { output.json }
 
     func validate() throws {
         guard source != nil || refresh else {

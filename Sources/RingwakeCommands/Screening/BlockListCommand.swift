@@ -3,36 +3,32 @@ import ControlProtocol
 import RingwakeCore
 
 /// `ringwake block list`
-struct BlockListCommand: RunnableCommand {
+struct BlockListCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list",
-        abstract: "List the lists, or the entries of one.",
-        discussion: """
-            EXAMPLES:
-              ringwake block list
-              ringwake block list blocked
-              ringwake block list spam --after +49900 --limit 100
-              ringwake block list spam --all --json | jq -r '.entries[].pattern'
-
+        "list", "List the lists, or the entries of one.",
+        examples: """
+            ringwake block list
+            ringwake block list blocked
+            ringwake block list spam --after +49900 --limit 100
+            ringwake block list spam --all --json | jq -r '.entries[].pattern'
+            """,
+        details: """
             With --json and --all, a document for each page.
             """)
 
-    @Argument(help: ArgumentHelp("The list whose entries to show.", valueName: "name"))
+    @Argument(help: .of("name", "The list whose entries to show."))
     var name: CallerListNameArgument?
 
-    @Option(help: ArgumentHelp("Entries behind this one only.", valueName: "pattern"))
+    @Option(help: .of("pattern", "Entries behind this one only."))
     var after: String?
 
-    @Option(help: ArgumentHelp("At most this many entries; 1 to \(ControlAPI.maximumListLimit).", valueName: "n"))
+    @Option(help: .of("n", "At most this many entries; 1 to \(ControlAPI.maximumListLimit)."))
     var limit: Int?
 
     @Flag(help: "All entries, page by page.")
     var all = false
 
     @OptionGroup var control: ControlOptions
-    @OptionGroup var output: OutputOptions
-
-    var wantsJSON: Bool { output.json }
 
     func validate() throws {
         guard name != nil || (after == nil && limit == nil && !all) else {
@@ -47,9 +43,7 @@ struct BlockListCommand: RunnableCommand {
         let client = control.client(in: context)
         guard let name = name?.name else {
             let lists: CallerListsMessage = try client.get(ControlTarget(["lists"]))
-            context.output.write(
-                wantsJSON ? try JSONText.document(lists) : CallerListText.text(of: lists, style: context.style))
-            return .success
+            return try show(lists, CallerListText.text(of: lists, style: context.style), in: context)
         }
         let size = limit ?? (all ? ControlAPI.maximumListLimit : ControlAPI.defaultListLimit)
         var position = after
@@ -69,30 +63,23 @@ struct BlockListCommand: RunnableCommand {
 }
 
 /// `ringwake block check`
-struct BlockCheckCommand: RunnableCommand {
+struct BlockCheckCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "check",
-        abstract: "Say what lists and rules would do with a caller now.",
-        discussion: """
-            EXAMPLES:
-              ringwake block check +49900123456
-              ringwake block check sip:bob@spam.example
-              ringwake block check anonymous --json | jq .rings
+        "check", "Say what lists and rules would do with a caller now.",
+        examples: """
+            ringwake block check +49900123456
+            ringwake block check sip:bob@spam.example
+            ringwake block check anonymous --json | jq .rings
             """)
 
-    @Argument(help: ArgumentHelp("A caller in any form: a number, a SIP or tel URI, a handle.", valueName: "caller"))
+    @Argument(help: .of("caller", "A caller in any form: a number, a SIP or tel URI, a handle."))
     var caller: String
 
     @OptionGroup var control: ControlOptions
-    @OptionGroup var output: OutputOptions
-
-    var wantsJSON: Bool { output.json }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let check: CallerCheckMessage = try control.client(in: context).get(
             ControlTarget(["lists", "check"], query: [("caller", caller)]))
-        context.output.write(
-            wantsJSON ? try JSONText.document(check) : CallerListText.text(of: check, style: context.style))
-        return .success
+        return try show(check, CallerListText.text(of: check, style: context.style), in: context)
     }
 }

@@ -4,13 +4,12 @@ import RingwakeCore
 
 /// Apps and callers that ring all the same.
 struct DoNotDisturbExceptionOptions: ParsableArguments {
-    @Option(name: .customLong("app"), help: ArgumentHelp("An app; may be repeated.", valueName: "id"))
+    @Option(name: .customLong("app"), help: .of("id", "An app; may be repeated."))
     var apps: [AppIDArgument] = []
 
     @Option(
         name: .customLong("caller"),
-        help: ArgumentHelp(
-            "A caller: a number, +49900*, alice@example.org, *@example.org; may be repeated.", valueName: "pattern"))
+        help: .of("pattern", "A caller: a number, +49900*, alice@example.org, *@example.org; may be repeated."))
     var callers: [String] = []
 
     func validate() throws {
@@ -30,26 +29,22 @@ struct DoNotDisturbExceptionOptions: ParsableArguments {
 }
 
 /// `ringwake dnd allow`
-struct DoNotDisturbAllowCommand: RunnableCommand {
+struct DoNotDisturbAllowCommand: DoNotDisturbSubcommand {
     static let configuration = CommandConfiguration(
-        commandName: "allow",
-        abstract: "Let an app's calls, or a caller's, ring all the same.",
-        discussion: """
-            EXAMPLES:
-              ringwake dnd allow --caller +4989123456
-              ringwake dnd allow --caller '*@family.example' --app com.example.doorbell
+        "allow", "Let an app's calls, or a caller's, ring all the same.",
+        examples: """
+            ringwake dnd allow --caller +4989123456
+            ringwake dnd allow --caller '*@family.example' --app com.example.doorbell
             """)
 
     @OptionGroup var exceptions: DoNotDisturbExceptionOptions
-    @OptionGroup var options: DoNotDisturbOptions
-
-    var wantsJSON: Bool { options.output.json }
+    @OptionGroup var control: ControlOptions
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let patterns = try exceptions.patterns()
-        let current = try options.current(in: context)
+        let current = try current(in: context)
         let join = { (old: [String], new: [String]) in old + new.filter { !old.contains($0) } }
-        return try options.change(
+        return try change(
             DoNotDisturbChange(
                 allowApps: exceptions.apps.isEmpty
                     ? nil : join(current.allowApps, exceptions.apps.map(\.app.rawValue)),
@@ -59,25 +54,21 @@ struct DoNotDisturbAllowCommand: RunnableCommand {
 }
 
 /// `ringwake dnd disallow`
-struct DoNotDisturbDisallowCommand: RunnableCommand {
+struct DoNotDisturbDisallowCommand: DoNotDisturbSubcommand {
     static let configuration = CommandConfiguration(
-        commandName: "disallow",
-        abstract: "Take back what 'ringwake dnd allow' said.",
-        discussion: """
-            EXAMPLES:
-              ringwake dnd disallow --caller +4989123456
-              ringwake dnd disallow --app com.example.doorbell
+        "disallow", "Take back what 'ringwake dnd allow' said.",
+        examples: """
+            ringwake dnd disallow --caller +4989123456
+            ringwake dnd disallow --app com.example.doorbell
             """)
 
     @OptionGroup var exceptions: DoNotDisturbExceptionOptions
-    @OptionGroup var options: DoNotDisturbOptions
-
-    var wantsJSON: Bool { options.output.json }
+    @OptionGroup var control: ControlOptions
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let apps = exceptions.apps.map(\.app.rawValue)
         let written = try zip(exceptions.callers, exceptions.patterns()).map { [$0, $1] }
-        let current = try options.current(in: context)
+        let current = try current(in: context)
         if let unknown = apps.first(where: { !current.allowApps.contains($0) }) {
             throw DoNotDisturbDisallowCommand.notAllowed(unknown)
         }
@@ -89,7 +80,7 @@ struct DoNotDisturbDisallowCommand: RunnableCommand {
             patterns.append(pattern)
         }
         let without = { (old: [String], gone: [String]) in old.filter { !gone.contains($0) } }
-        return try options.change(
+        return try change(
             DoNotDisturbChange(
                 allowApps: apps.isEmpty ? nil : without(current.allowApps, apps),
                 allowCallers: patterns.isEmpty ? nil : without(current.allowCallers, patterns)),
@@ -103,7 +94,7 @@ struct DoNotDisturbDisallowCommand: RunnableCommand {
     ) throws(RingwakeError) -> String? {
         if let form = forms.first(where: patterns.contains) { return form }
         guard !forms[0].contains("*") else { return nil }
-        let check: CallerCheckMessage = try options.control.client(in: context).get(
+        let check: CallerCheckMessage = try control.client(in: context).get(
             ControlTarget(["lists", "check"], query: [("caller", forms[0])]))
         return patterns.contains(check.caller) ? check.caller : nil
     }

@@ -5,18 +5,17 @@ import RingwakeCore
 /// `ringwake dnd`
 struct DoNotDisturbCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "dnd",
-        abstract: "Do not disturb: keep calls out by command and by schedule.",
-        discussion: """
-            EXAMPLES:
-              ringwake dnd
-              ringwake dnd on --for 1h
-              ringwake dnd on --until 07:00
-              ringwake dnd off
-              ringwake dnd schedule add mon-fri 22:00-07:00
-              ringwake dnd allow --caller +4989123456 --app com.example.doorbell
-              ringwake dnd repeat 3m
-
+        "dnd", "Do not disturb: keep calls out by command and by schedule.",
+        examples: """
+            ringwake dnd
+            ringwake dnd on --for 1h
+            ringwake dnd on --until 07:00
+            ringwake dnd off
+            ringwake dnd schedule add mon-fri 22:00-07:00
+            ringwake dnd allow --caller +4989123456 --app com.example.doorbell
+            ringwake dnd repeat 3m
+            """,
+        details: """
             A call that is kept out does not ring; it is recorded with the reason
             ('ringwake call list'). What is changed is in force at once and stays over
             restarts.
@@ -29,75 +28,63 @@ struct DoNotDisturbCommand: ParsableCommand {
         defaultSubcommand: DoNotDisturbStatusCommand.self)
 }
 
-/// Where do not disturb is asked for and changed, and how the answer is shown.
-struct DoNotDisturbOptions: ParsableArguments {
-    @OptionGroup var control: ControlOptions
-    @OptionGroup var output: OutputOptions
+/// A command that reads or changes do not disturb, and shows it afterwards.
+protocol DoNotDisturbSubcommand: DaemonCommand {}
 
-    private static let target = ControlTarget(["dnd"])
+private let target = ControlTarget(["dnd"])
 
-    /// How it stands.
+extension DoNotDisturbSubcommand {
+    /// What is in force.
     func current(in context: CommandContext) throws(RingwakeError) -> DoNotDisturbMessage {
-        try control.client(in: context).get(DoNotDisturbOptions.target)
+        try control.client(in: context).get(target)
     }
 
-    /// Changes it and shows how it stands then.
+    /// Changes it and shows what is in force then.
     func change(_ change: DoNotDisturbChange, in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        try show(try control.client(in: context).put(DoNotDisturbOptions.target, change), in: context)
+        try show(try control.client(in: context).put(target, change), in: context)
     }
 
     func show(_ message: DoNotDisturbMessage, in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        context.output.write(
-            output.json
-                ? try JSONText.document(message) : DoNotDisturbText.text(of: message, style: context.style))
-        return .success
+        try show(message, DoNotDisturbText.text(of: message, style: context.style), in: context)
     }
 }
 
 /// `ringwake dnd status`, which `ringwake dnd` alone is too
-struct DoNotDisturbStatusCommand: RunnableCommand {
+struct DoNotDisturbStatusCommand: DoNotDisturbSubcommand {
     static let configuration = CommandConfiguration(
-        commandName: "status",
-        abstract: "Show whether calls are kept out, until when, and who rings all the same.",
-        discussion: """
-            EXAMPLES:
-              ringwake dnd
-              ringwake dnd status --json | jq .active
+        "status", "Show whether calls are kept out, until when, and who rings all the same.",
+        examples: """
+            ringwake dnd
+            ringwake dnd status --json | jq .active
             """)
 
-    @OptionGroup var options: DoNotDisturbOptions
-
-    var wantsJSON: Bool { options.output.json }
+    @OptionGroup var control: ControlOptions
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        try options.show(try options.current(in: context), in: context)
+        try show(try current(in: context), in: context)
     }
 }
 
 /// `ringwake dnd on`
-struct DoNotDisturbOnCommand: RunnableCommand {
+struct DoNotDisturbOnCommand: DoNotDisturbSubcommand {
     static let configuration = CommandConfiguration(
-        commandName: "on",
-        abstract: "Keep calls out from now on.",
-        discussion: """
-            EXAMPLES:
-              ringwake dnd on
-              ringwake dnd on --for 90m
-              ringwake dnd on --until 07:00
-
+        "on", "Keep calls out from now on.",
+        examples: """
+            ringwake dnd on
+            ringwake dnd on --for 90m
+            ringwake dnd on --until 07:00
+            """,
+        details: """
             Without --for and --until it lasts until 'ringwake dnd off'.
             """)
 
-    @Option(name: .customLong("for"), help: ArgumentHelp("For so long: 30m, 2h, 1d.", valueName: "duration"))
+    @Option(name: .customLong("for"), help: .of("duration", "For so long: 30m, 2h, 1d."))
     var duration: DurationArgument?
 
-    @Option(
-        help: ArgumentHelp("Until this time of day comes next, by this machine's local time.", valueName: "hh:mm"))
+    @Option(help: .of("hh:mm", "Until this time of day comes next, by this machine's local time."))
     var until: TimeOfDayArgument?
 
-    @OptionGroup var options: DoNotDisturbOptions
-
-    var wantsJSON: Bool { options.output.json }
+    @OptionGroup var control: ControlOptions
 
     func validate() throws {
         guard duration == nil || until == nil else {
@@ -111,52 +98,44 @@ struct DoNotDisturbOnCommand: RunnableCommand {
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let now = WallClock.seconds()
         let end = duration.map { now + $0.duration.components.seconds } ?? until.map { $0.next(after: now) }
-        return try options.change(
+        return try change(
             DoNotDisturbChange(state: "on", until: end.map { UTCTime(milliseconds: $0 * 1000).description }),
             in: context)
     }
 }
 
 /// `ringwake dnd off`
-struct DoNotDisturbOffCommand: RunnableCommand {
+struct DoNotDisturbOffCommand: DoNotDisturbSubcommand {
     static let configuration = CommandConfiguration(
-        commandName: "off",
-        abstract: "Let calls ring again from now on.",
-        discussion: """
-            EXAMPLES:
-              ringwake dnd off
-
+        "off", "Let calls ring again from now on.",
+        examples: """
+            ringwake dnd off
+            """,
+        details: """
             Ends what was switched on by command, and lets the time of the schedule pass
             that lasts now. The schedule stays; 'ringwake dnd schedule clear' removes it.
             """)
 
-    @OptionGroup var options: DoNotDisturbOptions
-
-    var wantsJSON: Bool { options.output.json }
+    @OptionGroup var control: ControlOptions
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        try options.change(DoNotDisturbChange(state: "off"), in: context)
+        try change(DoNotDisturbChange(state: "off"), in: context)
     }
 }
 
 /// `ringwake dnd repeat`
-struct DoNotDisturbRepeatCommand: RunnableCommand {
+struct DoNotDisturbRepeatCommand: DoNotDisturbSubcommand {
     static let configuration = CommandConfiguration(
-        commandName: "repeat",
-        abstract: "Let a caller through who calls a second time soon after the first.",
-        discussion: """
-            EXAMPLES:
-              ringwake dnd repeat 3m
-              ringwake dnd repeat off
+        "repeat", "Let a caller through who calls a second time soon after the first.",
+        examples: """
+            ringwake dnd repeat 3m
+            ringwake dnd repeat off
             """)
 
-    @Argument(
-        help: ArgumentHelp("Within how long the second call has to come: 1s to 1h, or off.", valueName: "duration"))
+    @Argument(help: .of("duration", "Within how long the second call has to come: 1s to 1h, or off."))
     var within: String
 
-    @OptionGroup var options: DoNotDisturbOptions
-
-    var wantsJSON: Bool { options.output.json }
+    @OptionGroup var control: ControlOptions
 
     func validate() throws {
         guard milliseconds != nil else {
@@ -174,6 +153,6 @@ struct DoNotDisturbRepeatCommand: RunnableCommand {
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        try options.change(DoNotDisturbChange(repeatWithinMs: milliseconds), in: context)
+        try change(DoNotDisturbChange(repeatWithinMs: milliseconds), in: context)
     }
 }

@@ -10,10 +10,50 @@ protocol RunnableCommand: ParsableCommand {
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus
 }
 
+extension RunnableCommand {
+    /// Prints `result` as JSON where that is wanted, else `text`.
+    func show(
+        _ result: some Encodable, _ text: @autoclosure () -> String, in context: CommandContext
+    ) throws(RingwakeError) -> ExitStatus {
+        context.output.write(wantsJSON ? try JSONText.document(result) : text())
+        return .success
+    }
+}
+
+/// A command that asks the daemon.
+protocol DaemonCommand: RunnableCommand {
+    var control: ControlOptions { get }
+}
+
+extension DaemonCommand {
+    var wantsJSON: Bool { control.output.json }
+}
+
 /// What every command takes.
 struct OutputOptions: ParsableArguments {
     @Flag(help: "Print JSON with a \"schema\" number. Errors become one JSON line on standard error.")
     var json = false
 
     init() {}
+}
+
+extension CommandConfiguration {
+    /// A command whose help begins with examples.
+    init(
+        _ name: String, _ abstract: String, usage: String? = nil, examples: String, details: String = "",
+        version: String = "", subcommands: [any ParsableCommand.Type] = [], groupedSubcommands: [CommandGroup] = [],
+        defaultSubcommand: (any ParsableCommand.Type)? = nil
+    ) {
+        let lines = examples.split(separator: "\n", omittingEmptySubsequences: false)
+        let indented = lines.map { $0.isEmpty ? "" : "  " + $0 }.joined(separator: "\n")
+        self.init(
+            commandName: name, abstract: abstract, usage: usage,
+            discussion: "EXAMPLES:\n" + indented + (details.isEmpty ? "" : "\n\n" + details), version: version,
+            subcommands: subcommands, groupedSubcommands: groupedSubcommands, defaultSubcommand: defaultSubcommand)
+    }
+}
+
+extension ArgumentHelp {
+    /// Help for an option or argument whose value is called `value`.
+    static func of(_ value: String, _ text: String) -> ArgumentHelp { ArgumentHelp(text, valueName: value) }
 }
