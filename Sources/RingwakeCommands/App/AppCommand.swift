@@ -19,12 +19,6 @@ struct AppCommand: ParsableCommand {
         ])
 }
 
-/// A bundle id on the command line.
-struct AppIDArgument: ExpressibleByArgument, Equatable {
-    let app: AppID
-
-    init?(argument: String) {
-        guard let app = AppID(argument) else { return nil }
-        self.app = app
-    }
+extension AppID: ExpressibleByArgument {
+    public init?(argument: String) { self.init(argument) }
 }

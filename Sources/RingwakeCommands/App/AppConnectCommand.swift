@@ -5,7 +5,7 @@ import RingwakeCore
 /// `ringwake app connect`
 struct AppConnectCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        "connect", "Handler: keep a connection, and print each push and event as one line of JSON.",
+        "connect", "Handler: keep a connection; print each push and event as one line of JSON.",
         examples: """
             ringwake app connect com.example.phone
             ringwake app connect com.example.phone | while read -r line; do
@@ -22,13 +22,13 @@ struct AppConnectCommand: DaemonCommand {
             """)
 
     @Argument(help: .of("id", "The app's bundle id (default: $RINGWAKE_APP)."))
-    var id: AppIDArgument?
+    var id: AppID?
 
     @OptionGroup var stream: StreamOptions
     @OptionGroup var control: ControlOptions
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        guard let app = id?.app.rawValue ?? context.environment("RINGWAKE_APP") else {
+        guard let app = id?.rawValue ?? context.environment("RINGWAKE_APP") else {
             throw RingwakeError(
                 .invalidRequest, "which app? give its bundle id; only a woken handler has $RINGWAKE_APP")
         }

@@ -15,39 +15,19 @@ struct AppRemoveCommand: DaemonCommand {
             """)
 
     @Argument(help: .of("id", "The app's bundle id."))
-    var id: AppIDArgument
+    var id: AppID
 
     @OptionGroup var control: ControlOptions
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let client = control.client(in: context)
         let status: StatusMessage = try client.get(ControlTarget(["status"]))
-        let file = AppFile(app: id.app, directory: status.appsDirectory)
+        let file = AppFile(app: id, directory: status.appsDirectory)
         // First the file: else the next reload would bring the app back with new tokens.
-        let previous = try file.contents()
-        if previous != nil {
-            try file.put(nil)
-        }
-        let app: AppMessage
-        do throws(RingwakeError) {
-            app = try client.delete(ControlTarget(["apps", id.app.rawValue]))
-        } catch {
-            throw undo(file, previous, after: error)
+        let app: AppMessage = try file.change(to: nil) { () throws(RingwakeError) in
+            try client.delete(ControlTarget(["apps", id.rawValue]))
         }
         return try show(
-            app, "removed \(id.app); pushes to its tokens are answered 410 Unregistered from now on\n", in: context)
-    }
-
-    private func undo(_ file: AppFile, _ previous: [UInt8]?, after error: RingwakeError) -> RingwakeError {
-        guard let previous else { return error }
-        do throws(RingwakeError) {
-            try file.put(previous)
-            return RingwakeError(error.code, "the app was not removed: \(error.message)")
-        } catch let second {
-            return RingwakeError(
-                error.code,
-                "\(error.message); '\(file.path)' is gone and could not be put back (\(second.message)): "
-                    + "'ringwake app remove' again, or 'ringwake app add' it")
-        }
+            app, "removed \(id); pushes to its tokens are answered 410 Unregistered from now on\n", in: context)
     }
 }

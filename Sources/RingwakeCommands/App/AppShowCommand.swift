@@ -19,7 +19,7 @@ struct AppShowCommand: DaemonCommand {
             """)
 
     @Argument(help: .of("id", "The app's bundle id."))
-    var id: AppIDArgument
+    var id: AppID
 
     @Flag(help: "Only the parameters for the Contact of a SIP client (RFC 8599).")
     var pn = false
@@ -33,13 +33,11 @@ struct AppShowCommand: DaemonCommand {
     @OptionGroup var control: ControlOptions
 
     func validate() throws {
-        guard pn || (team == nil && environment == nil) else {
-            throw ValidationError("--team and --environment belong to --pn.")
-        }
+        try require(pn || (team == nil && environment == nil), "--team and --environment belong to --pn.")
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let app: AppMessage = try control.client(in: context).get(ControlTarget(["apps", id.app.rawValue]))
+        let app: AppMessage = try control.client(in: context).get(ControlTarget(["apps", id.rawValue]))
         if pn {
             let parameters = try ContactParameters(of: app, team: team, environment: environment)
             return try show(parameters, TerminalText.printable(parameters.parameters) + "\n", in: context)
@@ -51,7 +49,7 @@ struct AppShowCommand: DaemonCommand {
 /// `ringwake app clear-strikes`
 struct AppClearStrikesCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        "clear-strikes", "Forgive an app's handler; it is started again for pushes that come from now on.",
+        "clear-strikes", "Clear the strikes of an app's handler; it is started again for new pushes.",
         examples: """
             ringwake app clear-strikes com.example.phone
             """,
@@ -62,13 +60,13 @@ struct AppClearStrikesCommand: DaemonCommand {
             """)
 
     @Argument(help: .of("id", "The app's bundle id."))
-    var id: AppIDArgument
+    var id: AppID
 
     @OptionGroup var control: ControlOptions
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let app: AppMessage = try control.client(in: context).delete(
-            ControlTarget(["apps", id.app.rawValue, "strikes"]))
-        return try show(app, "cleared: the handler of \(id.app) has no strikes now\n", in: context)
+            ControlTarget(["apps", id.rawValue, "strikes"]))
+        return try show(app, "cleared: the handler of \(id) has no strikes now\n", in: context)
     }
 }

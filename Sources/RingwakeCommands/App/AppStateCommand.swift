@@ -6,7 +6,7 @@ import RingwakeCore
 /// `ringwake app state`
 struct AppStateCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        "state", "Handler: read, keep or drop the app's own small state.",
+        "state", "Handler: read, store or delete the app's own small state.",
         examples: """
             In a handler ($RINGWAKE_APP names the app):
               ringwake app state > state
@@ -16,28 +16,26 @@ struct AppStateCommand: DaemonCommand {
             """,
         details: """
             The daemon keeps up to \(ControlAPI.maximumStateBytes / 1024) KiB for an app over restarts, when its
-            file says [restoration] state = true. It does not look at them.
+            file says [restoration] state = true. It does not read them.
             """)
 
     @Argument(help: .of("id", "The app's bundle id (default: $RINGWAKE_APP)."))
-    var id: AppIDArgument?
+    var id: AppID?
 
-    @Option(help: .of("file", "Keep what this file holds; - is standard input."))
+    @Option(help: .of("file", "Store the contents of this file; - is standard input."))
     var put: String?
 
-    @Flag(help: "Drop it.")
+    @Flag(help: "Delete the state.")
     var clear = false
 
     @OptionGroup var control: ControlOptions
 
     func validate() throws {
-        guard put == nil || !clear else {
-            throw ValidationError("Give one of --put and --clear.")
-        }
+        try require(put == nil || !clear, "Give one of --put and --clear.")
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        guard let app = id?.app.rawValue ?? context.environment("RINGWAKE_APP") else {
+        guard let app = id?.rawValue ?? context.environment("RINGWAKE_APP") else {
             throw RingwakeError(
                 .invalidRequest, "which app? give its bundle id; only a woken handler has $RINGWAKE_APP")
         }

@@ -24,7 +24,7 @@ struct AppWakeOptions: ParsableArguments {
     @Option(help: .of("name", "The systemd service that a push starts, as phone@.service."))
     var unit: String?
 
-    @Option(help: .of("of", "Whose units: the user's or the system's manager (default: [wake] manager)."))
+    @Option(help: .of("of", "The systemd manager of the units: user or system (default: [wake] manager)."))
     var manager: SystemdManager?
 
     @Option(help: .of("name", "The bus name that a push activates, with org.ringwake.Handler1."))
@@ -33,13 +33,13 @@ struct AppWakeOptions: ParsableArguments {
     @Option(help: .of("object", "The object of the bus name (default: made from the name)."))
     var path: String?
 
-    @Option(help: .of("bus", "The bus of the bus name (default: session)."))
+    @Option(help: .of("bus", "The bus of the bus name (default: system for root, else session)."))
     var bus: MessageBus?
 
     @Option(help: .of("path", "The socket that a handler listens on and a push is written to: an absolute path."))
     var handlerSocket: String?
 
-    @Flag(help: "Nothing is started: only handlers that keep a connection get pushes.")
+    @Flag(help: "Start nothing: only handlers that keep a connection get pushes.")
     var connected = false
 
     @Option(help: .of("of", "How many handlers run at a time: one for the app, or one for each call."))
@@ -47,23 +47,15 @@ struct AppWakeOptions: ParsableArguments {
 
     func validate() throws {
         let ways = [exec != nil, unit != nil, dbus != nil, handlerSocket != nil, connected].count { $0 }
-        guard ways == 1 else {
-            throw ValidationError(
-                "Give one of --exec, --unit, --dbus, --handler-socket and --connected: how the app is woken.")
-        }
-        guard exec != nil || (arguments.isEmpty && remaining.isEmpty && way == nil) else {
-            throw ValidationError("--arg, --way and arguments after -- belong to --exec.")
-        }
-        guard exec != nil || unit != nil || manager == nil else {
-            throw ValidationError("--manager belongs to --unit and --exec.")
-        }
-        guard dbus != nil || (path == nil && bus == nil) else {
-            throw ValidationError("--path and --bus belong to --dbus.")
-        }
+        try require(
+            ways == 1, "Give one of --exec, --unit, --dbus, --handler-socket and --connected: how the app is woken.")
+        try require(
+            exec != nil || (arguments.isEmpty && remaining.isEmpty && way == nil),
+            "--arg, --way and arguments after -- belong to --exec.")
+        try require(exec != nil || unit != nil || manager == nil, "--manager belongs to --unit and --exec.")
+        try require(dbus != nil || (path == nil && bus == nil), "--path and --bus belong to --dbus.")
         for (option, path) in [("--path", path), ("--handler-socket", handlerSocket)] {
-            if let path, !path.hasPrefix("/") {
-                throw ValidationError("'\(path)' does not begin with a slash, as \(option) has to.")
-            }
+            try require(path?.hasPrefix("/") != false, "\(option) takes an absolute path, which begins with a slash.")
         }
     }
 
@@ -118,21 +110,18 @@ struct AppRuleOptions: ParsableArguments {
 
     @Option(
         help: .of(
-            "what", "What becomes of a call when its handler failed: missed, or the daemon rings (default: missed)."))
+            "what", "What happens to a call if its handler failed: missed, or the daemon rings (default: missed)."))
     var fallback: CallFallback?
 
     @Option(
-        help: .of("what", "What becomes of a call that comes while another goes on: ring or reject (default: ring)."))
+        help: .of("what", "What happens to a call during another: ring or reject (default: ring)."))
     var whenBusy: BusyPolicy?
 
     @Option(help: .of("number", "Its level, as with content ratings: 4, 9, 12, 17."))
     var level: Int?
 
     func validate() throws {
-        let levels = ScreenedCall.levels
-        if let level, !levels.contains(level) {
-            throw ValidationError("--level is between \(levels.lowerBound) and \(levels.upperBound).")
-        }
+        try require("--level", level, in: ScreenedCall.levels)
     }
 
     /// The tables that it takes, each after an empty line.

@@ -5,7 +5,7 @@ import RingwakeCore
 /// `ringwake audio`
 struct AudioCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        "audio", "Audio sessions: who is heard, and where sound goes.",
+        "audio", "Show and control audio sessions and routing.",
         examples: """
             ringwake audio
             ringwake audio route
@@ -15,8 +15,8 @@ struct AudioCommand: ParsableCommand {
             """,
         details: """
             The daemon activates the session of a call when its handler has fulfilled the
-            answer, and puts back what that changed when the call ends or is held. Other
-            programs get a session by 'ringwake audio run'.
+            answer, and restores everything when the call ends or is held. Other
+            programs get a session with 'ringwake audio run'.
             """,
         subcommands: [
             AudioStatusCommand.self, AudioRouteCommand.self, AudioSessionsCommand.self, AudioRunCommand.self,
@@ -27,22 +27,21 @@ struct AudioCommand: ParsableCommand {
 /// `ringwake audio status`, which `ringwake audio` alone is too
 struct AudioStatusCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        "status", "Show how the audio sessions stand, and the audio server.",
+        "status", "Show the state of the audio sessions and the audio server.",
         examples: """
             ringwake audio
             ringwake audio status --json | jq .state
             """,
         details: """
-            Connects to nothing: while no call and no session needs the audio server, the
-            state is 'idle'. Any local user may ask; what devices are called is for the
-            daemon's user and root.
+            Does not connect: while no call and no session needs the audio server, the
+            state is 'idle'. Any local user may ask; only the daemon's user and root see
+            the names of devices.
             """)
 
     @OptionGroup var control: ControlOptions
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let status: AudioStatusMessage = try control.client(in: context).get(ControlTarget(["audio"]))
-        return try show(status, AudioText.text(of: status, style: context.style), in: context)
+        return try show(AudioStatusMessage.self, at: ControlTarget(["audio"]), AudioText.text, in: context)
     }
 }
 
@@ -61,7 +60,7 @@ struct AudioSessionsCommand: DaemonCommand {
     @OptionGroup var control: ControlOptions
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let list: AudioSessionListMessage = try control.client(in: context).get(ControlTarget(["audio", "sessions"]))
-        return try show(list, AudioText.text(of: list, style: context.style), in: context)
+        return try show(
+            AudioSessionListMessage.self, at: ControlTarget(["audio", "sessions"]), AudioText.text, in: context)
     }
 }

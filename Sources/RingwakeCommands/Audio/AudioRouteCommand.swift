@@ -5,7 +5,7 @@ import RingwakeCore
 /// `ringwake audio route`
 struct AudioRouteCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        "route", "Show where sound goes and comes from, or choose the output of calls.",
+        "route", "Show the audio route, or choose the output of calls.",
         examples: """
             ringwake audio route
             ringwake audio route speaker
@@ -14,11 +14,10 @@ struct AudioRouteCommand: DaemonCommand {
             ringwake audio route --json | jq -r '.route.outputs[].device'
             """,
         details: """
-            Has the audio server connected to, which changes nothing of it. With a name, the
-            output of calls and recordings is that device while one goes on, and when the
-            next one comes, and the route with it is shown; 'auto' leaves it to the daemon
-            again. Exit status 2 when there is no such output, 8 when no audio server can be
-            had.
+            Connects to the audio server without changing anything. With a name, the
+            output of calls and recordings is that device, now and for the next one, and
+            the new route is shown; 'auto' lets the daemon choose again. Exit status 2:
+            there is no such output; 8: no audio server can be reached.
             """)
 
     @Argument(
@@ -33,9 +32,9 @@ struct AudioRouteCommand: DaemonCommand {
 
     func validate() throws {
         guard let name, name != AudioOutputName.automatic else { return }
-        guard (1...AudioSessionConfiguration.maximumNameBytes).contains(name.utf8.count) else {
-            throw ValidationError("A name has 1 to \(AudioSessionConfiguration.maximumNameBytes) bytes.")
-        }
+        try require(
+            (1...AudioSessionConfiguration.maximumNameBytes).contains(name.utf8.count),
+            "A name has 1 to \(AudioSessionConfiguration.maximumNameBytes) bytes.")
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {

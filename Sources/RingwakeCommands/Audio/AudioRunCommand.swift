@@ -27,24 +27,24 @@ struct AudioRunCommand: DaemonCommand {
     @Option(help: .of("category", "What it plays or records."))
     var category = WordArgument(AudioCategory.playback)
 
-    @Option(help: .of("mode", "What it is for; has to fit the category."))
+    @Option(help: .of("mode", "The session's mode; has to fit the category."))
     var mode = WordArgument(AudioMode.default)
 
     @Option(help: .of("options", "One option or several, separated by commas."))
     var options = AudioOptionsArgument()
 
     @Option(
-        help: .of("output", "The output that it would like: a kind of port, or the audio server's name of a device."),
+        help: .of("output", "The preferred output: a kind of port, or the audio server's name of a device."),
         completion: .list(AudioOutputName.words))
     var preferredOutput: String?
 
-    @Option(help: .of("input", "The input that it would like, in the same way."))
+    @Option(help: .of("input", "The preferred input, in the same form."))
     var preferredInput: String?
 
-    @Option(help: .of("text", "What lists call it (default: the command's name)."))
+    @Option(help: .of("text", "The session's name in lists (default: the command's name)."))
     var name: String?
 
-    @Flag(help: "Run the command also when the session cannot be activated, or no daemon runs.")
+    @Flag(help: "Run the command even if the session cannot be activated or no daemon runs.")
     var evenIfInactive = false
 
     @OptionGroup var control: ControlOptions
@@ -75,15 +75,15 @@ struct AudioRunCommand: DaemonCommand {
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let client = control.client(in: context)
-        let teller = AudioTeller(errors: context.errors, wantsJSON: wantsJSON)
+        let reporter = AudioReporter(errors: context.errors, wantsJSON: wantsJSON)
         var session: AudioHold?
         do throws(RingwakeError) {
-            session = try AudioHold(opening, client, teller)
+            session = try AudioHold(opening, client, reporter)
         } catch {
             guard evenIfInactive else { throw error }
-            teller.say("\(error.message); the command runs without")
+            reporter.report("\(error.message); the command runs without")
         }
-        return try CommandRun(command, session, teller).wait()
+        return try CommandRun(command, session, reporter).wait()
     }
 }
 
@@ -106,7 +106,7 @@ struct AudioOptionsArgument: ExpressibleByArgument {
     static var allValueStrings: [String] { AudioOption.allCases.map(\.rawValue) }
 }
 
-/// One word of several that there are.
+/// A word of an enum that apps see too, so that it cannot conform itself.
 struct WordArgument<Word: RawRepresentable<String> & CaseIterable & Sendable>: ExpressibleByArgument {
     let word: Word
 

@@ -5,7 +5,7 @@ import RingwakeCore
 /// `ringwake call list`
 struct CallListCommand: CallSubcommand {
     static let configuration = CommandConfiguration(
-        "list", "List the calls that run, then the call log, each the newest first.",
+        "list", "List the calls in progress, then the call log; the newest first.",
         examples: """
             ringwake call list
             ringwake call list --missed --limit 10
@@ -27,8 +27,7 @@ struct CallListCommand: CallSubcommand {
         let target = ControlTarget(
             ["calls"],
             query: [("app", options.appFilter(in: context)), ("missed", missed ? "true" : nil)] + list.query)
-        let calls: CallListMessage = try options.control.client(in: context).get(target)
-        return try show(calls, CallText.text(of: calls, style: context.style), in: context)
+        return try show(CallListMessage.self, at: target, CallText.text, in: context)
     }
 }
 
@@ -53,7 +52,6 @@ struct CallShowCommand: CallSubcommand {
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let target = ControlTarget(
             ["calls", try options.call(id, in: context)], query: [("app", options.appFilter(in: context))])
-        let call: CallMessage = try options.control.client(in: context).get(target)
-        return try show(call, CallText.text(of: call, style: context.style), in: context)
+        return try show(CallMessage.self, at: target, CallText.text, in: context)
     }
 }

@@ -5,7 +5,7 @@ import RingwakeCore
 /// `ringwake call report`
 struct CallReportCommand: CallSubcommand {
     static let configuration = CommandConfiguration(
-        "report", "Handler: the call is real. Do it before the report deadline.",
+        "report", "Handler: report the call before the report deadline.",
         examples: """
             ringwake call report --caller sip:alice@example.com --name Alice --ring
             ringwake call report
@@ -13,7 +13,7 @@ struct CallReportCommand: CallSubcommand {
             """,
         details: """
             A reported call rings once it is confirmed: with --ring, else by 'ringwake
-            call ring'. Both come back when it rings, which the daemon's journal has then.
+            call ring'. Both return once it rings and the journal has recorded that.
             """)
 
     @Argument(help: .of("id", "The call's id (default: $RINGWAKE_CALL)."))
@@ -28,7 +28,7 @@ struct CallReportCommand: CallSubcommand {
     @Flag(help: "The call has video.")
     var video = false
 
-    @Flag(help: "The call is confirmed: ring.")
+    @Flag(help: "Confirm the call too, so that it rings.")
     var ring = false
 
     @OptionGroup var options: CallOptions
@@ -43,7 +43,7 @@ struct CallReportCommand: CallSubcommand {
 /// `ringwake call ended`
 struct CallEndedCommand: CallSubcommand {
     static let configuration = CommandConfiguration(
-        "ended", "Handler: the other side ended the call.",
+        "ended", "Handler: report that the other side ended the call.",
         examples: """
             ringwake call ended
             ringwake call ended --reason answeredElsewhere

@@ -91,9 +91,7 @@ struct OtherCallsCommand<Declaration: CallVerbDeclaration>: CallSubcommand {
     @OptionGroup var options: CallOptions
 
     func validate() throws {
-        guard !endOthers || !holdOthers else {
-            throw ValidationError("Give one of --end-others and --hold-others.")
-        }
+        try require(!endOthers || !holdOthers, "Give one of --end-others and --hold-others.")
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
@@ -134,9 +132,9 @@ struct CallActionCommand<Declaration: CallVerbDeclaration>: CallSubcommand {
     private var action: CallAction? { words.last.flatMap(CallAction.init(rawValue:)) }
 
     func validate() throws {
-        guard (1...2).contains(words.count), action != nil else {
-            throw ValidationError("Give the action, one of \(Self.names), after the call's id if there is one.")
-        }
+        try require(
+            (1...2).contains(words.count) && action != nil,
+            "Give the action, one of \(Self.names), after the call's id if there is one.")
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
@@ -179,10 +177,9 @@ struct CallDTMFCommand: CallSubcommand {
         guard (1...2).contains(words.count), let digits = words.last else {
             throw ValidationError("Give the digits, after the call's id if there is one.")
         }
-        guard PendingAction.areDigits(digits) else {
-            throw ValidationError(
-                "'\(digits)' is no digits: give 1 to \(PendingAction.maximumDigits) of 0-9, *, #, A-D and ','.")
-        }
+        try require(
+            PendingAction.areDigits(digits),
+            "'\(digits)' is no digits: give 1 to \(PendingAction.maximumDigits) of 0-9, *, #, A-D and ','.")
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {

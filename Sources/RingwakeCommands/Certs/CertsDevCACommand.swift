@@ -6,7 +6,7 @@ import VoIPCertificates
 /// `ringwake certs dev-ca`
 struct CertsDevCACommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        "dev-ca", "Make a CA for development, and everything that daemon and sender need of it.",
+        "dev-ca", "Make a development CA, and the certificates and keys for daemon and sender.",
         examples: """
             ringwake certs dev-ca
             ringwake certs dev-ca --app com.example.phone --directory ~/certs
@@ -26,11 +26,11 @@ struct CertsDevCACommand: RunnableCommand {
     /// The team of the examples.
     static let exampleTeam = "DEVTEAM001"
 
-    @Option(help: .of("path", "Where to put the files; made if it is missing."))
+    @Option(help: .of("path", "The directory for the files; created if it is missing."))
     var directory = "ringwake-certs"
 
     @Option(help: .of("id", "A bundle id (default: \(exampleApp)); may be repeated."))
-    var app: [AppIDArgument] = []
+    var app: [AppID] = []
 
     @Option(help: .of("id", "The team of the provider certificates."))
     var team = exampleTeam
@@ -38,7 +38,7 @@ struct CertsDevCACommand: RunnableCommand {
     @Option(help: .of("name", "A name or address of the server, beside localhost; may be repeated."))
     var host: [String] = []
 
-    @Flag(help: "The server certificate is for Apple's host names too, to test senders that know no others.")
+    @Flag(help: "Issue the server certificate for Apple's host names too, for senders that accept no others.")
     var appleNames = false
 
     @Option(name: .customLong("p12-password"), help: .of("text", "The password of the P12 files."))
@@ -68,7 +68,7 @@ struct CertsDevCACommand: RunnableCommand {
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let authority = try DevelopmentAuthority(directory: directory, now: WallClock.seconds())
-        let apps = app.isEmpty ? AppID(CertsDevCACommand.exampleApp).map { [$0] } ?? [] : app.map(\.app)
+        let apps = app.isEmpty ? AppID(CertsDevCACommand.exampleApp).map { [$0] } ?? [] : app
         var made: [DevelopmentCredentials] = []
         for app in apps {
             var setup = DevelopmentSetup(app: app, teamID: team)

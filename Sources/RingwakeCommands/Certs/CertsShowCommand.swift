@@ -38,9 +38,7 @@ struct CertsShowCommand: RunnableCommand {
     }
 
     func validate() throws {
-        guard password == nil || passwordFile == nil else {
-            throw ValidationError("Give --password or --password-file, not both.")
-        }
+        try require(password == nil || passwordFile == nil, "Give --password or --password-file, not both.")
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {

@@ -12,9 +12,7 @@ struct StreamOptions: ParsableArguments {
     var timeout: DurationArgument?
 
     func validate() throws {
-        if let count, count < 1 {
-            throw ValidationError("--count is 1 or more.")
-        }
+        try require((count ?? 1) >= 1, "--count is 1 or more.")
     }
 
     /// Prints until the count, the timeout, the reader's leaving or the stream's end.

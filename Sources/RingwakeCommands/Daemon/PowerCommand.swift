@@ -11,7 +11,7 @@ struct PowerCommand: DaemonCommand {
             ringwake power --json | jq '.causes[] | select(.perHour > 60)'
             """,
         details: """
-            A wakeup is a time that the daemon slept and was woken. Nothing wakes it when
+            A wakeup is counted each time the sleeping daemon is woken. Nothing wakes it while
             nothing happens: there are no timers but the deadlines of calls and
             connections that are open, and those to ask again for an app's host name that
             had no answer, at last every 15 minutes. Any local user may ask.

@@ -11,8 +11,8 @@ struct ReloadCommand: DaemonCommand {
             ringwake reload --json
             """,
         details: """
-            The daemon reads everything first and changes over only when all of it is
-            right; else it keeps what it has, and the message names file and line.
+            The daemon checks everything first and applies it only if all of it is valid;
+            otherwise nothing changes, and the message names file and line.
             """)
 
     @OptionGroup var control: ControlOptions

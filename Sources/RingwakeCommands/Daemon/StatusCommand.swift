@@ -12,25 +12,21 @@ struct StatusCommand: DaemonCommand {
             ringwake status --path
             """,
         details: """
-            Shows whether it is connected and how, listeners, apps, calls, what became of
-            the pushes, the days that the server's certificate has left, whether the
-            journal works, which apps' handlers did not do their part how often (strikes),
-            and what woke the daemon up how often. Any local user may ask.
+            Shows the connection, listeners, apps, calls, accepted and refused pushes, how
+            many days the server's certificate is valid, the journal's state, each
+            handler's strikes, what the daemon uses of the device, and what woke the
+            daemon up. Any local user may ask.
             """)
 
-    @Flag(help: "Only what the network offers.")
+    @Flag(help: "Show the network path only.")
     var path = false
 
     @OptionGroup var control: ControlOptions
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         if path {
-            let path: PathMessage = try control.client(in: context).get(ControlTarget(["path"]))
-            return try show(path, ReachabilityText.text(of: path, style: context.style), in: context)
+            return try show(PathMessage.self, at: ControlTarget(["path"]), ReachabilityText.text, in: context)
         }
-        let status: StatusMessage = try control.client(in: context).get(ControlTarget(["status"]))
-        let text = wantsJSON ? try JSONText.document(status) : StatusText.text(of: status, style: context.style)
-        context.output.write(text)
-        return .success
+        return try show(StatusMessage.self, at: ControlTarget(["status"]), StatusText.text, in: context)
     }
 }

@@ -5,7 +5,7 @@ import RingwakeCore
 /// `ringwake watch`
 struct WatchCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        "watch", "Show what happens, as it happens.",
+        "watch", "Show events as they happen.",
         examples: """
             ringwake watch
             ringwake watch --app com.example.phone
@@ -13,7 +13,7 @@ struct WatchCommand: DaemonCommand {
             ringwake watch --json | jq 'select(.state == "ringing")'
             """,
         details: """
-            Begins with where each matching call stands now. With --json, one JSON object
+            Begins with the current state of each matching call. With --json, one JSON object
             a line. Ends after --count events, after --timeout, when the daemon stops, or
             with Ctrl-C. When --count events did not come before --timeout, the exit
             status is 6.

@@ -3,7 +3,7 @@ import ArgumentParser
 /// `ringwake push`
 struct PushCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        "push", "Send pushes by the APNs provider API; show what became of those that arrived.",
+        "push", "Send pushes by the APNs provider API; show the state of received ones.",
         usage: """
             ringwake push --app <id> | --token <hex> [options]
             ringwake push list [options]

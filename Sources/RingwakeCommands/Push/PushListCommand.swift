@@ -5,7 +5,7 @@ import RingwakeCore
 /// `ringwake push list`
 struct PushListCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        "list", "List the pushes that the daemon has taken, the newest first.",
+        "list", "List the pushes that the daemon accepted, the newest first.",
         examples: """
             ringwake push list
             ringwake push list --app com.example.phone --limit 10
@@ -25,15 +25,14 @@ struct PushListCommand: DaemonCommand {
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let target = ControlTarget(
             ["pushes"], query: [("app", app ?? context.environment("RINGWAKE_APP"))] + list.query)
-        let pushes: PushListMessage = try control.client(in: context).get(target)
-        return try show(pushes, PushStateText.text(of: pushes, style: context.style), in: context)
+        return try show(PushListMessage.self, at: target, PushStateText.text, in: context)
     }
 }
 
 /// `ringwake push show`
 struct PushShowCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        "show", "Show what became of one push.",
+        "show", "Show the state of one push.",
         examples: """
             ringwake push show 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11
             ringwake push show 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11 --json | jq .state
@@ -58,7 +57,6 @@ struct PushShowCommand: DaemonCommand {
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let target = ControlTarget(
             ["pushes", apnsID], query: [("app", app ?? context.environment("RINGWAKE_APP"))])
-        let push: PushMessage = try control.client(in: context).get(target)
-        return try show(push, PushStateText.text(of: push, style: context.style), in: context)
+        return try show(PushMessage.self, at: target, PushStateText.text, in: context)
     }
 }

@@ -19,7 +19,7 @@ struct PushMessageOptions: ParsableArguments {
     @Option(help: .of("number", "apns-priority: 10, 5 or 1."))
     var priority: String?
 
-    @Option(help: .of("duration", "The push is worthless after this long; 0: one attempt only."))
+    @Option(help: .of("duration", "When the push expires; 0: one delivery attempt only."))
     var expires: DurationArgument?
 
     @Option(help: .of("text", "apns-collapse-id."))
@@ -29,9 +29,7 @@ struct PushMessageOptions: ParsableArguments {
     var id: String?
 
     func validate() throws {
-        guard payload == nil || data == nil else {
-            throw ValidationError("Give --payload or --data, not both.")
-        }
+        try require(payload == nil || data == nil, "Give --payload or --data, not both.")
     }
 
     /// The push for `token`, where `topic` is known from elsewhere.

@@ -44,18 +44,16 @@ struct PushSendCommand: DaemonCommand {
     @Option(help: .of("duration", "How long --trace follows the call."))
     var traceTimeout = DurationArgument(.seconds(10))
 
-    @Option(help: .of("n", "Send it this often over one connection, one after another."))
+    @Option(help: .of("n", "Send it this many times over one connection."))
     var count = 1
 
     @OptionGroup var control: ControlOptions
 
     func validate() throws {
-        guard (1...PushSendCommand.maximumCount).contains(count) else {
-            throw ValidationError("--count is between 1 and \(PushSendCommand.maximumCount).")
-        }
-        guard count == 1 || !trace else {
-            throw ValidationError("--trace follows one push; leave out --count.")
-        }
+        try require(
+            (1...PushSendCommand.maximumCount).contains(count),
+            "--count is between 1 and \(PushSendCommand.maximumCount).")
+        try require(count == 1 || !trace, "--trace follows one push; leave out --count.")
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
@@ -75,7 +73,7 @@ struct PushSendCommand: DaemonCommand {
             }
         }
         if trace, result.accepted, let app = target.app, let apnsID = result.apnsId {
-            result.call = try follow(apnsID, of: app.app, in: context)
+            result.call = try follow(apnsID, of: app, in: context)
         }
         if wantsJSON {
             context.output.write(try JSONText.line(result))
@@ -87,7 +85,7 @@ struct PushSendCommand: DaemonCommand {
         if let token = target.token {
             return try PushPlan(target, credentials, token: token)
         }
-        guard let app = target.app?.app.rawValue else {
+        guard let app = target.app?.rawValue else {
             throw RingwakeError(.invalidRequest, "give one of --app and --token")
         }
         let client = control.client(in: context)

@@ -5,7 +5,7 @@ import RingwakeCore
 /// Whom a push goes to.
 struct PushTargetOptions: ParsableArguments {
     @Option(help: .of("id", "An app of the local daemon: fills in token, topic, address and development credentials."))
-    var app: AppIDArgument?
+    var app: AppID?
 
     @Option(help: .of("hex", "The device token, in hex."))
     var token: String?
@@ -28,37 +28,24 @@ struct PushTargetOptions: ParsableArguments {
     @Option(
         help: .of(
             "host:port:address:port",
-            "Connect to another address than the host's: to try a push service under Apple's names."))
-    var connectTo: ConnectToArgument?
+            "Connect to another address than the host's, to test a push service under Apple's names."))
+    var connectTo: PushServer.ConnectTo?
 
     @Option(help: .of("duration", "How long to wait for an answer."))
     var timeout = DurationArgument(.seconds(30))
 
     func validate() throws {
-        guard (app == nil) != (token == nil) else {
-            throw ValidationError("Give one of --app and --token.")
-        }
-        guard timeout.duration > .zero else {
-            throw ValidationError("--timeout is longer than 0.")
-        }
+        try require((app == nil) != (token == nil), "Give one of --app and --token.")
+        try require(timeout.duration > .zero, "--timeout is longer than 0.")
         // An IPv6 address has two colons at least.
-        guard host?.count(where: { $0 == ":" }) != 1 else {
-            throw ValidationError("--host is a name or an address alone; give the port with --port.")
-        }
-        guard port != 0 else {
-            throw ValidationError("--port is between 1 and 65535.")
-        }
+        try require(
+            host?.count(where: { $0 == ":" }) != 1, "--host is a name or an address alone; give the port with --port.")
+        try require(port != 0, "--port is between 1 and 65535.")
     }
 }
 
 extension PushEnvironment: ExpressibleByArgument {}
 
-/// `HOST:PORT:ADDRESS:PORT` on the command line.
-struct ConnectToArgument: ExpressibleByArgument, Equatable {
-    let connectTo: PushServer.ConnectTo
-
-    init?(argument: String) {
-        guard let connectTo = PushServer.ConnectTo(argument) else { return nil }
-        self.connectTo = connectTo
-    }
+extension PushServer.ConnectTo: ExpressibleByArgument {
+    public init?(argument: String) { self.init(argument) }
 }

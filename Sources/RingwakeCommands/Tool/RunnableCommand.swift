@@ -27,6 +27,14 @@ protocol DaemonCommand: RunnableCommand {
 
 extension DaemonCommand {
     var wantsJSON: Bool { control.output.json }
+
+    /// Prints the answer to `GET /v1/...`: as JSON where that is wanted, else as `text`.
+    func show<Answer: Codable>(
+        _: Answer.Type, at target: ControlTarget, _ text: (Answer, TextStyle) -> String, in context: CommandContext
+    ) throws(RingwakeError) -> ExitStatus {
+        let answer: Answer = try control.client(in: context).get(target)
+        return try show(answer, text(answer, context.style), in: context)
+    }
 }
 
 /// What every command takes.
@@ -56,4 +64,15 @@ extension CommandConfiguration {
 extension ArgumentHelp {
     /// Help for an option or argument whose value is called `value`.
     static func of(_ value: String, _ text: String) -> ArgumentHelp { ArgumentHelp(text, valueName: value) }
+}
+
+/// Refuses a command line.
+func require(_ condition: Bool, _ message: @autoclosure () -> String) throws {
+    guard condition else { throw ValidationError(message()) }
+}
+
+/// Refuses a number that an option does not take; none is taken.
+func require(_ option: String, _ number: Int?, in range: ClosedRange<Int>) throws {
+    try require(
+        number.map(range.contains) ?? true, "\(option) is between \(range.lowerBound) and \(range.upperBound).")
 }

@@ -5,7 +5,7 @@ import RingwakeCore
 /// Apps and callers that ring all the same.
 struct DoNotDisturbExceptionOptions: ParsableArguments {
     @Option(name: .customLong("app"), help: .of("id", "An app; may be repeated."))
-    var apps: [AppIDArgument] = []
+    var apps: [AppID] = []
 
     @Option(
         name: .customLong("caller"),
@@ -13,9 +13,7 @@ struct DoNotDisturbExceptionOptions: ParsableArguments {
     var callers: [String] = []
 
     func validate() throws {
-        guard !apps.isEmpty || !callers.isEmpty else {
-            throw ValidationError("Give --app or --caller.")
-        }
+        try require(!apps.isEmpty || !callers.isEmpty, "Give --app or --caller.")
     }
 
     /// The callers, as the daemon writes them back.
@@ -31,7 +29,7 @@ struct DoNotDisturbExceptionOptions: ParsableArguments {
 /// `ringwake dnd allow`
 struct DoNotDisturbAllowCommand: DoNotDisturbSubcommand {
     static let configuration = CommandConfiguration(
-        "allow", "Let an app's calls, or a caller's, ring all the same.",
+        "allow", "Let an app's or a caller's calls ring despite do not disturb.",
         examples: """
             ringwake dnd allow --caller +4989123456
             ringwake dnd allow --caller '*@family.example' --app com.example.doorbell
@@ -47,7 +45,7 @@ struct DoNotDisturbAllowCommand: DoNotDisturbSubcommand {
         return try change(
             DoNotDisturbChange(
                 allowApps: exceptions.apps.isEmpty
-                    ? nil : join(current.allowApps, exceptions.apps.map(\.app.rawValue)),
+                    ? nil : join(current.allowApps, exceptions.apps.map(\.rawValue)),
                 allowCallers: patterns.isEmpty ? nil : join(current.allowCallers, patterns)),
             in: context)
     }
@@ -56,7 +54,7 @@ struct DoNotDisturbAllowCommand: DoNotDisturbSubcommand {
 /// `ringwake dnd disallow`
 struct DoNotDisturbDisallowCommand: DoNotDisturbSubcommand {
     static let configuration = CommandConfiguration(
-        "disallow", "Take back what 'ringwake dnd allow' said.",
+        "disallow", "Remove exceptions that 'ringwake dnd allow' added.",
         examples: """
             ringwake dnd disallow --caller +4989123456
             ringwake dnd disallow --app com.example.doorbell
@@ -66,7 +64,7 @@ struct DoNotDisturbDisallowCommand: DoNotDisturbSubcommand {
     @OptionGroup var control: ControlOptions
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let apps = exceptions.apps.map(\.app.rawValue)
+        let apps = exceptions.apps.map(\.rawValue)
         let written = try zip(exceptions.callers, exceptions.patterns()).map { [$0, $1] }
         let current = try current(in: context)
         if let unknown = apps.first(where: { !current.allowApps.contains($0) }) {

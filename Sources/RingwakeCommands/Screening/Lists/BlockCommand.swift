@@ -5,7 +5,7 @@ import RingwakeCore
 /// `ringwake block`
 struct BlockCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        "block", "Lists of callers: whom to keep out, and who unknown callers are.",
+        "block", "Manage lists that block or identify callers.",
         examples: """
             ringwake block add +49900123456
             ringwake block add '+49900*' '*@spam.example' --label 'premium rate'
@@ -18,8 +18,8 @@ struct BlockCommand: ParsableCommand {
         details: """
             A pattern is a number, +49900* for all numbers that begin so, an address as
             alice@example.org, *@example.org for all callers of a host, or anonymous. Lists
-            are kept over restarts, are looked up on this device alone, and what is changed
-            is in force at once. A call that is kept out is recorded with the reason.
+            survive restarts and are looked up on this device only; changes apply
+            immediately. A blocked call is recorded with the reason.
             """,
         subcommands: [
             BlockAddCommand.self, BlockRemoveCommand.self, BlockListCommand.self, BlockCheckCommand.self,
@@ -38,7 +38,7 @@ struct CallerListOptions: ParsableArguments {
         help: .of("name", "The list (default: \(blockList), with --identify \(identificationList))."))
     var named: CallerListNameArgument?
 
-    @Flag(help: "The list says who callers are, and keeps nobody out.")
+    @Flag(help: "The list identifies callers and blocks nobody.")
     var identify = false
 
     var name: String {
@@ -89,7 +89,7 @@ struct BlockAddCommand: DaemonCommand {
     /// The most patterns of one command; an import takes more.
     static let maximumPatterns = 500
 
-    @Argument(help: .of("pattern", "Whom to add."))
+    @Argument(help: .of("pattern", "The callers to add."))
     var patterns: [String]
 
     @Option(help: .of("text", "Who they are, or why they are listed."))
@@ -99,13 +99,10 @@ struct BlockAddCommand: DaemonCommand {
     @OptionGroup var control: ControlOptions
 
     func validate() throws {
-        guard patterns.count <= BlockAddCommand.maximumPatterns else {
-            throw ValidationError(
-                "At most \(BlockAddCommand.maximumPatterns) patterns; 'ringwake block import FILE' takes more.")
-        }
-        guard !list.identify || label != nil else {
-            throw ValidationError("An identification list says who callers are: give --label.")
-        }
+        try require(
+            patterns.count <= BlockAddCommand.maximumPatterns,
+            "At most \(BlockAddCommand.maximumPatterns) patterns; 'ringwake block import FILE' takes more.")
+        try require(!list.identify || label != nil, "An identification list says who callers are: give --label.")
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
@@ -127,7 +124,7 @@ struct BlockAddCommand: DaemonCommand {
 /// `ringwake block remove`
 struct BlockRemoveCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        "remove", "Take callers off a list, or remove a whole list.",
+        "remove", "Remove callers from a list, or a whole list.",
         examples: """
             ringwake block remove +49900123456
             ringwake block remove '*@spam.example' --list spam
@@ -137,22 +134,17 @@ struct BlockRemoveCommand: DaemonCommand {
     @Argument(help: .of("pattern", "The entries, as 'ringwake block list NAME' shows them."))
     var patterns: [String] = []
 
-    @Flag(help: "The list itself, with all its entries.")
+    @Flag(help: "Remove the list itself, with all its entries.")
     var all = false
 
     @OptionGroup var list: CallerListOptions
     @OptionGroup var control: ControlOptions
 
     func validate() throws {
-        guard patterns.isEmpty == all else {
-            throw ValidationError("Give the entries to remove, or --all for the whole list.")
-        }
-        guard !all || list.named != nil else {
-            throw ValidationError("--all needs --list: which list is to be removed?")
-        }
-        guard patterns.count <= BlockAddCommand.maximumPatterns else {
-            throw ValidationError("At most \(BlockAddCommand.maximumPatterns) patterns.")
-        }
+        try require(patterns.isEmpty == all, "Give the entries to remove, or --all for the whole list.")
+        try require(!all || list.named != nil, "--all needs --list: which list is to be removed?")
+        try require(
+            patterns.count <= BlockAddCommand.maximumPatterns, "At most \(BlockAddCommand.maximumPatterns) patterns.")
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {

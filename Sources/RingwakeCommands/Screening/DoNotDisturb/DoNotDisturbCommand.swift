@@ -5,7 +5,7 @@ import RingwakeCore
 /// `ringwake dnd`
 struct DoNotDisturbCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        "dnd", "Do not disturb: keep calls out by command and by schedule.",
+        "dnd", "Control do not disturb: by command and by schedule.",
         examples: """
             ringwake dnd
             ringwake dnd on --for 1h
@@ -16,8 +16,8 @@ struct DoNotDisturbCommand: ParsableCommand {
             ringwake dnd repeat 3m
             """,
         details: """
-            A call that is kept out does not ring; it is recorded with the reason
-            ('ringwake call list'). What is changed is in force at once and stays over
+            A blocked call does not ring; it is recorded with the reason
+            ('ringwake call list'). Changes apply immediately and survive
             restarts.
             """,
         subcommands: [
@@ -52,7 +52,7 @@ extension DoNotDisturbSubcommand {
 /// `ringwake dnd status`, which `ringwake dnd` alone is too
 struct DoNotDisturbStatusCommand: DoNotDisturbSubcommand {
     static let configuration = CommandConfiguration(
-        "status", "Show whether calls are kept out, until when, and who rings all the same.",
+        "status", "Show whether calls are blocked, until when, and the exceptions.",
         examples: """
             ringwake dnd
             ringwake dnd status --json | jq .active
@@ -68,7 +68,7 @@ struct DoNotDisturbStatusCommand: DoNotDisturbSubcommand {
 /// `ringwake dnd on`
 struct DoNotDisturbOnCommand: DoNotDisturbSubcommand {
     static let configuration = CommandConfiguration(
-        "on", "Keep calls out from now on.",
+        "on", "Switch do not disturb on.",
         examples: """
             ringwake dnd on
             ringwake dnd on --for 90m
@@ -78,21 +78,17 @@ struct DoNotDisturbOnCommand: DoNotDisturbSubcommand {
             Without --for and --until it lasts until 'ringwake dnd off'.
             """)
 
-    @Option(name: .customLong("for"), help: .of("duration", "For so long: 30m, 2h, 1d."))
+    @Option(name: .customLong("for"), help: .of("duration", "For this long: 30m, 2h, 1d."))
     var duration: DurationArgument?
 
-    @Option(help: .of("hh:mm", "Until this time of day comes next, by this machine's local time."))
+    @Option(help: .of("hh:mm", "Until the next time it is this time of day, local time."))
     var until: TimeOfDayArgument?
 
     @OptionGroup var control: ControlOptions
 
     func validate() throws {
-        guard duration == nil || until == nil else {
-            throw ValidationError("Give one of --for and --until.")
-        }
-        if let duration, duration.duration < .seconds(1) {
-            throw ValidationError("--for is a second or more.")
-        }
+        try require(duration == nil || until == nil, "Give one of --for and --until.")
+        try require((duration?.duration ?? .seconds(1)) >= .seconds(1), "--for is a second or more.")
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
@@ -107,13 +103,13 @@ struct DoNotDisturbOnCommand: DoNotDisturbSubcommand {
 /// `ringwake dnd off`
 struct DoNotDisturbOffCommand: DoNotDisturbSubcommand {
     static let configuration = CommandConfiguration(
-        "off", "Let calls ring again from now on.",
+        "off", "Switch do not disturb off.",
         examples: """
             ringwake dnd off
             """,
         details: """
-            Ends what was switched on by command, and lets the time of the schedule pass
-            that lasts now. The schedule stays; 'ringwake dnd schedule clear' removes it.
+            Ends what 'dnd on' started, and skips the rest of the schedule's current time.
+            The schedule stays; 'ringwake dnd schedule clear' removes it.
             """)
 
     @OptionGroup var control: ControlOptions
@@ -126,21 +122,19 @@ struct DoNotDisturbOffCommand: DoNotDisturbSubcommand {
 /// `ringwake dnd repeat`
 struct DoNotDisturbRepeatCommand: DoNotDisturbSubcommand {
     static let configuration = CommandConfiguration(
-        "repeat", "Let a caller through who calls a second time soon after the first.",
+        "repeat", "Let a caller's second call ring if it follows the first closely.",
         examples: """
             ringwake dnd repeat 3m
             ringwake dnd repeat off
             """)
 
-    @Argument(help: .of("duration", "Within how long the second call has to come: 1s to 1h, or off."))
+    @Argument(help: .of("duration", "Maximum time between the two calls: 1s to 1h, or off."))
     var within: String
 
     @OptionGroup var control: ControlOptions
 
     func validate() throws {
-        guard milliseconds != nil else {
-            throw ValidationError("'\(within)' is neither 'off' nor a duration from 1s to 1h.")
-        }
+        try require(milliseconds != nil, "'\(within)' is neither 'off' nor a duration from 1s to 1h.")
     }
 
     /// 0 for off; nil for what makes no sense.

@@ -109,7 +109,7 @@ struct CallerListImport {
             guard !isPage else {
                 throw RingwakeError(
                     .invalidRequest,
-                    "it is a web page or XML, and no list; the list stays as it was. Is it the right address, and is "
+                    "it is a web page or XML, and no list; the list stays unchanged. Is it the right address, and is "
                         + "there a portal that wants a sign-in first?")
             }
         }

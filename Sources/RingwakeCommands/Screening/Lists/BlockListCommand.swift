@@ -19,7 +19,7 @@ struct BlockListCommand: DaemonCommand {
     @Argument(help: .of("name", "The list whose entries to show."))
     var name: CallerListNameArgument?
 
-    @Option(help: .of("pattern", "Entries behind this one only."))
+    @Option(help: .of("pattern", "Only entries after this one."))
     var after: String?
 
     @Option(help: .of("n", "At most this many entries; 1 to \(ControlAPI.maximumListLimit)."))
@@ -31,12 +31,10 @@ struct BlockListCommand: DaemonCommand {
     @OptionGroup var control: ControlOptions
 
     func validate() throws {
-        guard name != nil || (after == nil && limit == nil && !all) else {
-            throw ValidationError("--after, --limit and --all belong to the entries of one list: name it.")
-        }
-        if let limit, !(1...ControlAPI.maximumListLimit).contains(limit) {
-            throw ValidationError("--limit is between 1 and \(ControlAPI.maximumListLimit).")
-        }
+        try require(
+            name != nil || (after == nil && limit == nil && !all),
+            "--after, --limit and --all belong to the entries of one list: name it.")
+        try require("--limit", limit, in: 1...ControlAPI.maximumListLimit)
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
@@ -65,7 +63,7 @@ struct BlockListCommand: DaemonCommand {
 /// `ringwake block check`
 struct BlockCheckCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        "check", "Say what lists and rules would do with a caller now.",
+        "check", "Show what lists and rules would do with a caller now.",
         examples: """
             ringwake block check +49900123456
             ringwake block check sip:bob@spam.example
@@ -78,8 +76,8 @@ struct BlockCheckCommand: DaemonCommand {
     @OptionGroup var control: ControlOptions
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let check: CallerCheckMessage = try control.client(in: context).get(
-            ControlTarget(["lists", "check"], query: [("caller", caller)]))
-        return try show(check, CallerListText.text(of: check, style: context.style), in: context)
+        return try show(
+            CallerCheckMessage.self, at: ControlTarget(["lists", "check"], query: [("caller", caller)]),
+            CallerListText.text, in: context)
     }
 }

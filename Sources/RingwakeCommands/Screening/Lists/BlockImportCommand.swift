@@ -7,7 +7,7 @@ import RingwakeCore
 /// `ringwake block import`
 struct BlockImportCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        "import", "Replace a list by what a file or a URL holds.",
+        "import", "Replace a list by the contents of a file or a URL.",
         examples: """
             ringwake block import spam.csv --list spam
             ringwake block import contacts.vcf --identify
@@ -19,12 +19,12 @@ struct BlockImportCommand: DaemonCommand {
         details: """
             Takes vCard, CSV (a header row with number and name), and plain lists with a
             pattern a line; a number that ends with * is a prefix. Lines that make no sense
-            are counted and passed over. Until all is there the list stays as it was, and
-            it stays so when something fails.
+            are counted and skipped. The list changes only when the whole file was read;
+            if anything fails, it stays unchanged.
 
             --refresh fetches each list again that came from a URL, unless the server says
-            that it is the same still (ETag). The daemon itself fetches nothing: run it
-            from a timer of your own.
+            that it has not changed (ETag). The daemon itself fetches nothing: run this
+            from a timer.
             """)
 
     @Argument(help: .of("source", "A file, - for standard input, or a URL of http or https."), completion: .file())
@@ -35,7 +35,7 @@ struct BlockImportCommand: DaemonCommand {
     @Option(help: .of("format", "How the file is written: vcard, csv or list (default: by its first line)."))
     var format = CallerListFormat.auto
 
-    @Flag(help: "Only what changed since the import before; without a source, all lists that came from a URL.")
+    @Flag(help: "Only if the source changed since the last import; without a source, all lists imported from a URL.")
     var refresh = false
 
     @Option(
@@ -47,15 +47,11 @@ struct BlockImportCommand: DaemonCommand {
     @OptionGroup var control: ControlOptions
 
     func validate() throws {
-        guard source != nil || refresh else {
-            throw ValidationError("Give a file or a URL, or --refresh for the lists that came from a URL.")
-        }
-        guard source != nil || !list.identify else {
-            throw ValidationError("--identify belongs to a new list; --refresh leaves each as it is.")
-        }
-        if let source, refresh, !Download.isURL(source) {
-            throw ValidationError("--refresh is for URLs; '\(source)' is a file.")
-        }
+        try require(source != nil || refresh, "Give a file or a URL, or --refresh for the lists that came from a URL.")
+        try require(
+            source != nil || !list.identify, "--identify belongs to a new list; --refresh leaves each as it is.")
+        try require(
+            !refresh || source.map(Download.isURL) != false, "--refresh is for URLs; '\(source ?? "")' is a file.")
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {

@@ -5,7 +5,7 @@ import RingwakeCore
 /// `ringwake dnd schedule`
 struct DoNotDisturbScheduleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        "schedule", "Keep calls out at certain times.",
+        "schedule", "Block calls at certain times.",
         examples: """
             ringwake dnd schedule
             ringwake dnd schedule add mon-fri 22:00-07:00
@@ -27,9 +27,7 @@ struct ScheduleEntryArguments: ParsableArguments {
     var words: [String] = []
 
     func validate() throws {
-        guard !words.isEmpty else {
-            throw ValidationError("Give days and times, such as mon-fri 22:00-07:00.")
-        }
+        try require(!words.isEmpty, "Give days and times, such as mon-fri 22:00-07:00.")
     }
 
     var text: String { words.joined(separator: " ") }
@@ -60,7 +58,7 @@ struct DoNotDisturbScheduleListCommand: DoNotDisturbSubcommand {
 /// `ringwake dnd schedule add`
 struct DoNotDisturbScheduleAddCommand: DoNotDisturbSubcommand {
     static let configuration = CommandConfiguration(
-        "add", "Add a time at which calls are kept out.",
+        "add", "Add a time at which calls are blocked.",
         examples: """
             ringwake dnd schedule add mon-fri 22:00-07:00
             ringwake dnd schedule add daily 13:00-14:00
