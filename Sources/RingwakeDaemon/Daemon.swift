@@ -111,7 +111,7 @@ final class Daemon {
         runner.onArrival = { [buses] in buses.reopen() }
         runner.onMissed = { [device] call in device.missed(call) }
         runner.onChanges = [
-            { [restoration] changes in restoration.note(changes) },
+            { [restoration] changes in restoration.note(changes.apps) },
             { [device] _ in device.update() },
             { [audio] _ in audio.update() },
         ]

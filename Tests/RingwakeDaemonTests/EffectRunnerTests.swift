@@ -136,12 +136,15 @@ final class EffectRunnerTests {
                 bootID: "test", trust: { .kept }))
         defer { again.close() }
         var coordinator = CoordinatorStateMachine()
-        var wakes: [WakeRequest] = []
+        let policy = AppPolicy(instances: .call)
+        var effects: [Effect] = []
         for call in again.takeContents().open {
-            for effect in coordinator.handle(.recovered(call, AppPolicy(instances: .call)), at: runner.now) {
-                if case .wake(let request) = effect { wakes.append(request) }
-            }
+            // As after a restart of the machine.
+            let stored = StoredCall(call.record, payloads: call.payloads, .otherBoot(isTimeKnown: true))
+            effects += coordinator.handle(.restored(stored, policy), at: runner.now)
         }
+        effects += coordinator.handle(.handlersRestored(key("one").app, [:], alive: [], policy), at: runner.now)
+        let wakes = effects.compactMap { if case .wake(let request) = $0 { request } else { nil } }
         #expect(wakes.map(\.call.rawValue) == ["one"] && wakes.map(\.attempt) == [2])
         #expect(wakes.map(\.payload) == [Array("{}".utf8)])
         #expect(coordinator.call(key("two"))?.machine.state.endReason == .unanswered)

@@ -77,7 +77,8 @@ nonisolated struct JournalThread {
             throw StoreError.of(error, path: store.path)
         }
         let worker = JournalWorker(
-            store: store, mailbox: order.mailbox, limits: order.limits, unfit: contents.unfit)
+            store: store, mailbox: order.mailbox, limits: order.limits, unfit: contents.unfit,
+            damaged: contents.damaged)
         let complaint: [JournalAnswer] = contents.unreadable > 0 ? [.unreadable(rows: contents.unreadable)] : []
         order.mailbox.answer([.opened(.success(contents.journal))] + complaint)
         worker.run()

@@ -1,10 +1,10 @@
 /// The audio session of one call.
-package struct CallAudioState: Hashable, Sendable, Codable {
+package struct CallAudioState: Hashable, Sendable {
     /// Rises with each activation of this call, over restarts too.
     package internal(set) var activation = 0
     package internal(set) var phase = Phase.inactive
 
-    package enum Phase: Hashable, Sendable, Codable {
+    package enum Phase: Hashable, Sendable {
         case inactive
         /// The handler may play and record.
         case active(AudioRoute)

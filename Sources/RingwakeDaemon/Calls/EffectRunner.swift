@@ -201,9 +201,9 @@ final class EffectRunner {
             case .refused(let why): refusal = refusal ?? why
             case .handOver(let requests): handOver?(requests)
             case .connected(let wake): connected?(wake)
-            case .journalPush(let push, let payload, let call):
+            case .journalPush(let push, let payloads, let call):
                 if push.outcome == .expired { appended = call?.number }
-                append(push, payload, call, answer)
+                append(push, payloads, call, answer)
             case .callChanged(let call):
                 changes.calls.insert(call.key)
                 changed(call, isAppended: appended == call.number)
