@@ -85,8 +85,7 @@ let package = Package(
             ],
             swiftSettings: common),
         .target(
-            name: "CallScreening", dependencies: ["CRingwakeLinux", "FileSystem", "RingwakeCore"], swiftSettings: common
-        ),
+            name: "CallerListFiles", dependencies: ["RingwakeCore"], swiftSettings: common),
 
         // Ring 3: one stage each; they do not know each other.
         .target(
@@ -96,7 +95,7 @@ let package = Package(
         .target(
             name: "PushJournal",
             dependencies: [
-                "CallScreening", "CRingwakeLinux", "CRingwakeSQLite", "FileSystem", "RingwakeCore", "RunLoop", logging,
+                "CRingwakeLinux", "CRingwakeSQLite", "FileSystem", "RingwakeCore", "RunLoop", logging,
             ],
             swiftSettings: onTheRunLoop),
         .target(
@@ -128,7 +127,7 @@ let package = Package(
         .target(
             name: "RingwakeDaemon",
             dependencies: [
-                "CallScreening", "CRingwakeLinux", "CRingwakeTOML", "ControlProtocol", "Cryptography", "DBus",
+                "CRingwakeLinux", "CRingwakeTOML", "ControlProtocol", "Cryptography", "DBus",
                 "DeviceServices", "FileSystem", "HandlerActivation", "HTTPServer", "PushGateway", "PushJournal",
                 "Reachability", "RingwakeCore",
                 "RunLoop", logging,
@@ -137,7 +136,7 @@ let package = Package(
         .target(
             name: "RingwakeCommands",
             dependencies: [
-                "CallScreening", "CRingwakeLinux", "ControlProtocol", "Cryptography", "FileSystem", "HTTP1",
+                "CRingwakeLinux", "CallerListFiles", "ControlProtocol", "Cryptography", "FileSystem", "HTTP1",
                 "PushClient", "Reachability", "RingwakeCore", "RunLoop", "VoIPCertificates", argumentParser,
             ],
             swiftSettings: common),
@@ -180,7 +179,7 @@ let package = Package(
         .testTarget(
             name: "PushJournalTests",
             dependencies: [
-                "CallScreening", "CRingwakeLinux", "CRingwakeSQLite", "PushJournal", "RingwakeCore", "RunLoop", logging,
+                "CRingwakeLinux", "CRingwakeSQLite", "FileSystem", "PushJournal", "RingwakeCore", "RunLoop", logging,
             ],
             swiftSettings: onTheRunLoop),
         .testTarget(
@@ -199,8 +198,7 @@ let package = Package(
             dependencies: ["CallAudio", "CRingwakeLinux", "DBus", "FileSystem", "RingwakeCore", "RunLoop", logging],
             swiftSettings: common),
         .testTarget(
-            name: "CallScreeningTests", dependencies: ["CallScreening", "FileSystem", "RingwakeCore"],
-            swiftSettings: common),
+            name: "CallerListFilesTests", dependencies: ["CallerListFiles", "RingwakeCore"], swiftSettings: common),
         .testTarget(
             name: "VoIPCertificatesTests",
             dependencies: ["Cryptography", "FileSystem", "RingwakeCore", "VoIPCertificates"],

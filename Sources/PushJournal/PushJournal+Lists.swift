@@ -1,4 +1,3 @@
-package import CallScreening
 package import RingwakeCore
 internal import RunLoop
 
@@ -115,7 +114,7 @@ extension PushJournal {
     ///   - completion: As of `CallerIndexBuilder`; the index is as it was then.
     package func rebuildIndex(
         at path: String, rules: DiallingRules,
-        completion: @escaping (Result<CallerIndexSummary, RingwakeError>) -> Void
+        completion: @escaping (Result<Int, RingwakeError>) -> Void
     ) {
         ask(.rebuildIndex(path: path, rules), completion) { if case .index(let summary) = $0 { summary } else { nil } }
     }

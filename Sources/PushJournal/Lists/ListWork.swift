@@ -1,4 +1,3 @@
-internal import CallScreening
 internal import RingwakeCore
 
 /// What is asked of the lists of callers, and who waits for it.
@@ -25,7 +24,7 @@ nonisolated enum ListAnswer: Sendable {
     case list(CallerListRecord)
     case listImport(CallerListImport)
     case entries([CallerEntry])
-    case index(CallerIndexSummary)
+    case index(Int)
 }
 
 /// What is said of a request that cannot be done.

@@ -1,4 +1,3 @@
-internal import CallScreening
 internal import RingwakeCore
 
 /// What the journal's thread does for the lists of callers: one request after the other, each in small steps, so that

@@ -1,5 +1,5 @@
 import ArgumentParser
-import CallScreening
+import CallerListFiles
 import ControlProtocol
 import PushClient
 import RingwakeCore

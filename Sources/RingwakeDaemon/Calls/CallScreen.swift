@@ -1,5 +1,4 @@
 internal import CRingwakeLinux
-internal import CallScreening
 internal import FoundationEssentials
 internal import Glibc
 internal import Logging

@@ -1,4 +1,3 @@
-internal import CallScreening
 internal import FileSystem
 internal import Logging
 internal import PushJournal
@@ -29,7 +28,7 @@ final class CallerLists {
         // No list was ever made.
         guard contents.listGeneration > 0 else { return }
         do throws(RingwakeError) {
-            let index = try CallerIndex.open(indexPath)
+            let index = try CallerIndex(indexPath)
             if index.generation == contents.listGeneration, index.isBuilt(with: screen.dialling) {
                 screen.index = index
                 return
@@ -68,7 +67,7 @@ final class CallerLists {
 
     private func open() -> Result<Void, RingwakeError> {
         do throws(RingwakeError) {
-            screen.index = try CallerIndex.open(indexPath)
+            screen.index = try CallerIndex(indexPath)
             return .success(())
         } catch {
             return .failure(error)

@@ -1,4 +1,3 @@
-import CallScreening
 import Logging
 import PushJournal
 import RingwakeCore

@@ -1,7 +1,7 @@
 import RingwakeCore
 import Testing
 
-@testable import CallScreening
+@testable import CallerListFiles
 
 @Suite("Files of callers")
 struct CallerListReaderTests {
@@ -217,5 +217,18 @@ struct CallerListReaderTests {
                 for entry in whole.entries { #expect(!entry.contains("\n")) }
             }
         }
+    }
+}
+
+/// A generator that gives the same numbers in each run.
+private struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
+        return value ^ value >> 31
     }
 }

@@ -1,15 +1,14 @@
 import FileSystem
 import Glibc
+import PushJournal
 import RingwakeCore
 
-@testable import CallScreening
-
-/// A folder that goes with this object.
-final class TemporaryFolder {
+/// A folder for an index of callers, removed with this object.
+nonisolated final class IndexFolder {
     let path: String
 
     init() throws {
-        var template = Array("/tmp/ringwake-screening.XXXXXX".utf8CString)
+        var template = Array("\(access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp")/ringwake-index.XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
             throw FileSystemError(operation: "mkdtemp", path: "/tmp", errno: errno)
         }
@@ -21,6 +20,9 @@ final class TemporaryFolder {
         rmdir(path)
     }
 
+    /// How many entries the index has that was built last.
+    private(set) var entries = 0
+
     /// What is in it.
     var names: [String] { (try? FileSystem.entries(of: path)) ?? [] }
 
@@ -29,11 +31,9 @@ final class TemporaryFolder {
 
     /// Builds an index of lists, each with its entries as `pattern` or `pattern=label`.
     func build(
-        _ lists: [(name: String, kind: CallerListKind, entries: [String])], rules: DiallingRules = .none,
-        recordsPerRun: Int = SortedRuns.recordsPerRun
+        _ lists: [(name: String, kind: CallerListKind, entries: [String])], rules: DiallingRules = .none
     ) throws -> CallerIndex {
-        let builder = try CallerIndexBuilder(
-            replacing: index, generation: 7, rules: rules, recordsPerRun: recordsPerRun)
+        let builder = try CallerIndexBuilder(replacing: index, generation: 7, rules: rules)
         for list in lists {
             try builder.beginList(list.name, kind: list.kind)
             for entry in list.entries {
@@ -42,13 +42,13 @@ final class TemporaryFolder {
                 try builder.add(CallerEntry(pattern: CallerPattern(String(parts[0])), label: label))
             }
         }
-        try builder.finish()
-        return try CallerIndex.open(index)
+        entries = try builder.finish()
+        return try CallerIndex(index)
     }
 }
 
 /// A generator that gives the same numbers in each run.
-struct SplitMix: RandomNumberGenerator {
+nonisolated struct SplitMix: RandomNumberGenerator {
     var state: UInt64
 
     mutating func next() -> UInt64 {

@@ -1,6 +1,4 @@
 internal import CRingwakeLinux
-internal import CallScreening
-internal import FileSystem
 internal import Glibc
 internal import RingwakeCore
 internal import RunLoop
@@ -118,8 +116,7 @@ nonisolated final class IndexBuild: Sendable {
     }
 
     /// - Returns: Nil when it was cancelled.
-    private func build() throws(RingwakeError) -> CallerIndexSummary? {
-        removeLeftovers()
+    private func build() throws(RingwakeError) -> Int? {
         let builder = try CallerIndexBuilder(
             replacing: order.path, generation: order.generation, rules: order.rules)
         while let piece = nextPiece() {
@@ -136,18 +133,6 @@ nonisolated final class IndexBuild: Sendable {
             }
         }
         return nil
-    }
-
-    /// Removes the files of a build whose process was killed. One index is built at a time, and by one process.
-    private func removeLeftovers() {
-        let slash = order.path.lastIndex(of: "/")
-        let directory = slash.map { String(order.path[...$0]) } ?? "./"
-        let name = slash.map { order.path[order.path.index(after: $0)...] } ?? order.path[...]
-        // What cannot be listed or removed does no harm but to take room; a disk that fails is said by the build.
-        for file in (try? FileSystem.entries(of: directory)) ?? []
-        where file.hasPrefix(".\(name).") && file.hasSuffix(".tmp") {
-            try? FileSystem.remove(directory + file)
-        }
     }
 
     /// Waits for a piece.
