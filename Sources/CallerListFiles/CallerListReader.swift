@@ -25,8 +25,8 @@ package struct CallerListReader {
     private let maximumBytes: Int
     private var bytes = 0
     private var lines = LineCutter()
-    private var cards = CardReader()
-    private var table = TableReader()
+    /// Of the format; nil before the first line that says something.
+    private var reader: (any LineReader)?
 
     /// - Parameter rules: those of the place that the file's numbers are written for, where it is not the device's.
     package init(format: CallerListFormat = .auto, rules: DiallingRules = .none) {
@@ -48,39 +48,26 @@ package struct CallerListReader {
         guard bytes <= maximumBytes else {
             throw RingwakeError(.limitReached, "the list has more than \(maximumBytes >> 20) MiB: split it")
         }
-        var found: [LineCutter.Line] = []
-        lines.take(piece) { found.append($0) }
-        return try entries(of: found, isLast: false)
+        return try entries(of: lines.take(piece))
     }
 
     /// The file has ended: answers what was not complete before.
     package mutating func finish() throws(RingwakeError) -> [CallerEntry] {
-        var found: [LineCutter.Line] = []
-        lines.finish { found.append($0) }
-        return try entries(of: found, isLast: true)
+        var entries = try entries(of: lines.finish())
+        take(reader?.finish(&problems) ?? [], &entries)
+        return entries
     }
 
-    private mutating func entries(of lines: [LineCutter.Line], isLast: Bool) throws(RingwakeError) -> [CallerEntry] {
+    private mutating func entries(of lines: [LineCutter.Line]) throws(RingwakeError) -> [CallerEntry] {
         var entries: [CallerEntry] = []
         for line in lines {
-            if format == .auto {
-                guard let found = FormatGuess.format(of: line.bytes) else { continue }
-                format = found
-            }
-            switch format {
-            case .vCard: take(cards.take(line, &problems), &entries)
-            case .csv: take(table.take(line, &problems), &entries)
-            case .list, .auto: take(PlainList.entries(of: line, &problems), &entries)
-            }
+            if format == .auto, let found = FormatGuess.format(of: line.bytes) { format = found }
+            guard format != .auto else { continue }
+            var current = reader ?? format.reader
+            reader = nil
+            take(current.take(line, &problems), &entries)
+            reader = current
         }
-        if isLast {
-            switch format {
-            case .vCard: take(cards.finish(&problems), &entries)
-            case .csv: table.finish(&problems)
-            case .list, .auto: break
-            }
-        }
-        entryCount += entries.count
         guard entryCount <= CallerListReader.maximumEntries else {
             throw RingwakeError(
                 .limitReached, "the list has more than \(CallerListReader.maximumEntries) entries: split it")
@@ -99,6 +86,7 @@ package struct CallerListReader {
                     throw RingwakeError(.invalidRequest, "'\(caller.text)' is no telephone number and no address")
                 }
                 entries.append(CallerEntry(pattern: pattern, label: entry.label))
+                entryCount += 1
             } catch {
                 problems.add(line: entry.line, error.message)
             }
@@ -123,6 +111,23 @@ struct RawEntry: Equatable {
     var isTelephone = false
 }
 
+/// Reads the lines of one format.
+protocol LineReader {
+    mutating func take(_ line: LineCutter.Line, _ problems: inout CallerListProblems) -> [RawEntry]
+    /// The file has ended.
+    mutating func finish(_ problems: inout CallerListProblems) -> [RawEntry]
+}
+
+extension CallerListFormat {
+    fileprivate var reader: any LineReader {
+        switch self {
+        case .vCard: CardReader()
+        case .csv: TableReader()
+        case .list, .auto: PlainList()
+        }
+    }
+}
+
 /// Tells the format by a line.
 enum FormatGuess {
     /// Nil for a line that says nothing: blank, or a comment.
@@ -142,8 +147,10 @@ enum FormatGuess {
 }
 
 /// One pattern a line.
-enum PlainList {
-    static func entries(of line: LineCutter.Line, _ problems: inout CallerListProblems) -> [RawEntry] {
+struct PlainList: LineReader {
+    func finish(_ problems: inout CallerListProblems) -> [RawEntry] { [] }
+
+    func take(_ line: LineCutter.Line, _ problems: inout CallerListProblems) -> [RawEntry] {
         var bytes = line.bytes[...]
         // A comment begins the line or follows a blank: `#` may be part of an address.
         var previous = UInt8(ascii: " ")

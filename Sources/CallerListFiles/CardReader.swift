@@ -1,5 +1,5 @@
 /// Reads vCards: the callers of each card with the name that it gives them (RFC 6350; RFC 2426; vCard 2.1).
-struct CardReader {
+struct CardReader: LineReader {
     private var property: CardProperty.Text?
     private var isInCard = false
     private var name: String?

@@ -19,21 +19,22 @@ struct LineCutter {
     private var number = 0
     private var isAtStart = true
 
-    /// Hands over each line that ends in `piece`.
-    mutating func take(_ piece: [UInt8], _ body: (Line) -> Void) {
+    /// The lines that end in `piece`.
+    mutating func take(_ piece: [UInt8]) -> [Line] {
+        var lines: [Line] = []
         var start = 0
-        while start < piece.count {
-            let end = LineCutter.nextLineEnd(in: piece, from: start)
-            keep(piece[start..<(end ?? piece.count)])
-            guard let end else { return }
-            finishLine(body)
+        while let end = LineCutter.nextLineEnd(in: piece, from: start) {
+            keep(piece[start..<end])
+            lines.append(finishLine())
             start = end + 1
         }
+        keep(piece[start...])
+        return lines
     }
 
-    /// Hands over the line that had no end.
-    mutating func finish(_ body: (Line) -> Void) {
-        if !waiting.isEmpty || isCut { finishLine(body) }
+    /// The line that had no end.
+    mutating func finish() -> [Line] {
+        waiting.isEmpty && !isCut ? [] : [finishLine()]
     }
 
     private static func nextLineEnd(in piece: [UInt8], from start: Int) -> Int? {
@@ -51,14 +52,13 @@ struct LineCutter {
         if bytes.count > room { isCut = true }
     }
 
-    private mutating func finishLine(_ body: (Line) -> Void) {
+    private mutating func finishLine() -> Line {
         number += 1
         if waiting.last == UInt8(ascii: "\r") { waiting.removeLast() }
         // The byte order mark of UTF-8, which spreadsheets write.
         if isAtStart, waiting.starts(with: [0xEF, 0xBB, 0xBF]) { waiting.removeFirst(3) }
         isAtStart = false
-        body(Line(bytes: waiting, isCut: isCut, number: number))
-        waiting.removeAll(keepingCapacity: true)
-        isCut = false
+        defer { (waiting, isCut) = ([], false) }
+        return Line(bytes: waiting, isCut: isCut, number: number)
     }
 }

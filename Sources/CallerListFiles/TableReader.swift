@@ -1,5 +1,5 @@
 /// Reads comma-separated values (RFC 4180): quotes, line ends within them, a row of names at the top or none.
-struct TableReader {
+struct TableReader: LineReader {
     private var header: TableHeader?
     private var separator: UInt8?
     private var row: [[UInt8]] = []
@@ -33,10 +33,9 @@ struct TableReader {
         return finishRow(&problems)
     }
 
-    /// The file has ended, perhaps within quotes.
-    mutating func finish(_ problems: inout CallerListProblems) {
+    mutating func finish(_ problems: inout CallerListProblems) -> [RawEntry] {
         if isQuoted { problems.add(line: firstLine, "the quote that begins here is never closed") }
-        startRow()
+        return []
     }
 
     private mutating func read(_ bytes: [UInt8], _ separator: UInt8) {

@@ -13,8 +13,7 @@ nonisolated extension Store {
 
     /// All lists, by name; one that no version writes is passed over.
     func lists() throws(SQLiteFailure) -> [StoredList] {
-        let select = try Statement(Self.selectList + "ORDER BY name LIMIT ?1", on: connection.database)
-        select.bind(Int64(limits.maximumLists))
+        let select = try connection.statement(Self.selectList + "ORDER BY name LIMIT ?1", limits.maximumLists)
         var lists: [StoredList] = []
         while try select.next() {
             if let list = Self.list(of: select) { lists.append(list) }
@@ -23,8 +22,7 @@ nonisolated extension Store {
     }
 
     func list(named name: String) throws(SQLiteFailure) -> StoredList? {
-        let select = try Statement(Self.selectList + "WHERE name = ?1", on: connection.database)
-        select.bind(name)
+        let select = try connection.statement(Self.selectList + "WHERE name = ?1", name)
         guard try select.next() else { return nil }
         defer { select.reset() }
         return Self.list(of: select)
@@ -52,34 +50,23 @@ nonisolated extension Store {
     /// Writes a list, in the place of one of that name.
     func write(_ list: StoredList) throws(SQLiteFailure) {
         let record = list.record
-        let insert = try Statement(
+        try connection.run(
             "INSERT OR REPLACE INTO list (name, kind, source, etag, updated_wall, entries, generation) "
-                + "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)", on: connection.database)
-        insert.bind(record.name)
-        insert.bind(record.kind.rawValue)
-        insert.bind(record.source)
-        insert.bind(record.etag)
-        insert.bind(record.updatedWallClock)
-        insert.bind(Int64(record.entries))
-        insert.bind(list.generation)
-        try insert.run()
+                + "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            record.name, record.kind.rawValue, record.source, record.etag, record.updatedWallClock, record.entries,
+            list.generation)
     }
 
     /// Removes a list; its entries are left for ``removeRemains(_:)``.
     func removeList(_ list: StoredList) throws(SQLiteFailure) {
-        let delete = try Statement("DELETE FROM list WHERE name = ?1", on: connection.database)
-        delete.bind(list.record.name)
-        try delete.run()
+        try connection.run("DELETE FROM list WHERE name = ?1", list.record.name)
         try addRemains(list.generation)
     }
 
     /// How many entries all lists but one have.
     func entryCount(except name: String) throws(SQLiteFailure) -> Int {
-        let select = try Statement(
-            "SELECT ifnull(sum(max(0, min(entries, \(Self.mostCountable)))), 0) FROM list WHERE name <> ?1",
-            on: connection.database)
-        select.bind(name)
-        return Int(clamping: try select.number() ?? 0)
+        let sum = "SELECT sum(max(0, min(entries, \(Self.mostCountable)))) FROM list WHERE name <> ?1"
+        return Int(clamping: try connection.number(sum, name))
     }
 
     /// A generation that nothing has.
@@ -127,14 +114,9 @@ nonisolated extension Store {
             "UPDATE list_entry SET label = ?3 WHERE generation = ?1 AND pattern = ?2", on: connection.database)
         var added = 0
         for entry in entries {
-            entry.bind(to: insert, generation)
-            try insert.run()
-            if connection.changes == 1 {
-                added += 1
-            } else {
-                entry.bind(to: update, generation)
-                try update.run()
-            }
+            try insert.run(generation, entry.pattern, entry.label)
+            added += connection.changes
+            if connection.changes == 0 { try update.run(generation, entry.pattern, entry.label) }
         }
         return added
     }
@@ -146,9 +128,7 @@ nonisolated extension Store {
             "DELETE FROM list_entry WHERE generation = ?1 AND pattern = ?2", on: connection.database)
         var removed = 0
         for pattern in patterns {
-            delete.bind(generation)
-            delete.bind(pattern.description)
-            try delete.run()
+            try delete.run(generation, pattern.description)
             removed += connection.changes
         }
         return removed
@@ -156,12 +136,9 @@ nonisolated extension Store {
 
     /// Entries by pattern.
     func entries(of generation: Int64, after: String?, limit: Int) throws(SQLiteFailure) -> [EntryRow] {
-        let select = try Statement(
+        let select = try connection.statement(
             "SELECT pattern, label FROM list_entry WHERE generation = ?1 AND pattern > ?2 ORDER BY pattern LIMIT ?3",
-            on: connection.database)
-        select.bind(generation)
-        select.bind(after ?? "")
-        select.bind(Int64(limit))
+            generation, after ?? "", limit)
         var rows: [EntryRow] = []
         while try select.next() { rows.append(EntryRow(pattern: select.text(), label: select.optionalText())) }
         return rows
@@ -171,13 +148,13 @@ nonisolated extension Store {
 
     /// Notes that no list has this generation.
     func addRemains(_ generation: Int64) throws(SQLiteFailure) {
-        try connection.run("INSERT OR IGNORE INTO list_remains (generation) VALUES (\(generation))")
+        try connection.run("INSERT OR IGNORE INTO list_remains (generation) VALUES (?1)", generation)
         hasRemains = true
     }
 
     /// A list has this generation from now on.
     func takeFromRemains(_ generation: Int64) throws(SQLiteFailure) {
-        try connection.run("DELETE FROM list_remains WHERE generation = \(generation)")
+        try connection.run("DELETE FROM list_remains WHERE generation = ?1", generation)
     }
 
     /// Removes up to `count` entries that no list has and no import has collected, in a transaction of its own.
@@ -192,23 +169,13 @@ nonisolated extension Store {
             return false
         }
         // In the order of the patterns, so that the rows of a step are beside one another. A blob is above any text.
-        let delete = try Statement(
+        let delete =
             "DELETE FROM list_entry WHERE generation = ?1 AND pattern <= ifnull((SELECT pattern FROM list_entry "
-                + "WHERE generation = ?1 ORDER BY pattern LIMIT 1 OFFSET ?2), x'')", on: connection.database)
-        delete.bind(generation)
-        delete.bind(Int64(count - 1))
+            + "WHERE generation = ?1 ORDER BY pattern LIMIT 1 OFFSET ?2), x'')"
         try transaction { () throws(SQLiteFailure) in
-            try delete.run()
+            try connection.run(delete, generation, count - 1)
             if connection.changes < count { try takeFromRemains(generation) }
         }
         return true
-    }
-}
-
-nonisolated extension Store.EntryRow {
-    fileprivate func bind(to statement: Statement, _ generation: Int64) {
-        statement.bind(generation)
-        statement.bind(pattern)
-        statement.bind(label)
     }
 }

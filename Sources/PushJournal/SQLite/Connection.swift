@@ -76,7 +76,7 @@ nonisolated final class Connection {
 
     /// The statements that made what is in the file, up to `limit`.
     func schema(limit: Int) throws(SQLiteFailure) -> [String] {
-        let select = try Statement("SELECT sql FROM sqlite_schema ORDER BY rowid LIMIT \(limit)", on: database)
+        let select = try statement("SELECT sql FROM sqlite_schema ORDER BY rowid LIMIT ?1", limit)
         var statements: [String] = []
         while try select.next() { statements.append(select.text()) }
         return statements
@@ -102,14 +102,25 @@ nonisolated final class Connection {
         try Statement(sql, on: database, isKept: true)
     }
 
-    /// Runs one statement once. `sql` is ours, without a value of anybody else's.
-    func run(_ sql: String) throws(SQLiteFailure) {
-        try Statement(sql, on: database).run()
+    /// A statement that is used once, with its values. `sql` is ours, without a value of anybody else's.
+    func statement(_ sql: String, _ values: any SQLiteValue...) throws(SQLiteFailure) -> Statement {
+        try bound(sql, values)
     }
 
-    /// Runs one statement once for the number that it answers.
-    func number(_ sql: String) throws(SQLiteFailure) -> Int64 {
-        try Statement(sql, on: database).number() ?? 0
+    /// Runs one statement once.
+    func run(_ sql: String, _ values: any SQLiteValue...) throws(SQLiteFailure) {
+        try bound(sql, values).run()
+    }
+
+    /// Runs one statement once for the number that it answers; 0 for none.
+    func number(_ sql: String, _ values: any SQLiteValue...) throws(SQLiteFailure) -> Int64 {
+        try bound(sql, values).number() ?? 0
+    }
+
+    private func bound(_ sql: String, _ values: [any SQLiteValue]) throws(SQLiteFailure) -> Statement {
+        let statement = try Statement(sql, on: database)
+        statement.bind(values)
+        return statement
     }
 
     /// Moves the write-ahead log into the store, so that the next commit starts it anew.

@@ -50,7 +50,7 @@ package nonisolated final class CallerIndex {
             let pages = try connection.number("PRAGMA page_count") * connection.number("PRAGMA page_size")
             guard pages == Int64(size), try connection.schema(limit: IndexSchema.tables.count + 1) == IndexSchema.tables
             else { throw SQLiteFailure.damaged("it is no index of this version, or cut") }
-            let built = try Statement("SELECT * FROM built LIMIT 1", on: connection.database)
+            let built = try connection.statement("SELECT * FROM built LIMIT 1")
             guard try built.next() else { throw SQLiteFailure.damaged("it was not finished") }
             generation = UInt64(bitPattern: built.integer())
             rules = built.text()
@@ -67,8 +67,7 @@ package nonisolated final class CallerIndex {
 
     private static func lists(_ connection: Connection) throws(SQLiteFailure) -> [(name: String, kind: CallerListKind)]
     {
-        let select = try Statement(
-            "SELECT name, kind FROM list ORDER BY number LIMIT \(maximumLists)", on: connection.database)
+        let select = try connection.statement("SELECT name, kind FROM list ORDER BY number LIMIT ?1", maximumLists)
         var lists: [(name: String, kind: CallerListKind)] = []
         while try select.next() { lists.append((select.text(), select.integer() == 0 ? .block : .identify)) }
         return lists

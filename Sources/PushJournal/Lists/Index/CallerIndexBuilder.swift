@@ -75,11 +75,7 @@ package nonisolated final class CallerIndexBuilder {
     /// - Throws: `system` when the disk does not take it.
     package func beginList(_ name: String, kind: CallerListKind) throws(RingwakeError) {
         try writing { () throws(SQLiteFailure) in
-            let insert = try Statement("INSERT INTO list VALUES (?1, ?2, ?3)", on: connection.database)
-            insert.bind(Int64(lists.count))
-            insert.bind(name)
-            insert.bind(kind.number)
-            try insert.run()
+            try connection.run("INSERT INTO list VALUES (?1, ?2, ?3)", lists.count, name, kind.number)
         }
         lists.append(kind)
     }
@@ -91,11 +87,7 @@ package nonisolated final class CallerIndexBuilder {
         let pattern = entry.pattern.applying(rules)
         if case .numberPrefix(let prefix) = pattern.kind { prefixLengths |= 1 << Int64(prefix.utf8.count) }
         try writing { () throws(SQLiteFailure) in
-            insert.bind(IndexSchema.key(of: pattern))
-            insert.bind(kind.number)
-            insert.bind(Int64(lists.count - 1))
-            insert.bind(entry.label)
-            try insert.run()
+            try insert.run(IndexSchema.key(of: pattern), kind.number, lists.count - 1, entry.label)
         }
         entries += connection.changes
     }
@@ -107,11 +99,9 @@ package nonisolated final class CallerIndexBuilder {
     package func finish() throws(RingwakeError) -> Int {
         precondition(!isFinished, "an index is finished once")
         try writing { () throws(SQLiteFailure) in
-            let insert = try Statement("INSERT INTO built VALUES (?1, ?2, ?3)", on: connection.database)
-            insert.bind(Int64(bitPattern: generation))
-            insert.bind(IndexSchema.stamp(of: rules))
-            insert.bind(prefixLengths)
-            try insert.run()
+            try connection.run(
+                "INSERT INTO built VALUES (?1, ?2, ?3)", Int64(bitPattern: generation), IndexSchema.stamp(of: rules),
+                prefixLengths)
             try connection.run("COMMIT")
         }
         do throws(FileSystemError) {

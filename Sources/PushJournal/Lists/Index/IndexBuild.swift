@@ -21,9 +21,8 @@ nonisolated final class IndexBuild: Sendable {
     }
 
     enum Piece: Sendable {
-        /// The entries that follow are of this list.
-        case list(String, CallerListKind)
-        case entries([Store.EntryRow])
+        /// The next entries of a list; the entries of one list come together, also where there are none.
+        case entries([Store.EntryRow], of: CallerListRecord)
         /// There are no more.
         case end
     }
@@ -82,8 +81,8 @@ nonisolated final class IndexBuild: Sendable {
     /// Whether its thread has ended, or is about to.
     var isOver: Bool { state.withLock { $0.isOver } }
 
-    func give(_ pieces: [Piece]) {
-        state.withLock { if !$0.isOver { $0.pieces += pieces } }
+    func give(_ piece: Piece) {
+        state.withLock { if !$0.isOver { $0.pieces.append(piece) } }
         bell.ring()
     }
 
@@ -119,18 +118,13 @@ nonisolated final class IndexBuild: Sendable {
     private func build() throws(RingwakeError) -> Int? {
         let builder = try CallerIndexBuilder(
             replacing: order.path, generation: order.generation, rules: order.rules)
+        var list: String?
         while let piece = nextPiece() {
-            switch piece {
-            case .list(let name, let kind):
-                try builder.beginList(name, kind: kind)
-            case .entries(let rows):
-                for row in rows {
-                    // A row that no version writes is passed over.
-                    if let entry = row.entry { try builder.add(entry) }
-                }
-            case .end:
-                return try builder.finish()
-            }
+            guard case .entries(let rows, let record) = piece else { return try builder.finish() }
+            if record.name != list { try builder.beginList(record.name, kind: record.kind) }
+            list = record.name
+            // A row that no version writes is passed over.
+            for entry in rows.lazy.compactMap(\.entry) { try builder.add(entry) }
         }
         return nil
     }
@@ -154,29 +148,23 @@ nonisolated final class IndexBuild: Sendable {
 
 /// How far the lists have been read for an index.
 nonisolated struct IndexReading {
-    private let lists: [StoredList]
-    private var list = 0
+    /// The lists that are not read to their end.
+    private var lists: ArraySlice<StoredList>
     private var lastPattern: String?
-    private(set) var isOver = false
 
     init(lists: [StoredList]) {
-        self.lists = lists
+        self.lists = lists[...]
     }
 
     /// Reads up to `limit` entries, of one list.
-    mutating func next(_ store: Store, limit: Int) throws(SQLiteFailure) -> [IndexBuild.Piece] {
-        guard list < lists.count else {
-            isOver = true
-            return [.end]
-        }
-        let current = lists[list]
-        let rows = try store.entries(of: current.generation, after: lastPattern, limit: limit)
-        let name: [IndexBuild.Piece] = lastPattern == nil ? [.list(current.record.name, current.record.kind)] : []
+    mutating func next(_ store: Store, limit: Int) throws(SQLiteFailure) -> IndexBuild.Piece {
+        guard let list = lists.first else { return .end }
+        let rows = try store.entries(of: list.generation, after: lastPattern, limit: limit)
         lastPattern = rows.last?.pattern
         if rows.count < limit {
-            list += 1
+            lists.removeFirst()
             lastPattern = nil
         }
-        return name + [.entries(rows)]
+        return .entries(rows, of: list.record)
     }
 }
