@@ -53,12 +53,12 @@ package struct CallerListReader {
 
     /// The file has ended: answers what was not complete before.
     package mutating func finish() throws(RingwakeError) -> [CallerEntry] {
-        var entries = try entries(of: lines.finish())
-        take(reader?.finish(&problems) ?? [], &entries)
-        return entries
+        try entries(of: lines.finish(), isLast: true)
     }
 
-    private mutating func entries(of lines: [LineCutter.Line]) throws(RingwakeError) -> [CallerEntry] {
+    private mutating func entries(
+        of lines: [LineCutter.Line], isLast: Bool = false
+    ) throws(RingwakeError) -> [CallerEntry] {
         var entries: [CallerEntry] = []
         for line in lines {
             if format == .auto, let found = FormatGuess.format(of: line.bytes) { format = found }
@@ -68,6 +68,7 @@ package struct CallerListReader {
             take(current.take(line, &problems), &entries)
             reader = current
         }
+        if isLast { take(reader?.finish(&problems) ?? [], &entries) }
         guard entryCount <= CallerListReader.maximumEntries else {
             throw RingwakeError(
                 .limitReached, "the list has more than \(CallerListReader.maximumEntries) entries: split it")

@@ -1,11 +1,15 @@
 /// Reads vCards: the callers of each card with the name that it gives them (RFC 6350; RFC 2426; vCard 2.1).
 struct CardReader: LineReader {
     private var property: CardProperty.Text?
-    private var isInCard = false
-    private var name: String?
-    private var fallbackName: String?
-    private var values: [(text: String, line: Int)] = []
+    /// The card that has begun.
+    private var card: Card?
     private var lastLine = 0
+
+    private struct Card {
+        var name: String?
+        var fallbackName: String?
+        var values: [(text: String, line: Int)] = []
+    }
 
     // Callers of one card; the rest is reported.
     private static let maximumValues = 64
@@ -20,7 +24,7 @@ struct CardReader: LineReader {
 
     mutating func finish(_ problems: inout CallerListProblems) -> [RawEntry] {
         let entries = finishProperty(&problems)
-        if isInCard { problems.add(line: lastLine, "the last card has no END:VCARD; it was left out") }
+        if card != nil { problems.add(line: lastLine, "the last card has no END:VCARD; it was left out") }
         return entries
     }
 
@@ -34,12 +38,14 @@ struct CardReader: LineReader {
         }
         switch property.name {
         case "BEGIN":
-            if isInCard { problems.add(line: text.line, "the card before this one has no END:VCARD; it was left out") }
-            startCard()
+            if card != nil {
+                problems.add(line: text.line, "the card before this one has no END:VCARD; it was left out")
+            }
+            card = Card()
         case "END":
             return finishCard()
-        case "FN": name = property.text
-        case "N", "ORG", "NICKNAME": fallbackName = fallbackName ?? property.joinedText
+        case "FN": card?.name = property.text
+        case "N", "ORG", "NICKNAME": if card?.fallbackName == nil { card?.fallbackName = property.joinedText }
         case "TEL", "IMPP", "X-SIP": add(property, line: text.line, &problems)
         default: break
         }
@@ -48,25 +54,19 @@ struct CardReader: LineReader {
 
     private mutating func add(_ property: CardProperty, line: Int, _ problems: inout CallerListProblems) {
         let value = property.text
-        guard isInCard, value.contains(where: { !$0.isWhitespace }) else { return }
-        guard values.count < CardReader.maximumValues else {
+        guard let count = card?.values.count, value.contains(where: { !$0.isWhitespace }) else { return }
+        guard count < CardReader.maximumValues else {
             problems.add(line: line, "the card has more than \(CardReader.maximumValues) numbers")
             return
         }
         // Of a messenger's address nothing can call here but what a call app may name.
         if property.name == "IMPP", !["sip:", "sips:", "tel:"].contains(where: value.lowercased().hasPrefix) { return }
-        values.append((value, line))
+        card?.values.append((value, line))
     }
 
     private mutating func finishCard() -> [RawEntry] {
-        defer { startCard(); isInCard = false }
-        guard isInCard else { return [] }
-        let label = [name, fallbackName].compactMap { $0 }.first { $0.contains { !$0.isWhitespace } }
-        return values.map { RawEntry(line: $0.line, pattern: $0.text, label: label, isTelephone: true) }
-    }
-
-    private mutating func startCard() {
-        isInCard = true
-        (name, fallbackName, values) = (nil, nil, [])
+        guard let card = card.take() else { return [] }
+        let label = [card.name, card.fallbackName].compactMap { $0 }.first { $0.contains { !$0.isWhitespace } }
+        return card.values.map { RawEntry(line: $0.line, pattern: $0.text, label: label, isTelephone: true) }
     }
 }

@@ -66,19 +66,6 @@ struct TableHeader {
     private static func isBlank(_ text: String) -> Bool { text.allSatisfy(\.isWhitespace) }
 
     private static func parts(of cell: String) -> [String] {
-        guard cell.contains(":::") else {
-            return [String(cell.split(whereSeparator: \.isNewline).joined(separator: " "))]
-        }
-        var (parts, colons) = ([""], 0)
-        for character in cell {
-            colons = character == ":" ? colons + 1 : 0
-            if colons == 3 {
-                parts[parts.count - 1].removeLast(2)
-                parts.append("")
-            } else {
-                parts[parts.count - 1].append(character)
-            }
-        }
-        return parts.map { $0.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
+        cell.split(separator: ":::").map { $0.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
     }
 }

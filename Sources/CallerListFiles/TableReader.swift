@@ -2,39 +2,45 @@
 struct TableReader: LineReader {
     private var header: TableHeader?
     private var separator: UInt8?
-    private var row: [[UInt8]] = []
-    private var cell: [UInt8] = []
-    private var isCellBlank = true
-    private var isQuoted = false
-    private var firstLine = 0
-    private var rowBytes = 0
+    private var row = Row()
+
+    /// A row that is not complete; it may have several lines.
+    private struct Row {
+        var cells: [[UInt8]] = []
+        var cell: [UInt8] = []
+        var isCellBlank = true
+        var isQuoted = false
+        var firstLine = 0
+        var bytes = 0
+    }
 
     mutating func take(_ line: LineCutter.Line, _ problems: inout CallerListProblems) -> [RawEntry] {
-        if !isQuoted { firstLine = line.number }
-        rowBytes += line.bytes.count + 1
-        guard !line.isCut, rowBytes <= LineCutter.maximumBytes else {
+        if !row.isQuoted { row.firstLine = line.number }
+        row.bytes += line.bytes.count + 1
+        guard !line.isCut, row.bytes <= LineCutter.maximumBytes else {
             problems.add(
-                line: firstLine, "the row is longer than \(LineCutter.maximumBytes) bytes, or a quote is never closed")
-            startRow()
+                line: row.firstLine,
+                "the row is longer than \(LineCutter.maximumBytes) bytes, or a quote is never closed")
+            row = Row()
             return []
         }
         let separator = separator ?? TableReader.separator(of: line.bytes)
-        let isBlank = !isQuoted && line.bytes.allSatisfy { $0 <= UInt8(ascii: " ") }
+        let isBlank = !row.isQuoted && line.bytes.allSatisfy { $0 <= UInt8(ascii: " ") }
         if isBlank {
-            startRow()
+            row = Row()
             return []
         }
         self.separator = separator
         read(line.bytes, separator)
-        if isQuoted {
-            cell.append(UInt8(ascii: "\n"))
+        if row.isQuoted {
+            row.cell.append(UInt8(ascii: "\n"))
             return []
         }
         return finishRow(&problems)
     }
 
     mutating func finish(_ problems: inout CallerListProblems) -> [RawEntry] {
-        if isQuoted { problems.add(line: firstLine, "the quote that begins here is never closed") }
+        if row.isQuoted { problems.add(line: row.firstLine, "the quote that begins here is never closed") }
         return []
     }
 
@@ -43,52 +49,39 @@ struct TableReader: LineReader {
         var index = 0
         while index < bytes.count {
             let byte = bytes[index]
-            if isQuoted, byte == quote, index + 1 < bytes.count, bytes[index + 1] == quote {
-                cell.append(quote)
+            if row.isQuoted, byte == quote, index + 1 < bytes.count, bytes[index + 1] == quote {
+                row.cell.append(quote)
                 index += 1
-            } else if byte == quote, isQuoted || isCellBlank {
-                isQuoted.toggle()
-                if isQuoted { cell.removeAll() }
-                isCellBlank = isCellBlank && !isQuoted
-            } else if byte == separator, !isQuoted {
-                row.append(cell)
-                cell = []
-                isCellBlank = true
+            } else if byte == quote, row.isQuoted || row.isCellBlank {
+                row.isQuoted.toggle()
+                if row.isQuoted { row.cell.removeAll() }
+                row.isCellBlank = row.isCellBlank && !row.isQuoted
+            } else if byte == separator, !row.isQuoted {
+                row.cells.append(row.cell)
+                row.cell = []
+                row.isCellBlank = true
             } else {
-                cell.append(byte)
-                isCellBlank = isCellBlank && byte == UInt8(ascii: " ")
+                row.cell.append(byte)
+                row.isCellBlank = row.isCellBlank && byte == UInt8(ascii: " ")
             }
             index += 1
         }
     }
 
     private mutating func finishRow(_ problems: inout CallerListProblems) -> [RawEntry] {
-        let cells = (row + [cell]).map { String(decoding: $0, as: UTF8.self) }
-        startRow()
-        guard let header else {
-            let found = TableHeader(cells)
-            header = found ?? TableHeader.none
-            return found == nil ? take(cells, by: TableHeader.none, &problems) : []
+        let cells = (row.cells + [row.cell]).map { String(decoding: $0, as: UTF8.self) }
+        defer { row = Row() }
+        if self.header == nil, let found = TableHeader(cells) {
+            self.header = found
+            return []
         }
-        return take(cells, by: header, &problems)
-    }
-
-    private func take(
-        _ cells: [String], by header: TableHeader, _ problems: inout CallerListProblems
-    ) -> [RawEntry] {
+        let header = self.header ?? TableHeader.none
+        self.header = header
         if cells.first?.hasPrefix("#") == true { return [] }
-        let found = header.entries(of: cells, line: firstLine)
+        let found = header.entries(of: cells, line: row.firstLine)
         // A card without a number is common in an exported address book; a row without anything is not.
-        if found.isEmpty, header.valueColumns.count < 2 { problems.add(line: firstLine, "the row names no caller") }
+        if found.isEmpty, header.valueColumns.count < 2 { problems.add(line: row.firstLine, "the row names no caller") }
         return found
-    }
-
-    private mutating func startRow() {
-        row = []
-        cell = []
-        isCellBlank = true
-        isQuoted = false
-        rowBytes = 0
     }
 
     /// A tab where the first row has one, else what it has more of outside quotes: commas, or semicolons.

@@ -134,6 +134,10 @@ nonisolated extension ListWorker {
 }
 
 nonisolated extension Store.EntryRow {
+    init(_ entry: CallerEntry) {
+        self.init(pattern: entry.pattern.description, label: entry.label)
+    }
+
     /// Nil when no version writes such a pattern.
     var entry: CallerEntry? {
         guard let pattern = try? CallerPattern(pattern) else { return nil }

@@ -35,16 +35,11 @@ nonisolated extension Store {
 
     private static func list(of row: Statement) -> StoredList? {
         let name = row.text()
-        let kind = CallerListKind(rawValue: row.text())
-        let source = row.optionalText()
-        let etag = row.optionalText()
-        let updated = row.integer()
-        let entries = Int(clamping: max(0, min(row.integer(), Self.mostCountable)))
-        let generation = row.integer()
-        guard let kind else { return nil }
+        guard let kind = CallerListKind(rawValue: row.text()) else { return nil }
         let record = CallerListRecord(
-            name: name, kind: kind, source: source, etag: etag, updatedWallClock: updated, entries: entries)
-        return StoredList(record: record, generation: generation)
+            name: name, kind: kind, source: row.optionalText(), etag: row.optionalText(),
+            updatedWallClock: row.integer(), entries: Int(clamping: max(0, min(row.integer(), Self.mostCountable))))
+        return StoredList(record: record, generation: row.integer())
     }
 
     /// Writes a list, in the place of one of that name.
@@ -93,15 +88,6 @@ nonisolated extension Store {
     struct EntryRow: Sendable {
         let pattern: String
         let label: String?
-
-        init(pattern: String, label: String?) {
-            self.pattern = pattern
-            self.label = label
-        }
-
-        init(_ entry: CallerEntry) {
-            self.init(pattern: entry.pattern.description, label: entry.label)
-        }
     }
 
     /// Adds entries; one whose pattern is there gives it its label.

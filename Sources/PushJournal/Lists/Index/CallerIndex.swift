@@ -33,13 +33,9 @@ package nonisolated final class CallerIndex {
     ///   cannot be read. After each of them it has to be built again.
     package init(_ path: String) throws(RingwakeError) {
         self.path = path
-        let size: Int
-        do throws(FileSystemError) {
-            size = try FileSystem.size(ofFile: path)
-        } catch {
-            throw RingwakeError(error.errno == ENOENT ? .notFound : .system, error.description)
-        }
-        do throws(SQLiteFailure) {
+        do {
+            // Nothing but a file is opened: a pipe would stop the daemon.
+            let size = try FileSystem.size(ofFile: path)
             connection = try Connection(path: path, access: .immutable)
             connection.limitValues(Self.maximumValueBytes)
             connection.limitSteps(Self.maximumOpeningSteps)
@@ -86,11 +82,10 @@ package nonisolated final class CallerIndex {
         var (blocked, identified): (ListMatch?, ListMatch?)
         do throws(SQLiteFailure) {
             for key in keys(of: caller) where blocked == nil || identified == nil {
-                for (kind, match) in try matches(key) {
-                    switch kind {
-                    case .block: blocked = blocked ?? match
-                    case .identify: identified = identified ?? match
-                    }
+                select.bind(key)
+                while try select.next() {
+                    let (kind, match) = try self.match(ofKey: key)
+                    if kind == .block { blocked = blocked ?? match } else { identified = identified ?? match }
                 }
             }
         } catch {
@@ -108,31 +103,28 @@ package nonisolated final class CallerIndex {
                 keys.append(IndexSchema.key(ofPrefix: Substring(caller.text.utf8.prefix(length))))
             }
         }
-        if let domain = caller.domain { keys.append(IndexSchema.key(ofDomain: domain)) }
+        if let domain = caller.domain { keys.append("*@\(domain)") }
         return keys
     }
 
-    /// The entries that have a key: one for each kind of list at most.
-    private func matches(_ key: String) throws(SQLiteFailure) -> [(CallerListKind, ListMatch)] {
-        var matches: [(CallerListKind, ListMatch)] = []
-        select.bind(key)
-        while try select.next() {
-            guard let number = Int(exactly: select.integer()), lists.indices.contains(number),
-                let pattern = try? CallerPattern(IndexSchema.pattern(ofKey: key))
-            else {
-                select.reset()
-                throw SQLiteFailure.damaged("it names a list that it does not have")
-            }
-            // The label is bounded as one that comes from outside.
-            let entry = CallerEntry(pattern: pattern, label: select.optionalText())
-            let match = ListMatch(list: lists[number].name, pattern: entry.pattern, label: entry.label)
-            matches.append((lists[number].kind, match))
+    /// The entry of the row that was read, and the kind of its list.
+    private func match(ofKey key: String) throws(SQLiteFailure) -> (CallerListKind, ListMatch) {
+        guard let number = Int(exactly: select.integer()), lists.indices.contains(number),
+            let pattern = try? CallerPattern(IndexSchema.pattern(ofKey: key))
+        else {
+            select.reset()
+            throw SQLiteFailure.damaged("it names a list that it does not have")
         }
-        return matches
+        // The label is bounded as one that comes from outside.
+        let label = CallerEntry(pattern: pattern, label: select.optionalText()).label
+        return (lists[number].kind, ListMatch(list: lists[number].name, pattern: pattern, label: label))
     }
 
-    private static func problem(_ failure: SQLiteFailure, _ path: String) -> RingwakeError {
-        [SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_NOMEM].contains(failure.code)
+    private static func problem(_ error: any Error, _ path: String) -> RingwakeError {
+        guard let failure = error as? SQLiteFailure else {
+            return RingwakeError((error as? FileSystemError)?.errno == ENOENT ? .notFound : .system, "\(error)")
+        }
+        return [SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_NOMEM].contains(failure.code)
             ? RingwakeError(.system, "cannot read the caller index \(path): \(failure.reason)")
             : RingwakeError(.failed, "the caller index \(path) is damaged (\(failure.reason)): have it built again")
     }

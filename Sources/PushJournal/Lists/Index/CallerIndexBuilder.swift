@@ -36,13 +36,9 @@ package nonisolated final class CallerIndexBuilder {
         let number = UInt64.random(in: .min ... .max)
         let temporary = "\(directory)/.\(name).\(getpid()).\(String(number, radix: 36)).tmp"
         self.temporary = temporary
-        do throws(FileSystemError) {
-            Self.removeLeftovers(of: name, in: directory)
+        Self.removeLeftovers(of: name, in: directory)
+        do {
             try FileSystem.create(temporary, mode: 0o600)
-        } catch {
-            throw RingwakeError(.system, error.description)
-        }
-        do throws(SQLiteFailure) {
             connection = try Connection(path: temporary)
             // Nobody sees the file before it is whole, so it needs no journal; the commit alone forces it to the disk.
             for setting in ["journal_mode = OFF", "synchronous = FULL", "cache_size = -\(Self.cacheKilobytes)"] {
@@ -74,7 +70,7 @@ package nonisolated final class CallerIndexBuilder {
     /// The entries that follow are of this list. Where two lists of one kind name a caller, the earlier one counts.
     /// - Throws: `system` when the disk does not take it.
     package func beginList(_ name: String, kind: CallerListKind) throws(RingwakeError) {
-        try writing { () throws(SQLiteFailure) in
+        try writing {
             try connection.run("INSERT INTO list VALUES (?1, ?2, ?3)", lists.count, name, kind.number)
         }
         lists.append(kind)
@@ -86,7 +82,7 @@ package nonisolated final class CallerIndexBuilder {
         guard let kind = lists.last, !isFinished else { preconditionFailure("an entry without a list") }
         let pattern = entry.pattern.applying(rules)
         if case .numberPrefix(let prefix) = pattern.kind { prefixLengths |= 1 << Int64(prefix.utf8.count) }
-        try writing { () throws(SQLiteFailure) in
+        try writing {
             try insert.run(IndexSchema.key(of: pattern), kind.number, lists.count - 1, entry.label)
         }
         entries += connection.changes
@@ -98,30 +94,27 @@ package nonisolated final class CallerIndexBuilder {
     @discardableResult
     package func finish() throws(RingwakeError) -> Int {
         precondition(!isFinished, "an index is finished once")
-        try writing { () throws(SQLiteFailure) in
+        try writing {
             try connection.run(
                 "INSERT INTO built VALUES (?1, ?2, ?3)", Int64(bitPattern: generation), IndexSchema.stamp(of: rules),
                 prefixLengths)
             try connection.run("COMMIT")
-        }
-        do throws(FileSystemError) {
             try FileSystem.move(temporary, to: target)
-        } catch {
-            throw RingwakeError(.system, error.description)
         }
         isFinished = true
         return entries
     }
 
-    private func writing(_ body: () throws(SQLiteFailure) -> Void) throws(RingwakeError) {
-        do throws(SQLiteFailure) {
+    private func writing(_ body: () throws -> Void) throws(RingwakeError) {
+        do {
             try body()
         } catch {
             throw Self.problem(error, target)
         }
     }
 
-    private static func problem(_ failure: SQLiteFailure, _ path: String) -> RingwakeError {
-        RingwakeError(.system, "cannot write the caller index \(path): \(failure.reason)")
+    private static func problem(_ error: any Error, _ path: String) -> RingwakeError {
+        RingwakeError(
+            .system, "cannot write the caller index \(path): \((error as? SQLiteFailure)?.reason ?? "\(error)")")
     }
 }

@@ -93,25 +93,27 @@ nonisolated final class IndexBuild: Sendable {
             return state.isOver
         }
         // What its thread may answer all the same comes too late for anybody to hear.
-        if !wasOver { mailbox.answer([.list(ticket: ticket, .failure(ListError.closed))]) }
+        if !wasOver { answer(.failure(ListError.closed)) }
         bell.ring()
     }
 
     // MARK: - Its own thread
 
     private func run() {
-        var result: Result<ListAnswer, RingwakeError>?
         do throws(RingwakeError) {
-            result = try build().map { .success(.index($0)) }
+            if let entries = try build() { answer(.success(.index(entries))) }
         } catch {
-            result = .failure(error)
+            answer(.failure(error))
         }
-        if let result { mailbox.answer([.list(ticket: ticket, result)]) }
         state.withLock {
             $0.isOver = true
             $0.pieces = []
         }
         mailbox.nudge()
+    }
+
+    private func answer(_ result: Result<ListAnswer, RingwakeError>) {
+        mailbox.answer([.list(ticket: ticket, result)])
     }
 
     /// - Returns: Nil when it was cancelled.
@@ -133,14 +135,15 @@ nonisolated final class IndexBuild: Sendable {
     /// - Returns: Nil when it is cancelled.
     private func nextPiece() -> Piece? {
         while true {
-            let (piece, isCancelled, hadNoRoom) = state.withLock { state in
-                let hadNoRoom = state.pieces.count >= Self.maximumPieces
-                let piece = state.pieces.isEmpty ? nil : state.pieces.removeFirst()
-                return (piece, state.isCancelled, hadNoRoom)
+            let (piece, isCancelled) = state.withLock {
+                ($0.pieces.isEmpty ? nil : $0.pieces.removeFirst(), $0.isCancelled)
             }
             if isCancelled { return nil }
-            if hadNoRoom { mailbox.nudge() }
-            if let piece { return piece }
+            if let piece {
+                // There is room for another one.
+                mailbox.nudge()
+                return piece
+            }
             bell.hear()
         }
     }

@@ -16,16 +16,8 @@ nonisolated enum IndexSchema {
     /// their few pages stay in SQLite's cache.
     static func key(ofPrefix prefix: some StringProtocol) -> String { "*\(prefix)" }
 
-    /// The key of callers that call from this host.
-    static func key(ofDomain domain: String) -> String { "*@\(domain)" }
-
     static func key(of pattern: CallerPattern) -> String {
-        switch pattern.kind {
-        case .numberPrefix(let prefix): key(ofPrefix: prefix)
-        case .domain(let domain): key(ofDomain: domain)
-        case .exact(let handle): handle.text
-        case .anonymous: CallerHandle.anonymous.text
-        }
+        if case .numberPrefix(let prefix) = pattern.kind { key(ofPrefix: prefix) } else { pattern.description }
     }
 
     /// The pattern that has this key, as text.
