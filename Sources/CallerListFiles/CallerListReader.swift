@@ -39,7 +39,7 @@ package struct CallerListReader {
         self.maximumBytes = maximumBytes
     }
 
-    /// Takes the next piece of the file, of any size, and answers the entries that are complete with it.
+    /// Takes the next piece of the file, of any size, and returns the entries that are complete with it.
     /// - Throws: `limitReached` for a file of more than 256 MiB or 5,000,000 entries, `invalidRequest` for one that is
     ///   no text in UTF-8.
     package mutating func read(_ piece: [UInt8]) throws(RingwakeError) -> [CallerEntry] {
@@ -51,7 +51,7 @@ package struct CallerListReader {
         return try entries(of: lines.take(piece))
     }
 
-    /// The file has ended: answers what was not complete before.
+    /// The file has ended: returns the entries that were not complete before.
     package mutating func finish() throws(RingwakeError) -> [CallerEntry] {
         try entries(of: lines.finish(), isLast: true)
     }

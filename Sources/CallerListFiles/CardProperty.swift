@@ -58,7 +58,7 @@ struct CardProperty {
 }
 
 extension CardProperty {
-    /// The lines of a property put together: those that begin with a blank go on the one before (RFC 6350 section 3.2),
+    /// The lines of a property put together: those that begin with a blank continue the one before (RFC 6350 section 3.2),
     /// and in vCard 2.1 the one after a `=` at the end.
     struct Text {
         private(set) var bytes: [UInt8]
@@ -74,7 +74,7 @@ extension CardProperty {
             isQuotedPrintable = head.uppercased().contains("QUOTED-PRINTABLE")
         }
 
-        /// Adds the line when it goes on this property; false when it is another.
+        /// Adds the line if it continues this property; false if it begins another.
         mutating func takes(_ next: LineCutter.Line) -> Bool {
             let first = next.bytes.first
             if isQuotedPrintable, bytes.last == UInt8(ascii: "=") {

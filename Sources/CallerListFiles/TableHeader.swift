@@ -1,6 +1,6 @@
 internal import RingwakeCore
 
-/// Which columns of a table hold callers, and which what is said of them.
+/// The columns of a table that hold callers, and those that hold their labels.
 struct TableHeader {
     let valueColumns: [Int]
     private let prefixColumns: Set<Int>

@@ -111,7 +111,7 @@ extension PushJournal {
     /// own, and puts it in the place of the one that is there. Its `generation` is then that of the lists.
     /// - Parameters:
     ///   - path: The index; its directory takes what the building needs.
-    ///   - completion: As of `CallerIndexBuilder`; the index is as it was then.
+    ///   - completion: How many entries it has; an error of `CallerIndexBuilder` leaves the old index in place.
     package func rebuildIndex(
         at path: String, rules: DiallingRules,
         completion: @escaping (Result<Int, RingwakeError>) -> Void

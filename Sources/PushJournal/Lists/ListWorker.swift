@@ -1,20 +1,20 @@
 internal import RingwakeCore
 
-/// What the journal's thread does for the lists of callers: one request after the other, each in small steps, so that
-/// a push that comes meanwhile waits for one step only.
+/// Serves the requests on lists of callers on the journal's thread: one after the other, each in small steps, so that a
+/// push that arrives meanwhile waits for one step only.
 nonisolated final class ListWorker {
     let store: Store
     let limits: JournalLimits
     private let mailbox: JournalMailbox
-    /// What waits, in order; done up to `position`.
+    /// The queue, in order; done up to `position`.
     private var queue: [ListWork] = []
     private var position = 0
-    /// The request at `position` has begun, and this is how far it is.
+    /// How far the request at `position` is.
     private var progress = Progress.none
     var imports: [CallerListImport.ID: Import] = [:]
-    /// What is to be said, once that may be known.
+    /// Answers that are sent after the commit.
     private var answers: [JournalAnswer] = []
-    /// An index that is being built by its own thread.
+    /// The last build of the index, which has a thread of its own.
     private var build: IndexBuild?
 
     enum Progress {
@@ -24,16 +24,16 @@ nonisolated final class ListWorker {
         case reading(IndexReading)
     }
 
-    /// An import that goes on.
+    /// An import in progress.
     struct Import {
         let list: String
         let kind: CallerListKind
-        /// Its entries have it.
+        /// The generation that its entries have.
         let generation: Int64
         var entries = 0
-        /// The last pattern in their order so far.
+        /// The highest pattern so far.
         var last = ""
-        /// When something was done to it last.
+        /// When it was used last.
         var movedAt: BootInstant
     }
 
@@ -49,15 +49,15 @@ nonisolated final class ListWorker {
         queue += work
     }
 
-    /// What became of a step.
+    /// The outcome of a step.
     enum Step {
-        /// There is nothing to do, or nothing can be done until the mailbox rings.
+        /// Nothing to do, or nothing can be done before the mailbox rings.
         case idle
-        /// Something was done.
+        /// Progress was made.
         case taken
     }
 
-    /// Whether something waits to be done.
+    /// Whether a request is queued.
     var hasWork: Bool { position < queue.count }
 
     /// Takes one step: a transaction, or a read.
@@ -80,18 +80,18 @@ nonisolated final class ListWorker {
         return .taken
     }
 
-    /// What is to be said of the steps since.
+    /// The answers of the steps since the last call.
     func takeAnswers() -> [JournalAnswer] {
         defer { answers = [] }
         return answers
     }
 
-    /// Gives up all that waits.
+    /// Fails all queued requests.
     func failAll(_ error: RingwakeError) {
         while position < queue.count { end(queue[position], .failure(error)) }
     }
 
-    /// The journal closes: nothing more is begun.
+    /// The journal closes: fails what is queued and starts nothing more.
     func close() {
         failAll(ListError.closed)
         build?.cancel()
@@ -126,7 +126,7 @@ nonisolated final class ListWorker {
                 added = try store.insert(slice, into: found.generation)
             }
         } catch {
-            // It may be what filled the disk.
+            // This import may be what filled the disk.
             forget(id, found)
             throw error
         }
@@ -151,7 +151,7 @@ nonisolated final class ListWorker {
         _ path: String, _ rules: DiallingRules, _ work: ListWork
     ) throws(SQLiteFailure) -> Step {
         guard case .reading(var reading) = progress, let build else {
-            // One at a time.
+            // One build at a time.
             guard build?.isOver != false else { return .idle }
             let order = IndexBuild.Order(path: path, generation: try store.listStamp(), rules: rules)
             progress = .reading(IndexReading(lists: try store.lists()))
@@ -162,7 +162,7 @@ nonisolated final class ListWorker {
             }
             return .taken
         }
-        // It ends before it has all only when it fails.
+        // The build ends before it has everything only if it fails.
         if !build.isOver {
             guard build.hasRoom else { return .idle }
             let piece = try reading.next(store, limit: limits.listStep)
@@ -170,7 +170,7 @@ nonisolated final class ListWorker {
             progress = .reading(reading)
             guard case .end = piece else { return .taken }
         }
-        // Its thread answers.
+        // The building thread answers.
         finishTurn()
         return .taken
     }

@@ -6,8 +6,8 @@ nonisolated struct StoredList {
     let generation: Int64
 }
 
-/// Lists of callers. A list has the entries of its generation; those of all other generations are of imports, or are
-/// to be removed. Each function is a part of a transaction, or a read.
+/// Lists of callers. A list has the entries of its generation; all other generations belong to imports, or are removed
+/// in steps. Each function is a part of a transaction, or a read.
 nonisolated extension Store {
     // MARK: - Lists
 
@@ -28,7 +28,7 @@ nonisolated extension Store {
         return Self.list(of: select)
     }
 
-    /// What a list's number of entries is taken for at most: numbers that no version writes must add up to one, too.
+    /// The most entries that a list counts for: also numbers that no version writes must have a sum.
     private static let mostCountable: Int64 = 1 << 40
 
     private static let selectList = "SELECT name, kind, source, etag, updated_wall, entries, generation FROM list "
@@ -64,21 +64,21 @@ nonisolated extension Store {
         return Int(clamping: try connection.number(sum, name))
     }
 
-    /// A generation that nothing has.
+    /// A generation that is not in use.
     func nextGeneration() throws(SQLiteFailure) -> Int64 {
         try connection.number(
             "SELECT max(ifnull((SELECT max(generation) FROM list), 0), "
                 + "ifnull((SELECT max(generation) FROM list_remains), 0)) + 1")
     }
 
-    /// What tells this state of all lists from others; 0 before the first change.
+    /// Tells this state of all lists from others; 0 before the first change.
     func listStamp() throws(SQLiteFailure) -> UInt64 {
         UInt64(bitPattern: try connection.number("SELECT stamp FROM list_stamp WHERE id = 1"))
     }
 
     /// The lists have changed.
     func changeListStamp() throws(SQLiteFailure) {
-        // At random, so that a store that was put back from a backup never looks like the one that it is not.
+        // At random, so that a store that was restored from a backup has a stamp of its own.
         try connection.run("INSERT OR REPLACE INTO list_stamp (id, stamp) VALUES (1, random())")
     }
 
@@ -90,7 +90,7 @@ nonisolated extension Store {
         let label: String?
     }
 
-    /// Adds entries; one whose pattern is there gives it its label.
+    /// Adds entries; the label of one whose pattern is there replaces the old label.
     /// - Returns: How many were not there.
     func insert(_ entries: ArraySlice<EntryRow>, into generation: Int64) throws(SQLiteFailure) -> Int {
         let insert = try Statement(
@@ -132,18 +132,18 @@ nonisolated extension Store {
 
     // MARK: - Remains
 
-    /// Notes that no list has this generation.
+    /// Notes that no list has this generation any more, so that its entries are removed.
     func addRemains(_ generation: Int64) throws(SQLiteFailure) {
         try connection.run("INSERT OR IGNORE INTO list_remains (generation) VALUES (?1)", generation)
         hasRemains = true
     }
 
-    /// A list has this generation from now on.
+    /// Notes that a list has this generation from now on.
     func takeFromRemains(_ generation: Int64) throws(SQLiteFailure) {
         try connection.run("DELETE FROM list_remains WHERE generation = ?1", generation)
     }
 
-    /// Removes up to `count` entries that no list has and no import has collected, in a transaction of its own.
+    /// Removes up to `count` entries that belong to no list and no import in progress, in a transaction of its own.
     /// - Returns: False when there are none.
     func removeRemains(_ count: Int) throws(SQLiteFailure) -> Bool {
         guard hasRemains else { return false }

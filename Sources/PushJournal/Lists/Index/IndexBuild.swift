@@ -4,16 +4,16 @@ internal import RingwakeCore
 internal import RunLoop
 internal import Synchronization
 
-/// An index that is built by a thread of its own, which lives as long as that takes: to sort a million entries and to
-/// force them to the disk takes seconds, and no push may wait for that. The journal's thread, which has the only
-/// connection to the store, reads the entries and gives them to it piece by piece.
+/// Builds an index on a thread of its own, which ends with the build: writing a million entries and forcing them to the
+/// disk takes seconds, and no push may wait for that. The journal's thread, which has the only connection to the store,
+/// reads the entries and passes them to this one piece by piece.
 nonisolated final class IndexBuild: Sendable {
-    /// Pieces that may wait for the building thread.
+    /// The most pieces queued for the building thread.
     private static let maximumPieces = 4
     /// Bytes of its stack.
     private static let stackBytes = 512 << 10
 
-    /// What is to be built.
+    /// What to build.
     struct Order: Sendable {
         let path: String
         let generation: UInt64
@@ -75,7 +75,7 @@ nonisolated final class IndexBuild: Sendable {
 
     // MARK: - The journal's side
 
-    /// Whether it takes another piece. When that changes, the mailbox rings.
+    /// Whether another piece can be queued. The mailbox rings when that changes.
     var hasRoom: Bool { state.withLock { $0.pieces.count < Self.maximumPieces || $0.isOver } }
 
     /// Whether its thread has ended, or is about to.
@@ -86,13 +86,14 @@ nonisolated final class IndexBuild: Sendable {
         bell.ring()
     }
 
-    /// Has it leave the index as it is, unless it is in its place by then. Who asked is told that the journal closes.
+    /// Cancels the build: the old index stays, unless the new one is in its place by then. The request is answered with
+    /// the error that the journal is closed.
     func cancel() {
         let wasOver = state.withLock { state in
             defer { state.isCancelled = true }
             return state.isOver
         }
-        // What its thread may answer all the same comes too late for anybody to hear.
+        // If its thread answers too, the ticket is no longer known.
         if !wasOver { answer(.failure(ListError.closed)) }
         bell.ring()
     }
@@ -125,7 +126,7 @@ nonisolated final class IndexBuild: Sendable {
             guard case .entries(let rows, let record) = piece else { return try builder.finish() }
             if record.name != list { try builder.beginList(record.name, kind: record.kind) }
             list = record.name
-            // A row that no version writes is passed over.
+            // Skips rows that no version writes.
             for entry in rows.lazy.compactMap(\.entry) { try builder.add(entry) }
         }
         return nil
