@@ -62,18 +62,20 @@ final class EffectRunnerTests {
 
     /// Sends a push, and waits until its sender is answered.
     private func push(_ id: String) -> DeliveryOutcome? {
-        let now = runner.now
-        let app = EffectRunnerTests.phone
         var outcome: DeliveryOutcome?
-        runner.receive(
-            VerifiedPush(
-                apnsID: id, app: app, topic: .voip(of: app), environment: .development,
-                sender: .token(team: "DEVTEAM001", keyID: "ABC123DEFG"), priority: .immediate, expiration: nil,
-                collapseID: nil, payload: Array("{}".utf8), receivedAt: now, verifiedAt: now)
-        ) { outcome = $0 }
+        runner.receive(verifiedPush(id)) { outcome = $0 }
         if let pid = pid(id) { handlers.append(pid) }
         run { outcome != nil }
         return outcome
+    }
+
+    private func verifiedPush(_ id: String) -> VerifiedPush {
+        let now = runner.now
+        let app = EffectRunnerTests.phone
+        return VerifiedPush(
+            apnsID: id, app: app, topic: .voip(of: app), environment: .development,
+            sender: .token(team: "DEVTEAM001", keyID: "ABC123DEFG"), priority: .immediate, expiration: nil,
+            collapseID: nil, payload: Array("{}".utf8), receivedAt: now, verifiedAt: now)
     }
 
     private func key(_ id: String) -> CallKey { CallKey(app: EffectRunnerTests.phone, id: CallID(id)) }
@@ -103,6 +105,20 @@ final class EffectRunnerTests {
         run { self.pid("one") == nil }
         #expect(self.pid("one") == nil)
         #expect(kill(pid, 0) == -1)
+    }
+
+    @Test("A push that comes while effects run waits for its turn, and its sender is answered")
+    func pushWithinAnEffect() {
+        var outcome: DeliveryOutcome?
+        runner.onMissed = { [self] _ in
+            runner.onMissed = nil
+            runner.receive(verifiedPush("two")) { outcome = $0 }
+        }
+        #expect(push("one") == .accepted)
+        runner.submit(.remoteEnded(key("one"), .remoteEnded, by: nil))
+        if let pid = pid("two") { handlers.append(pid) }
+        run { outcome != nil }
+        #expect(outcome == .accepted && runner.coordinator.call(key("two")) != nil)
     }
 
     @Test("Who waits for the ring hears of it when the journal has it, and of an end instead")
