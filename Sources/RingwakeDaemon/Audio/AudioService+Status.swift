@@ -14,7 +14,7 @@ extension AudioService {
         switch arbiter.engine.state {
         case .absent:
             message.state = program.way == nil ? "off" : "idle"
-            if program.isMending {
+            if program.isRestoring {
                 message.why = "what an earlier call did is put back as soon as the audio server is there"
             }
         case .starting: message.state = "starting"

@@ -10,7 +10,7 @@ internal import RunLoop
 /// Drives the audio sessions of this daemon's user: gives the arbiter what the calls need, what clients ask for and what
 /// the audio server does; runs its effects; keeps its one timer.
 ///
-///     EffectRunner --calls change--> update() --needs--> AudioArbiter --apply--> AudioEngineLink --> ringwake-audio
+///     EffectRunner --calls change--> update() --needs--> AudioArbiter --apply--> AudioProgram --> ringwake-audio
 ///          ^                                                 ^  |                      |
 ///          +------------------ audioChanged -----------------|--+<------ reports ------+
 ///     ControlServer --open, configure, activate--------------+
@@ -70,7 +70,7 @@ final class AudioService {
     }
 
     /// A last run that was killed together with its `ringwake-audio` may have left something to put back.
-    func begin() { program.mendIfNeeded() }
+    func begin() { program.restoreIfNeeded() }
 
     /// Looks what the calls need now.
     func update() {
