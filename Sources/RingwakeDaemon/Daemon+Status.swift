@@ -32,7 +32,7 @@ extension Daemon {
             struckOut: configuration.apps.keys.filter { runner.coordinator.isStruckOut($0) }.map(\.rawValue).sorted(),
             doNotDisturb: screen.doNotDisturbStatus(), awake: device.awakeStatus(), cellular: cellularStatus(),
             ring: device.ringStatus(),
-            audio: StatusMessage.Audio(audio.status()),
+            audio: StatusMessage.Audio(AudioStatusMessage(audio)),
             restoration: StatusMessage.Restoration(
                 restored: restoration.report.restored, setAside: restoration.report.setAside,
                 why: restoration.report.why),

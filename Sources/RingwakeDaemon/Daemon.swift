@@ -221,7 +221,7 @@ final class Daemon {
         gateway.beginShutdown()
         events.finish()
         queries.finish()
-        control.audioClients.finish()
+        audio.clients.finish()
         var draining = listeners.count + 1
         let oneIsDrained = { [runLoop] in
             draining -= 1

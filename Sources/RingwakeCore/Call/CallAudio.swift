@@ -64,10 +64,3 @@ extension Call {
         return update.hasVideo == true ? .videoCall : .voiceCall
     }
 }
-
-extension AudioSessionConfiguration {
-    /// What a call by voice has if its handler does not say.
-    static let voiceCall = AudioSessionConfiguration(callWith: .voiceChat)
-    /// What a call with video has if its handler does not say.
-    static let videoCall = AudioSessionConfiguration(callWith: .videoChat)
-}

@@ -21,26 +21,17 @@ package struct CallAudioNeeds: Hashable, Sendable, Codable {
     package var focus: Focus?
     /// Another call is about to be in focus: others are being held for it, or it is being answered or gone on with. What
     /// the call that leaves had done to others stays in force meanwhile.
-    package var isFocusComing: Bool
+    package var isFocusComing = false
     /// A call rings.
-    package var isRinging: Bool
+    package var isRinging = false
     /// A call has been reported and has not ended: the server is connected to.
-    package var isAnyCall: Bool
+    package var isAnyCall = false
     /// Processes whose streams are nobody's business: what rings, handlers of calls.
-    package var exempt: Set<Int32>
+    package var exempt: Set<Int32> = []
 
     package static let none = CallAudioNeeds()
 
-    package init(
-        focus: Focus? = nil, isFocusComing: Bool = false, isRinging: Bool = false, isAnyCall: Bool = false,
-        exempt: Set<Int32> = []
-    ) {
-        self.focus = focus
-        self.isFocusComing = isFocusComing
-        self.isRinging = isRinging
-        self.isAnyCall = isAnyCall
-        self.exempt = exempt
-    }
+    package init() {}
 }
 
 /// How a user's settings have calls treat others.
@@ -104,14 +95,9 @@ package enum AudioEffect: Hashable, Sendable {
     /// What came of the choice of this number, exactly once for each. Nil: it is made, and the route is as it is with it,
     /// or it is remembered, as there is no server. Else why it was not done.
     case answerChoice(UInt64, AudioSessionError?)
-    /// The call's audio is active: its handler may open its streams. Exactly once for an activation.
-    case callActivated(CallKey, AudioRoute)
-    /// It is not any more. Exactly once after each ``callActivated(_:_:)``.
-    case callDeactivated(CallKey)
-    /// It could not be activated, or was lost; the call goes on.
-    case callFailed(CallKey, AudioSessionError)
-    /// The route of the call's active audio is another.
-    case callRouteChanged(CallKey, AudioRouteChangeReason, previous: AudioRoute, current: AudioRoute)
+    /// The call's audio has changed. It is `activated` exactly once for an activation, and `deactivated` exactly once after
+    /// each; `failed` where it could not be activated, or was lost. The call goes on.
+    case call(CallKey, CallAudioChange)
     /// The event did not fit and changed nothing.
     case refused(AudioSessionID, AudioSessionError)
     /// For the log.
@@ -128,4 +114,13 @@ package enum AudioNotice: Hashable, Sendable, Codable {
     case mediaServicesWereLost
     /// The server is there again: the session is inactive and has its configuration.
     case mediaServicesWereReset
+}
+
+extension AudioSessionID {
+    /// The session of the calls.
+    package static let call = AudioSessionID(number: 0)
+    /// The session that ringing has.
+    package static let ringing = AudioSessionID(number: 1)
+    /// The first of a client; smaller numbers are the daemon's own.
+    package static let firstClient = AudioSessionID(number: 16)
 }

@@ -34,10 +34,11 @@
 ///
 /// A function that does not fit the state says so and changes nothing.
 package struct AudioSessionStateMachine: Hashable, Sendable {
-    package enum State: Hashable, Sendable {
+    package indirect enum State: Hashable, Sendable {
         /// `isSilenced`: its streams still ran when it became inactive.
         case inactive(isSilenced: Bool)
-        case activating(order: UInt64, from: Origin)
+        /// `from`: *inactive* or *interrupted*, as it was.
+        case activating(order: UInt64, from: State)
         /// `order` tells which of two sessions became active later.
         case active(order: UInt64)
         /// By whom; nil once that is over.
@@ -46,13 +47,12 @@ package struct AudioSessionStateMachine: Hashable, Sendable {
         case lost
     }
 
-    /// What a session that becomes active was before.
-    package enum Origin: Hashable, Sendable {
-        case inactive(isSilenced: Bool)
-        case interrupted(by: AudioInterrupter?)
-    }
-
     package private(set) var state = State.inactive(isSilenced: false)
+
+    static let serverGone = AudioSessionError(
+        .mediaServicesFailed, "the audio server is gone; activate again once it is back")
+    private static let isChanging = AudioSessionError(
+        .unspecified, "the session is changing already; wait for the answer")
 
     package init() {}
 
@@ -62,14 +62,10 @@ package struct AudioSessionStateMachine: Hashable, Sendable {
     /// - Throws: `mediaServicesFailed` while it is lost, `unspecified` while it is on the way already.
     package mutating func activate(order: UInt64) throws(AudioSessionError) -> Bool {
         switch state {
-        case .inactive(let isSilenced): state = .activating(order: order, from: .inactive(isSilenced: isSilenced))
-        case .interrupted(let by): state = .activating(order: order, from: .interrupted(by: by))
+        case .inactive, .interrupted: state = .activating(order: order, from: state)
         case .active: return false
-        case .activating, .deactivating:
-            throw AudioSessionError(.unspecified, "the session is changing already; wait for the answer")
-        case .lost:
-            throw AudioSessionError(
-                .mediaServicesFailed, "the audio server is gone; activate again once it is back")
+        case .activating, .deactivating: throw AudioSessionStateMachine.isChanging
+        case .lost: throw AudioSessionStateMachine.serverGone
         }
         return true
     }
@@ -84,35 +80,35 @@ package struct AudioSessionStateMachine: Hashable, Sendable {
             return true
         case .interrupted: state = .inactive(isSilenced: isPlaying)
         case .inactive, .lost: break
-        case .activating, .deactivating:
-            throw AudioSessionError(.unspecified, "the session is changing already; wait for the answer")
+        case .activating, .deactivating: throw AudioSessionStateMachine.isChanging
         }
         return false
     }
 
     // MARK: - What comes of it
 
+    @discardableResult
     package mutating func activated() -> Bool {
         guard case .activating(let order, _) = state else { return false }
         state = .active(order: order)
         return true
     }
 
+    @discardableResult
     package mutating func activationFailed() -> Bool {
         guard case .activating(_, let origin) = state else { return false }
-        switch origin {
-        case .inactive(let isSilenced): state = .inactive(isSilenced: isSilenced)
-        case .interrupted(let by): state = .interrupted(by: by)
-        }
+        state = origin
         return true
     }
 
+    @discardableResult
     package mutating func deactivated(isBusy: Bool) -> Bool {
         guard case .deactivating = state else { return false }
         state = .inactive(isSilenced: isBusy)
         return true
     }
 
+    @discardableResult
     package mutating func deactivationFailed() -> Bool {
         guard case .deactivating(let order) = state else { return false }
         state = .active(order: order)

@@ -91,4 +91,6 @@ package struct AudioPlan: Hashable, Sendable, Codable {
 
     /// Nothing is wanted of the server.
     package var isEmpty: Bool { sessions.isEmpty && silenced.isEmpty && ducked.isEmpty }
+
+    func contains(_ id: AudioSessionID) -> Bool { sessions.contains { $0.id == id } }
 }

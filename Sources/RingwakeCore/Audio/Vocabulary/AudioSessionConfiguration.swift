@@ -10,11 +10,18 @@ public struct AudioSessionConfiguration: Hashable, Sendable, Codable {
     public let preferredInput: String?
 
     /// What a new session has.
-    public static let standard = AudioSessionConfiguration()
+    public static let standard = AudioSessionConfiguration(fitting: .soloAmbient, .default)
+    /// What a call by voice has if its handler does not say.
+    static let voiceCall = AudioSessionConfiguration(fitting: .playAndRecord, .voiceChat)
+    /// What a call with video has if its handler does not say.
+    static let videoCall = AudioSessionConfiguration(fitting: .playAndRecord, .videoChat)
+    /// What ringing has: it plays, and takes no microphone.
+    static let ringing = AudioSessionConfiguration(fitting: .playback, .default)
 
-    private init() {
-        category = .soloAmbient
-        mode = .default
+    /// A mode that fits its category.
+    private init(fitting category: AudioCategory, _ mode: AudioMode) {
+        self.category = category
+        self.mode = mode
         options = []
         preferredOutput = nil
         preferredInput = nil
@@ -45,26 +52,6 @@ public struct AudioSessionConfiguration: Hashable, Sendable, Codable {
         self.options = options
         self.preferredOutput = preferredOutput
         self.preferredInput = preferredInput
-    }
-
-    /// What a call has whose handler does not say: its mode fits.
-    init(callWith mode: AudioMode) {
-        category = .playAndRecord
-        self.mode = mode
-        options = []
-        preferredOutput = nil
-        preferredInput = nil
-    }
-
-    /// What ringing has: it plays, and takes no microphone.
-    static let ringing = AudioSessionConfiguration(playing: ())
-
-    private init(playing: Void) {
-        category = .playback
-        mode = .default
-        options = []
-        preferredOutput = nil
-        preferredInput = nil
     }
 
     /// The most bytes of a device's name.
