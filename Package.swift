@@ -112,9 +112,10 @@ let package = Package(
         .target(
             name: "VoIPCertificates", dependencies: ["Cryptography", "FileSystem", "RingwakeCore"],
             swiftSettings: common),
-        .target(name: "ControlProtocol", dependencies: ["Reachability", "RingwakeCore"], swiftSettings: common),
+        .target(name: "ControlProtocol", dependencies: ["RingwakeCore"], swiftSettings: common),
 
-        // Ring 4: what a call app has in its hands.
+        // Ring 4: the library for call apps, and the messages that only the daemon and the command line make.
+        .target(name: "NetworkMessages", dependencies: ["ControlProtocol", "Reachability"], swiftSettings: common),
         .target(
             name: "RingwakeKit",
             dependencies: ["CRingwakeLinux", "ControlProtocol", "HTTP1", "RingwakeCore", "RunLoop"],
@@ -128,16 +129,16 @@ let package = Package(
             name: "RingwakeDaemon",
             dependencies: [
                 "CRingwakeLinux", "CRingwakeTOML", "ControlProtocol", "Cryptography", "DBus",
-                "DeviceServices", "FileSystem", "HandlerActivation", "HTTPServer", "PushGateway", "PushJournal",
-                "Reachability", "RingwakeCore",
-                "RunLoop", logging,
+                "DeviceServices", "FileSystem", "HandlerActivation", "HTTPServer", "NetworkMessages", "PushGateway",
+                "PushJournal", "Reachability", "RingwakeCore", "RunLoop", logging,
             ],
             swiftSettings: onTheRunLoop),
         .target(
             name: "RingwakeCommands",
             dependencies: [
                 "CRingwakeLinux", "CallerListFiles", "ControlProtocol", "Cryptography", "FileSystem", "HTTP1",
-                "PushClient", "Reachability", "RingwakeCore", "RunLoop", "VoIPCertificates", argumentParser,
+                "NetworkMessages", "PushClient", "Reachability", "RingwakeCore", "RunLoop", "VoIPCertificates",
+                argumentParser,
             ],
             swiftSettings: common),
 
@@ -204,7 +205,8 @@ let package = Package(
             dependencies: ["Cryptography", "FileSystem", "RingwakeCore", "VoIPCertificates"],
             swiftSettings: common),
         .testTarget(
-            name: "ControlProtocolTests", dependencies: ["ControlProtocol", "Reachability", "RingwakeCore"],
+            name: "ControlProtocolTests",
+            dependencies: ["ControlProtocol", "NetworkMessages", "Reachability", "RingwakeCore"],
             swiftSettings: common),
         .testTarget(
             name: "RingwakeKitTests",

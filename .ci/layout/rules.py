@@ -16,7 +16,7 @@ RINGS = {
     "Cryptography": 2, "HTTPServer": 2, "Reachability": 2, "DBus": 2, "CallerListFiles": 2, "CallAudio": 2,
     "PushGateway": 3, "PushJournal": 3, "HandlerActivation": 3, "DeviceServices": 3,
     "PushClient": 3, "VoIPCertificates": 3, "ControlProtocol": 3,
-    "RingwakeKit": 4,
+    "RingwakeKit": 4, "NetworkMessages": 4,
     "RingwakeKitTesting": 5, "RingwakeDaemon": 5, "RingwakeCommands": 5, "RingwakeAudioAgent": 5,
     "ringwaked": 6, "ringwake": 6, "ringwake-audio": 6,
 }  # fmt: skip

@@ -2,6 +2,7 @@ internal import ControlProtocol
 internal import Cryptography
 internal import Glibc
 internal import HTTPServer
+internal import NetworkMessages
 internal import PushGateway
 internal import PushJournal
 internal import RingwakeCore
