@@ -162,7 +162,7 @@ CONCURRENCY = re.compile(r"\basync\b|\bawait\b|\bTask\b|\bDispatchQueue\b|\bacto
 # What app developers see of a library: streams of values beside callbacks. The core behind it is on a loop.
 PUBLIC_FACE = (
     "Sources/CallAudio/Session/", "Sources/Reachability/PathMonitor.swift", "Sources/Reachability/ReachabilityMonitor.swift",
-    "Sources/Reachability/Face/", "Sources/RingwakeKit/Calls/", "Sources/RingwakeKit/Client/",
+    "Sources/Reachability/Context/", "Sources/RingwakeKit/Calls/", "Sources/RingwakeKit/Client/",
     "Sources/RingwakeKit/Directory/", "Sources/RingwakeKit/Face/", "Sources/RingwakeKit/Push/", "Sources/RingwakeKitTesting/",
 )  # fmt: skip
 
