@@ -61,6 +61,7 @@ let package = Package(
         .target(name: "HTTP1", swiftSettings: pure),
         .target(name: "RunLoop", dependencies: ["CRingwakeLinux"], swiftSettings: common),
         .target(name: "FileSystem", dependencies: ["CRingwakeLinux"], swiftSettings: common),
+        .target(name: "LogOutput", dependencies: ["CRingwakeLinux", logging], swiftSettings: common),
 
         // Ring 2: one library each, behind one door.
         .target(
@@ -129,8 +130,8 @@ let package = Package(
             name: "RingwakeDaemon",
             dependencies: [
                 "CRingwakeLinux", "CRingwakeTOML", "ControlProtocol", "Cryptography", "DBus",
-                "DeviceServices", "FileSystem", "HandlerActivation", "HTTPServer", "NetworkMessages", "PushGateway",
-                "PushJournal", "Reachability", "RingwakeCore", "RunLoop", logging,
+                "DeviceServices", "FileSystem", "HandlerActivation", "HTTPServer", "LogOutput", "NetworkMessages",
+                "PushGateway", "PushJournal", "Reachability", "RingwakeCore", "RunLoop", logging,
             ],
             swiftSettings: onTheRunLoop),
         .target(
@@ -145,7 +146,8 @@ let package = Package(
         .target(
             name: "RingwakeAudioAgent",
             dependencies: [
-                "CallAudio", "CRingwakeLinux", "ControlProtocol", "FileSystem", "RingwakeCore", "RunLoop", logging,
+                "CallAudio", "CRingwakeLinux", "ControlProtocol", "FileSystem", "LogOutput", "RingwakeCore", "RunLoop",
+                logging,
             ],
             swiftSettings: common),
 
@@ -159,6 +161,7 @@ let package = Package(
         .testTarget(name: "HTTP1Tests", dependencies: ["HTTP1"], swiftSettings: common),
         .testTarget(name: "RunLoopTests", dependencies: ["CRingwakeLinux", "RunLoop"], swiftSettings: common),
         .testTarget(name: "FileSystemTests", dependencies: ["FileSystem"], swiftSettings: common),
+        .testTarget(name: "LogOutputTests", dependencies: ["LogOutput"], swiftSettings: common),
         .testTarget(
             name: "CryptographyTests", dependencies: ["CRingwakeOpenSSL", "Cryptography", "RingwakeCore"],
             swiftSettings: common),

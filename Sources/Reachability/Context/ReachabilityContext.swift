@@ -16,7 +16,7 @@ internal import Synchronization
 public final class ReachabilityContext: Sendable {
     let board: WatchBoard
     /// Nil once somebody has seen to its end.
-    private let thread: Mutex<LoopThread?>
+    private let thread: Mutex<WorkerThread?>
 
     /// - Throws: `system`: the kernel refuses a netlink socket, a descriptor or a thread.
     public init(configuration: ReachabilityConfiguration = .init()) throws(ReachabilityError) {
@@ -25,9 +25,9 @@ public final class ReachabilityContext: Sendable {
         thread = Mutex(try Self.start(side))
     }
 
-    private static func start(_ side: sending LoopSide) throws(ReachabilityError) -> LoopThread {
+    private static func start(_ side: sending LoopSide) throws(ReachabilityError) -> WorkerThread {
         do throws(RunLoopError) {
-            return try LoopThread(name: "reachability") { side.run() }
+            return try WorkerThread(name: "reachability") { side.run() }
         } catch {
             throw ReachabilityError(call: error.operation, errno: error.errno, advice: "raise the limit on tasks")
         }
@@ -54,7 +54,7 @@ public final class ReachabilityContext: Sendable {
         if thread.isCurrent { thread.detach() } else { thread.join() }
     }
 
-    private func takeThread() -> LoopThread? {
+    private func takeThread() -> WorkerThread? {
         thread.withLock { thread in
             defer { thread = nil }
             return thread

@@ -52,7 +52,7 @@ struct AppAddCommand: RunnableCommand {
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         try wake.checkProgram(isForced: force)
         let client = control.client(in: context)
-        let status: StatusMessage = try client.get(ControlTarget(["status"]))
+        let status: StatusMessage = try client.get(RequestTarget("status"))
         let file = AppFile(app: id.app, directory: status.appsDirectory)
         let previous = try file.contents()
         guard previous == nil || replace else {
@@ -67,11 +67,11 @@ struct AppAddCommand: RunnableCommand {
         let text = AppFile.text(wake: wake.lines, rules: rules.lines, payload: payload?.name)
         try file.put(Array(text.utf8))
         do throws(RingwakeError) {
-            let _: ReloadMessage = try client.post(ControlTarget(["reload"]))
+            let _: ReloadMessage = try client.post(RequestTarget("reload"))
         } catch {
             throw undo(file, previous, after: error)
         }
-        let app: AppMessage = try client.get(ControlTarget(["apps", id.app.rawValue]))
+        let app: AppMessage = try client.get(RequestTarget("apps", id.app.rawValue))
         context.output.write(
             wantsJSON ? try JSONText.document(app) : AppText.text(of: app, style: context.style))
         return .success

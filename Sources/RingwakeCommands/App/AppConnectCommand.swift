@@ -47,7 +47,7 @@ struct AppConnectCommand: RunnableCommand {
             throw RingwakeError(
                 .invalidRequest, "which app? give its bundle id; only a woken handler has $RINGWAKE_APP")
         }
-        let stream = try control.client(in: context).events(ControlTarget(["apps", app, "handler"]))
+        let stream = try control.client(in: context).events(RequestTarget("apps", app, "handler"))
         // JSON with or without --json: it is there for programs, and holds payloads.
         let printer = EventPrinter(wantsJSON: true, count: count, timeout: timeout?.duration)
         try printer.print(stream, in: context)

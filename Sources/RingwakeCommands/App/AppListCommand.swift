@@ -19,7 +19,7 @@ struct AppListCommand: RunnableCommand {
     var wantsJSON: Bool { output.json }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let list: AppListMessage = try control.client(in: context).get(ControlTarget(["apps"]))
+        let list: AppListMessage = try control.client(in: context).get(RequestTarget("apps"))
         context.output.write(
             wantsJSON ? try JSONText.document(list) : AppText.text(of: list.apps, style: context.style))
         return .success

@@ -25,7 +25,7 @@ struct AppRemoveCommand: RunnableCommand {
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let client = control.client(in: context)
-        let status: StatusMessage = try client.get(ControlTarget(["status"]))
+        let status: StatusMessage = try client.get(RequestTarget("status"))
         let file = AppFile(app: id.app, directory: status.appsDirectory)
         // First the file: else the next reload would bring the app back with new tokens.
         let previous = try file.contents()
@@ -34,7 +34,7 @@ struct AppRemoveCommand: RunnableCommand {
         }
         let app: AppMessage
         do throws(RingwakeError) {
-            app = try client.delete(ControlTarget(["apps", id.app.rawValue]))
+            app = try client.delete(RequestTarget("apps", id.app.rawValue))
         } catch {
             throw undo(file, previous, after: error)
         }

@@ -46,7 +46,7 @@ struct AppShowCommand: RunnableCommand {
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let app: AppMessage = try control.client(in: context).get(ControlTarget(["apps", id.app.rawValue]))
+        let app: AppMessage = try control.client(in: context).get(RequestTarget("apps", id.app.rawValue))
         if pn {
             let parameters = try ContactParameters(of: app, team: team, environment: environment)
             context.output.write(
@@ -84,7 +84,7 @@ struct AppClearStrikesCommand: RunnableCommand {
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let app: AppMessage = try control.client(in: context).delete(
-            ControlTarget(["apps", id.app.rawValue, "strikes"]))
+            RequestTarget("apps", id.app.rawValue, "strikes"))
         context.output.write(
             wantsJSON ? try JSONText.document(app) : "cleared: the handler of \(id.app) has no strikes now\n")
         return .success

@@ -46,7 +46,7 @@ struct AudioStatusCommand: RunnableCommand {
     var wantsJSON: Bool { output.json }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let status: AudioStatusMessage = try control.client(in: context).get(ControlTarget(["audio"]))
+        let status: AudioStatusMessage = try control.client(in: context).get(RequestTarget("audio"))
         context.output.write(
             wantsJSON ? try JSONText.document(status) : AudioText.text(of: status, style: context.style))
         return .success
@@ -72,7 +72,7 @@ struct AudioSessionsCommand: RunnableCommand {
     var wantsJSON: Bool { output.json }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let list: AudioSessionListMessage = try control.client(in: context).get(ControlTarget(["audio", "sessions"]))
+        let list: AudioSessionListMessage = try control.client(in: context).get(RequestTarget("audio", "sessions"))
         context.output.write(
             wantsJSON ? try JSONText.document(list) : AudioText.text(of: list, style: context.style))
         return .success

@@ -63,8 +63,8 @@ struct CallOptions: ParsableArguments {
     func post(
         _ verb: CallVerb, to id: String?, _ body: (some Encodable)?, in context: CommandContext
     ) throws(RingwakeError) -> ExitStatus {
-        let target = ControlTarget(
-            ["calls", try call(id, in: context), verb.rawValue], query: [("app", appFilter(in: context))])
+        let target = RequestTarget(
+            "calls", try call(id, in: context), verb.rawValue, query: [("app", appFilter(in: context))])
         let call: CallMessage = try control.client(in: context).post(target, body)
         context.output.write(
             output.json

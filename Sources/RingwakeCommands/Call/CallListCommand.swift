@@ -27,8 +27,8 @@ struct CallListCommand: RunnableCommand {
     var wantsJSON: Bool { options.output.json }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let target = ControlTarget(
-            ["calls"],
+        let target = RequestTarget(
+            "calls",
             query: [("app", options.appFilter(in: context)), ("missed", missed ? "true" : nil)] + list.query)
         let calls: CallListMessage = try options.control.client(in: context).get(target)
         context.output.write(
@@ -59,8 +59,8 @@ struct CallShowCommand: RunnableCommand {
     var wantsJSON: Bool { options.output.json }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let target = ControlTarget(
-            ["calls", try options.call(id, in: context)], query: [("app", options.appFilter(in: context))])
+        let target = RequestTarget(
+            "calls", try options.call(id, in: context), query: [("app", options.appFilter(in: context))])
         let call: CallMessage = try options.control.client(in: context).get(target)
         context.output.write(wantsJSON ? try JSONText.document(call) : CallText.text(of: call, style: context.style))
         return .success

@@ -24,7 +24,7 @@ struct PowerCommand: RunnableCommand {
     var wantsJSON: Bool { output.json }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let status: StatusMessage = try control.client(in: context).get(ControlTarget(["status"]))
+        let status: StatusMessage = try control.client(in: context).get(RequestTarget("status"))
         let report = PowerReport(status)
         context.output.write(wantsJSON ? try JSONText.document(report) : report.text(style: context.style))
         return .success

@@ -22,7 +22,7 @@ struct ReloadCommand: RunnableCommand {
     var wantsJSON: Bool { output.json }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let reload: ReloadMessage = try control.client(in: context).post(ControlTarget(["reload"]))
+        let reload: ReloadMessage = try control.client(in: context).post(RequestTarget("reload"))
         if wantsJSON {
             context.output.write(try JSONText.document(reload))
             return .success

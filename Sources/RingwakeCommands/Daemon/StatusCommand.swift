@@ -29,12 +29,12 @@ struct StatusCommand: RunnableCommand {
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         if path {
-            let path: PathMessage = try control.client(in: context).get(ControlTarget(["path"]))
+            let path: PathMessage = try control.client(in: context).get(RequestTarget("path"))
             context.output.write(
                 wantsJSON ? try JSONText.document(path) : ReachabilityText.text(of: path, style: context.style))
             return .success
         }
-        let status: StatusMessage = try control.client(in: context).get(ControlTarget(["status"]))
+        let status: StatusMessage = try control.client(in: context).get(RequestTarget("status"))
         let text = wantsJSON ? try JSONText.document(status) : StatusText.text(of: status, style: context.style)
         context.output.write(text)
         return .success

@@ -44,8 +44,8 @@ struct WatchCommand: RunnableCommand {
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let target = ControlTarget(
-            ["events"], query: [("app", app ?? context.environment("RINGWAKE_APP")), ("call", call)])
+        let target = RequestTarget(
+            "events", query: [("app", app ?? context.environment("RINGWAKE_APP")), ("call", call)])
         let stream = try control.client(in: context).events(target)
         let printer = EventPrinter(wantsJSON: wantsJSON, count: count, timeout: timeout?.duration)
         try printer.print(stream, in: context)

@@ -27,8 +27,8 @@ struct PushListCommand: RunnableCommand {
     var wantsJSON: Bool { output.json }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let target = ControlTarget(
-            ["pushes"], query: [("app", app ?? context.environment("RINGWAKE_APP"))] + list.query)
+        let target = RequestTarget(
+            "pushes", query: [("app", app ?? context.environment("RINGWAKE_APP"))] + list.query)
         let pushes: PushListMessage = try control.client(in: context).get(target)
         context.output.write(
             wantsJSON ? try JSONText.document(pushes) : PushStateText.text(of: pushes, style: context.style))
@@ -68,8 +68,8 @@ struct PushShowCommand: RunnableCommand {
     var wantsJSON: Bool { output.json }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let target = ControlTarget(
-            ["pushes", apnsID], query: [("app", app ?? context.environment("RINGWAKE_APP"))])
+        let target = RequestTarget(
+            "pushes", apnsID, query: [("app", app ?? context.environment("RINGWAKE_APP"))])
         let push: PushMessage = try control.client(in: context).get(target)
         context.output.write(
             wantsJSON ? try JSONText.document(push) : PushStateText.text(of: push, style: context.style))

@@ -96,8 +96,8 @@ struct PushSendCommand: RunnableCommand {
         }
         let client = control.client(in: context)
         return try PushPlan(
-            target, credentials, app: client.get(ControlTarget(["apps", app])),
-            status: client.get(ControlTarget(["status"])))
+            target, credentials, app: client.get(RequestTarget("apps", app)),
+            status: client.get(RequestTarget("status")))
     }
 
     private func sendSeries(

@@ -124,9 +124,9 @@ struct BlockAddCommand: RunnableCommand {
         var client = control.client(in: context)
         client.timeout = CallerListOptions.changeTimeout
         let _: CallerListMessage = try client.put(
-            ControlTarget(["lists", list.name]), CallerListCreation(kind: list.kind?.rawValue))
+            RequestTarget("lists", list.name), CallerListCreation(kind: list.kind?.rawValue))
         let changed: CallerListMessage = try client.post(
-            ControlTarget(["lists", list.name, "entries"]), CallerListChange(add: entries))
+            RequestTarget("lists", list.name, "entries"), CallerListChange(add: entries))
         context.output.write(
             wantsJSON ? try JSONText.document(changed) : CallerListText.summary(of: changed) + "\n")
         return .success
@@ -174,14 +174,14 @@ struct BlockRemoveCommand: RunnableCommand {
         client.timeout = CallerListOptions.changeTimeout
         let changed: CallerListMessage
         if all {
-            changed = try client.delete(ControlTarget(["lists", list.name]))
+            changed = try client.delete(RequestTarget("lists", list.name))
         } else {
             var remove: [String] = []
             for pattern in patterns {
                 remove.append(try CallerPattern(pattern).description)
             }
             changed = try client.post(
-                ControlTarget(["lists", list.name, "entries"]), CallerListChange(remove: remove))
+                RequestTarget("lists", list.name, "entries"), CallerListChange(remove: remove))
         }
         let text = all ? "removed the list '\(changed.list)'" : CallerListText.summary(of: changed)
         context.output.write(wantsJSON ? try JSONText.document(changed) : TerminalText.printable(text) + "\n")

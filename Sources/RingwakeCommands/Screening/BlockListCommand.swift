@@ -46,7 +46,7 @@ struct BlockListCommand: RunnableCommand {
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let client = control.client(in: context)
         guard let name = name?.name else {
-            let lists: CallerListsMessage = try client.get(ControlTarget(["lists"]))
+            let lists: CallerListsMessage = try client.get(RequestTarget("lists"))
             context.output.write(
                 wantsJSON ? try JSONText.document(lists) : CallerListText.text(of: lists, style: context.style))
             return .success
@@ -55,7 +55,7 @@ struct BlockListCommand: RunnableCommand {
         var position = after
         while context.output.isOpen {
             let page: CallerEntriesMessage = try client.get(
-                ControlTarget(["lists", name], query: [("after", position), ("limit", "\(size)")]))
+                RequestTarget("lists", name, query: [("after", position), ("limit", "\(size)")]))
             context.output.write(
                 wantsJSON
                     ? try JSONText.document(page)
@@ -90,7 +90,7 @@ struct BlockCheckCommand: RunnableCommand {
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let check: CallerCheckMessage = try control.client(in: context).get(
-            ControlTarget(["lists", "check"], query: [("caller", caller)]))
+            RequestTarget("lists", "check", query: [("caller", caller)]))
         context.output.write(
             wantsJSON ? try JSONText.document(check) : CallerListText.text(of: check, style: context.style))
         return .success

@@ -104,7 +104,7 @@ struct DoNotDisturbDisallowCommand: RunnableCommand {
         if let form = forms.first(where: patterns.contains) { return form }
         guard !forms[0].contains("*") else { return nil }
         let check: CallerCheckMessage = try options.control.client(in: context).get(
-            ControlTarget(["lists", "check"], query: [("caller", forms[0])]))
+            RequestTarget("lists", "check", query: [("caller", forms[0])]))
         return patterns.contains(check.caller) ? check.caller : nil
     }
 

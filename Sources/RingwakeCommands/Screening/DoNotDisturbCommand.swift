@@ -34,7 +34,7 @@ struct DoNotDisturbOptions: ParsableArguments {
     @OptionGroup var control: ControlOptions
     @OptionGroup var output: OutputOptions
 
-    private static let target = ControlTarget(["dnd"])
+    private static let target = RequestTarget("dnd")
 
     /// How it stands.
     func current(in context: CommandContext) throws(RingwakeError) -> DoNotDisturbMessage {

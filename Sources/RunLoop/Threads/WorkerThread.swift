@@ -1,13 +1,11 @@
 internal import CRingwakeLinux
 internal import Glibc
 
-/// A thread for a loop of its own, as a library has it behind its public face. It takes no signal of the process.
-package struct LoopThread: Sendable {
-    /// Bytes of its stack; callbacks run on it. What is not touched takes no memory.
-    private static let stackBytes = 512 << 10
-
-    /// What the thread runs, on its way there.
-    private final class Handover {
+/// A thread for work that may block, or for a loop of its own. It takes no signal of the process, and inherits the
+/// network and mount namespaces of the thread that starts it.
+package struct WorkerThread: Sendable {
+    /// Transfers the body to the thread.
+    private final class Envelope {
         let body: () -> Void
 
         init(_ body: @escaping () -> Void) {
@@ -17,39 +15,44 @@ package struct LoopThread: Sendable {
 
     private let thread: pthread_t
 
-    /// Hands `body`, and what it holds, over to a new thread; nobody else touches that after this.
-    /// - Parameter name: What tools show, at most 15 bytes.
+    /// Starts a thread that runs `body`. The thread owns what `body` captures from now on.
+    ///
+    /// - Parameters:
+    ///   - name: What tools show, at most 15 bytes.
+    ///   - stackBytes: Size of its stack. Untouched pages take no memory.
     /// - Throws: EAGAIN: too many threads.
-    package init(name: String, running body: sending @escaping () -> Void) throws(RunLoopError) {
-        let handover = Unmanaged.passRetained(Handover(body))
+    package init(
+        name: String, stackBytes: Int = 512 << 10, running body: sending @escaping () -> Void
+    ) throws(RunLoopError) {
+        let envelope = Unmanaged.passRetained(Envelope(body))
         var thread = pthread_t()
         let result = ringwake_start_thread(
-            &thread, Self.stackBytes, name,
+            &thread, stackBytes, name,
             { argument in
                 guard let argument else { return nil }
-                LoopThread.run(Unmanaged<Handover>.fromOpaque(argument).takeRetainedValue())
+                WorkerThread.run(Unmanaged<Envelope>.fromOpaque(argument).takeRetainedValue())
                 return nil
-            }, handover.toOpaque())
+            }, envelope.toOpaque())
         guard result == 0 else {
-            handover.release()
+            envelope.release()
             throw RunLoopError(operation: "pthread_create", errno: result)
         }
         self.thread = thread
     }
 
-    private static func run(_ handover: Handover) {
-        handover.body()
+    private static func run(_ envelope: Envelope) {
+        envelope.body()
     }
 
-    /// Whether the caller runs on it.
+    /// Whether the caller runs on this thread.
     package var isCurrent: Bool { pthread_equal(thread, pthread_self()) != 0 }
 
-    /// Waits for its end. Once, and never after ``detach()``.
+    /// Waits until it ends. Call it once, and never after ``detach()``.
     package func join() {
         pthread_join(thread, nil)
     }
 
-    /// Lets it end when it can.
+    /// Frees the thread when it ends; nobody waits for that.
     package func detach() {
         pthread_detach(thread)
     }

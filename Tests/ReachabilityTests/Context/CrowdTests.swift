@@ -1,3 +1,4 @@
+import RunLoop
 import Synchronization
 import Testing
 
@@ -67,7 +68,7 @@ struct CrowdTests {
         }
     }
 
-    private static func crowd(_ body: @escaping @Sendable (Int) -> Void) throws -> [TestThread] {
-        try (0..<threads).map { thread in try TestThread { body(thread) } }
+    private static func crowd(_ body: @escaping @Sendable (Int) -> Void) throws -> [WorkerThread] {
+        try (0..<threads).map { thread in try WorkerThread(name: "test") { body(thread) } }
     }
 }

@@ -44,7 +44,7 @@ struct DrivenContextTests {
         let monitor = try ReachabilityMonitor(.any, context: context)
         let inbox = try Inbox<TargetReachability>()
         context.process()
-        let thread = try TestThread {
+        let thread = try WorkerThread(name: "test") {
             monitor.onUpdate(inbox.put)
         }
         var told: TargetReachability?

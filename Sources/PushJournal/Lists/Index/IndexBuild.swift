@@ -1,5 +1,3 @@
-internal import CRingwakeLinux
-internal import Glibc
 internal import RingwakeCore
 internal import RunLoop
 internal import Synchronization
@@ -10,8 +8,6 @@ internal import Synchronization
 nonisolated final class IndexBuild: Sendable {
     /// The most pieces queued for the building thread.
     private static let maximumPieces = 4
-    /// Bytes of its stack.
-    private static let stackBytes = 512 << 10
 
     /// What to build.
     struct Order: Sendable {
@@ -54,22 +50,12 @@ nonisolated final class IndexBuild: Sendable {
     /// Starts the thread. It answers `ticket` when it has finished.
     static func start(_ order: Order, mailbox: JournalMailbox, ticket: UInt64) throws(RingwakeError) -> IndexBuild {
         let build = try IndexBuild(order, mailbox: mailbox, ticket: ticket)
-        let envelope = Unmanaged.passRetained(build)
-        var thread = pthread_t()
-        let result = ringwake_start_thread(
-            &thread, stackBytes, "caller index",
-            { argument in
-                if let argument { Unmanaged<IndexBuild>.fromOpaque(argument).takeRetainedValue().run() }
-                return nil
-            }, envelope.toOpaque())
-        guard result == 0 else {
-            envelope.release()
+        do throws(RunLoopError) {
+            try WorkerThread(name: "caller index") { build.run() }.detach()
+        } catch {
             throw RingwakeError(
-                .system,
-                "no thread to build the index of callers: \(String(cString: strerror(result))); raise the limit on "
-                    + "tasks.")
+                .system, "no thread to build the index of callers: \(error.reason); raise the limit on tasks.")
         }
-        pthread_detach(thread)
         return build
     }
 

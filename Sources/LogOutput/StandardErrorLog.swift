@@ -1,32 +1,46 @@
 internal import Glibc
-internal import Logging
+package import Logging
 
-/// Log lines on standard error: one line a message, constant text first, then the values as `key=value`.
+/// Writes log lines to standard error: constant text first, then the values as `key=value`.
 ///
-/// Where journald reads standard error, each line begins with its severity as `<N>` (sd-daemon(3)); it adds the
-/// time itself. Elsewhere the line begins with the level.
-nonisolated struct StandardErrorLog: LogHandler {
-    var metadata: Logger.Metadata = [:]
-    var logLevel: Logger.Level
+/// If journald reads standard error, a line begins with its severity as `<N>` (sd-daemon(3)) and journald adds the time.
+/// Otherwise it begins with the level.
+package struct StandardErrorLog: LogHandler {
+    package var metadata: Logger.Metadata = [:]
+    package var logLevel: Logger.Level
     private let isJournal: Bool
     private let stream = LogStream(STDERR_FILENO)
 
-    init(level: Logger.Level, isJournal: Bool) {
+    /// - Parameter environment: the process's, whose JOURNAL_STREAM names the device and inode of journald's stream
+    ///   (systemd.exec(5)).
+    package init(level: Logger.Level, environment: [String: String]) {
         logLevel = level
-        self.isJournal = isJournal
+        var information = stat()
+        isJournal =
+            fstat(STDERR_FILENO, &information) == 0
+            && environment["JOURNAL_STREAM"] == "\(information.st_dev):\(information.st_ino)"
     }
 
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
         set { metadata[key] = newValue }
     }
 
-    func log(event: LogEvent) {
+    package func log(event: LogEvent) {
         var line = head(event.level) + "\(event.message)"
         let values = metadata.merging(event.metadata ?? [:]) { _, new in new }
         for (key, value) in values.sorted(by: { $0.key < $1.key }) {
             line += " \(key)=\(quoted("\(value)"))"
         }
+        write(line)
+    }
+
+    /// Writes one line for people, without level or values.
+    package func report(_ text: String) {
+        write(withoutControlCharacters(text))
+    }
+
+    private func write(_ line: String) {
         stream.write(Array(line.utf8.prefix(LogStream.maximumLineBytes - 1)) + [UInt8(ascii: "\n")]) { lostLines in
             Array((head(.warning) + "\(lostLines) log lines were lost: nobody read them\n").utf8)
         }
@@ -36,9 +50,9 @@ nonisolated struct StandardErrorLog: LogHandler {
         isJournal ? "<\(level.severity)>" : "\(level.rawValue) "
     }
 
-    /// A value that has white space or quotes stands in quotes; control characters never reach the line.
+    /// Quotes a value that has white space or quotes, and escapes control characters.
     private func quoted(_ text: String) -> String {
-        // By bytes: nearly every value is plain, and a line is written for each thing that happens to a call.
+        // By bytes, because nearly every value is plain and each step of a call writes a line.
         let harmless = withoutControlCharacters(text)
         let bytes = harmless.utf8
         guard
@@ -51,7 +65,7 @@ nonisolated struct StandardErrorLog: LogHandler {
 
 extension Logger.Level {
     /// The severity of syslog(3).
-    fileprivate nonisolated var severity: Int {
+    fileprivate var severity: Int {
         switch self {
         case .trace, .debug: 7
         case .info: 6
@@ -63,9 +77,9 @@ extension Logger.Level {
     }
 }
 
-/// `text` with each control character, of ASCII or of Latin-1 (C1), and each one that turns the writing direction or is
-/// not seen, as `\u{1b}`: none may steer a terminal, or deceive who reads it.
-nonisolated func withoutControlCharacters(_ text: String) -> String {
+/// `text` with each control character, of ASCII or of Latin-1 (C1), and each one that changes the writing direction or
+/// is invisible, as `\u{1b}`: none may control a terminal, or deceive the reader.
+package func withoutControlCharacters(_ text: String) -> String {
     if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }
     return text.unicodeScalars.map { scalar in
         switch scalar.value {

@@ -1,16 +1,16 @@
-/// Path and query of a request to the control API, percent-encoded (RFC 3986 § 2).
-struct RequestTarget: Hashable, Sendable {
-    let text: String
+/// Path and query of a request to the control API, percent-encoded (RFC 3986 § 2). ``ControlPath`` reads it.
+package struct RequestTarget: Hashable, Sendable {
+    package let text: String
 
-    /// `/v1/` and `segments`; of `query`, the items that have a value.
-    init(_ segments: String..., query: [(name: String, value: String?)] = []) {
+    /// `/v1/`, then `segments`, then the items of `query` that have a value.
+    package init(_ segments: String..., query: [(name: String, value: String?)] = []) {
         let path = segments.map { "/" + RequestTarget.encode($0) }.joined()
         let items = query.compactMap { item in item.value.map { item.name + "=" + RequestTarget.encode($0) } }
         text = "/v1" + path + (items.isEmpty ? "" : "?" + items.joined(separator: "&"))
     }
 
-    /// All but RFC 3986's unreserved characters as `%XX`. A segment of dots alone would be taken for a step in the
-    /// path, so its first dot is encoded too.
+    /// All but RFC 3986's unreserved characters as `%XX`. A server would resolve a segment of one or two dots, so
+    /// its first dot is encoded too.
     private static func encode(_ text: String) -> String {
         var result = ""
         for (index, byte) in text.utf8.enumerated() {

@@ -2,29 +2,29 @@ internal import CRingwakeLinux
 internal import Glibc
 internal import Synchronization
 
-/// Where log lines go: written without ever waiting.
+/// Writes log lines to a descriptor without ever waiting.
 ///
-/// A reader that has stopped reading (a paused terminal, a full pipe) must not stop the daemon: a line that is not
-/// taken at once is lost, and the number of lost lines is said with the next one that is taken.
-nonisolated final class LogStream: Sendable {
+/// A reader that stopped reading (a paused terminal, a full pipe) must not stop a call: a line that isn't taken at once
+/// is lost, and the next line that is taken comes after the number of lost lines.
+final class LogStream: Sendable {
     private let descriptor: Int32
     private let isOwn: Bool
     private let isSocket: Bool
-    /// Lines that were not taken since the last that was.
+    /// Lines lost since the last one that was written.
     private let lostLines = Atomic<UInt64>(0)
     /// Whether a terminal took only the beginning of the last line.
     private let isLineCut = Atomic<Bool>(false)
 
-    /// The most bytes of a line: what a pipe takes whole or not at all (PIPE_BUF, pipe(7)).
+    /// Maximum bytes of a line. A pipe takes this many whole or not at all (PIPE_BUF, pipe(7)).
     static let maximumLineBytes = 4096
 
-    /// - Parameter descriptor: stays the caller's, and stays open as long as this object.
+    /// - Parameter descriptor: belongs to the caller, and stays open as long as this object.
     init(_ descriptor: Int32) {
         var information = stat()
         let kind = fstat(descriptor, &information) == 0 ? information.st_mode & S_IFMT : 0
         isSocket = kind == S_IFSOCK
-        // O_NONBLOCK belongs to the open file, which whoever started the daemon goes on using: a pipe or a terminal
-        // is opened once more. Regular files do not make a writer wait.
+        // O_NONBLOCK belongs to the open file, which our parent also uses, so open a pipe or a terminal again. Regular
+        // files never make a writer wait.
         let own =
             kind == S_IFIFO || kind == S_IFCHR
             ? ringwake_reopen(descriptor, O_WRONLY | O_NONBLOCK | O_NOCTTY) : -1
@@ -38,7 +38,7 @@ nonisolated final class LogStream: Sendable {
 
     /// Writes a line, which ends in a newline and has at most ``maximumLineBytes``.
     ///
-    /// - Parameter notice: the line that says how many were lost.
+    /// - Parameter notice: makes the line that reports lost lines.
     func write(_ line: [UInt8], notice: (_ lostLines: UInt64) -> [UInt8]) {
         let lost = lostLines.load(ordering: .relaxed)
         if lost == 0 || take(notice(lost)) {
@@ -50,7 +50,7 @@ nonisolated final class LogStream: Sendable {
 
     /// False when not all of `line` was taken.
     private func take(_ line: [UInt8]) -> Bool {
-        // Also for a descriptor that could not be opened anew: that one is never written to when it is full.
+        // Needed for a descriptor that couldn't be opened again: it is never written to while it is full.
         var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         guard poll(&entry, 1, 0) == 1, entry.revents & Int16(POLLOUT) != 0 else { return false }
         let bytes = isLineCut.load(ordering: .relaxed) ? [UInt8(ascii: "\n")] + line : line

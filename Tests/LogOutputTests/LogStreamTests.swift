@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import RingwakeDaemon
+@testable import LogOutput
 
 @Suite("The log never waits for its reader")
 struct LogStreamTests {
