@@ -86,7 +86,8 @@ package enum AudioAgent {
         if result.mended > 0 { log.report("put back: \(result.mended)") }
         for path in result.inUse { log.report("\(path): in use by a program that runs, which puts back itself") }
         for (path, why) in result.left.sorted(by: { $0.key < $1.key }) {
-            log.report("\(path): not all was put back: \(why); run 'ringwake-audio --mend' when the audio server is there")
+            log.report(
+                "\(path): not all was put back: \(why); run 'ringwake-audio --mend' when the audio server is there")
         }
     }
 

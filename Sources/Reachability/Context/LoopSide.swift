@@ -3,18 +3,13 @@ internal import RunLoop
 /// The loop's side of a context: a run loop with the network monitor, and the watches that the board asks for.
 /// It belongs to the thread that runs the loop.
 final class LoopSide {
-    private struct TargetWatch {
-        let watch: NetworkMonitor.Watch
-        let observers: Observers<TargetReachability>
-    }
-
     let board: WatchBoard
     private let runLoop: RunLoop
     private let monitor: NetworkMonitor
     private var pathWatch: NetworkMonitor.Watch?
     private var bellSource: ReadinessSource?
     private var paths: [UInt64: Observers<NetworkPath>] = [:]
-    private var targets: [UInt64: TargetWatch] = [:]
+    private var targets: [UInt64: NetworkMonitor.Watch] = [:]
 
     /// - Throws: The kernel refuses a netlink socket, or a descriptor.
     init(configuration: ReachabilityConfiguration) throws(ReachabilityError) {
@@ -38,7 +33,7 @@ final class LoopSide {
     }
 
     private static func refused(_ error: RunLoopError) -> ReachabilityError {
-        ReachabilityError(call: error.operation, errno: error.errno, advice: "raise the limit on descriptors")
+        ReachabilityError(error, advice: "raise the limit on descriptors")
     }
 
     deinit { close() }
@@ -76,16 +71,11 @@ final class LoopSide {
         }
     }
 
-    private func pathChanged(_ path: NetworkPath) {
-        guard board.publish(path) else { return }
-        for (_, observers) in paths.sorted(by: { $0.key < $1.key }) { observers.tell(path) }
-    }
-
     private func takeChanges() {
         let changes = board.takeChanges()
         for number in changes.ended {
             paths[number] = nil
-            targets.removeValue(forKey: number)?.watch.cancel()
+            targets[number] = nil
         }
         for (number, wish) in changes.wishes {
             switch wish {
@@ -93,19 +83,26 @@ final class LoopSide {
                 paths[number] = observers
                 if observers.value == nil { observers.tell(board.path) } else { observers.tellNew() }
             case .target(let target, let observers):
-                if targets[number] == nil { watch(target, number, observers) }
+                if targets[number] == nil { targets[number] = watch(target, observers) }
                 observers.tellNew()
             }
         }
     }
 
-    private func watch(_ target: ReachabilityTarget, _ number: UInt64, _ observers: Observers<TargetReachability>) {
+    private func pathChanged(_ path: NetworkPath) {
+        guard board.publish(path) else { return }
+        for (_, observers) in paths.sorted(by: { $0.key < $1.key }) { observers.tell(path) }
+    }
+
+    private func watch(_ target: ReachabilityTarget, _ observers: Observers<TargetReachability>) -> NetworkMonitor
+        .Watch?
+    {
         do throws(ReachabilityError) {
-            let watch = try monitor.watch(target) { observers.tell($0) }
-            targets[number] = TargetWatch(watch: watch, observers: observers)
+            return try monitor.watch(target) { observers.tell($0) }
         } catch {
-            // The board counts the targets as the monitor does, so this is the end of the monitor itself.
+            // The board counts the targets as the monitor does, so the monitor was closed.
             observers.finish()
+            return nil
         }
     }
 }

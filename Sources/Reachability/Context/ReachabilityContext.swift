@@ -29,7 +29,7 @@ public final class ReachabilityContext: Sendable {
         do throws(RunLoopError) {
             return try WorkerThread(name: "reachability") { side.run() }
         } catch {
-            throw ReachabilityError(call: error.operation, errno: error.errno, advice: "raise the limit on tasks")
+            throw ReachabilityError(error, advice: "raise the limit on tasks")
         }
     }
 

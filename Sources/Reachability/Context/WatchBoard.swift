@@ -134,7 +134,7 @@ final class WatchBoard: Sendable {
         }
     }
 
-    /// - Returns: False when the path is the one that was told.
+    /// - Returns: False if the path is the one published last.
     func publish(_ path: NetworkPath) -> Bool {
         published.withLock { published in
             defer { published.path = path }

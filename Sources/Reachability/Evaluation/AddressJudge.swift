@@ -1,10 +1,44 @@
 internal import Glibc
 
-// One destination: the kernel is asked for the route, and what the route leads over is judged.
+/// Judges single destinations: asks the kernel for the route, and judges the link and the source address that the route
+/// uses. Collects what the filter must let through for these judgements to stay true.
+struct AddressJudge {
+    /// The links and addresses; look-ups add to them.
+    private(set) var tables: KernelTables
+    /// The last question that the kernel could not answer; nil if it answered all.
+    private(set) var lastError: String?
+    /// How long the judgements hold although the kernel reports nothing: the shortest lifetime of the routes in use. Nil
+    /// for ever.
+    private(set) var lifetime: Duration?
 
-extension Evaluation {
-    /// Judges one address, which is not the unspecified one.
-    mutating func judgeAddress(_ destination: IPAddress, from local: IPAddress?) -> TargetReachability {
+    private let kernel: any KernelLookup
+    private let classifier: InterfaceClassifier
+    private var destinations: Set<IPAddress> = []
+    /// IPv6 gateways seen so far, by interface.
+    private var gateways: [UInt32: Set<IPAddress>] = [:]
+
+    /// Fetches the links that are missing in the tables.
+    init(tables: consuming KernelTables, kernel: any KernelLookup, overrides: [InterfaceOverride]) {
+        self.tables = tables
+        self.kernel = kernel
+        classifier = InterfaceClassifier(overrides: overrides)
+        self.tables.awaitedZones = []
+        do {
+            try self.tables.complete(kernel)
+        } catch {
+            note(error)
+        }
+    }
+
+    /// What the filter has to let through.
+    var scope: FilterScope {
+        FilterScope(
+            destinations: destinations, interfaces: tables.relevant,
+            hasTentativeAddresses: tables.hasTentativeAddresses, awaitsLinks: !tables.awaitedZones.isEmpty)
+    }
+
+    /// Judges one address other than the unspecified one.
+    mutating func judge(_ destination: IPAddress, from local: IPAddress?) -> TargetReachability {
         note(destination: destination)
         var result: TargetReachability
         do {
@@ -17,8 +51,50 @@ extension Evaluation {
         return result
     }
 
-    /// Judges the way that the kernel answers this question with.
-    mutating func way(by question: RouteQuestion) throws(KernelLookupError) -> TargetReachability {
+    /// The smaller metric of both families' default routes over a link; nil if neither family has one there.
+    ///
+    /// - Parameter probes: for each family, addresses that its default route must all cover.
+    mutating func metric(ofDefaultRouteOver link: LinkFacts, probes: [[IPAddress]]) -> UInt32? {
+        do {
+            var metrics: [UInt32] = []
+            for family in probes {
+                if let metric = try metric(ofRouteOver: link.index, covering: family) { metrics.append(metric) }
+            }
+            return metrics.min()
+        } catch {
+            note(error)
+            return nil
+        }
+    }
+
+    private mutating func metric(
+        ofRouteOver interface: UInt32, covering probes: [IPAddress]
+    ) throws(KernelLookupError) -> UInt32? {
+        var metric: UInt32?
+        for probe in probes {
+            // Ask for the table's entry first: a look-up with an interface would invent a direct route.
+            var question = RouteQuestion(destination: probe, interface: interface, matchesTable: true)
+            guard case .route(let entry) = try kernel.route(question), entry.verdict == .sent,
+                entry.interface == interface
+            else { return nil }
+            question.matchesTable = false
+            let way = try self.way(by: question)
+            guard way.flags.contains(.reachable), way.interface?.index == interface else { return nil }
+            metric = metric ?? entry.metric
+        }
+        return metric
+    }
+
+    private mutating func note(_ error: KernelLookupError) {
+        lastError = "\(error.request): \(error.message)"
+    }
+
+    private mutating func note(destination: IPAddress) {
+        destinations.insert(destination.inZone(""))
+    }
+
+    /// Asks the kernel and judges its answer.
+    private mutating func way(by question: RouteQuestion) throws(KernelLookupError) -> TargetReachability {
         note(destination: question.destination)
         switch try kernel.route(question) {
         case .refused(let code): return try refusal(of: question, code)
@@ -28,16 +104,16 @@ extension Evaluation {
         }
     }
 
-    /// The result of a look-up does not say how long the route is good for, the entry of the table does. Only IPv6 has
-    /// such routes, and it is asked once for each gateway: what a router advertised ends together.
+    /// The result of a look-up lacks the route's lifetime; the entry of the table has it. Only IPv6 has such routes, and
+    /// one question for each gateway is enough: everything that a router advertised ends together.
     private mutating func noteLifetime(of route: Route, _ question: RouteQuestion) throws(KernelLookupError) {
         guard question.destination.family == .ipv6, let gateway = route.gateway,
-            isNewGateway(gateway, route.interface)
+            gateways[route.interface, default: []].insert(gateway).inserted
         else { return }
         var question = question
         question.matchesTable = true
         guard case .route(let entry) = try kernel.route(question) else { return }
-        note(lifetime: entry.lifetime)
+        if let rest = entry.lifetime { lifetime = min(lifetime ?? rest, rest) }
     }
 
     private mutating func way(
@@ -53,37 +129,35 @@ extension Evaluation {
         }
         if let source = question.source {
             guard source.family == destination.family else { return .unsatisfied(.noSourceAddress) }
-            // Asked first: with such a source the kernel says EINVAL, as for a blackhole, or ENETUNREACH.
+            // Check this first: for such a source the kernel answers EINVAL, as for a blackhole, or ENETUNREACH.
             guard try isOwn(source) else { return .unsatisfied(.sourceNotLocal) }
         }
         return try way(by: question)
     }
 
     /// The zone of an address is a name, or else an index (RFC 4007 section 11.2).
-    private func interface(ofZone zone: String) throws(KernelLookupError) -> UInt32? {
+    private mutating func interface(ofZone zone: String) throws(KernelLookupError) -> UInt32? {
         if let link = tables.link(named: zone) { return link.index }
         if let index = try kernel.index(ofLink: zone) { return try tables.link(index, kernel)?.index }
         guard let index = UInt32(zone), index != 0 else { return nil }
         return try tables.link(index, kernel)?.index
     }
 
-    /// The tables have no link-local addresses of links that do not matter, and none of the prefixes that are local as
-    /// a whole (127.0.0.0/8): then the kernel knows.
+    /// The tables lack the link-local addresses of links that don't matter, and prefixes that are local as a whole
+    /// (127.0.0.0/8), so ask the kernel for these.
     private mutating func isOwn(_ address: IPAddress) throws(KernelLookupError) -> Bool {
         if !tables.owners(of: address).isEmpty { return true }
         note(destination: address)
         guard case .route(let route) = try kernel.route(RouteQuestion(destination: address)) else { return false }
         return route.verdict == .local
     }
-}
 
-// MARK: The kernel's answer
+    // MARK: - The kernel's answer
 
-extension Evaluation {
-    private func refusal(
+    private mutating func refusal(
         of question: RouteQuestion, _ code: Int32
     ) throws(KernelLookupError) -> TargetReachability {
-        // By an interface that is down, there is no route; that it is down says more.
+        // "The interface is down" says more than "no route".
         if question.interface != 0, let link = try tables.link(question.interface, kernel),
             case .unusable(let reason) = link.state
         {
@@ -93,14 +167,16 @@ extension Evaluation {
         case ENETUNREACH, EAGAIN: return .unsatisfied(.noRoute)
         case EHOSTUNREACH: return .unsatisfied(.unreachable)
         case EACCES: return .unsatisfied(.prohibited)
-        // Nothing is sent from 127.0.0.1 to another machine; the kernel says EINVAL of that too.
+        // The kernel also answers EINVAL for 127.0.0.1 as the source of packets to another machine.
         case EINVAL: return .unsatisfied(question.source?.isLoopback == true ? .noSourceAddress : .blackhole)
         default:
             throw KernelLookupError(request: "RTM_GETROUTE", message: String(cString: strerror(code)))
         }
     }
 
-    private func judge(_ route: Route, _ question: RouteQuestion) throws(KernelLookupError) -> TargetReachability {
+    private mutating func judge(_ route: Route, _ question: RouteQuestion) throws(KernelLookupError)
+        -> TargetReachability
+    {
         switch route.verdict {
         case .refused(let reason): return .unsatisfied(reason)
         case .local: return try judgeLocal(route, question)
@@ -108,14 +184,14 @@ extension Evaluation {
         }
     }
 
-    private func judgeLocal(
+    private mutating func judgeLocal(
         _ route: Route, _ question: RouteQuestion
     ) throws(KernelLookupError) -> TargetReachability {
         var loopback = tables.loopback
         if loopback == nil { loopback = try tables.link(route.interface, kernel) }
         guard let link = loopback else { return .unsatisfied(.noInterface) }
         let traits = traits(of: link)
-        // The kernel's tables say "local" also while the loopback is down.
+        // The kernel's tables say "local" even while the loopback is down.
         if case .unusable(let reason) = link.state { return .unsatisfied(reason, over: link, traits) }
         var way = TargetReachability.unsatisfied(.noSourceAddress, over: link, traits)
         way.source = question.source ?? route.source ?? question.destination
@@ -127,7 +203,7 @@ extension Evaluation {
         return way.satisfied([.reachable, .isLocalAddress], adding: isDirect ? .isDirect : [], question.destination)
     }
 
-    /// A link other than the loopback has the address.
+    /// Whether a link other than the loopback has the address.
     private func isOwnedByAnother(
         than loopback: LinkFacts, _ address: IPAddress
     ) throws(KernelLookupError) -> Bool {
@@ -139,7 +215,7 @@ extension Evaluation {
         return route.interface != loopback.index
     }
 
-    private func judgeSent(
+    private mutating func judgeSent(
         _ route: Route, _ question: RouteQuestion
     ) throws(KernelLookupError) -> TargetReachability {
         guard route.interface != 0, let link = try tables.link(route.interface, kernel) else {
@@ -174,7 +250,7 @@ extension Evaluation {
         return way.satisfied(traits.flags, adding: isDirect ? .isDirect : [], question.destination)
     }
 
-    /// Why nothing can be sent from this address; nil when it can.
+    /// Why packets can't be sent from this address; nil if they can.
     private func obstacle(
         to source: IPAddress?, of link: LinkFacts, _ destination: IPAddress, gateway: IPAddress?
     ) -> UnsatisfiedReason? {
@@ -188,78 +264,23 @@ extension Evaluation {
             reason = .sourceLinkLocal
         }
         guard reason != nil else { return nil }
-        // The kernel passes over an address whose check has not ended, or failed, and takes a worse one or none.
-        let passedOver = tables.addresses(on: link.index).filter {
+        // The kernel skips an address whose duplicate check is unfinished or failed, and takes a worse one or none.
+        let skipped = tables.addresses(on: link.index).filter {
             $0.address.family == destination.family && ($0.isRoutable || source?.isUnspecified ?? true)
         }
-        let obstacles = passedOver.compactMap(\.obstacle)
+        let obstacles = skipped.compactMap(\.obstacle)
         return obstacles.first { $0 == .sourceTentative } ?? obstacles.first ?? reason
     }
 
-    func traits(of link: LinkFacts) -> InterfaceTraits {
+    mutating func traits(of link: LinkFacts) -> InterfaceTraits {
         classifier.traits(of: link, deviceType: tables.deviceType(of: link, kernel))
     }
 }
 
 extension IPAddress {
-    /// Without an interface it may mean several nodes (RFC 4007 section 6): link-local, and multicast of interface and
-    /// link scope (RFC 4291 section 2.7). The kernel ignores the zones of others, and so does this.
+    /// Whether the address is ambiguous without an interface (RFC 4007 section 6): link-local, and multicast of
+    /// interface and link scope (RFC 4291 section 2.7). The kernel ignores other zones, and so do we.
     fileprivate var needsZone: Bool {
         family == .ipv6 && (isLinkLocal || (isMulticast && (1...2).contains(high >> 48 & 0xf)))
-    }
-}
-
-// MARK: Results
-
-extension InterfaceTraits {
-    /// The flags of every way over it.
-    fileprivate var flags: ReachabilityFlags {
-        var flags: ReachabilityFlags = .reachable
-        if isTransient { flags.insert(.transientConnection) }
-        if type == .cellular { flags.insert(.isWWAN) }
-        return flags
-    }
-}
-
-extension TargetReachability {
-    fileprivate static func unsatisfied(_ reason: UnsatisfiedReason) -> TargetReachability {
-        TargetReachability(flags: [], status: .unsatisfied, unsatisfiedReason: reason)
-    }
-
-    fileprivate static func unsatisfied(
-        _ reason: UnsatisfiedReason, over link: LinkFacts, _ traits: InterfaceTraits
-    ) -> TargetReachability {
-        var result = unsatisfied(reason)
-        result.interface = NetworkInterface(index: link.index, name: link.name, type: traits.type)
-        result.isExpensive = traits.isExpensive
-        result.isConstrained = traits.isConstrained
-        return result
-    }
-
-    fileprivate func satisfied(
-        _ flags: ReachabilityFlags, adding more: ReachabilityFlags, _ destination: IPAddress
-    ) -> TargetReachability {
-        var result = supporting(destination.family)
-        result.flags = flags.union(more)
-        result.status = .satisfied
-        result.unsatisfiedReason = nil
-        return result
-    }
-
-    fileprivate func requiringConnection(
-        _ connection: ReachabilityFlags, _ traits: InterfaceTraits, _ destination: IPAddress
-    ) -> TargetReachability {
-        var result = supporting(destination.family)
-        result.flags = traits.flags.union(connection)
-        result.status = .requiresConnection
-        result.unsatisfiedReason = .connectionRequired
-        return result
-    }
-
-    private func supporting(_ family: IPAddress.Family) -> TargetReachability {
-        var result = self
-        result.supportsIPv4 = family == .ipv4
-        result.supportsIPv6 = family == .ipv6
-        return result
     }
 }
