@@ -73,13 +73,6 @@ extension Daemon {
         guard let server = configuration.server, let certificate = credentials.tls?.certificate else { return nil }
         return StatusMessage.ServerCertificate(
             file: server.certificateFile, subject: certificate.subjectCommonName ?? "", notAfter: certificate.notAfter,
-            daysLeft: wholeDays(from: unixMilliseconds() / 1000, to: certificate.notAfter))
+            daysLeft: certificate.daysLeft(at: unixMilliseconds() / 1000) ?? .min)
     }
-}
-
-/// Whole days between two times in seconds, rounded down, so that an hour after the end is -1.
-private func wholeDays(from: Int64, to: Int64) -> Int64 {
-    let secondsOfADay: Int64 = 86_400
-    let seconds = to - from
-    return seconds >= 0 ? seconds / secondsOfADay : (seconds - secondsOfADay + 1) / secondsOfADay
 }

@@ -42,8 +42,6 @@ package struct CertificateReport: Codable, Equatable, Sendable {
     /// SHA-256 of the DER, as `openssl x509 -fingerprint -sha256` writes it.
     package let sha256Fingerprint: String
 
-    private static let secondsPerDay: Int64 = 86_400
-
     /// - Parameter now: seconds since 1970.
     init(_ certificate: Certificate, now: Int64) {
         let apple = certificate.appleExtensions
@@ -60,9 +58,7 @@ package struct CertificateReport: Codable, Equatable, Sendable {
         names = certificate.subjectAlternativeNames.map(\.description)
         notBefore = Self.text(secondsSince1970: certificate.notBefore)
         notAfter = Self.text(secondsSince1970: certificate.notAfter)
-        let (seconds, isOverflow) = certificate.notAfter.subtractingReportingOverflow(now)
-        // Rounded down, so that the last day counts as 0 and a second after it as -1.
-        daysLeft = isOverflow ? nil : (seconds >= 0 ? seconds : seconds - Self.secondsPerDay + 1) / Self.secondsPerDay
+        daysLeft = certificate.daysLeft(at: now)
         keyType = certificate.keySummary
         sha256Fingerprint = certificate.sha256Fingerprint
             .map { encodeHex([$0]).uppercased() }.joined(separator: ":")

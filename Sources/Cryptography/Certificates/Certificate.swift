@@ -50,13 +50,10 @@ package struct Certificate: Sendable {
     ///
     /// - Throws: `badCredential` when the bytes are no certificate, or more than one.
     package init(der: [UInt8]) throws(RingwakeError) {
-        OpenSSLErrors.clear()
-        let (parsed, isWhole) = der.withUnsafeBufferPointer { buffer in
-            var cursor = buffer.baseAddress
-            let parsed = X509Reference(d2i_X509(nil, &cursor, buffer.count))
-            return (parsed, cursor == buffer.baseAddress.map { $0 + buffer.count })
-        }
-        guard let parsed, isWhole, let certificate = Certificate(parsed) else {
+        let decoded = decodeDER(der) { d2i_X509(nil, $0, $1) }
+        guard let parsed = X509Reference(decoded?.pointer), decoded?.isWhole == true,
+            let certificate = Certificate(parsed)
+        else {
             throw RingwakeError(
                 .badCredential,
                 "The bytes are no DER certificate: \(OpenSSLErrors.drainText(fallback: "bytes follow it")); "
@@ -124,6 +121,14 @@ package struct Certificate: Sendable {
         SHA256.digest(der)
     }
 
+    /// Whole days from `now` (seconds since 1970) to the last second of validity, rounded down: 0 on the last day, -1 a
+    /// second after it. Nil for a date that cannot be read.
+    package func daysLeft(at now: Int64) -> Int64? {
+        let secondsPerDay: Int64 = 86_400
+        let (seconds, isOverflow) = notAfter.subtractingReportingOverflow(now)
+        return isOverflow ? nil : (seconds >= 0 ? seconds : seconds - secondsPerDay + 1) / secondsPerDay
+    }
+
     /// A name for messages: the common name, else the UID, else the serial number.
     package var title: String {
         subjectCommonName ?? subjectUserID ?? "serial number \(serialNumber)"
@@ -131,10 +136,7 @@ package struct Certificate: Sendable {
 
     /// OpenSSL's form of it.
     func parsed() throws(RingwakeError) -> X509Reference {
-        let parsed = der.withUnsafeBufferPointer { buffer in
-            var cursor = buffer.baseAddress
-            return X509Reference(d2i_X509(nil, &cursor, buffer.count))
-        }
+        let parsed = X509Reference(decodeDER(der) { d2i_X509(nil, $0, $1) }?.pointer)
         guard let parsed else { throw .openSSL("read a certificate") }
         return parsed
     }

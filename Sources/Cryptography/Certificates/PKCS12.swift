@@ -109,12 +109,10 @@ package enum PKCS12 {
 
     private static func parse(_ bytes: [UInt8]) -> OwnedPointer? {
         guard bytes.count <= maximumBytes else { return nil }
-        let (decoded, isWhole) = bytes.withUnsafeBufferPointer { buffer in
-            var cursor = buffer.baseAddress
-            let decoded = d2i_PKCS12(nil, &cursor, buffer.count)
-            return (decoded, cursor == buffer.baseAddress.map { $0 + buffer.count })
+        let decoded = decodeDER(bytes) { d2i_PKCS12(nil, $0, $1) }
+        guard let file = OwnedPointer(decoded?.pointer, freedBy: PKCS12_free), decoded?.isWhole == true else {
+            return nil
         }
-        guard let file = OwnedPointer(decoded, freedBy: PKCS12_free), isWhole else { return nil }
         return file
     }
 

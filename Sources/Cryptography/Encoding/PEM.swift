@@ -133,6 +133,20 @@ enum PEM {
     }
 }
 
+/// Reads DER by one of OpenSSL's `d2i_` functions.
+///
+/// - Returns: What it read, and whether no bytes follow that; nil if it failed.
+func decodeDER(
+    _ der: [UInt8], _ decode: (UnsafeMutablePointer<UnsafePointer<UInt8>?>, Int) -> OpaquePointer?
+) -> (pointer: OpaquePointer, isWhole: Bool)? {
+    OpenSSLErrors.clear()
+    return der.withUnsafeBufferPointer { buffer in
+        var cursor = buffer.baseAddress
+        guard let pointer = decode(&cursor, buffer.count) else { return nil }
+        return (pointer, cursor == buffer.baseAddress.map { $0 + buffer.count })
+    }
+}
+
 /// Answers OpenSSL's request for a password with "none"; its own callback would ask on the terminal.
 func noPassword(
     buffer: UnsafeMutablePointer<CChar>?, size: Int32, isWriting: Int32, argument: UnsafeMutableRawPointer?

@@ -29,11 +29,8 @@ enum ES256Signature {
 
     /// The raw form; `nil` for bytes that are no signature on P-256.
     static func raw(fromDER der: [UInt8]) -> [UInt8]? {
-        let decoded = der.withUnsafeBufferPointer { buffer in
-            var cursor = buffer.baseAddress
-            return d2i_ECDSA_SIG(nil, &cursor, buffer.count)
-        }
-        guard let signature = OwnedPointer(decoded, freedBy: ECDSA_SIG_free) else { return nil }
+        let decoded = decodeDER(der) { d2i_ECDSA_SIG(nil, $0, $1) }
+        guard let signature = OwnedPointer(decoded?.pointer, freedBy: ECDSA_SIG_free) else { return nil }
         var raw = [UInt8](repeating: 0, count: rawBytes)
         let size = Int32(integerBytes)
         let isWritten = raw.withUnsafeMutableBufferPointer { buffer in

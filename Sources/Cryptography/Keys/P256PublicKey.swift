@@ -52,12 +52,8 @@ package final class P256PublicKey {
     ///
     /// - Throws: `badCredential` when it is no key on P-256.
     package init(der: [UInt8]) throws(RingwakeError) {
-        OpenSSLErrors.clear()
-        let decoded = der.withUnsafeBufferPointer { buffer in
-            var cursor = buffer.baseAddress
-            return d2i_PUBKEY(nil, &cursor, buffer.count)
-        }
-        guard let key = OwnedPointer(decoded, freedBy: EVP_PKEY_free) else {
+        let decoded = decodeDER(der) { d2i_PUBKEY(nil, $0, $1) }
+        guard let key = OwnedPointer(decoded?.pointer, freedBy: EVP_PKEY_free) else {
             throw RingwakeError(
                 .badCredential, "The public key cannot be read: \(OpenSSLErrors.drainText()); check the file.")
         }

@@ -39,12 +39,8 @@ package final class PrivateKey {
     ///
     /// - Throws: `badCredential` when the bytes are no such key.
     package init(der: [UInt8]) throws(RingwakeError) {
-        OpenSSLErrors.clear()
-        let decoded = der.withUnsafeBufferPointer { buffer in
-            var cursor = buffer.baseAddress
-            return d2i_AutoPrivateKey(nil, &cursor, buffer.count)
-        }
-        guard let key = OwnedPointer(decoded, freedBy: EVP_PKEY_free) else {
+        let decoded = decodeDER(der) { d2i_AutoPrivateKey(nil, $0, $1) }
+        guard let key = OwnedPointer(decoded?.pointer, freedBy: EVP_PKEY_free) else {
             throw RingwakeError(
                 .badCredential,
                 "The bytes are no DER private key: \(OpenSSLErrors.drainText()); name a file with one private key.")

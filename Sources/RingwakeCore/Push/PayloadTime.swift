@@ -62,7 +62,8 @@ enum PayloadTime {
                 hour < 24, minute < 60, second <= 60,
                 let fraction = fraction(), let zone = zone(), offset == bytes.count
             else { return nil }
-            let minutes = (GregorianDate(year: year, month: month, day: day).daysSince1970 * 24 + hour) * 60 + minute - zone
+            let minutes =
+                (GregorianDate(year: year, month: month, day: day).daysSince1970 * 24 + hour) * 60 + minute - zone
             return (minutes * 60 + second) * 1000 + fraction
         }
 
