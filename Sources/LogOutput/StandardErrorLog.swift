@@ -1,3 +1,4 @@
+internal import CRingwakeLinux
 internal import Glibc
 package import Logging
 
