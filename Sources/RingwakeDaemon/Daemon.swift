@@ -112,7 +112,7 @@ final class Daemon {
         runner.onArrival = { [buses] in buses.reopen() }
         runner.onMissed = { [device] call in device.missed(call) }
         runner.onChanges = [
-            { [restoration] changes in restoration.note(changes) },
+            { [restoration] changes in restoration.note(changes.apps) },
             { [device] _ in device.update() },
             { [audio] _ in audio.update() },
         ]
@@ -222,7 +222,7 @@ final class Daemon {
         gateway.beginShutdown()
         events.finish()
         queries.finish()
-        control.audioClients.finish()
+        audio.clients.finish()
         var draining = listeners.count + 1
         let oneIsDrained = { [runLoop] in
             draining -= 1

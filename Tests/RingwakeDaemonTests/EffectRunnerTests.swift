@@ -64,18 +64,20 @@ final class EffectRunnerTests {
 
     /// Sends a push, and waits until its sender is answered.
     private func push(_ id: String) -> DeliveryOutcome? {
-        let now = runner.now
-        let app = EffectRunnerTests.phone
         var outcome: DeliveryOutcome?
-        runner.receive(
-            VerifiedPush(
-                apnsID: id, app: app, topic: .voip(of: app), environment: .development,
-                sender: .token(team: "DEVTEAM001", keyID: "ABC123DEFG"), priority: .immediate, expiration: nil,
-                collapseID: nil, payload: Array("{}".utf8), receivedAt: now, verifiedAt: now)
-        ) { outcome = $0 }
+        runner.receive(verifiedPush(id)) { outcome = $0 }
         if let pid = pid(id) { handlers.append(pid) }
         run { outcome != nil }
         return outcome
+    }
+
+    private func verifiedPush(_ id: String) -> VerifiedPush {
+        let now = runner.now
+        let app = EffectRunnerTests.phone
+        return VerifiedPush(
+            apnsID: id, app: app, topic: .voip(of: app), environment: .development,
+            sender: .token(team: "DEVTEAM001", keyID: "ABC123DEFG"), priority: .immediate, expiration: nil,
+            collapseID: nil, payload: Array("{}".utf8), receivedAt: now, verifiedAt: now)
     }
 
     private func key(_ id: String) -> CallKey { CallKey(app: EffectRunnerTests.phone, id: CallID(id)) }
@@ -105,6 +107,20 @@ final class EffectRunnerTests {
         run { self.pid("one") == nil }
         #expect(self.pid("one") == nil)
         #expect(kill(pid, 0) == -1)
+    }
+
+    @Test("A push that comes while effects run waits for its turn, and its sender is answered")
+    func pushWithinAnEffect() {
+        var outcome: DeliveryOutcome?
+        runner.onMissed = { [self] _ in
+            runner.onMissed = nil
+            runner.receive(verifiedPush("two")) { outcome = $0 }
+        }
+        #expect(push("one") == .accepted)
+        runner.submit(.remoteEnded(key("one"), .remoteEnded, by: nil))
+        if let pid = pid("two") { handlers.append(pid) }
+        run { outcome != nil }
+        #expect(outcome == .accepted && runner.coordinator.call(key("two")) != nil)
     }
 
     @Test("Who waits for the ring hears of it when the journal has it, and of an end instead")
@@ -138,12 +154,15 @@ final class EffectRunnerTests {
                 bootID: "test", trust: { .kept }))
         defer { again.close() }
         var coordinator = CoordinatorStateMachine()
-        var wakes: [WakeRequest] = []
+        let policy = AppPolicy(instances: .call)
+        var effects: [Effect] = []
         for call in again.takeContents().open {
-            for effect in coordinator.handle(.recovered(call, AppPolicy(instances: .call)), at: runner.now) {
-                if case .wake(let request) = effect { wakes.append(request) }
-            }
+            // As after a restart of the machine.
+            let stored = StoredCall(call.record, payloads: call.payloads, .otherBoot(isTimeKnown: true))
+            effects += coordinator.handle(.restored(stored, policy), at: runner.now)
         }
+        effects += coordinator.handle(.handlersRestored(key("one").app, [:], alive: [], policy), at: runner.now)
+        let wakes = effects.compactMap { if case .wake(let request) = $0 { request } else { nil } }
         #expect(wakes.map(\.call.rawValue) == ["one"] && wakes.map(\.attempt) == [2])
         #expect(wakes.map(\.payload) == [Array("{}".utf8)])
         #expect(coordinator.call(key("two"))?.machine.state.endReason == .unanswered)

@@ -54,7 +54,7 @@ struct AppAddCommand: DaemonCommand {
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         try wake.checkProgram(isForced: force)
         let client = control.client(in: context)
-        let status: StatusMessage = try client.get(ControlTarget(["status"]))
+        let status: StatusMessage = try client.get(RequestTarget("status"))
         let file = AppFile(app: id, directory: status.appsDirectory)
         guard try file.contents() == nil || replace else {
             throw RingwakeError(
@@ -65,9 +65,9 @@ struct AppAddCommand: DaemonCommand {
         }
         let text = AppFile.text(wake: wake.lines, rules: rules.lines, payload: payload)
         let _: ReloadMessage = try file.change(to: Array(text.utf8)) { () throws(RingwakeError) in
-            try client.post(ControlTarget(["reload"]))
+            try client.post(RequestTarget("reload"))
         }
-        let app: AppMessage = try client.get(ControlTarget(["apps", id.rawValue]))
+        let app: AppMessage = try client.get(RequestTarget("apps", id.rawValue))
         return try show(app, AppText.text(of: app, style: context.style), in: context)
     }
 }

@@ -32,7 +32,7 @@ struct AppConnectCommand: DaemonCommand {
             throw RingwakeError(
                 .invalidRequest, "which app? give its bundle id; only a woken handler has $RINGWAKE_APP")
         }
-        let events = try control.client(in: context).events(ControlTarget(["apps", app, "handler"]))
+        let events = try control.client(in: context).events(RequestTarget("apps", app, "handler"))
         // JSON with or without --json: it is there for programs, and holds payloads.
         try stream.print(events, wantsJSON: true, in: context)
         return .success

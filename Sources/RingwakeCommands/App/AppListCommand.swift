@@ -14,7 +14,7 @@ struct AppListCommand: DaemonCommand {
     @OptionGroup var control: ControlOptions
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let list: AppListMessage = try control.client(in: context).get(ControlTarget(["apps"]))
+        let list: AppListMessage = try control.client(in: context).get(RequestTarget("apps"))
         return try show(list, AppText.text(of: list.apps, style: context.style), in: context)
     }
 }

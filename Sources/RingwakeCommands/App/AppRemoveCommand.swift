@@ -21,11 +21,11 @@ struct AppRemoveCommand: DaemonCommand {
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let client = control.client(in: context)
-        let status: StatusMessage = try client.get(ControlTarget(["status"]))
+        let status: StatusMessage = try client.get(RequestTarget("status"))
         let file = AppFile(app: id, directory: status.appsDirectory)
         // First the file: else the next reload would bring the app back with new tokens.
         let app: AppMessage = try file.change(to: nil) { () throws(RingwakeError) in
-            try client.delete(ControlTarget(["apps", id.rawValue]))
+            try client.delete(RequestTarget("apps", id.rawValue))
         }
         return try show(
             app, "removed \(id); pushes to its tokens are answered 410 Unregistered from now on\n", in: context)

@@ -37,7 +37,7 @@ struct AppShowCommand: DaemonCommand {
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let app: AppMessage = try control.client(in: context).get(ControlTarget(["apps", id.rawValue]))
+        let app: AppMessage = try control.client(in: context).get(RequestTarget("apps", id.rawValue))
         if pn {
             let parameters = try ContactParameters(of: app, team: team, environment: environment)
             return try show(parameters, TerminalText.printable(parameters.parameters) + "\n", in: context)
@@ -66,7 +66,7 @@ struct AppClearStrikesCommand: DaemonCommand {
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let app: AppMessage = try control.client(in: context).delete(
-            ControlTarget(["apps", id.rawValue, "strikes"]))
+            RequestTarget("apps", id.rawValue, "strikes"))
         return try show(app, "cleared: the handler of \(id) has no strikes now\n", in: context)
     }
 }

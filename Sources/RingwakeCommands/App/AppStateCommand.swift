@@ -40,7 +40,7 @@ struct AppStateCommand: DaemonCommand {
                 .invalidRequest, "which app? give its bundle id; only a woken handler has $RINGWAKE_APP")
         }
         let client = control.client(in: context)
-        let target = ControlTarget(["apps", app, "state"])
+        let target = RequestTarget("apps", app, "state")
         guard put != nil || clear else {
             context.output.write(bytes: try client.octets(target))
             return .success

@@ -41,7 +41,7 @@ struct AudioStatusCommand: DaemonCommand {
     @OptionGroup var control: ControlOptions
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        return try show(AudioStatusMessage.self, at: ControlTarget(["audio"]), AudioText.text, in: context)
+        return try show(AudioStatusMessage.self, at: RequestTarget("audio"), AudioText.text, in: context)
     }
 }
 
@@ -61,6 +61,6 @@ struct AudioSessionsCommand: DaemonCommand {
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         return try show(
-            AudioSessionListMessage.self, at: ControlTarget(["audio", "sessions"]), AudioText.text, in: context)
+            AudioSessionListMessage.self, at: RequestTarget("audio", "sessions"), AudioText.text, in: context)
     }
 }

@@ -19,7 +19,7 @@ final class AudioHold {
     /// - Throws: it cannot be: no daemon, no audio server, another session comes first.
     init(_ opening: AudioSessionOpening, _ client: ControlClient, _ reporter: AudioReporter) throws(RingwakeError) {
         self.reporter = reporter
-        var stream = try client.stream(ControlTarget(["audio", "sessions"]), opening)
+        var stream = try client.stream(RequestTarget("audio", "sessions"), opening)
         let deadline = Deadline(after: client.timeout)
         var opened: UInt64?
         while true {
@@ -87,8 +87,8 @@ final class AudioHold {
         }
     }
 
-    private func target(_ verb: String, _ query: [(name: String, value: String?)] = []) -> ControlTarget {
-        ControlTarget(["audio", "sessions", "\(id)", verb], query: query)
+    private func target(_ verb: String, _ query: [(name: String, value: String?)] = []) -> RequestTarget {
+        RequestTarget("audio", "sessions", "\(id)", verb, query: query)
     }
 
     private static func notice(_ next: EventStream.Next) throws(RingwakeError) -> AudioNoticeMessage {

@@ -38,7 +38,7 @@ struct AudioRouteCommand: DaemonCommand {
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let target = ControlTarget(["audio", "route"])
+        let target = RequestTarget("audio", "route")
         let client = control.client(in: context)
         let status: AudioStatusMessage
         if let name {

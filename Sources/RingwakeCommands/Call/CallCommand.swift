@@ -73,8 +73,8 @@ extension CallSubcommand {
     func post(
         _ verb: CallVerb, to id: String?, _ body: (some Encodable)?, in context: CommandContext
     ) throws(RingwakeError) -> ExitStatus {
-        let target = ControlTarget(
-            ["calls", try options.call(id, in: context), verb.rawValue],
+        let target = RequestTarget(
+            "calls", try options.call(id, in: context), verb.rawValue,
             query: [("app", options.appFilter(in: context))])
         let call: CallMessage = try control.client(in: context).post(target, body)
         return try show(call, TerminalText.printable(CallText.summary(of: call)) + "\n", in: context)

@@ -24,8 +24,8 @@ struct CallListCommand: CallSubcommand {
     @OptionGroup var options: CallOptions
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let target = ControlTarget(
-            ["calls"],
+        let target = RequestTarget(
+            "calls",
             query: [("app", options.appFilter(in: context)), ("missed", missed ? "true" : nil)] + list.query)
         return try show(CallListMessage.self, at: target, CallText.text, in: context)
     }
@@ -50,8 +50,8 @@ struct CallShowCommand: CallSubcommand {
     @OptionGroup var options: CallOptions
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let target = ControlTarget(
-            ["calls", try options.call(id, in: context)], query: [("app", options.appFilter(in: context))])
+        let target = RequestTarget(
+            "calls", try options.call(id, in: context), query: [("app", options.appFilter(in: context))])
         return try show(CallMessage.self, at: target, CallText.text, in: context)
     }
 }

@@ -1,4 +1,6 @@
 import ArgumentParser
+import ControlProtocol
+import FileSystem
 import RingwakeCore
 
 /// What every command takes that talks to the daemon.
@@ -14,7 +16,7 @@ struct ControlOptions: ParsableArguments {
     /// A client of the daemon that the options and the environment name.
     func client(in context: CommandContext) -> ControlClient {
         let path = ControlSocketPath.find(
-            option: socket, environment: context.environment, userID: context.userID, exists: ControlSocketPath.exists)
+            option: socket, environment: context.environment, userID: context.userID, exists: FileSystem.exists)
         return ControlClient(path: path, secret: context.environment("RINGWAKE_WAKE_SECRET"))
     }
 }

@@ -20,7 +20,7 @@ struct PowerCommand: DaemonCommand {
     @OptionGroup var control: ControlOptions
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let status: StatusMessage = try control.client(in: context).get(ControlTarget(["status"]))
+        let status: StatusMessage = try control.client(in: context).get(RequestTarget("status"))
         let report = PowerReport(status)
         return try show(report, report.text(style: context.style), in: context)
     }

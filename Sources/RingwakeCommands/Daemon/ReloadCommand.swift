@@ -18,7 +18,7 @@ struct ReloadCommand: DaemonCommand {
     @OptionGroup var control: ControlOptions
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let reload: ReloadMessage = try control.client(in: context).post(ControlTarget(["reload"]))
+        let reload: ReloadMessage = try control.client(in: context).post(RequestTarget("reload"))
         if wantsJSON {
             context.output.write(try JSONText.document(reload))
             return .success

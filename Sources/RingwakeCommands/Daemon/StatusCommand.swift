@@ -25,8 +25,8 @@ struct StatusCommand: DaemonCommand {
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         if path {
-            return try show(PathMessage.self, at: ControlTarget(["path"]), ReachabilityText.text, in: context)
+            return try show(PathMessage.self, at: RequestTarget("path"), ReachabilityText.text, in: context)
         }
-        return try show(StatusMessage.self, at: ControlTarget(["status"]), StatusText.text, in: context)
+        return try show(StatusMessage.self, at: RequestTarget("status"), StatusText.text, in: context)
     }
 }

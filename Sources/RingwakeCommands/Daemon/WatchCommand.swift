@@ -29,8 +29,8 @@ struct WatchCommand: DaemonCommand {
     @OptionGroup var control: ControlOptions
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let target = ControlTarget(
-            ["events"], query: [("app", app ?? context.environment("RINGWAKE_APP")), ("call", call)])
+        let target = RequestTarget(
+            "events", query: [("app", app ?? context.environment("RINGWAKE_APP")), ("call", call)])
         let events = try control.client(in: context).events(target)
         try stream.print(events, wantsJSON: wantsJSON, in: context)
         return .success

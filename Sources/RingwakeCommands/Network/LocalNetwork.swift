@@ -1,5 +1,6 @@
 import ControlProtocol
 import Glibc
+import NetworkMessages
 import Reachability
 import RingwakeCore
 import RunLoop

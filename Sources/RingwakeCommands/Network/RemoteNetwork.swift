@@ -28,12 +28,12 @@ struct RemoteNetwork: NetworkView {
 
     func showPath(_ printer: ReachabilityPrinter) throws(RingwakeError) {
         try printMonitor(printer)
-        let path: PathMessage = try client.get(ControlTarget(["path"]))
+        let path: PathMessage = try client.get(RequestTarget("path"))
         try printer.print(path)
     }
 
     func watchPath(_ printer: ReachabilityPrinter) throws(RingwakeError) {
-        let target = ControlTarget(["path"], query: [("watch", "true")])
+        let target = RequestTarget("path", query: [("watch", "true")])
         try follow(target, printer) { message, printer throws(RingwakeError) in
             try printer.print(message as PathMessage)
         }
@@ -44,9 +44,9 @@ struct RemoteNetwork: NetworkView {
 
     private func target(
         of targets: [ReachabilityTarget], isWatching: Bool
-    ) throws(RingwakeError) -> ControlTarget {
-        let target = ControlTarget(
-            ["reachability"],
+    ) throws(RingwakeError) -> RequestTarget {
+        let target = RequestTarget(
+            "reachability",
             query: targets.map { ("target", $0.description) } + [("watch", isWatching ? "true" : nil)])
         guard target.text.utf8.count <= Self.maximumTargetBytes else {
             throw RingwakeError(
@@ -58,12 +58,12 @@ struct RemoteNetwork: NetworkView {
 
     private func printMonitor(_ printer: ReachabilityPrinter) throws(RingwakeError) {
         guard printer.isVerbose else { return }
-        let status: StatusMessage = try client.get(ControlTarget(["status"]))
+        let status: StatusMessage = try client.get(RequestTarget("status"))
         printer.print(status.reachability)
     }
 
     private func follow<Message: Decodable>(
-        _ target: ControlTarget, _ printer: ReachabilityPrinter,
+        _ target: RequestTarget, _ printer: ReachabilityPrinter,
         _ print: (Message, ReachabilityPrinter) throws(RingwakeError) -> Void
     ) throws(RingwakeError) {
         var stream = try client.events(target)

@@ -23,8 +23,8 @@ struct PushListCommand: DaemonCommand {
     @OptionGroup var control: ControlOptions
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let target = ControlTarget(
-            ["pushes"], query: [("app", app ?? context.environment("RINGWAKE_APP"))] + list.query)
+        let target = RequestTarget(
+            "pushes", query: [("app", app ?? context.environment("RINGWAKE_APP"))] + list.query)
         return try show(PushListMessage.self, at: target, PushStateText.text, in: context)
     }
 }
@@ -55,8 +55,8 @@ struct PushShowCommand: DaemonCommand {
     @OptionGroup var control: ControlOptions
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let target = ControlTarget(
-            ["pushes", apnsID], query: [("app", app ?? context.environment("RINGWAKE_APP"))])
+        let target = RequestTarget(
+            "pushes", apnsID, query: [("app", app ?? context.environment("RINGWAKE_APP"))])
         return try show(PushMessage.self, at: target, PushStateText.text, in: context)
     }
 }

@@ -90,8 +90,8 @@ struct PushSendCommand: DaemonCommand {
         }
         let client = control.client(in: context)
         return try PushPlan(
-            target, credentials, app: client.get(ControlTarget(["apps", app])),
-            status: client.get(ControlTarget(["status"])))
+            target, credentials, app: client.get(RequestTarget("apps", app)),
+            status: client.get(RequestTarget("status")))
     }
 
     private func sendSeries(

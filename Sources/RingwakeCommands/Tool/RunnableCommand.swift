@@ -30,7 +30,7 @@ extension DaemonCommand {
 
     /// Prints the answer to `GET /v1/...`: as JSON where that is wanted, else as `text`.
     func show<Answer: Codable>(
-        _: Answer.Type, at target: ControlTarget, _ text: (Answer, TextStyle) -> String, in context: CommandContext
+        _: Answer.Type, at target: RequestTarget, _ text: (Answer, TextStyle) -> String, in context: CommandContext
     ) throws(RingwakeError) -> ExitStatus {
         let answer: Answer = try control.client(in: context).get(target)
         return try show(answer, text(answer, context.style), in: context)

@@ -73,7 +73,7 @@ package enum CallAction: String, Sendable, Codable, CaseIterable {
 }
 
 /// An action that the handler was asked for and owes an answer to.
-package struct PendingAction: Hashable, Sendable, Codable {
+package struct PendingAction: Hashable, Sendable {
     package let action: CallAction
     /// Of `dtmf`: what to play, one or more of `0`-`9`, `*`, `#`, `A`-`D`, and `,` for a pause.
     package let digits: String?
@@ -88,7 +88,7 @@ package struct PendingAction: Hashable, Sendable, Codable {
 }
 
 /// What is known of a call: from its payload, and from the handler that reports it; CallKit's `CXCallUpdate`.
-package struct CallUpdate: Hashable, Sendable, Codable {
+package struct CallUpdate: Hashable, Sendable {
     /// Who calls: a SIP URI, a number, any handle of the app's. Untrusted text.
     package var caller: String?
     /// The name to show. Untrusted text.
@@ -120,7 +120,7 @@ package struct CallUpdate: Hashable, Sendable, Codable {
 }
 
 /// How long each state of a call may last.
-package struct CallDeadlines: Hashable, Sendable, Codable {
+package struct CallDeadlines: Hashable, Sendable {
     /// From the wake to the handler's report, and from a provisional report to its confirmation.
     package var report: Duration
     /// How long a call rings.
@@ -172,13 +172,18 @@ package enum HandlerExit: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// One thing that happened to a call, for its timeline.
-package struct TimelineEntry: Hashable, Sendable, Codable {
+package struct TimelineEntry: Hashable, Comparable, Sendable {
     package let stage: Stage
     package let at: BootInstant
 
     package init(_ stage: Stage, at instant: BootInstant) {
         self.stage = stage
         at = instant
+    }
+
+    /// By time; what happened at one instant stands in the order of the stages.
+    package static func < (left: TimelineEntry, right: TimelineEntry) -> Bool {
+        (left.at, left.stage.order) < (right.at, right.stage.order)
     }
 
     /// The hops of a call from the sender to its end.
@@ -205,5 +210,7 @@ package struct TimelineEntry: Hashable, Sendable, Codable {
         case hungUp
         /// It ended.
         case ended
+
+        fileprivate var order: Int { Self.allCases.firstIndex(of: self) ?? 0 }
     }
 }

@@ -1,5 +1,4 @@
 internal import CRingwakeLinux
-internal import CallScreening
 internal import FoundationEssentials
 internal import Glibc
 internal import Logging
@@ -14,7 +13,7 @@ final class CallScreen {
     var index: CallerIndex?
     /// How numbers without a country are read.
     var dialling: DiallingRules { rules.dialling }
-    /// Called when the index is found to be damaged, so that it is built again.
+    /// Called when the index turns out to be damaged, to have it rebuilt.
     var onDamage: (() -> Void)?
 
     private let journal: PushJournal

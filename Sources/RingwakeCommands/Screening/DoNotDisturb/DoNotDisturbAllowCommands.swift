@@ -93,7 +93,7 @@ struct DoNotDisturbDisallowCommand: DoNotDisturbSubcommand {
         if let form = forms.first(where: patterns.contains) { return form }
         guard !forms[0].contains("*") else { return nil }
         let check: CallerCheckMessage = try control.client(in: context).get(
-            ControlTarget(["lists", "check"], query: [("caller", forms[0])]))
+            RequestTarget("lists", "check", query: [("caller", forms[0])]))
         return patterns.contains(check.caller) ? check.caller : nil
     }
 

@@ -31,7 +31,7 @@ struct DoNotDisturbCommand: ParsableCommand {
 /// A command that reads or changes do not disturb, and shows it afterwards.
 protocol DoNotDisturbSubcommand: DaemonCommand {}
 
-private let target = ControlTarget(["dnd"])
+private let target = RequestTarget("dnd")
 
 extension DoNotDisturbSubcommand {
     /// What is in force.

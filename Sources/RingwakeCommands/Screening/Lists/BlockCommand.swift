@@ -114,9 +114,9 @@ struct BlockAddCommand: DaemonCommand {
         var client = control.client(in: context)
         client.timeout = CallerListOptions.changeTimeout
         let _: CallerListMessage = try client.put(
-            ControlTarget(["lists", list.name]), CallerListCreation(kind: list.kind?.rawValue))
+            RequestTarget("lists", list.name), CallerListCreation(kind: list.kind?.rawValue))
         let changed: CallerListMessage = try client.post(
-            ControlTarget(["lists", list.name, "entries"]), CallerListChange(add: entries))
+            RequestTarget("lists", list.name, "entries"), CallerListChange(add: entries))
         return try show(changed, CallerListText.summary(of: changed) + "\n", in: context)
     }
 }
@@ -152,14 +152,14 @@ struct BlockRemoveCommand: DaemonCommand {
         client.timeout = CallerListOptions.changeTimeout
         let changed: CallerListMessage
         if all {
-            changed = try client.delete(ControlTarget(["lists", list.name]))
+            changed = try client.delete(RequestTarget("lists", list.name))
         } else {
             var remove: [String] = []
             for pattern in patterns {
                 remove.append(try CallerPattern(pattern).description)
             }
             changed = try client.post(
-                ControlTarget(["lists", list.name, "entries"]), CallerListChange(remove: remove))
+                RequestTarget("lists", list.name, "entries"), CallerListChange(remove: remove))
         }
         let text = all ? "removed the list '\(changed.list)'" : CallerListText.summary(of: changed)
         return try show(changed, TerminalText.printable(text) + "\n", in: context)

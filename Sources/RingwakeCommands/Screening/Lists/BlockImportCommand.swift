@@ -1,5 +1,5 @@
 import ArgumentParser
-import CallScreening
+import CallerListFiles
 import ControlProtocol
 import PushClient
 import RingwakeCore
@@ -77,13 +77,13 @@ struct BlockImportCommand: DaemonCommand {
             var work = CallerListImport(
                 source: source, list: list.name, kind: list.kind, format: format, caFile: caFile)
             if refresh {
-                let lists: CallerListsMessage = try client.get(ControlTarget(["lists"]))
+                let lists: CallerListsMessage = try client.get(RequestTarget("lists"))
                 // Of another source, the validator would say nothing.
                 work.validator = lists.lists.first { $0.list == list.name && $0.source == source }?.etag
             }
             return [work]
         }
-        let lists: CallerListsMessage = try client.get(ControlTarget(["lists"]))
+        let lists: CallerListsMessage = try client.get(RequestTarget("lists"))
         let found = lists.lists.compactMap { known -> CallerListImport? in
             guard let source = known.source, Download.isURL(source), list.named.map({ $0.name == known.list }) ?? true
             else { return nil }

@@ -40,14 +40,14 @@ struct BlockListCommand: DaemonCommand {
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let client = control.client(in: context)
         guard let name = name?.name else {
-            let lists: CallerListsMessage = try client.get(ControlTarget(["lists"]))
+            let lists: CallerListsMessage = try client.get(RequestTarget("lists"))
             return try show(lists, CallerListText.text(of: lists, style: context.style), in: context)
         }
         let size = limit ?? (all ? ControlAPI.maximumListLimit : ControlAPI.defaultListLimit)
         var position = after
         while context.output.isOpen {
             let page: CallerEntriesMessage = try client.get(
-                ControlTarget(["lists", name], query: [("after", position), ("limit", "\(size)")]))
+                RequestTarget("lists", name, query: [("after", position), ("limit", "\(size)")]))
             context.output.write(
                 wantsJSON
                     ? try JSONText.document(page)
@@ -77,7 +77,7 @@ struct BlockCheckCommand: DaemonCommand {
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         return try show(
-            CallerCheckMessage.self, at: ControlTarget(["lists", "check"], query: [("caller", caller)]),
+            CallerCheckMessage.self, at: RequestTarget("lists", "check", query: [("caller", caller)]),
             CallerListText.text, in: context)
     }
 }

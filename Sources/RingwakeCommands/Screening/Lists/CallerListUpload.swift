@@ -56,13 +56,13 @@ final class CallerListUpload {
     func finish(etag: String?, source: String) throws(RingwakeError) -> CallerListMessage {
         sort()
         let begun: ImportMessage = try client.post(
-            ControlTarget(["lists", list, "import"]), ImportBeginning(kind: kind?.rawValue))
+            RequestTarget("lists", list, "import"), ImportBeginning(kind: kind?.rawValue))
         id = begun.id
-        try sendAll(to: ControlTarget(["imports", begun.id]))
+        try sendAll(to: RequestTarget("imports", begun.id))
         var client = client
         client.timeout = CallerListOptions.changeTimeout
         let list: CallerListMessage = try client.post(
-            ControlTarget(["imports", begun.id, "finish"]), ImportFinish(etag: etag, source: source))
+            RequestTarget("imports", begun.id, "finish"), ImportFinish(etag: etag, source: source))
         id = nil
         return list
     }
@@ -71,7 +71,7 @@ final class CallerListUpload {
     func abandon() {
         guard let id else { return }
         self.id = nil
-        let _: ImportMessage? = try? client.delete(ControlTarget(["imports", id]))
+        let _: ImportMessage? = try? client.delete(RequestTarget("imports", id))
     }
 
     /// By pattern; of several with one pattern in the order that they came, for the last one's label is kept.
@@ -91,7 +91,7 @@ final class CallerListUpload {
         }
     }
 
-    private func sendAll(to target: ControlTarget) throws(RingwakeError) {
+    private func sendAll(to target: RequestTarget) throws(RingwakeError) {
         var piece: [UInt8] = []
         var count = 0
         for start in starts {
@@ -108,7 +108,7 @@ final class CallerListUpload {
         if !piece.isEmpty { try send(piece, to: target) }
     }
 
-    private func send(_ piece: [UInt8], to target: ControlTarget) throws(RingwakeError) {
+    private func send(_ piece: [UInt8], to target: RequestTarget) throws(RingwakeError) {
         var client = client
         client.timeout = CallerListUpload.pieceTimeout
         for attempt in 1... {

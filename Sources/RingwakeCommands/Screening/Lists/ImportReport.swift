@@ -1,4 +1,4 @@
-import CallScreening
+import CallerListFiles
 import ControlProtocol
 import RingwakeCore
 
