@@ -70,6 +70,7 @@ let package = Package(
         .target(name: "HTTP1", swiftSettings: pure),
         .target(name: "RunLoop", dependencies: ["CRingwakeLinux"], swiftSettings: common),
         .target(name: "FileSystem", dependencies: ["CRingwakeLinux"], swiftSettings: common),
+        .target(name: "LogOutput", dependencies: ["CRingwakeLinux", logging], swiftSettings: common),
 
         // Ring 2: one library each, behind one door.
         .target(
@@ -94,8 +95,7 @@ let package = Package(
             ],
             swiftSettings: common),
         .target(
-            name: "CallScreening", dependencies: ["CRingwakeLinux", "FileSystem", "RingwakeCore"], swiftSettings: common
-        ),
+            name: "CallerListFiles", dependencies: ["RingwakeCore"], swiftSettings: common),
 
         // Ring 3: one stage each; they do not know each other.
         .target(
@@ -105,7 +105,7 @@ let package = Package(
         .target(
             name: "PushJournal",
             dependencies: [
-                "CallScreening", "CRingwakeLinux", "CRingwakeSQLite", "FileSystem", "RingwakeCore", "RunLoop", logging,
+                "CRingwakeLinux", "CRingwakeSQLite", "FileSystem", "RingwakeCore", "RunLoop", logging,
             ],
             swiftSettings: onTheRunLoop),
         .target(
@@ -138,15 +138,15 @@ let package = Package(
         .target(
             name: "RingwakeDaemon",
             dependencies: [
-                "CallScreening", "CRingwakeLinux", "CRingwakeTOML", "ControlProtocol", "Cryptography", "DBus",
-                "DeviceServices", "FileSystem", "HandlerActivation", "HTTPServer", "NetworkMessages", "PushGateway",
-                "PushJournal", "Reachability", "RingwakeCore", "RunLoop", logging,
+                "CRingwakeLinux", "CRingwakeTOML", "ControlProtocol", "Cryptography", "DBus",
+                "DeviceServices", "FileSystem", "HandlerActivation", "HTTPServer", "LogOutput", "NetworkMessages",
+                "PushGateway", "PushJournal", "Reachability", "RingwakeCore", "RunLoop", logging,
             ],
             swiftSettings: onTheRunLoop),
         .target(
             name: "RingwakeCommands",
             dependencies: [
-                "CallScreening", "CRingwakeLinux", "ControlProtocol", "Cryptography", "FileSystem", "HTTP1",
+                "CRingwakeLinux", "CallerListFiles", "ControlProtocol", "Cryptography", "FileSystem", "HTTP1",
                 "NetworkMessages", "PushClient", "Reachability", "RingwakeCore", "RunLoop", "VoIPCertificates",
                 argumentParser,
             ],
@@ -155,7 +155,8 @@ let package = Package(
         .target(
             name: "RingwakeAudioAgent",
             dependencies: [
-                "CallAudio", "CRingwakeLinux", "ControlProtocol", "FileSystem", "RingwakeCore", "RunLoop", logging,
+                "CallAudio", "CRingwakeLinux", "ControlProtocol", "FileSystem", "LogOutput", "RingwakeCore", "RunLoop",
+                logging,
             ],
             swiftSettings: common),
 
@@ -169,6 +170,7 @@ let package = Package(
         .testTarget(name: "HTTP1Tests", dependencies: ["HTTP1"], swiftSettings: common),
         .testTarget(name: "RunLoopTests", dependencies: ["CRingwakeLinux", "RunLoop"], swiftSettings: common),
         .testTarget(name: "FileSystemTests", dependencies: ["FileSystem"], swiftSettings: common),
+        .testTarget(name: "LogOutputTests", dependencies: ["LogOutput"], swiftSettings: common),
         .testTarget(
             name: "CryptographyTests", dependencies: ["CRingwakeOpenSSL", "Cryptography", "RingwakeCore"],
             swiftSettings: common),
@@ -190,7 +192,7 @@ let package = Package(
         .testTarget(
             name: "PushJournalTests",
             dependencies: [
-                "CallScreening", "CRingwakeLinux", "CRingwakeSQLite", "PushJournal", "RingwakeCore", "RunLoop", logging,
+                "CRingwakeLinux", "CRingwakeSQLite", "FileSystem", "PushJournal", "RingwakeCore", "RunLoop", logging,
             ],
             swiftSettings: onTheRunLoop),
         .testTarget(
@@ -209,8 +211,7 @@ let package = Package(
             dependencies: ["CallAudio", "CRingwakeLinux", "DBus", "FileSystem", "RingwakeCore", "RunLoop", logging],
             swiftSettings: common),
         .testTarget(
-            name: "CallScreeningTests", dependencies: ["CallScreening", "FileSystem", "RingwakeCore"],
-            swiftSettings: common),
+            name: "CallerListFilesTests", dependencies: ["CallerListFiles", "RingwakeCore"], swiftSettings: common),
         .testTarget(
             name: "VoIPCertificatesTests",
             dependencies: ["Cryptography", "FileSystem", "RingwakeCore", "VoIPCertificates"],

@@ -11,7 +11,7 @@ final class SessionHub: Sendable {
     static let exitPatienceMilliseconds: Int32 = 3_000
 
     let board: SessionBoard
-    private let thread: Mutex<LoopThread?>
+    private let thread: Mutex<WorkerThread?>
     private let ended: EventDescriptor
 
     // Two in one process would undo each other's effects. It stays: its thread costs nothing while there is no session,
@@ -45,7 +45,7 @@ final class SessionHub: Sendable {
             let side = try SessionSide(board, environment: environment, address: address)
             let ended = ended
             thread = Mutex(
-                try LoopThread(name: "call-audio") {
+                try WorkerThread(name: "call-audio") {
                     side.run()
                     ended.ring()
                 })
@@ -66,7 +66,7 @@ final class SessionHub: Sendable {
         takeThread()?.join()
     }
 
-    private func takeThread() -> LoopThread? {
+    private func takeThread() -> WorkerThread? {
         thread.withLock { thread in
             defer { thread = nil }
             return thread

@@ -152,7 +152,7 @@ final class SessionSide {
             }
         case .problem(let what): logger.warning("problem", metadata: ["what": "\(what)"])
         // There are no calls here, and nobody chooses for them: these are the daemon's alone.
-        case .answerChoice, .callActivated, .callDeactivated, .callFailed, .callRouteChanged: break
+        case .answerChoice, .call: break
         }
     }
 

@@ -17,7 +17,7 @@ public final class RingwakeClient: Sendable {
     let state = ClientState()
     let queue: ClientQueue
     /// Nil once it was joined or detached.
-    private let thread: Mutex<LoopThread?>
+    private let thread: Mutex<WorkerThread?>
 
     /// Returns at once; ``connection`` has the progress. It waits for a daemon that is not running: that is no error.
     ///
@@ -52,9 +52,9 @@ public final class RingwakeClient: Sendable {
         thread = Mutex(try Self.start(worker))
     }
 
-    private static func start(_ worker: sending ClientWorker) throws(RingwakeKitError) -> LoopThread {
+    private static func start(_ worker: sending ClientWorker) throws(RingwakeKitError) -> WorkerThread {
         do throws(RunLoopError) {
-            return try LoopThread(name: "ringwake") { worker.run() }
+            return try WorkerThread(name: "ringwake") { worker.run() }
         } catch {
             throw RingwakeKitError(refusedBySystem: error)
         }
@@ -101,7 +101,7 @@ public final class RingwakeClient: Sendable {
         if thread.isCurrent { thread.detach() } else { thread.join() }
     }
 
-    private func takeThread() -> LoopThread? {
+    private func takeThread() -> WorkerThread? {
         thread.withLock { thread in
             defer { thread = nil }
             return thread

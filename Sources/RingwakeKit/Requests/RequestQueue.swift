@@ -1,3 +1,4 @@
+internal import ControlProtocol
 internal import RunLoop
 
 /// The requests of a client without an answer yet. A handler's requests wait for a daemon that is away. A request whose
