@@ -1,24 +1,24 @@
 internal import FileSystem
 
 /// Which processes belong together, as the kernel says.
-package struct ProcessTree: Sendable {
-    package struct Entry: Hashable, Sendable {
-        package var parent: Int32
-        package var group: Int32
+struct ProcessTree: Sendable {
+    struct Entry: Hashable, Sendable {
+        var parent: Int32
+        var group: Int32
 
-        package init(parent: Int32, group: Int32) {
+        init(parent: Int32, group: Int32) {
             self.parent = parent
             self.group = group
         }
     }
 
     /// Of one process; nil when it is gone.
-    package let entry: @Sendable (Int32) -> Entry?
+    let entry: @Sendable (Int32) -> Entry?
 
-    package init(entry: @escaping @Sendable (Int32) -> Entry?) { self.entry = entry }
+    init(entry: @escaping @Sendable (Int32) -> Entry?) { self.entry = entry }
 
     /// What `/proc` says now.
-    package static let live = ProcessTree { process in
+    static let live = ProcessTree { process in
         let path = "/proc/\(process)/stat"
         guard let bytes = try? FileSystem.read(path, maximumSize: 4_096) else { return nil }
         return parse(String(decoding: bytes, as: UTF8.self))
@@ -28,7 +28,7 @@ package struct ProcessTree: Sendable {
     private static let maximumDepth = 32
 
     /// Whether a process is one of these, a descendant of one, or in a process group that one leads.
-    package func isOne(_ process: Int32, of processes: Set<Int32>) -> Bool {
+    func isOne(_ process: Int32, of processes: Set<Int32>) -> Bool {
         if processes.isEmpty { return false }
         if processes.contains(process) { return true }
         var current = process

@@ -21,9 +21,6 @@ struct RouteCandidate: Hashable {
         default: false
         }
     }
-
-    /// What tells it from others.
-    var identity: String { "\(port.device)\u{0}\(port.port ?? "")" }
 }
 
 extension AudioServerImage {

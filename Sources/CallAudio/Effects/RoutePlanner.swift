@@ -1,21 +1,19 @@
-package import RingwakeCore
+internal import RingwakeCore
 
 /// What decides a route besides the server and the session: who wished for what since the plan began.
-package struct RouteWishes: Hashable, Sendable {
+struct RouteWishes: Hashable, Sendable {
     /// What the user chose: a device, or the name of a kind.
-    package var chosen: String?
+    var chosen: String?
     /// The choice was made in a mixer, for this call alone.
-    package var isByHand = false
+    var isByHand = false
     /// The speaker was asked for after that choice.
-    package var isSpeakerNewer = false
-    /// Devices and ports that came while the plan was in force, the newest last (``RouteCandidate/identity``).
-    package var arrived: [String] = []
+    var isSpeakerNewer = false
+    /// Devices and ports that came while the plan was in force, the newest last (``AudioPort/identity``).
+    var arrived: [String] = []
     /// The speaker that was asked for is no longer: the route has changed since.
-    package var isSpeakerOver = false
+    var isSpeakerOver = false
     /// Bluetooth cards that refused to be a headset.
-    package var refusedCards: Set<String> = []
-
-    package init() {}
+    var refusedCards: Set<String> = []
 
     /// The user chooses, for this call and the next ones: the last one who asks counts, so it goes before a speaker that
     /// was asked for and a headset that came.
@@ -26,30 +24,53 @@ package struct RouteWishes: Hashable, Sendable {
         isSpeakerOver = true
         arrived = []
     }
+
+    /// Another plan comes into force.
+    mutating func adopt(_ plan: AudioPlan, after former: AudioPlan) {
+        if plan.sessions.first?.id != former.sessions.first?.id { arrived = [] }
+        if plan.isEmpty { self = RouteWishes(chosen: isByHand ? nil : chosen) }
+        guard plan.sessions.first?.isSpeakerForced == true, former.sessions.first?.isSpeakerForced != true else {
+            return
+        }
+        // The last one who asks wins.
+        isSpeakerOver = false
+        isSpeakerNewer = true
+    }
 }
 
 /// Where the sound of the session that counts goes and comes from.
-package struct RouteDecision: Hashable, Sendable {
-    package var output: AudioPort?
-    package var input: AudioPort?
+struct RouteDecision: Hashable, Sendable {
+    var output: AudioPort?
+    var input: AudioPort?
     /// The profile that the output's card has to have.
-    package var profile: CardProfile?
+    var profile: CardProfile?
     /// The card is not there yet with that profile: the device that ``output`` will be comes with it.
-    package var isProvisional = false
+    var isProvisional = false
 
-    package struct CardProfile: Hashable, Sendable {
-        package var card: String
-        package var profile: String
+    struct CardProfile: Hashable, Sendable {
+        var card: String
+        var profile: String
     }
 
-    package var route: AudioRoute {
+    var route: AudioRoute {
         AudioRoute(inputs: input.map { [$0] } ?? [], outputs: output.map { [$0] } ?? [])
+    }
+
+    /// What a session needs and cannot get.
+    func lack(for session: AudioPlan.Session?) -> AudioSessionError? {
+        guard let category = session?.configuration.category, !isProvisional else { return nil }
+        if category.hasOutput, output == nil {
+            return AudioSessionError(.resourceNotAvailable, "the audio server has no output: connect one")
+        }
+        guard category.hasInput, input == nil else { return nil }
+        let code: AudioSessionError.Code = category == .record ? .cannotStartRecording : .resourceNotAvailable
+        return AudioSessionError(code, "the audio server has no microphone: connect one")
     }
 }
 
 /// Decides the route: chosen by the user, then the forced speaker, what the session prefers, a headset that came,
 /// hands-free Bluetooth, what is plugged in, the receiver, and else what the server has as its default.
-package struct RoutePlanner {
+struct RoutePlanner {
     let image: AudioServerImage
     let session: AudioPlan.Session?
     let wishes: RouteWishes
@@ -57,7 +78,7 @@ package struct RoutePlanner {
     private let inputs: [RouteCandidate]
     private let handsFree: [RouteCandidate]
 
-    package init(image: AudioServerImage, session: AudioPlan.Session?, wishes: RouteWishes) {
+    init(image: AudioServerImage, session: AudioPlan.Session?, wishes: RouteWishes) {
         self.image = image
         self.session = session
         self.wishes = wishes
@@ -67,7 +88,7 @@ package struct RoutePlanner {
         handsFree = isAllowed ? image.handsFreeCandidates(without: wishes.refusedCards) : []
     }
 
-    package var decision: RouteDecision {
+    var decision: RouteDecision {
         let output = decideOutput()
         var decision = RouteDecision(output: output?.port, input: nil)
         if let output, let card = output.card.flatMap({ image.cards[$0] }), card.isBluetoothCard {
@@ -148,7 +169,7 @@ package struct RoutePlanner {
 
     private var arrivedHeadset: RouteCandidate? {
         for identity in wishes.arrived.reversed() {
-            if let found = outputs.first(where: { $0.identity == identity && $0.isPersonal }) {
+            if let found = outputs.first(where: { $0.port.identity == identity && $0.isPersonal }) {
                 return handsFree.first { $0.card == found.card && found.port.kind == .bluetoothA2DP } ?? found
             }
         }

@@ -1,17 +1,17 @@
-package import DBus
-package import Logging
-package import RunLoop
+internal import DBus
+internal import Logging
+internal import RunLoop
 
 /// The media players on the user's session bus, by MPRIS.
 ///
 /// The bus is connected to when it is needed first, and again after it was lost. In between only the players are listened
 /// to that are watched, so others that come, go and play wake nobody. What is paused is told from who is paused already by ``playing``;
 /// `PlayPause` is never used.
-package final class MPRISPlayers: MediaPlayers {
+final class MPRISPlayers: MediaPlayers {
     /// Players that are dealt with at most; those beyond are left alone.
-    package static let maximumPlayers = 64
+    static let maximumPlayers = 64
     /// How long each step takes at most, over all players: a call waits for it.
-    package static let stepTime = Duration.milliseconds(300)
+    static let stepTime = Duration.milliseconds(300)
     /// When a player that took its order and told nothing is asked once more whether it is paused.
     static let secondLook = Duration.milliseconds(200)
     /// How long the bus may take to let us in, before it counts as none.
@@ -24,7 +24,7 @@ package final class MPRISPlayers: MediaPlayers {
     private let runLoop: RunLoop
     private let logger: Logger
     private var bus: DBusConnection?
-    package var onPlaying: ((MediaPlayer) -> Void)?
+    var onPlaying: ((MediaPlayer) -> Void)?
     private var watches: [MediaPlayer: PlayerWatch] = [:]
     private var ends: [UInt64: () -> Void] = [:]
     private var nextStep: UInt64 = 0
@@ -33,7 +33,7 @@ package final class MPRISPlayers: MediaPlayers {
     /// - Parameters:
     ///   - address: Which bus; the session's.
     ///   - environment: What the address goes by.
-    package init(
+    init(
         address: DBusAddress = .session, environment: [String: String], runLoop: RunLoop, logger: Logger
     ) {
         self.address = address
@@ -43,7 +43,7 @@ package final class MPRISPlayers: MediaPlayers {
     }
 
     /// Ends it. Nothing is told after this. Idempotent.
-    package func close() {
+    func close() {
         isClosed = true
         let ends = ends.values
         self.ends = [:]
@@ -53,7 +53,7 @@ package final class MPRISPlayers: MediaPlayers {
         bus = nil
     }
 
-    package func playing(completion: @escaping ([MediaPlayer]) -> Void) {
+    func playing(completion: @escaping ([MediaPlayer]) -> Void) {
         guard let step: PlayerStep<MediaPlayer> = step(completion) else { return }
         step.begin("")
         step.askBus("GetId") { bus in
@@ -66,11 +66,11 @@ package final class MPRISPlayers: MediaPlayers {
         }
     }
 
-    package func pause(_ players: [MediaPlayer], completion: @escaping ([MediaPlayer]) -> Void) {
+    func pause(_ players: [MediaPlayer], completion: @escaping ([MediaPlayer]) -> Void) {
         each(players, completion) { player, owner, step in PlayerPause(player, owner, step).begin() }
     }
 
-    package func resume(_ players: [MediaPlayer], completion: @escaping (Int) -> Void) {
+    func resume(_ players: [MediaPlayer], completion: @escaping (Int) -> Void) {
         each(players, { completion($0.count) }) { player, owner, step in
             step.askStatus(owner) { status in
                 guard status == .paused else { return step.end(player.name) }
@@ -86,7 +86,7 @@ package final class MPRISPlayers: MediaPlayers {
         }
     }
 
-    package func watch(_ players: [MediaPlayer]) {
+    func watch(_ players: [MediaPlayer]) {
         let wanted = Set(players.prefix(Self.maximumPlayers))
         for player in watches.keys where !wanted.contains(player) {
             watches.removeValue(forKey: player)?.cancel()
@@ -104,7 +104,7 @@ package final class MPRISPlayers: MediaPlayers {
     // MARK: - Steps
 
     /// The players' names among those on a bus.
-    package static func players(among names: [DBusValue]) -> ArraySlice<String> {
+    static func players(among names: [DBusValue]) -> ArraySlice<String> {
         names.compactMap(\.text).filter { $0.hasPrefix(MPRIS.namePrefix) && $0 != MPRIS.proxy }.sorted()
             .prefix(maximumPlayers)
     }

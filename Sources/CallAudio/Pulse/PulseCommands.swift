@@ -6,62 +6,60 @@ extension PulseConnection {
     ///
     /// - Parameters:
     ///   - image: What is known of the server: how many channels a stream has.
-    ///   - completion: Its failure, nil where the server acknowledged it.
-    func perform(
-        _ command: AudioServerCommand, image: AudioServerImage,
-        completion: @escaping (AudioServerFailure?) -> Void
-    ) {
+    ///   - completion: The failure; nil where the server acknowledged the command.
+    func perform(_ command: AudioServerCommand, image: AudioServerImage, completion: @escaping Completion) {
         if let problem = command.problem(image) {
             return request(command.text, completion: { _ in completion(problem) }) { _, _ in nil }
         }
-        request(command.text, completion: completion) { context, userdata in
-            Self.start(command, image, context, userdata)
-        }
-    }
-
-    private static func start(
-        _ command: AudioServerCommand, _ image: AudioServerImage, _ context: OpaquePointer,
-        _ userdata: UnsafeMutableRawPointer
-    ) -> OpaquePointer? {
-        let done: pa_context_success_cb_t = { _, success, userdata in PulseRequest.acknowledged(userdata, success) }
-        switch command {
-        case .setPlayingVolume(let stream, let volume):
-            var volume = cvolume(volume, channels: image.playing[stream]?.volume.count)
-            return pa_context_set_sink_input_volume(context, stream, &volume, done, userdata)
-        case .mutePlaying(let stream, let isMuted):
-            return pa_context_set_sink_input_mute(context, stream, isMuted ? 1 : 0, done, userdata)
-        case .muteRecording(let stream, let isMuted):
-            return pa_context_set_source_output_mute(context, stream, isMuted ? 1 : 0, done, userdata)
-        case .movePlaying(let stream, let sink):
-            return pa_context_move_sink_input_by_name(context, stream, sink, done, userdata)
-        case .moveRecording(let stream, let source):
-            return pa_context_move_source_output_by_name(context, stream, source, done, userdata)
-        case .setProfile(let card, let profile):
-            return pa_context_set_card_profile_by_name(context, card, profile, done, userdata)
-        case .setSinkPort(let sink, let port):
-            return pa_context_set_sink_port_by_name(context, sink, port, done, userdata)
-        case .setSourcePort(let source, let port):
-            return pa_context_set_source_port_by_name(context, source, port, done, userdata)
-        case .muteSource(let source, let isMuted):
-            return pa_context_set_source_mute_by_name(context, source, isMuted ? 1 : 0, done, userdata)
-        case .setDefaultSink(let sink):
-            return pa_context_set_default_sink(context, sink, done, userdata)
-        case .setDefaultSource(let source):
-            return pa_context_set_default_source(context, source, done, userdata)
-        case .store(let stored):
-            return store(stored, context, done, userdata)
-        case .forget(let stored):
-            return stored.withCString { name in
-                var names: [UnsafePointer<CChar>?] = [name, nil]
-                return pa_ext_stream_restore_delete(context, &names, done, userdata)
+        request(command.text, completion: completion) { context, data in
+            let done: pa_context_success_cb_t = { PulseRequest.acknowledged($2, $1) }
+            switch command {
+            case .set(let target, let value): return Self.set(target, value, image, context, done, data)
+            case .store(let stored): return Self.store(stored, context, done, data)
+            case .forget(let stored):
+                return stored.withCString { name in
+                    var names: [UnsafePointer<CChar>?] = [name, nil]
+                    return pa_ext_stream_restore_delete(context, &names, done, data)
+                }
             }
         }
     }
 
-    /// For the next stream of its kind: those that run keep what they have.
+    private static func set(
+        _ target: EffectTarget, _ value: EffectValue, _ image: AudioServerImage, _ context: OpaquePointer,
+        _ done: @escaping pa_context_success_cb_t, _ data: UnsafeMutableRawPointer
+    ) -> OpaquePointer? {
+        switch (target, value) {
+        case (.playingVolume(let stream), .volume(let volume)):
+            var volume = cvolume(volume, channels: image.playing[stream]?.volume.count)
+            return pa_context_set_sink_input_volume(context, stream, &volume, done, data)
+        case (.playingMute(let stream), .muted(let mute)):
+            return pa_context_set_sink_input_mute(context, stream, mute ? 1 : 0, done, data)
+        case (.recordingMute(let stream), .muted(let mute)):
+            return pa_context_set_source_output_mute(context, stream, mute ? 1 : 0, done, data)
+        case (.sourceMute(let source), .muted(let mute)):
+            return pa_context_set_source_mute_by_name(context, source, mute ? 1 : 0, done, data)
+        case (_, .name(let name)):
+            switch target {
+            case .playingDevice(let stream):
+                return pa_context_move_sink_input_by_name(context, stream, name, done, data)
+            case .recordingDevice(let stream):
+                return pa_context_move_source_output_by_name(context, stream, name, done, data)
+            case .profile(let card): return pa_context_set_card_profile_by_name(context, card, name, done, data)
+            case .sinkPort(let sink): return pa_context_set_sink_port_by_name(context, sink, name, done, data)
+            case .sourcePort(let source): return pa_context_set_source_port_by_name(context, source, name, done, data)
+            case .defaultSink: return pa_context_set_default_sink(context, name, done, data)
+            case .defaultSource: return pa_context_set_default_source(context, name, done, data)
+            default: return nil
+            }
+        default: return nil
+        }
+    }
+
+    /// For the next stream of its kind: those that exist keep what they have.
     private static func store(
         _ stored: StoredStream, _ context: OpaquePointer, _ done: @escaping pa_context_success_cb_t,
-        _ userdata: UnsafeMutableRawPointer
+        _ data: UnsafeMutableRawPointer
     ) -> OpaquePointer? {
         var info = pa_ext_stream_restore_info()
         info.mute = stored.isMuted ? 1 : 0
@@ -74,19 +72,20 @@ extension PulseConnection {
                 positions[index] = pa_channel_position_t(rawValue: position)
             }
         }
+        func write() -> OpaquePointer? {
+            pa_ext_stream_restore_write(context, PA_UPDATE_REPLACE, &info, 1, 0, done, data)
+        }
         return stored.name.withCString { name in
             info.name = name
-            guard let device = stored.device else {
-                return pa_ext_stream_restore_write(context, PA_UPDATE_REPLACE, &info, 1, 0, done, userdata)
-            }
+            guard let device = stored.device else { return write() }
             return device.withCString { device in
                 info.device = device
-                return pa_ext_stream_restore_write(context, PA_UPDATE_REPLACE, &info, 1, 0, done, userdata)
+                return write()
             }
         }
     }
 
-    /// - Parameter channels: How many to make of a single value; nil: as many as there are.
+    /// - Parameter channels: To how many a single value is spread; nil: to none.
     private static func cvolume(_ values: [UInt32], channels: Int?) -> pa_cvolume {
         var volume = pa_cvolume()
         let values = values.count == 1 ? Array(repeating: values[0], count: max(1, channels ?? 1)) : values
@@ -106,64 +105,46 @@ extension AudioServerCommand {
 
     /// Why it is not sent: libpulse would assert, or cut a text at a NUL.
     fileprivate func problem(_ image: AudioServerImage) -> AudioServerFailure? {
-        if names.contains(where: { $0.utf8.contains(0) || $0.utf8.count > PulseText.maximumBytes }) {
+        let names: [String?]
+        switch self {
+        case .set(let target, .name(let name)): names = [target.device, name]
+        case .set(let target, _): names = [target.device]
+        case .store(let stored): names = [stored.name, stored.device]
+        case .forget(let stored): names = [stored]
+        }
+        if names.contains(where: { $0.map { $0.utf8.contains(0) || $0.utf8.count > PulseText.maximumBytes } ?? false })
+        {
             return AudioServerFailure(.refused, "a name holds a NUL or more than \(PulseText.maximumBytes) bytes")
         }
         switch self {
-        case .setPlayingVolume(let stream, let volume):
-            guard let known = image.playing[stream] else {
+        case .set(.playingVolume(let stream), .volume(let volume)):
+            guard let channels = image.playing[stream]?.volume.count else {
                 return AudioServerFailure(.notFound, "\(text): no such stream")
             }
-            return Self.problem(volume)
-                ?? (volume.count == 1 || volume.count == known.volume.count
-                    ? nil
-                    : AudioServerFailure(
-                        .refused, "\(text): \(volume.count) volumes for \(known.volume.count) channels"))
+            return problem(volume, channels: volume.count == 1 ? 1 : channels)
         case .store(let stored):
-            guard stored.volume.isEmpty || stored.volume.count == stored.channels.count else {
-                return AudioServerFailure(
-                    .refused, "\(text): \(stored.volume.count) volumes for \(stored.channels.count) channels")
-            }
-            return stored.volume.isEmpty ? nil : Self.problem(stored.volume)
+            return stored.volume.isEmpty ? nil : problem(stored.volume, channels: stored.channels.count)
         default: return nil
         }
     }
 
-    private static func problem(_ volume: [UInt32]) -> AudioServerFailure? {
-        guard (1...maximumChannels).contains(volume.count) else {
-            return AudioServerFailure(.refused, "a volume has 1 to \(maximumChannels) channels")
+    private func problem(_ volume: [UInt32], channels: Int) -> AudioServerFailure? {
+        guard (1...Self.maximumChannels).contains(volume.count) else {
+            return AudioServerFailure(.refused, "a volume has 1 to \(Self.maximumChannels) channels")
         }
-        guard volume.allSatisfy({ $0 <= maximumVolume }) else {
-            return AudioServerFailure(.refused, "a volume is at most \(maximumVolume)")
+        guard volume.allSatisfy({ $0 <= Self.maximumVolume }) else {
+            return AudioServerFailure(.refused, "a volume is at most \(Self.maximumVolume)")
+        }
+        guard volume.count == channels else {
+            return AudioServerFailure(.refused, "\(text): \(volume.count) volumes for \(channels) channels")
         }
         return nil
-    }
-
-    private var names: [String] {
-        switch self {
-        case .setPlayingVolume, .mutePlaying, .muteRecording: []
-        case .movePlaying(_, let name), .moveRecording(_, let name), .muteSource(let name, _): [name]
-        case .setDefaultSink(let name), .setDefaultSource(let name), .forget(let name): [name]
-        case .setProfile(let name, let part), .setSinkPort(let name, let part), .setSourcePort(let name, let part):
-            [name, part]
-        case .store(let stored): [stored.name, stored.device ?? ""]
-        }
     }
 
     /// What it does, for messages.
     var text: String {
         switch self {
-        case .setPlayingVolume(let stream, _): "setting the volume of stream \(stream)"
-        case .mutePlaying(let stream, let isMuted): "\(isMuted ? "muting" : "unmuting") stream \(stream)"
-        case .muteRecording(let stream, let isMuted): "\(isMuted ? "muting" : "unmuting") recording stream \(stream)"
-        case .movePlaying(let stream, let sink): "moving stream \(stream) to \(sink)"
-        case .moveRecording(let stream, let source): "moving recording stream \(stream) to \(source)"
-        case .setProfile(let card, let profile): "setting the profile \(profile) of \(card)"
-        case .setSinkPort(let sink, let port): "setting the port \(port) of \(sink)"
-        case .setSourcePort(let source, let port): "setting the port \(port) of \(source)"
-        case .muteSource(let source, let isMuted): "\(isMuted ? "muting" : "unmuting") \(source)"
-        case .setDefaultSink(let sink): "making \(sink) the default sink"
-        case .setDefaultSource(let source): "making \(source) the default source"
+        case .set(let target, let value): "setting \(target) to \(value)"
         case .store(let stored): "storing \(stored.name)"
         case .forget(let stored): "forgetting \(stored)"
         }

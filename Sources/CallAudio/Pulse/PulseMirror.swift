@@ -20,10 +20,7 @@ final class PulseMirror {
     private(set) var image: AudioServerImage?
     private let connection: PulseConnection
     private let runLoop: RunLoop
-    private var draft = AudioServerImage(
-        cookie: 0, server: AudioServerDescription(name: "", version: "", location: ""), isPipeWire: false,
-        defaultSink: nil, defaultSource: nil)
-    private var clients = PulseClients()
+    private var draft = Draft()
     /// What changed since it was asked for last.
     private var changed: [PulseObjectKind: Set<UInt32>] = [:]
     private var isRoundOpen = false
@@ -81,17 +78,17 @@ final class PulseMirror {
         if isRemoved {
             // A round without a question tells of it.
             changed[kind, default: []].remove(index)
-            remove(kind, index)
+            draft.remove(kind, index)
         } else {
             changed[kind, default: []].insert(index)
         }
         // Clients come and go all the time. They are asked for along with the rest, and by themselves only where a
         // stream waits to hear whose it is.
-        if kind != .client || (!isRemoved && clients.awaited.contains(index)) { beginRoundSoon() }
+        if kind != .client || (!isRemoved && draft.clients.awaited.contains(index)) { beginRoundSoon() }
     }
 
     private var isRoundWanted: Bool {
-        changed.contains { kind, indexes in kind != .client || !indexes.isDisjoint(with: clients.awaited) }
+        changed.contains { kind, indexes in kind != .client || !indexes.isDisjoint(with: draft.clients.awaited) }
     }
 
     /// At the end of this turn, or when the interval is over.
@@ -135,12 +132,8 @@ final class PulseMirror {
     }
 
     private func show() {
-        clients.note(draft)
-        image = clients.resolving(draft, ownIndex: connection.clientIndex)
-    }
-
-    private func remove(_ kind: PulseObjectKind, _ index: UInt32) {
-        if kind == .client { clients.remove(index) } else { draft.remove(kind, index) }
+        draft.clients.note(draft.image)
+        image = draft.clients.resolving(draft.image, ownIndex: connection.clientIndex)
     }
 
     // MARK: - Questions and answers
@@ -148,57 +141,50 @@ final class PulseMirror {
     private func ask(
         _ kind: PulseObjectKind, _ index: UInt32?, _ completion: @escaping (AudioServerFailure?) -> Void
     ) {
-        let found = PulseObjects()
-        let answered: (AudioServerFailure?) -> Void = { [weak self] failure in
-            self?.take(found, kind, index, failure)
-            // That one object is gone, or was refused, is no failure of the mirror.
-            completion(index == nil ? failure : nil)
-        }
         switch kind {
         case .server:
-            connection.server({ [weak self] in self?.take($0) }, completion: completion)
-        case .client:
-            connection.clients(index, { found.add(PulseReading.client($0), \.clients) }, completion: answered)
-        case .card:
-            connection.cards(index, { found.add(PulseReading.card($0), \.cards) }, completion: answered)
+            connection.objects(
+                kind, index, item: { [weak self] in self?.take(PulseReading.info($0)) }, completion: completion)
+        case .client: ask(kind, index, \.clients.known, completion) { PulseReading.client(PulseReading.info($0)) }
+        case .card: ask(kind, index, \.image.cards, completion) { PulseReading.card(PulseReading.info($0)) }
+        // Ports of a Bluetooth device depend on the profile of its card.
         case .sink:
-            // Ports of a Bluetooth device are what its card's profile makes them.
-            connection.sinks(
-                index, { [weak self] in found.add(PulseReading.sink($0, cards: self?.draft.cards ?? [:]), \.devices) },
-                completion: answered)
+            ask(kind, index, \.image.sinks, completion) { [weak self] in
+                PulseReading.sink(PulseReading.info($0), cards: self?.draft.image.cards ?? [:])
+            }
         case .source:
-            connection.sources(
-                index,
-                { [weak self] in found.add(PulseReading.source($0, cards: self?.draft.cards ?? [:]), \.devices) },
-                completion: answered)
+            ask(kind, index, \.image.sources, completion) { [weak self] in
+                PulseReading.source(PulseReading.info($0), cards: self?.draft.image.cards ?? [:])
+            }
         case .sinkInput:
-            connection.sinkInputs(
-                index,
-                { [weak self] in
-                    let isPipeWire = self?.draft.isPipeWire ?? false
-                    found.add(PulseReading.sinkInput($0, isPipeWire: isPipeWire), \.streams)
-                }, completion: answered)
+            ask(kind, index, \.image.playing, completion) { [weak self] in
+                PulseReading.sinkInput(PulseReading.info($0), isPipeWire: self?.draft.image.isPipeWire ?? false)
+            }
         case .sourceOutput:
-            connection.sourceOutputs(
-                index, { found.add(PulseReading.sourceOutput($0), \.streams) }, completion: answered)
+            ask(kind, index, \.image.recording, completion) { PulseReading.sourceOutput(PulseReading.info($0)) }
         }
     }
 
-    private func take(
-        _ found: PulseObjects, _ kind: PulseObjectKind, _ index: UInt32?, _ failure: AudioServerFailure?
+    /// Asks for one object, or for all of a kind, and takes the answer when it is complete.
+    private func ask<Object: PulseIndexed>(
+        _ kind: PulseObjectKind, _ index: UInt32?, _ list: WritableKeyPath<Draft, [UInt32: Object]>,
+        _ completion: @escaping (AudioServerFailure?) -> Void, read: @escaping (UnsafeRawPointer) -> Object
     ) {
-        guard failure == nil else {
-            if let index, failure?.kind == .notFound { remove(kind, index) }
-            return
-        }
-        switch kind {
-        case .server: break
-        case .client: clients.known.take(found.clients, all: index == nil)
-        case .card: draft.cards.take(found.cards, all: index == nil)
-        case .sink: draft.sinks.take(found.devices, all: index == nil)
-        case .source: draft.sources.take(found.devices, all: index == nil)
-        case .sinkInput: draft.playing.take(found.streams, all: index == nil)
-        case .sourceOutput: draft.recording.take(found.streams, all: index == nil)
+        var found: [UInt32: Object] = [:]
+        connection.objects(kind, index) { info in
+            guard found.count < PulseLimits.objects else { return }
+            let object = read(info)
+            found[object.index] = object
+        } completion: { [weak self] failure in
+            if let self {
+                if failure == nil {
+                    draft[keyPath: list].take(found, all: index == nil)
+                } else if let index, failure?.kind == .notFound {
+                    draft.remove(kind, index)
+                }
+            }
+            // A single object that is gone, or was refused, is no failure of the mirror.
+            completion(index == nil ? failure : nil)
         }
     }
 
@@ -206,14 +192,14 @@ final class PulseMirror {
         let name = PulseText.string(info.server_name) ?? ""
         let host = PulseText.name(info.host_name)
         let user = PulseText.name(info.user_name)
-        draft.cookie = info.cookie
-        draft.isPipeWire = name.contains("PipeWire")
-        draft.server = AudioServerDescription(
+        draft.image.cookie = info.cookie
+        draft.image.isPipeWire = name.contains("PipeWire")
+        draft.image.server = AudioServerDescription(
             name: name, version: PulseText.string(info.server_version) ?? "",
             location: [user, host].compactMap(\.self).joined(separator: "@"))
         // PipeWire's names for "whatever it is" stand where there is none.
-        draft.defaultSink = PulseText.name(info.default_sink_name).flatMap { $0.hasPrefix("@") ? nil : $0 }
-        draft.defaultSource = PulseText.name(info.default_source_name).flatMap { $0.hasPrefix("@") ? nil : $0 }
+        draft.image.defaultSink = PulseText.name(info.default_sink_name).flatMap { $0.hasPrefix("@") ? nil : $0 }
+        draft.image.defaultSource = PulseText.name(info.default_source_name).flatMap { $0.hasPrefix("@") ? nil : $0 }
     }
 }
 
@@ -244,18 +230,23 @@ final class PulseAnswers {
     }
 }
 
-/// What an answer holds, until it is whole.
-private final class PulseObjects {
-    var clients: [UInt32: PulseClients.Client] = [:]
-    var cards: [UInt32: AudioServerImage.Card] = [:]
-    var devices: [UInt32: AudioServerImage.Device] = [:]
-    var streams: [UInt32: AudioServerImage.Stream] = [:]
+/// What has been read, before it is shown.
+private struct Draft {
+    var image = AudioServerImage(
+        cookie: 0, server: AudioServerDescription(name: "", version: "", location: ""), isPipeWire: false,
+        defaultSink: nil, defaultSource: nil)
+    var clients = PulseClients()
 
-    func add<Object: PulseIndexed>(
-        _ object: Object, _ list: ReferenceWritableKeyPath<PulseObjects, [UInt32: Object]>
-    ) {
-        guard self[keyPath: list].count < PulseLimits.objects else { return }
-        self[keyPath: list][object.index] = object
+    mutating func remove(_ kind: PulseObjectKind, _ index: UInt32) {
+        switch kind {
+        case .server: break
+        case .client: clients.remove(index)
+        case .card: image.cards[index] = nil
+        case .sink: image.sinks[index] = nil
+        case .source: image.sources[index] = nil
+        case .sinkInput: image.playing[index] = nil
+        case .sourceOutput: image.recording[index] = nil
+        }
     }
 }
 
@@ -273,18 +264,5 @@ extension Dictionary where Key == UInt32 {
             return
         }
         for (index, object) in found where self[index] != nil || count < PulseLimits.objects { self[index] = object }
-    }
-}
-
-extension AudioServerImage {
-    fileprivate mutating func remove(_ kind: PulseObjectKind, _ index: UInt32) {
-        switch kind {
-        case .server, .client: break
-        case .card: cards[index] = nil
-        case .sink: sinks[index] = nil
-        case .source: sources[index] = nil
-        case .sinkInput: playing[index] = nil
-        case .sourceOutput: recording[index] = nil
-        }
     }
 }

@@ -1,6 +1,6 @@
 internal import CRingwakePulse
 
-/// The kinds of things that are mirrored.
+/// The kinds of objects that are mirrored.
 enum PulseObjectKind: CaseIterable {
     case server, client, card, sink, source, sinkInput, sourceOutput
 
@@ -27,105 +27,59 @@ enum PulseObjectKind: CaseIterable {
         ].reduce(0) { $0 | $1.rawValue })
 }
 
-// The questions that the mirror asks. An index of nil asks for all of a kind.
+// The questions of the mirror.
 extension PulseConnection {
-    func subscribe(completion: @escaping (AudioServerFailure?) -> Void) {
+    typealias Completion = (AudioServerFailure?) -> Void
+
+    func subscribe(completion: @escaping Completion) {
         request("subscribing to changes", completion: completion) { context, userdata in
-            pa_context_subscribe(
-                context, PulseObjectKind.mask,
-                { _, success, userdata in PulseRequest.acknowledged(userdata, success) }, userdata)
+            pa_context_subscribe(context, PulseObjectKind.mask, { PulseRequest.acknowledged($2, $1) }, userdata)
         }
     }
 
-    func server(_ item: @escaping (pa_server_info) -> Void, completion: @escaping (AudioServerFailure?) -> Void) {
-        request("asking for the server", item: Self.reading(item), completion: completion) { context, userdata in
-            pa_context_get_server_info(
-                context, { _, info, userdata in PulseRequest.received(userdata, info) }, userdata)
-        }
-    }
-
-    func clients(
-        _ index: UInt32?, _ item: @escaping (pa_client_info) -> Void,
-        completion: @escaping (AudioServerFailure?) -> Void
+    /// Asks for the objects of a kind.
+    ///
+    /// - Parameters:
+    ///   - index: The only one that is asked for; nil: all.
+    ///   - item: Called for each, with libpulse's struct for the kind.
+    func objects(
+        _ kind: PulseObjectKind, _ index: UInt32?, item: @escaping (UnsafeRawPointer) -> Void,
+        completion: @escaping Completion
     ) {
-        request("asking for clients", item: Self.reading(item), completion: completion) { context, userdata in
-            let callback: pa_client_info_cb_t = { _, info, end, userdata in PulseRequest.received(userdata, info, end) }
-            guard let index else { return pa_context_get_client_info_list(context, callback, userdata) }
-            return pa_context_get_client_info(context, index, callback, userdata)
-        }
-    }
-
-    func cards(
-        _ index: UInt32?, _ item: @escaping (pa_card_info) -> Void,
-        completion: @escaping (AudioServerFailure?) -> Void
-    ) {
-        request("asking for cards", item: Self.reading(item), completion: completion) { context, userdata in
-            let callback: pa_card_info_cb_t = { _, info, end, userdata in PulseRequest.received(userdata, info, end) }
-            guard let index else { return pa_context_get_card_info_list(context, callback, userdata) }
-            return pa_context_get_card_info_by_index(context, index, callback, userdata)
-        }
-    }
-
-    func sinks(
-        _ index: UInt32?, _ item: @escaping (pa_sink_info) -> Void,
-        completion: @escaping (AudioServerFailure?) -> Void
-    ) {
-        request("asking for sinks", item: Self.reading(item), completion: completion) { context, userdata in
-            let callback: pa_sink_info_cb_t = { _, info, end, userdata in PulseRequest.received(userdata, info, end) }
-            guard let index else { return pa_context_get_sink_info_list(context, callback, userdata) }
-            return pa_context_get_sink_info_by_index(context, index, callback, userdata)
-        }
-    }
-
-    func sources(
-        _ index: UInt32?, _ item: @escaping (pa_source_info) -> Void,
-        completion: @escaping (AudioServerFailure?) -> Void
-    ) {
-        request("asking for sources", item: Self.reading(item), completion: completion) { context, userdata in
-            let callback: pa_source_info_cb_t = { _, info, end, userdata in PulseRequest.received(userdata, info, end) }
-            guard let index else { return pa_context_get_source_info_list(context, callback, userdata) }
-            return pa_context_get_source_info_by_index(context, index, callback, userdata)
-        }
-    }
-
-    func sinkInputs(
-        _ index: UInt32?, _ item: @escaping (pa_sink_input_info) -> Void,
-        completion: @escaping (AudioServerFailure?) -> Void
-    ) {
-        request("asking for playing streams", item: Self.reading(item), completion: completion) { context, userdata in
-            let callback: pa_sink_input_info_cb_t = { _, info, end, userdata in
-                PulseRequest.received(userdata, info, end)
+        request("asking for \(kind)", item: item, completion: completion) { context, data in
+            switch (kind, index) {
+            case (.server, _): pa_context_get_server_info(context, { PulseRequest.received($2, $1) }, data)
+            case (.client, nil): pa_context_get_client_info_list(context, { PulseRequest.received($3, $1, $2) }, data)
+            case (.client, let index?):
+                pa_context_get_client_info(context, index, { PulseRequest.received($3, $1, $2) }, data)
+            case (.card, nil): pa_context_get_card_info_list(context, { PulseRequest.received($3, $1, $2) }, data)
+            case (.card, let index?):
+                pa_context_get_card_info_by_index(context, index, { PulseRequest.received($3, $1, $2) }, data)
+            case (.sink, nil): pa_context_get_sink_info_list(context, { PulseRequest.received($3, $1, $2) }, data)
+            case (.sink, let index?):
+                pa_context_get_sink_info_by_index(context, index, { PulseRequest.received($3, $1, $2) }, data)
+            case (.source, nil): pa_context_get_source_info_list(context, { PulseRequest.received($3, $1, $2) }, data)
+            case (.source, let index?):
+                pa_context_get_source_info_by_index(context, index, { PulseRequest.received($3, $1, $2) }, data)
+            case (.sinkInput, nil):
+                pa_context_get_sink_input_info_list(context, { PulseRequest.received($3, $1, $2) }, data)
+            case (.sinkInput, let index?):
+                pa_context_get_sink_input_info(context, index, { PulseRequest.received($3, $1, $2) }, data)
+            case (.sourceOutput, nil):
+                pa_context_get_source_output_info_list(context, { PulseRequest.received($3, $1, $2) }, data)
+            case (.sourceOutput, let index?):
+                pa_context_get_source_output_info(context, index, { PulseRequest.received($3, $1, $2) }, data)
             }
-            guard let index else { return pa_context_get_sink_input_info_list(context, callback, userdata) }
-            return pa_context_get_sink_input_info(context, index, callback, userdata)
         }
     }
 
-    func sourceOutputs(
-        _ index: UInt32?, _ item: @escaping (pa_source_output_info) -> Void,
-        completion: @escaping (AudioServerFailure?) -> Void
-    ) {
-        request("asking for recording streams", item: Self.reading(item), completion: completion) { context, userdata in
-            let callback: pa_source_output_info_cb_t = { _, info, end, userdata in
-                PulseRequest.received(userdata, info, end)
-            }
-            guard let index else { return pa_context_get_source_output_info_list(context, callback, userdata) }
-            return pa_context_get_source_output_info(context, index, callback, userdata)
+    /// Asks for the stored values of streams; refused where the server has no such store.
+    func storedStreams(_ item: @escaping (StoredStream?) -> Void, completion: @escaping Completion) {
+        request(
+            "asking for stored streams", item: { item(PulseReading.stored(PulseReading.info($0))) },
+            completion: completion
+        ) {
+            pa_ext_stream_restore_read($0, { PulseRequest.received($3, $1, $2) }, $1)
         }
-    }
-
-    /// What the server stores for streams; refused where it has no such store.
-    func storedStreams(
-        _ item: @escaping (pa_ext_stream_restore_info) -> Void, completion: @escaping (AudioServerFailure?) -> Void
-    ) {
-        request("asking for stored streams", item: Self.reading(item), completion: completion) { context, userdata in
-            pa_ext_stream_restore_read(
-                context, { _, info, end, userdata in PulseRequest.received(userdata, info, end) }, userdata)
-        }
-    }
-
-    /// The struct that libpulse points to.
-    private static func reading<Info>(_ item: @escaping (Info) -> Void) -> (UnsafeRawPointer) -> Void {
-        { item($0.assumingMemoryBound(to: Info.self).pointee) }
     }
 }

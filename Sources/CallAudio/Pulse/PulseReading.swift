@@ -10,6 +10,9 @@ enum PulseLimits {
 }
 
 enum PulseReading {
+    /// The struct that libpulse points to.
+    static func info<Info>(_ pointer: UnsafeRawPointer) -> Info { pointer.assumingMemoryBound(to: Info.self).pointee }
+
     static func card(_ info: pa_card_info) -> AudioServerImage.Card {
         let properties = PulseText.properties(info.proplist, PulseText.deviceKeys)
         let activeProfile = PulseText.name(info.active_profile2?.pointee.name)
@@ -43,35 +46,23 @@ enum PulseReading {
     }
 
     static func sink(_ info: pa_sink_info, cards: [UInt32: AudioServerImage.Card]) -> AudioServerImage.Device {
-        let properties = PulseText.properties(info.proplist, PulseText.deviceKeys)
-        let card = index(info.card)
-        let classification = classification(properties, card.flatMap { cards[$0] })
-        return AudioServerImage.Device(
-            index: info.index, name: PulseText.string(info.name) ?? "",
-            description: PulseText.string(info.description) ?? "", card: card,
-            ports: parts(info.ports, info.n_ports).map { port in
-                Self.port(
-                    port.name, port.description, port.priority, port.available, type: port.type, isInput: false,
-                    classification)
-            },
-            activePort: PulseText.name(info.active_port?.pointee.name), isMuted: info.mute != 0,
-            volume: volume(info.volume), monitors: nil, properties: properties)
+        let reading = DeviceReading(info.proplist, card: info.card, cards, isInput: false)
+        return reading.device(
+            info.index, info.name, info.description, info.volume, isMuted: info.mute != 0, monitors: nil,
+            activePort: info.active_port?.pointee.name,
+            ports: parts(info.ports, info.n_ports).map {
+                reading.port($0.name, $0.description, $0.priority, $0.available, type: $0.type)
+            })
     }
 
     static func source(_ info: pa_source_info, cards: [UInt32: AudioServerImage.Card]) -> AudioServerImage.Device {
-        let properties = PulseText.properties(info.proplist, PulseText.deviceKeys)
-        let card = index(info.card)
-        let classification = classification(properties, card.flatMap { cards[$0] })
-        return AudioServerImage.Device(
-            index: info.index, name: PulseText.string(info.name) ?? "",
-            description: PulseText.string(info.description) ?? "", card: card,
-            ports: parts(info.ports, info.n_ports).map { port in
-                Self.port(
-                    port.name, port.description, port.priority, port.available, type: port.type, isInput: true,
-                    classification)
-            },
-            activePort: PulseText.name(info.active_port?.pointee.name), isMuted: info.mute != 0,
-            volume: volume(info.volume), monitors: index(info.monitor_of_sink), properties: properties)
+        let reading = DeviceReading(info.proplist, card: info.card, cards, isInput: true)
+        return reading.device(
+            info.index, info.name, info.description, info.volume, isMuted: info.mute != 0,
+            monitors: index(info.monitor_of_sink), activePort: info.active_port?.pointee.name,
+            ports: parts(info.ports, info.n_ports).map {
+                reading.port($0.name, $0.description, $0.priority, $0.available, type: $0.type)
+            })
     }
 
     /// - Parameter isPipeWire: It announces streams before it knows their volume, and says 0 until it does.
@@ -126,35 +117,17 @@ enum PulseReading {
             properties: properties)
     }
 
-    private static func port(
-        _ name: UnsafePointer<CChar>?, _ description: UnsafePointer<CChar>?, _ priority: UInt32, _ available: Int32,
-        type: UInt32, isInput: Bool, _ classification: PortClassification
-    ) -> AudioServerImage.Port {
-        let name = PulseText.string(name) ?? ""
-        return AudioServerImage.Port(
-            name: name, description: PulseText.string(description) ?? "", priority: priority,
-            availability: availability(available),
-            kind: classification.kind(type: type, name: name, isInput: isInput), isInput: isInput)
-    }
-
-    private static func classification(
-        _ properties: [String: String], _ card: AudioServerImage.Card?
-    ) -> PortClassification {
-        PortClassification(
-            properties: [properties] + (card.map { [$0.properties] } ?? []), activeProfile: card?.activeProfile)
-    }
-
     /// A process's number as a client wrote it, or what else it wrote there.
     private static func process(_ text: String?) -> Int32? {
         text.flatMap { Int32($0) }.flatMap { $0 > 0 ? $0 : nil }
     }
 
-    private static func index(_ index: UInt32) -> UInt32? { index == PulseReading.noIndex ? nil : index }
+    static func index(_ index: UInt32) -> UInt32? { index == PulseReading.noIndex ? nil : index }
 
     /// `PA_INVALID_INDEX`, a macro with a cast.
     static let noIndex = UInt32.max
 
-    private static func availability(_ available: Int32) -> AudioServerImage.Availability {
+    static func availability(_ available: Int32) -> AudioServerImage.Availability {
         switch UInt32(bitPattern: available) {
         case PA_PORT_AVAILABLE_NO.rawValue: .no
         case PA_PORT_AVAILABLE_YES.rawValue: .yes
@@ -168,5 +141,43 @@ enum PulseReading {
     ) -> [Part] {
         guard let array else { return [] }
         return (0..<min(Int(count), PulseLimits.parts)).compactMap { array[$0]?.pointee }
+    }
+}
+
+/// Reads a sink or a source: libpulse has two structs with the same fields.
+private struct DeviceReading {
+    private let properties: [String: String]
+    private let card: UInt32?
+    private let classification: PortClassification
+    private let isInput: Bool
+
+    init(_ list: OpaquePointer?, card: UInt32, _ cards: [UInt32: AudioServerImage.Card], isInput: Bool) {
+        properties = PulseText.properties(list, PulseText.deviceKeys)
+        self.card = PulseReading.index(card)
+        self.isInput = isInput
+        let card = self.card.flatMap { cards[$0] }
+        classification = PortClassification(
+            properties: [properties] + (card.map { [$0.properties] } ?? []), activeProfile: card?.activeProfile)
+    }
+
+    func device(
+        _ index: UInt32, _ name: UnsafePointer<CChar>?, _ description: UnsafePointer<CChar>?, _ volume: pa_cvolume,
+        isMuted: Bool, monitors: UInt32?, activePort: UnsafePointer<CChar>?, ports: [AudioServerImage.Port]
+    ) -> AudioServerImage.Device {
+        AudioServerImage.Device(
+            index: index, name: PulseText.string(name) ?? "", description: PulseText.string(description) ?? "",
+            card: card, ports: ports, activePort: PulseText.name(activePort), isMuted: isMuted,
+            volume: PulseReading.volume(volume), monitors: monitors, properties: properties)
+    }
+
+    func port(
+        _ name: UnsafePointer<CChar>?, _ description: UnsafePointer<CChar>?, _ priority: UInt32, _ available: Int32,
+        type: UInt32
+    ) -> AudioServerImage.Port {
+        let name = PulseText.string(name) ?? ""
+        return AudioServerImage.Port(
+            name: name, description: PulseText.string(description) ?? "", priority: priority,
+            availability: PulseReading.availability(available),
+            kind: classification.kind(type: type, name: name, isInput: isInput), isInput: isInput)
     }
 }

@@ -1,7 +1,7 @@
 internal import CRingwakePulse
 internal import Glibc
 internal import RingwakeCore
-package import RunLoop
+internal import RunLoop
 
 /// PulseAudio, or PipeWire behind the same protocol, through libpulse on a run loop.
 ///
@@ -11,7 +11,7 @@ package import RunLoop
 ///
 /// It starts no server. Where there is none, it waits for its socket to appear, and asks nobody meanwhile. A server that
 /// is reached over a network is tried once for each ``connect()``.
-package final class PulseServer: AudioServer {
+final class PulseServer: AudioServer {
     /// A server that has not let us in and told all within this time is unavailable; it may still come.
     static let connectionLimit = Duration.seconds(5)
     /// After a socket has appeared its owner may not listen yet: it is tried this often, at these distances.
@@ -30,8 +30,8 @@ package final class PulseServer: AudioServer {
         case waiting
     }
 
-    package private(set) var image: AudioServerImage?
-    package var onEvent: ((AudioServerEvent) -> Void)?
+    private(set) var image: AudioServerImage?
+    var onEvent: ((AudioServerEvent) -> Void)?
 
     private let runLoop: RunLoop
     private let mainLoop: PulseMainLoop
@@ -61,7 +61,7 @@ package final class PulseServer: AudioServer {
     }
 
     /// - Parameter name: What the server shows us as.
-    package init(runLoop: RunLoop, address: PulseAddress = .standard, name: String = "Ringwake") {
+    init(runLoop: RunLoop, address: PulseAddress = .standard, name: String = "Ringwake") {
         self.runLoop = runLoop
         self.address = address
         self.name = name
@@ -70,7 +70,7 @@ package final class PulseServer: AudioServer {
 
     deinit { close() }
 
-    package func connect() {
+    func connect() {
         switch phase {
         case .connecting, .connected: break
         case .idle, .waiting:
@@ -80,7 +80,7 @@ package final class PulseServer: AudioServer {
         }
     }
 
-    package func close() {
+    func close() {
         epoch &+= 1
         closings &+= 1
         batches = []
@@ -299,7 +299,7 @@ package final class PulseServer: AudioServer {
 // MARK: - Commands
 
 extension PulseServer {
-    package func perform(
+    func perform(
         _ commands: [AudioServerCommand], completion: @escaping ([AudioServerFailure?]) -> Void
     ) {
         guard case .connected(let connection, let mirror) = phase, let image = mirror.image else {
@@ -314,7 +314,7 @@ extension PulseServer {
         mirror.isAwaited = !batches.isEmpty
     }
 
-    package func storedStreams(completion: @escaping (Result<[StoredStream], AudioServerFailure>) -> Void) {
+    func storedStreams(completion: @escaping (Result<[StoredStream], AudioServerFailure>) -> Void) {
         guard case .connected(let connection, let mirror) = phase else {
             let failure = AudioServerFailure(.lost, "there is no connection to an audio server")
             return tell { _ in completion(.failure(failure)) }
@@ -328,7 +328,7 @@ extension PulseServer {
             tell { _ in completion(result) }
         }
         connection.storedStreams {
-            if stored.count < PulseLimits.objects, let entry = PulseReading.stored($0) { stored.append(entry) }
+            if let entry = $0, stored.count < PulseLimits.objects { stored.append(entry) }
         } completion: { failure in
             result =
                 if let failure, !connection.isExtensionMissing { .failure(failure) } else { .success(stored) }

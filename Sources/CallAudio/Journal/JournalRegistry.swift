@@ -1,6 +1,6 @@
 internal import FileSystem
 internal import Glibc
-package import Logging
+internal import Logging
 
 /// Where the programs of one login find each other's effect journals, in whatever folders these lie: a folder in the
 /// runtime directory, in which they all find the audio server too.
@@ -11,7 +11,7 @@ package import Logging
 /// makes an entry, under the lock of the journal in question: its program has that as long as it lives.
 ///
 /// A registry that cannot be used is told in the log; effects are made and undone without it.
-package final class JournalRegistry {
+final class JournalRegistry {
     /// Journals in it at a time. More than one program with a journal in a place of its own is rare already.
     static let maximumEntries = 64
     private static let ending = ".journal"
@@ -23,7 +23,7 @@ package final class JournalRegistry {
     private var isProblemLogged = false
 
     /// Nil where the environment names no runtime directory.
-    package init?(_ environment: [String: String], _ logger: Logger) {
+    init?(_ environment: [String: String], _ logger: Logger) {
         guard let runtime = environment["XDG_RUNTIME_DIR"], runtime.hasPrefix("/") else { return nil }
         self.runtime = runtime
         self.logger = logger
@@ -31,7 +31,7 @@ package final class JournalRegistry {
     }
 
     /// The journals that are in it, and are there.
-    package var journals: [String] {
+    var journals: [String] {
         guard isOurs(folder) else { return [] }
         return names().prefix(Self.maximumEntries).compactMap { target(of: "\(folder)/\($0)") }
             .filter { FileSystem.exists($0) }
@@ -60,7 +60,7 @@ package final class JournalRegistry {
     // MARK: - Entries
 
     func entry(of journal: String) -> String {
-        "\(folder)/\(String(JournalChecksum.of(journal.utf8), radix: 16))\(Self.ending)"
+        "\(folder)/\(EffectJournalFile.checksum(journal.utf8))\(Self.ending)"
     }
 
     private func names() -> [String] {

@@ -2,7 +2,16 @@ internal import FileSystem
 internal import FoundationEssentials
 internal import Glibc
 
-extension EffectJournal {
+/// The effect journal on the disk: two lines, a heading and the ledger as JSON. The heading has the version, the length
+/// and a checksum of the second line, which show a file that was cut off or torn.
+enum EffectJournalFile {
+    /// The version that this program writes and reads.
+    static let version = 1
+    /// More than any number of streams needs; a longer file is not ours.
+    private static let maximumBytes = 8 << 20
+    /// How many damaged files are kept.
+    static let maximumAside = 10
+
     enum Contents {
         case ledger(EffectLedger)
         case damaged(String)
@@ -13,12 +22,12 @@ extension EffectJournal {
 
         var format = Heading.format
         var version: Int
-        /// Of the second line, without its end.
+        /// Length of the second line, without its end.
         var bytes: Int
-        /// FNV-1a of these bytes, 64 bits: it is against torn writes, not against anybody.
         var checksum: String
     }
 
+    /// - Throws: another program holds the journal, or its folder cannot be used.
     static func lock(_ path: String) throws(EffectJournalError) -> FileLock {
         do throws(FileSystemError) {
             if let slash = path.lastIndex(of: "/"), slash != path.startIndex {
@@ -32,12 +41,13 @@ extension EffectJournal {
         }
     }
 
+    /// - Throws: the file cannot be read, or a newer version of this program wrote it.
     static func contents(of path: String) throws(EffectJournalError) -> Contents {
         let bytes: [UInt8]
         do throws(FileSystemError) {
             bytes = try FileSystem.read(path, maximumSize: maximumBytes)
         } catch {
-            // A directory, a pipe, a monster: no journal of ours. What we may not read may well be one.
+            // A directory, a pipe or a huge file is not our journal. A file that we may not read may be one.
             if [EISDIR, EINVAL, EFBIG].contains(error.errno) { return .damaged(error.reason) }
             throw EffectJournalError(.unusable, error.description)
         }
@@ -68,19 +78,17 @@ extension EffectJournal {
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         do {
             let body = [UInt8](try encoder.encode(ledger))
-            let heading = Heading(version: version, bytes: body.count, checksum: checksum(body[...]))
+            let heading = Heading(version: version, bytes: body.count, checksum: checksum(body))
             let end = [UInt8(ascii: "\n")]
             return [UInt8](try encoder.encode(heading)) + end + body + end
         } catch {
-            // Texts, whole numbers and Booleans always encode.
+            // Strings, integers and Booleans always encode.
             preconditionFailure("a journal that does not encode: \(error)")
         }
     }
 
-    /// So many damaged files are kept.
-    static let maximumAside = 10
-
-    /// Renames what cannot be read to a name that is free; where none is, it takes another one's place.
+    /// Renames a damaged file to a free name, or else over an older damaged file.
+    /// - Returns: What happened, for a person.
     static func setAside(_ path: String, _ why: String) throws(EffectJournalError) -> String {
         let names = (0..<maximumAside).map { path + ".damaged" + ($0 == 0 ? "" : ".\($0)") }
         let free = names.filter { !FileSystem.exists($0) }
@@ -91,19 +99,26 @@ extension EffectJournal {
         return "\(path) cannot be read: \(why). It is \(aside) now; effects that it held are not undone"
     }
 
-    private static func checksum(_ bytes: ArraySlice<UInt8>) -> String {
-        String(JournalChecksum.of(bytes), radix: 16)
+    /// FNV-1a, 64 bits, in hexadecimal: against accidents, not against attackers.
+    static func checksum(_ bytes: some Sequence<UInt8>) -> String {
+        let hash = bytes.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
+        return String(hash, radix: 16)
     }
 }
 
-/// FNV-1a, 64 bits: against accidents, not against anybody.
-enum JournalChecksum {
-    static func of(_ bytes: some Sequence<UInt8>) -> UInt64 {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in bytes {
-            hash ^= UInt64(byte)
-            hash = hash &* 0x0000_0100_0000_01b3
-        }
-        return hash
+/// Why the journal cannot be used.
+struct EffectJournalError: Error, Hashable, Sendable, CustomStringConvertible {
+    enum Kind: String, Hashable, Sendable {
+        /// Another program has it.
+        case inUse
+        /// A newer version of this program wrote it.
+        case newer
+        /// The file system refuses.
+        case unusable
     }
+
+    let kind: Kind
+    let description: String
+
+    init(_ kind: Kind, _ description: String) { (self.kind, self.description) = (kind, description) }
 }
