@@ -73,17 +73,17 @@ final class AgentLife {
 
     private func begin() {
         guard case .waiting(let end, _) = state else { return }
-        do throws(AudioEngineRefusal) {
+        do throws(EffectJournalError) {
             let engine = try parts.makeEngine(journal: journal) { [weak self] in self?.report($0) }
             run(engine)
         } catch {
-            if error.isBusy, runLoop.refreshNow() < end {
+            if error.isInUse, runLoop.refreshNow() < end {
                 let timer = runLoop.schedule(
                     at: runLoop.now.advanced(by: AgentLife.journalStep), tolerance: AgentLife.journalStep
                 ) { [self] in begin() }
                 state = .waiting(until: end, timer)
             } else {
-                give(up: error.message)
+                give(up: error.description)
             }
         }
     }

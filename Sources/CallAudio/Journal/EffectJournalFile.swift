@@ -107,7 +107,7 @@ enum EffectJournalFile {
 }
 
 /// Why the journal cannot be used.
-struct EffectJournalError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct EffectJournalError: Error, Hashable, Sendable, CustomStringConvertible {
     enum Kind: String, Hashable, Sendable {
         /// Another program has it.
         case inUse
@@ -118,7 +118,11 @@ struct EffectJournalError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     let kind: Kind
-    let description: String
+    /// What happened and what to do, for a person.
+    package let description: String
 
     init(_ kind: Kind, _ description: String) { (self.kind, self.description) = (kind, description) }
+
+    /// Another program has the journal, until it ends.
+    package var isInUse: Bool { kind == .inUse }
 }

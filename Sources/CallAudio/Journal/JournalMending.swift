@@ -60,13 +60,13 @@ package final class JournalMending {
             for path in rest { result.left[path] = "ended before it was looked at" }
             return completion(result)
         }
-        do throws(AudioEngineRefusal) {
+        do throws(EffectJournalError) {
             let engine = try parts.makeEngine(journal: path) { [weak self] in self?.take($0) }
             self.engine = engine
             if !isPatient { limit() }
             engine.start()
         } catch {
-            if error.isBusy { result.inUse.append(path) } else { result.left[path] = error.message }
+            if error.isInUse { result.inUse.append(path) } else { result.left[path] = error.description }
             rest.removeFirst()
             parts.runLoop.enqueue { [self] in next() }
         }

@@ -15,6 +15,30 @@ enum MPRIS {
         case stopped = "Stopped"
     }
 
+    /// Matches changes of this player's properties.
+    static func changes(of owner: String) -> DBusMatch {
+        DBusMatch(
+            sender: owner, path: path, interface: properties, member: "PropertiesChanged", firstArgument: player)
+    }
+
+    /// What such a change tells of the playback.
+    enum StatusChange {
+        case none
+        case status(String)
+        /// It changed, and has to be read.
+        case invalidated
+
+        init(_ signal: DBusSignal) {
+            self = .none
+            guard signal.arguments.count > 2 else { return }
+            if let status = signal.arguments[1]["PlaybackStatus"]?.text {
+                self = .status(status)
+            } else if signal.arguments[2].elements?.contains(where: { $0.text == "PlaybackStatus" }) == true {
+                self = .invalidated
+            }
+        }
+    }
+
     /// The bus itself (D-Bus Specification, "Message Bus Messages").
     enum Bus {
         static let name = "org.freedesktop.DBus"

@@ -54,7 +54,7 @@ final class MPRISPlayers: MediaPlayers {
     }
 
     func playing(completion: @escaping ([MediaPlayer]) -> Void) {
-        guard let step: PlayerStep<MediaPlayer> = step(completion) else { return }
+        guard let step = step(completion) else { return }
         step.begin("")
         step.askBus("GetId") { bus in
             guard let bus = bus?.text else { return step.end("") }
@@ -112,10 +112,10 @@ final class MPRISPlayers: MediaPlayers {
     /// Deals with each player whose name has the same owner on the same bus; the others are not found.
     private func each(
         _ players: [MediaPlayer], _ completion: @escaping ([MediaPlayer]) -> Void,
-        _ body: @escaping (MediaPlayer, _ owner: String, PlayerStep<MediaPlayer>) -> Void
+        _ body: @escaping (MediaPlayer, _ owner: String, PlayerStep) -> Void
     ) {
         let players = players.prefix(Self.maximumPlayers)
-        guard let step: PlayerStep<MediaPlayer> = step(isNeeded: !players.isEmpty, completion) else { return }
+        guard let step = step(isNeeded: !players.isEmpty, completion) else { return }
         step.begin("")
         step.askBus("GetId") { bus in
             for player in players {
@@ -131,9 +131,9 @@ final class MPRISPlayers: MediaPlayers {
     }
 
     /// A step over the bus; nil, and an empty answer from the loop, where there is none or none is needed.
-    private func step<Found>(
-        isNeeded: Bool = true, _ completion: @escaping ([Found]) -> Void
-    ) -> PlayerStep<Found>? {
+    private func step(
+        isNeeded: Bool = true, _ completion: @escaping ([MediaPlayer]) -> Void
+    ) -> PlayerStep? {
         guard !isClosed else { return nil }
         nextStep += 1
         let number = nextStep
@@ -144,7 +144,7 @@ final class MPRISPlayers: MediaPlayers {
             }
             return nil
         }
-        let step = PlayerStep<Found>(bus: bus, runLoop: runLoop, time: Self.stepTime) { [self] found in
+        let step = PlayerStep(bus: bus, runLoop: runLoop, time: Self.stepTime) { [self] found in
             if ends.removeValue(forKey: number) != nil { completion(found) }
         }
         ends[number] = { step.cancel() }

@@ -6,7 +6,7 @@ internal import DBus
 final class PlayerPause {
     private let player: MediaPlayer
     private let owner: String
-    private let step: PlayerStep<MediaPlayer>
+    private let step: PlayerStep
     /// What has to be known before it is told to pause.
     private var checks: Set<Check> = [.signals, .status, .ability]
     private var isOrdered = false
@@ -15,18 +15,15 @@ final class PlayerPause {
         case signals, status, ability
     }
 
-    init(_ player: MediaPlayer, _ owner: String, _ step: PlayerStep<MediaPlayer>) {
+    init(_ player: MediaPlayer, _ owner: String, _ step: PlayerStep) {
         self.player = player
         self.owner = owner
         self.step = step
     }
 
     func begin() {
-        let match = DBusMatch(
-            sender: owner, path: MPRIS.path, interface: MPRIS.properties, member: "PropertiesChanged",
-            firstArgument: MPRIS.player)
         step.subscribe(
-            match,
+            MPRIS.changes(of: owner),
             onReady: { [self] result in
                 if case .success = result { passed(.signals) } else { end() }
             }, handler: { [self] in changed($0) })
@@ -61,11 +58,11 @@ final class PlayerPause {
     }
 
     private func changed(_ signal: DBusSignal) {
-        guard isOrdered, signal.arguments.count > 2 else { return }
-        if let status = signal.arguments[1]["PlaybackStatus"]?.text {
-            if status == MPRIS.Status.paused.rawValue { paused() }
-        } else if signal.arguments[2].elements?.contains(where: { $0.text == "PlaybackStatus" }) == true {
-            look()
+        guard isOrdered else { return }
+        switch MPRIS.StatusChange(signal) {
+        case .status(MPRIS.Status.paused.rawValue): paused()
+        case .invalidated: look()
+        case .status, .none: break
         }
     }
 

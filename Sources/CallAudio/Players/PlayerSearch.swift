@@ -5,12 +5,12 @@ internal import DBus
 /// It is kept alive by what its step waits for.
 final class PlayerSearch {
     private let bus: String
-    private let step: PlayerStep<MediaPlayer>
+    private let step: PlayerStep
     /// Connections that have been looked at: some players have several names.
     private var seen: Set<String> = []
 
     /// - Parameter bus: What the bus calls itself.
-    init(bus: String, _ step: PlayerStep<MediaPlayer>) {
+    init(bus: String, _ step: PlayerStep) {
         self.bus = bus
         self.step = step
     }

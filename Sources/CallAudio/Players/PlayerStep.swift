@@ -5,20 +5,20 @@ internal import RunLoop
 /// a player that hangs holds up nobody.
 ///
 /// It is kept alive by its deadline. When it ends, all its calls and subscriptions end with it.
-final class PlayerStep<Found> {
+final class PlayerStep {
     let bus: DBusConnection
     private let runLoop: RunLoop
     private let time: Duration
-    private let completion: ([Found]) -> Void
+    private let completion: ([MediaPlayer]) -> Void
     private var timers: [Timer] = []
     private var pending: Set<String> = []
-    private var found: [String: Found] = [:]
+    private var found: [String: MediaPlayer] = [:]
     private var calls: [DBusCall] = []
     private var subscriptions: [DBusSubscription] = []
     private(set) var isOver = false
 
     /// - Parameter completion: Gets what was found, in the order of the keys, once, from the loop.
-    init(bus: DBusConnection, runLoop: RunLoop, time: Duration, completion: @escaping ([Found]) -> Void) {
+    init(bus: DBusConnection, runLoop: RunLoop, time: Duration, completion: @escaping ([MediaPlayer]) -> Void) {
         self.bus = bus
         self.runLoop = runLoop
         self.time = time
@@ -32,8 +32,8 @@ final class PlayerStep<Found> {
     }
 
     /// What is known so far of this key: counts if no more comes.
-    func note(_ key: String, _ value: Found) {
-        if !isOver { found[key] = value }
+    func note(_ key: String, _ player: MediaPlayer) {
+        if !isOver { found[key] = player }
     }
 
     /// The step does not wait for this key any more.

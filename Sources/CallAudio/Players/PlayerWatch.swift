@@ -18,11 +18,8 @@ final class PlayerWatch {
         self.isPaused = isPaused
         self.bus = bus
         self.onPlaying = onPlaying
-        let match = DBusMatch(
-            sender: owner, path: MPRIS.path, interface: MPRIS.properties, member: "PropertiesChanged",
-            firstArgument: MPRIS.player)
         subscription = bus.subscribe(
-            match,
+            MPRIS.changes(of: owner),
             onReady: { [weak self] result in
                 // It may have played again before anybody listened.
                 if case .success = result { self?.ask() }
@@ -53,11 +50,10 @@ final class PlayerWatch {
     }
 
     private func changed(_ signal: DBusSignal) {
-        guard signal.arguments.count > 2 else { return }
-        if let status = signal.arguments[1]["PlaybackStatus"]?.text {
-            take(status)
-        } else if signal.arguments[2].elements?.contains(where: { $0.text == "PlaybackStatus" }) == true {
-            ask()
+        switch MPRIS.StatusChange(signal) {
+        case .status(let status): take(status)
+        case .invalidated: ask()
+        case .none: break
         }
     }
 

@@ -31,13 +31,11 @@ struct AudioServerImage: Hashable, Sendable {
         var name: String
         var activeProfile: String?
         var profiles: [Profile]
-        var ports: [Port]
         /// `device.api`, `device.bus`, `device.form_factor`, `device.string` and what else decides something.
         var properties: [String: String]
 
         struct Profile: Hashable, Sendable {
             var name: String
-            var description: String
             var priority: UInt32
             var sinks: UInt32
             var sources: UInt32
@@ -45,17 +43,13 @@ struct AudioServerImage: Hashable, Sendable {
         }
     }
 
-    /// A connector of a card or of a device.
+    /// A connector of a device.
     struct Port: Hashable, Sendable {
         var name: String
         var description: String
-        var priority: UInt32
         var availability: Availability
         /// What the server says that it is; `other` where it says nothing.
         var kind: AudioPort.Kind
-        var isInput: Bool
-        /// Of a card's port: the profiles that it is in. Empty for a device's.
-        var profiles: [String] = []
     }
 
     /// A sink or a source.
@@ -68,8 +62,6 @@ struct AudioServerImage: Hashable, Sendable {
         var ports: [Port]
         var activePort: String?
         var isMuted: Bool
-        /// One value a channel; 65536 is full.
-        var volume: [UInt32]
         /// Of a source: the sink whose sound it records, by index.
         var monitors: UInt32?
         var properties: [String: String]

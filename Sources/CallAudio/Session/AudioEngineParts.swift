@@ -1,4 +1,3 @@
-internal import FileSystem
 package import Logging
 package import RingwakeCore
 package import RunLoop
@@ -36,39 +35,14 @@ package struct AudioEngineParts {
     /// - Throws: The journal is another program's, or cannot be used: why, and what to do.
     package func makeEngine(
         journal path: String, report: @escaping (AudioEngineReport) -> Void
-    ) throws(AudioEngineRefusal) -> AudioEngine {
-        do throws(FileSystemError) {
-            let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
-            if !folder.isEmpty { try FileSystem.createDirectory(folder, mode: 0o700) }
-        } catch {
-            throw AudioEngineRefusal(isBusy: false, "no folder for the effect journal: \(error)")
-        }
-        do throws(EffectJournalError) {
-            let place = EffectJournals.place(of: path)
-            let engine = try AudioEngine(
-                runLoop: runLoop,
-                server: PulseServer(runLoop: runLoop, address: address),
-                players: MPRISPlayers(environment: environment, runLoop: runLoop, logger: logger),
-                journalPath: path, version: version,
-                siblings: EffectJournals.all(environment).map(EffectJournals.place).filter { $0 != place },
-                report: report)
-            engine.journal.registry = JournalRegistry(environment, logger)
-            return engine
-        } catch {
-            throw AudioEngineRefusal(isBusy: error.kind == .inUse, error.description)
-        }
-    }
-}
-
-/// Why there is no engine.
-package struct AudioEngineRefusal: Error {
-    /// Another program has the journal, and will let go of it when it ends.
-    package let isBusy: Bool
-    /// What happened and what to do, for a person.
-    package let message: String
-
-    init(isBusy: Bool, _ message: String) {
-        self.isBusy = isBusy
-        self.message = message
+    ) throws(EffectJournalError) -> AudioEngine {
+        let place = EffectJournals.place(of: path)
+        let engine = try AudioEngine(
+            runLoop: runLoop, server: PulseServer(runLoop: runLoop, address: address),
+            players: MPRISPlayers(environment: environment, runLoop: runLoop, logger: logger), journalPath: path,
+            version: version,
+            siblings: EffectJournals.all(environment).map(EffectJournals.place).filter { $0 != place }, report: report)
+        engine.journal.registry = JournalRegistry(environment, logger)
+        return engine
     }
 }

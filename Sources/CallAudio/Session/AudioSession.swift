@@ -1,4 +1,5 @@
 public import RingwakeCore
+internal import RunLoop
 internal import Synchronization
 
 /// What a program does with the sound of this machine, and how it gets along with others: AVAudioSession for Linux.
@@ -14,22 +15,20 @@ internal import Synchronization
 ///
 /// All sessions of a process share one connection to the audio server, on one thread. Callbacks run on it.
 public final class AudioSession: Sendable {
-    private let hub: SessionHub
-    private let seat: SessionSeat
+    private let service: SessionService
+    private let shared = SessionState()
 
     /// A session that is inactive, of the category `soloAmbient`.
     ///
     /// - Parameter name: What it is called, for a person.
     /// - Throws: `unspecified`: the system has no thread or descriptor left.
     public convenience init(name: String = "audio session") throws(AudioSessionError) {
-        try self.init(name: name, hub: SessionHub.ofProcess())
+        try self.init(name: name, service: SessionService.ofProcess())
     }
 
-    init(name: String, hub: SessionHub) throws(AudioSessionError) {
-        self.hub = hub
-        seat = SessionSeat(number: hub.board.makeNumber())
-        let shown = String(name.prefix(AudioSession.maximumNameCharacters))
-        if let error = hub.board.post(.open(seat, name: shown)) { throw error }
+    init(name: String, service: SessionService) throws(AudioSessionError) {
+        self.service = service
+        try post(.open(name: String(name.prefix(AudioSession.maximumNameCharacters))))
     }
 
     deinit { close() }
@@ -37,7 +36,11 @@ public final class AudioSession: Sendable {
     /// A longer name is cut.
     private static let maximumNameCharacters = 128
 
-    // MARK: - What it is
+    private func post(_ action: SessionRequests.Action) throws(AudioSessionError) {
+        try service.requests.post(action, of: shared)
+    }
+
+    // MARK: - Configuration
 
     /// Says what the session is. While it is active, what is in force changes by the difference, without a gap.
     ///
@@ -81,13 +84,15 @@ public final class AudioSession: Sendable {
         _ change: (AudioSessionConfiguration) throws(AudioSessionError) -> AudioSessionConfiguration
     ) throws(AudioSessionError) {
         let configuration = try change(configuration)
-        // Shown before it is asked for: a failure of the loop to keep up takes it back.
-        seat.shown.withLock { shown in
+        // Shown before it is posted; taken back where it cannot be posted.
+        shared.shown.withLock { shown in
             shown.configuration = configuration
             shown.openConfigurations += 1
         }
-        if let error = hub.board.post(.configure(seat.number, configuration)) {
-            seat.shown.withLock { $0.openConfigurations -= 1 }
+        do throws(AudioSessionError) {
+            try post(.configure(configuration))
+        } catch {
+            shared.shown.withLock { $0.openConfigurations -= 1 }
             throw error
         }
     }
@@ -96,7 +101,7 @@ public final class AudioSession: Sendable {
     /// session is interrupted (Apple's QA1754). Of effect while the session is active.
     /// - Throws: `expiredSession`.
     public func overrideOutput(_ output: OutputOverride) throws(AudioSessionError) {
-        if let error = hub.board.post(.overrideOutput(seat.number, isSpeaker: output == .speaker)) { throw error }
+        try post(.overrideOutput(isSpeaker: output == .speaker))
     }
 
     /// Where ``overrideOutput(_:)`` sends the sound.
@@ -110,7 +115,7 @@ public final class AudioSession: Sendable {
     /// can only be made active if it is mixable: it may not interrupt others.
     /// - Throws: `expiredSession`.
     public func setForeground(_ isForeground: Bool) throws(AudioSessionError) {
-        if let error = hub.board.post(.setForeground(seat.number, isForeground)) { throw error }
+        try post(.setForeground(isForeground))
     }
 
     // MARK: - Activation
@@ -142,46 +147,46 @@ public final class AudioSession: Sendable {
         _ isActive: Bool, notifyOthers: Bool = false,
         completion: @escaping @Sendable (Result<AudioRoute, AudioSessionError>) -> Void
     ) {
-        let request: SessionBoard.Request =
-            isActive
-            ? .activate(seat.number, completion)
-            : .deactivate(seat.number, notifiesOthers: notifyOthers, completion)
-        if let error = hub.board.post(request) { completion(.failure(error)) }
+        do throws(AudioSessionError) {
+            try post(isActive ? .activate(completion) : .deactivate(notifiesOthers: notifyOthers, completion))
+        } catch {
+            completion(.failure(error))
+        }
     }
 
     /// Ends the session: an active one is deactivated, and others may go on. Streams of notices finish. Idempotent.
     ///
     /// It does not wait. A process that exits waits for what is to be put back, at most three seconds.
     public func close() {
-        _ = hub.board.post(.close(seat.number))
+        try? post(.close)
     }
 
     // MARK: - How things are
 
     /// Where the session stands. This and what follows may be asked on any thread, and does not wait.
-    public var state: AudioSessionState { seat.shown.withLock { $0.state } }
+    public var state: AudioSessionState { shared.shown.withLock { $0.state } }
 
     /// What was set last.
-    public var configuration: AudioSessionConfiguration { seat.shown.withLock { $0.configuration } }
+    public var configuration: AudioSessionConfiguration { shared.shown.withLock { $0.configuration } }
 
     /// Where sound goes and comes from, as the audio server told last.
-    public var currentRoute: AudioRoute { seat.shown.withLock { $0.route } }
+    public var currentRoute: AudioRoute { shared.shown.withLock { $0.route } }
 
     /// Whether anybody else's sound is heard: any stream that runs and is not muted.
-    public var isOtherAudioPlaying: Bool { seat.shown.withLock { $0.isOtherAudioPlaying } }
+    public var isOtherAudioPlaying: Bool { shared.shown.withLock { $0.isOtherAudioPlaying } }
 
     /// Whether another session that is to be heard alone is active and plays.
-    public var secondaryAudioShouldBeSilencedHint: Bool { seat.shown.withLock { $0.shouldBeSilenced } }
+    public var secondaryAudioShouldBeSilencedHint: Bool { shared.shown.withLock { $0.shouldBeSilenced } }
 
     /// What the session is told by itself, from now on, until it ends. Each call makes a stream of its own. A stream does
     /// not keep the session. Of more than 256 notices that wait the oldest are dropped.
-    public var notices: AsyncStream<AudioSessionNotice> { seat.notices.stream() }
+    public var notices: AsyncStream<AudioSessionNotice> { shared.notices() }
 
     /// Calls `body` with each notice, one at a time, on the sessions' thread, until the session ends.
     ///
     /// What waits there keeps all sessions of the process waiting. It may call everything here. Capture the session
     /// weakly.
     public func onNotice(_ body: @escaping @Sendable (AudioSessionNotice) -> Void) {
-        seat.notices.add(body)
+        _ = shared.observers.add(.init(body: body))
     }
 }

@@ -84,7 +84,7 @@ final class SessionEngine {
         var refusal = "neither XDG_STATE_HOME nor HOME is set: there is no place for the effect journal"
         for path in EffectJournals.numbered(parts.environment) {
             let life = life
-            do throws(AudioEngineRefusal) {
+            do throws(EffectJournalError) {
                 let engine = try parts.makeEngine(journal: path) { [weak self] report in
                     guard let self, self.life == life else { return }
                     onReport?(report)
@@ -96,8 +96,8 @@ final class SessionEngine {
                 for request in requests { engine.handle(request) }
                 return
             } catch {
-                refusal = error.message
-                guard error.isBusy else { break }
+                refusal = error.description
+                guard error.isInUse else { break }
             }
         }
         state = .stopped

@@ -14,7 +14,7 @@ struct PulseExpectationTests {
             cookie: 1, server: AudioServerDescription(name: "", version: "", location: ""), isPipeWire: true)
         for (index, name) in [(UInt32(1), "speakers"), (2, "headset"), (3, "third")] {
             image.sinks[index] = AudioServerImage.Device(
-                index: index, name: name, description: name, ports: [], isMuted: false, volume: [], properties: [:])
+                index: index, name: name, description: name, ports: [], isMuted: false, properties: [:])
         }
         var stream = stream
         change(&stream)

@@ -4,21 +4,21 @@ internal import RingwakeCore
 internal import RunLoop
 internal import Synchronization
 
-/// The loop's side of a hub: the arbiter, what drives it, and the engine that does what it says. It belongs to the thread
+/// The arbiter of all sessions of a process, its driver, and the engine that carries out its plans. It belongs to the thread
 /// that runs the loop.
-final class SessionSide {
+final class SessionLoop {
     private struct Member {
-        let seat: SessionSeat
+        let session: SessionState
         /// Those that wait for an answer, the oldest first.
         var open: [Open] = []
     }
 
     private enum Open {
         case configuration
-        case activation(SessionBoard.Completion)
+        case activation(SessionRequests.Completion)
     }
 
-    private let board: SessionBoard
+    private let requests: SessionRequests
     private let runLoop: RunLoop
     private let logger = Logger(label: "CallAudio")
     private let engine: SessionEngine
@@ -26,17 +26,17 @@ final class SessionSide {
     private var bellSource: ReadinessSource?
     private var timer: (deadline: BootInstant, timer: Timer)?
     private var members: [AudioSessionID: Member] = [:]
-    private var ids: [UInt64: AudioSessionID] = [:]
+    private var ids: [ObjectIdentifier: AudioSessionID] = [:]
     private var isOver = false
 
     /// - Throws: The kernel refuses a descriptor.
-    init(_ board: SessionBoard, environment: [String: String], address: PulseAddress) throws(RunLoopError) {
-        self.board = board
+    init(_ requests: SessionRequests, environment: [String: String], address: PulseAddress) throws(RunLoopError) {
+        self.requests = requests
         runLoop = try RunLoop(wakingFromSuspend: false)
         engine = SessionEngine(
             AudioEngineParts(
                 environment: environment, address: address, runLoop: runLoop, logger: logger, version: "library"))
-        bellSource = try runLoop.watch(board.descriptor, for: .read, cause: WakeupCause("control")) {
+        bellSource = try runLoop.watch(requests.descriptor, for: .read, cause: WakeupCause("control")) {
             [unowned self] _ in takeRequests()
         }
         engine.onReport = { [unowned self] in reported($0) }
@@ -55,7 +55,7 @@ final class SessionSide {
 
     private func finish() {
         guard bellSource != nil, !isOver else { return }
-        for (id, member) in members { end(id, member) }
+        for member in members.values { end(member) }
         members = [:]
         ids = [:]
         if let timer { runLoop.cancel(timer.timer) }
@@ -69,54 +69,44 @@ final class SessionSide {
 
     private func takeRequests() {
         // Looked at first: what is asked for before the end is taken before it.
-        let isClosed = board.isClosed
-        for request in board.take() { take(request) }
+        let isClosed = requests.isClosed
+        for (session, action) in requests.take() { take(action, of: session) }
         if isClosed { finish() }
     }
 
-    private func take(_ request: SessionBoard.Request) {
-        switch request {
-        case .open(let seat, let name): open(seat, name)
-        case .close(let number):
-            guard let id = ids.removeValue(forKey: number), let member = members.removeValue(forKey: id) else { return }
-            end(id, member)
+    private func take(_ action: SessionRequests.Action, of session: SessionState) {
+        let id = ids[ObjectIdentifier(session)]
+        switch action {
+        case .open(let name):
+            let id = arbiter.nextSessionID
+            ids[ObjectIdentifier(session)] = id
+            members[id] = Member(session: session)
+            feed(.opened(id, AudioClient(processes: [getpid()], name: name), hasLease: true))
+        case .close:
+            guard let id, let member = members.removeValue(forKey: id) else { return }
+            ids[ObjectIdentifier(session)] = nil
+            end(member)
             feed(.closed(id, hasDied: false))
-        case .configure(let number, let configuration):
-            ask(number, .configuration) { .configured($0, configuration) }
-        case .activate(let number, let completion):
-            ask(number, .activation(completion)) { .activationRequested($0) }
-        case .deactivate(let number, let notifies, let completion):
-            ask(number, .activation(completion)) { .deactivationRequested($0, notifiesOthers: notifies) }
-        case .overrideOutput(let number, let isSpeaker):
-            if let id = ids[number] { feed(.outputOverridden(id, isSpeaker: isSpeaker)) }
-        case .setForeground(let number, let isForeground):
-            if let id = ids[number] { feed(.leaseChanged(id, hasLease: isForeground)) }
+        case .configure(let configuration): ask(id, .configuration) { .configured($0, configuration) }
+        case .activate(let completion): ask(id, .activation(completion)) { .activationRequested($0) }
+        case .deactivate(let notifies, let completion):
+            ask(id, .activation(completion)) { .deactivationRequested($0, notifiesOthers: notifies) }
+        case .overrideOutput(let isSpeaker): if let id { feed(.outputOverridden(id, isSpeaker: isSpeaker)) }
+        case .setForeground(let isForeground): if let id { feed(.leaseChanged(id, hasLease: isForeground)) }
         }
     }
 
-    private func open(_ seat: SessionSeat, _ name: String) {
-        let id = arbiter.nextSessionID
-        ids[seat.number] = id
-        members[id] = Member(seat: seat)
-        feed(.opened(id, AudioClient(processes: [getpid()], name: name), hasLease: true))
-    }
-
-    /// Asks the arbiter for something that it answers once.
-    private func ask(_ number: UInt64, _ open: Open, _ event: (AudioSessionID) -> AudioEvent) {
-        guard let id = ids[number], members[id] != nil else {
-            return answer(open, .failure(SessionSide.expired), nil)
-        }
+    /// Sends the arbiter a request that gets one answer.
+    private func ask(_ id: AudioSessionID?, _ open: Open, _ event: (AudioSessionID) -> AudioEvent) {
+        guard let id, members[id] != nil else { return answer(open, .failure(.closed), nil) }
         members[id]?.open.append(open)
         feed(event(id), from: id)
     }
 
-    private func end(_ id: AudioSessionID, _ member: Member) {
-        for open in member.open { answer(open, .failure(SessionSide.expired), member.seat) }
-        member.seat.shown.withLock { $0.isClosed = true }
-        member.seat.notices.finish()
+    private func end(_ member: Member) {
+        for open in member.open { answer(open, .failure(.closed), member.session) }
+        member.session.observers.finish()
     }
-
-    private static let expired = AudioSessionError(.expiredSession, "the session was closed; make another")
 
     // MARK: - The arbiter
 
@@ -140,13 +130,13 @@ final class SessionSide {
         case .send(let request): engine.send(request)
         case .stopEngine: engine.stop {}
         case .notify(let id, let notice):
-            members[id]?.seat.notices.tell(AudioSessionNotice(notice))
+            members[id]?.session.observers.tell(AudioSessionNotice(notice))
         case .answer(let id, let result):
             guard let member = members[id], !member.open.isEmpty else { return }
-            if let open = members[id]?.open.removeFirst() { answer(open, result, member.seat) }
+            if let open = members[id]?.open.removeFirst() { answer(open, result, member.session) }
         case .refused(let id, let error):
             if id == asking, let open = members[id]?.open.popLast() {
-                answer(open, .failure(error), members[id]?.seat)
+                answer(open, .failure(error), members[id]?.session)
             } else {
                 logger.notice("refused", metadata: ["why": "\(error)"])
             }
@@ -156,14 +146,14 @@ final class SessionSide {
         }
     }
 
-    private func answer(_ open: Open, _ result: Result<AudioRoute, AudioSessionError>, _ seat: SessionSeat?) {
+    private func answer(_ open: Open, _ result: Result<AudioRoute, AudioSessionError>, _ session: SessionState?) {
         switch open {
         case .activation(let completion): completion(result)
         case .configuration:
-            guard let seat else { return }
-            seat.shown.withLock { $0.openConfigurations -= 1 }
+            guard let session else { return }
+            session.shown.withLock { $0.openConfigurations -= 1 }
             show()
-            if case .failure(let error) = result { seat.notices.tell(.configurationRefused(error)) }
+            if case .failure(let error) = result { session.observers.tell(.configurationRefused(error)) }
         }
     }
 
@@ -171,7 +161,7 @@ final class SessionSide {
     private func show() {
         for (id, member) in members {
             guard let session = arbiter.sessions[id] else { continue }
-            member.seat.shown.withLock { shown in
+            member.session.shown.withLock { shown in
                 shown.state = AudioSessionState(session.machine.state)
                 shown.route = arbiter.route
                 shown.isOtherAudioPlaying = arbiter.isOtherAudioPlaying(for: id)

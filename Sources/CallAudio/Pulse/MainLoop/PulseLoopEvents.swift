@@ -9,7 +9,8 @@ class PulseLoopEvent {
     let userdata: UnsafeMutableRawPointer?
     private(set) var isFreed = false
     private var isInCallback = false
-    private var destroy: ((PulseLoopEvent) -> Void)?
+    /// What libpulse wants to be called when the event is gone. The same type for all three kinds of events.
+    var destroy: pa_io_event_destroy_cb_t?
 
     init(loop: PulseMainLoop, userdata: UnsafeMutableRawPointer?) {
         self.loop = loop
@@ -21,10 +22,6 @@ class PulseLoopEvent {
 
     static func of(_ handle: OpaquePointer?) -> Self? {
         handle.map { Unmanaged<Self>.fromOpaque(UnsafeRawPointer($0)).takeUnretainedValue() }
-    }
-
-    func setDestroy(_ body: ((PulseLoopEvent) -> Void)?) {
-        destroy = body
     }
 
     /// Stops watching.
@@ -48,7 +45,7 @@ class PulseLoopEvent {
     }
 
     private func tellDestroyed() {
-        destroy?(self)
+        destroy?(loop.api, handle, userdata)
         destroy = nil
         loop.forget(self)
     }

@@ -69,9 +69,7 @@ final class PulseMainLoop {
             },
             io_enable: { event, flags in PulseIOEvent.of(event)?.enable(flags) },
             io_free: { event in PulseIOEvent.of(event)?.free() },
-            io_set_destroy: { event, callback in
-                PulseIOEvent.of(event)?.setDestroy { callback?($0.loop.api, $0.handle, $0.userdata) }
-            },
+            io_set_destroy: { event, callback in PulseLoopEvent.of(event)?.destroy = callback },
             time_new: { api, time, callback, userdata in
                 guard let loop = PulseMainLoop.of(api), let callback else { return nil }
                 return loop.keep(
@@ -79,18 +77,14 @@ final class PulseMainLoop {
             },
             time_restart: { event, time in PulseTimeEvent.of(event)?.restart(at: time?.pointee) },
             time_free: { event in PulseTimeEvent.of(event)?.free() },
-            time_set_destroy: { event, callback in
-                PulseTimeEvent.of(event)?.setDestroy { callback?($0.loop.api, $0.handle, $0.userdata) }
-            },
+            time_set_destroy: { event, callback in PulseLoopEvent.of(event)?.destroy = callback },
             defer_new: { api, callback, userdata in
                 guard let loop = PulseMainLoop.of(api), let callback else { return nil }
                 return loop.keep(PulseDeferEvent(loop: loop, callback: callback, userdata: userdata))
             },
             defer_enable: { event, isEnabled in PulseDeferEvent.of(event)?.enable(isEnabled != 0) },
             defer_free: { event in PulseDeferEvent.of(event)?.free() },
-            defer_set_destroy: { event, callback in
-                PulseDeferEvent.of(event)?.setDestroy { callback?($0.loop.api, $0.handle, $0.userdata) }
-            },
+            defer_set_destroy: { event, callback in PulseLoopEvent.of(event)?.destroy = callback },
             // A program's own loop is not libpulse's to end; of its parts for clients none asks for it.
             quit: { _, _ in })
     }

@@ -6,28 +6,28 @@ internal import Synchronization
 
 /// What the sessions of one process share: one arbiter, one connection to the audio server and one effect journal, on a
 /// thread that sleeps until there is something to do.
-final class SessionHub: Sendable {
+final class SessionService: Sendable {
     /// How long the end of the process waits for what was changed to be put back.
-    static let exitPatienceMilliseconds: Int32 = 3_000
+    static let exitTimeoutMilliseconds: Int32 = 3_000
 
-    let board: SessionBoard
+    let requests: SessionRequests
     private let thread: Mutex<LoopThread?>
     private let ended: EventDescriptor
 
     // Two in one process would undo each other's effects. It stays: its thread costs nothing while there is no session,
     // and the end of the process is seen to once.
-    private static let current = Mutex<SessionHub?>(nil)
+    private static let current = Mutex<SessionService?>(nil)
 
-    /// The one of this process.
+    /// The service of this process.
     /// - Throws: `unspecified`: no thread or descriptor is to be had.
-    static func ofProcess() throws(AudioSessionError) -> SessionHub {
-        let result = current.withLock { current -> Result<SessionHub, AudioSessionError> in
+    static func ofProcess() throws(AudioSessionError) -> SessionService {
+        let result = current.withLock { current -> Result<SessionService, AudioSessionError> in
             if let current { return .success(current) }
             do throws(AudioSessionError) {
-                let hub = try SessionHub(environment: processEnvironment(), address: .standard)
-                atexit { SessionHub.processEnds() }
-                current = hub
-                return .success(hub)
+                let service = try SessionService(environment: processEnvironment(), address: .standard)
+                atexit { SessionService.processEnds() }
+                current = service
+                return .success(service)
             } catch {
                 return .failure(error)
             }
@@ -41,12 +41,12 @@ final class SessionHub: Sendable {
     init(environment: [String: String], address: PulseAddress) throws(AudioSessionError) {
         do throws(RunLoopError) {
             ended = try EventDescriptor(nonblocking: false)
-            board = try SessionBoard()
-            let side = try SessionSide(board, environment: environment, address: address)
+            requests = try SessionRequests()
+            let loop = try SessionLoop(requests, environment: environment, address: address)
             let ended = ended
             thread = Mutex(
                 try LoopThread(name: "call-audio") {
-                    side.run()
+                    loop.run()
                     ended.ring()
                 })
         } catch {
@@ -56,13 +56,13 @@ final class SessionHub: Sendable {
     }
 
     deinit {
-        board.close()
+        requests.close()
         takeThread()?.detach()
     }
 
     /// Closes all sessions, has everything put back, and waits for that.
     func close() {
-        board.close()
+        requests.close()
         takeThread()?.join()
     }
 
@@ -75,10 +75,10 @@ final class SessionHub: Sendable {
 
     /// A process that ends without deactivating its sessions leaves nothing changed either.
     private static func processEnds() {
-        guard let hub = current.withLock({ $0 }) else { return }
+        guard let service = current.withLock({ $0 }) else { return }
         // Ended by a callback: its thread is the one that would put things back. The next program does.
-        guard hub.thread.withLock({ $0?.isCurrent }) == false else { return }
-        hub.board.close()
-        _ = hub.ended.wait(milliseconds: exitPatienceMilliseconds)
+        guard service.thread.withLock({ $0?.isCurrent }) == false else { return }
+        service.requests.close()
+        _ = service.ended.wait(milliseconds: exitTimeoutMilliseconds)
     }
 }

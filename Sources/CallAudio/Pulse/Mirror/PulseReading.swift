@@ -16,24 +16,12 @@ enum PulseReading {
     static func card(_ info: pa_card_info) -> AudioServerImage.Card {
         let properties = PulseText.properties(info.proplist, PulseText.deviceKeys)
         let activeProfile = PulseText.name(info.active_profile2?.pointee.name)
-        let classification = PortClassification(properties: [properties], activeProfile: activeProfile)
         return AudioServerImage.Card(
             index: info.index, name: PulseText.string(info.name) ?? "", activeProfile: activeProfile,
             profiles: parts(info.profiles2, info.n_profiles).map { profile in
                 AudioServerImage.Card.Profile(
-                    name: PulseText.string(profile.name) ?? "",
-                    description: PulseText.string(profile.description) ?? "", priority: profile.priority,
-                    sinks: profile.n_sinks, sources: profile.n_sources, isAvailable: profile.available != 0)
-            },
-            ports: parts(info.ports, info.n_ports).map { port in
-                let name = PulseText.string(port.name) ?? ""
-                // A port that is both counts as an output.
-                let isInput = port.direction == Int32(PA_DIRECTION_INPUT.rawValue)
-                return AudioServerImage.Port(
-                    name: name, description: PulseText.string(port.description) ?? "", priority: port.priority,
-                    availability: availability(port.available),
-                    kind: classification.kind(type: port.type, name: name, isInput: isInput), isInput: isInput,
-                    profiles: parts(port.profiles2, port.n_profiles).compactMap { PulseText.name($0.name) })
+                    name: PulseText.string(profile.name) ?? "", priority: profile.priority, sinks: profile.n_sinks,
+                    sources: profile.n_sources, isAvailable: profile.available != 0)
             },
             properties: properties)
     }
@@ -48,20 +36,20 @@ enum PulseReading {
     static func sink(_ info: pa_sink_info, cards: [UInt32: AudioServerImage.Card]) -> AudioServerImage.Device {
         let reading = DeviceReading(info.proplist, card: info.card, cards, isInput: false)
         return reading.device(
-            info.index, info.name, info.description, info.volume, isMuted: info.mute != 0, monitors: nil,
+            info.index, info.name, info.description, isMuted: info.mute != 0, monitors: nil,
             activePort: info.active_port?.pointee.name,
             ports: parts(info.ports, info.n_ports).map {
-                reading.port($0.name, $0.description, $0.priority, $0.available, type: $0.type)
+                reading.port($0.name, $0.description, $0.available, type: $0.type)
             })
     }
 
     static func source(_ info: pa_source_info, cards: [UInt32: AudioServerImage.Card]) -> AudioServerImage.Device {
         let reading = DeviceReading(info.proplist, card: info.card, cards, isInput: true)
         return reading.device(
-            info.index, info.name, info.description, info.volume, isMuted: info.mute != 0,
+            info.index, info.name, info.description, isMuted: info.mute != 0,
             monitors: index(info.monitor_of_sink), activePort: info.active_port?.pointee.name,
             ports: parts(info.ports, info.n_ports).map {
-                reading.port($0.name, $0.description, $0.priority, $0.available, type: $0.type)
+                reading.port($0.name, $0.description, $0.available, type: $0.type)
             })
     }
 
@@ -161,23 +149,22 @@ private struct DeviceReading {
     }
 
     func device(
-        _ index: UInt32, _ name: UnsafePointer<CChar>?, _ description: UnsafePointer<CChar>?, _ volume: pa_cvolume,
-        isMuted: Bool, monitors: UInt32?, activePort: UnsafePointer<CChar>?, ports: [AudioServerImage.Port]
+        _ index: UInt32, _ name: UnsafePointer<CChar>?, _ description: UnsafePointer<CChar>?, isMuted: Bool,
+        monitors: UInt32?, activePort: UnsafePointer<CChar>?, ports: [AudioServerImage.Port]
     ) -> AudioServerImage.Device {
         AudioServerImage.Device(
             index: index, name: PulseText.string(name) ?? "", description: PulseText.string(description) ?? "",
             card: card, ports: ports, activePort: PulseText.name(activePort), isMuted: isMuted,
-            volume: PulseReading.volume(volume), monitors: monitors, properties: properties)
+            monitors: monitors, properties: properties)
     }
 
     func port(
-        _ name: UnsafePointer<CChar>?, _ description: UnsafePointer<CChar>?, _ priority: UInt32, _ available: Int32,
-        type: UInt32
+        _ name: UnsafePointer<CChar>?, _ description: UnsafePointer<CChar>?, _ available: Int32, type: UInt32
     ) -> AudioServerImage.Port {
         let name = PulseText.string(name) ?? ""
         return AudioServerImage.Port(
-            name: name, description: PulseText.string(description) ?? "", priority: priority,
+            name: name, description: PulseText.string(description) ?? "",
             availability: PulseReading.availability(available),
-            kind: classification.kind(type: type, name: name, isInput: isInput), isInput: isInput)
+            kind: classification.kind(type: type, name: name, isInput: isInput))
     }
 }
