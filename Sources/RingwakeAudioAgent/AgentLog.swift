@@ -5,7 +5,7 @@ internal import Logging
 /// Log lines on standard error: the level, constant text, then the values as `key=value`. Where journald reads, each
 /// line begins with its severity instead (sd-daemon(3)).
 ///
-/// A line is written at once. A pipe that nobody reads loses it: a call must not wait for a log.
+/// A line is written at once. A full pipe loses it: a call must not wait for a log.
 struct AgentLog: LogHandler {
     /// A longer line is cut.
     private static let maximumBytes = 2_048
@@ -42,7 +42,7 @@ struct AgentLog: LogHandler {
         }
     }
 
-    /// One line for people, without what steers a terminal.
+    /// One line for people, without terminal control characters.
     func say(_ text: String) {
         let plain = text.unicodeScalars.map { $0.isUnsafeToShow ? "\\u{\(String($0.value, radix: 16))}" : String($0) }
         let bytes = Array(plain.joined().utf8.prefix(Self.maximumBytes)) + [UInt8(ascii: "\n")]

@@ -126,7 +126,8 @@ struct AudioEffectRecord: Hashable, Sendable, Codable {
     private var index: UInt32 { target.playing ?? target.recording ?? 0 }
 }
 
-/// The order in which changes are made and undone: devices before the streams that use them, and the microphone opens last.
+/// The order in which changes are made and undone: devices before the streams that use them, and the microphone opens
+/// last.
 enum EffectStage: Int, Comparable, Sendable, CaseIterable {
     case closeMicrophone, profile, port, device, defaultDevice, level, openMicrophone
 

@@ -25,7 +25,7 @@ struct EffectPlanner {
     /// Wait for what may still appear; else give it up.
     var isPatient = true
     /// The ledger is of an earlier run of this program.
-    var isMending = false
+    var isRestoring = false
 
     var ownership: StreamOwnership { StreamOwnership(plan: plan, yielding: yielding, tree: tree) }
 
@@ -42,7 +42,7 @@ struct EffectPlanner {
         }
         changes.taken = Set(ledger.records.values.filter(isTaken).map(\.target))
         let undo = EffectUndo(
-            image: image, unconfirmed: unconfirmed, refused: refused, isPatient: isPatient, isMending: isMending)
+            image: image, unconfirmed: unconfirmed, refused: refused, isPatient: isPatient, isRestoring: isRestoring)
         var kept: Set<String> = []
         for record in ledger.ordered where wants[record.target] == nil || refused.contains(record.target) {
             let isOfProfile = if case .profile = record.target { true } else { false }
@@ -55,8 +55,8 @@ struct EffectPlanner {
         return changes
     }
 
-    /// The next ``settled``: devices, where streams go, and streams of others that somebody else had muted. Other mutes are
-    /// not included: a client that should be silent is muted again, whoever unmuted it.
+    /// The next ``settled``: devices, where streams go, and streams of others that somebody else had muted. Other mutes
+    /// are not included: a client that should be silent is muted again, whoever unmuted it.
     var settling: [EffectTarget: EffectValue] {
         var values: [EffectTarget: EffectValue] = [:]
         for (target, want) in EffectWants(self).all {
@@ -75,8 +75,8 @@ struct EffectPlanner {
         return ownership.owner(of: stream) == .others
     }
 
-    /// While a card has no devices for the profile that it got back, nothing else is undone: what can be heard again would
-    /// come from the loudspeaker.
+    /// While a card has no devices for the profile that it got back, nothing else is undone: what can be heard again
+    /// would come from the loudspeaker.
     private func holdUndoing(_ changes: inout EffectChanges) {
         guard changes.steps.contains(where: { $0.isUndo && $0.stage == .profile }) || image.isDeviceComing else {
             return
@@ -105,8 +105,8 @@ struct EffectPlanner {
         changes.make(record)
     }
 
-    /// Somebody else changed a mute that we had set. A volume is compared when it is undone: nobody sets our value again by
-    /// chance, and it may show something else for a moment while a stream is moved.
+    /// Somebody else changed a mute that we had set. A volume is compared when it is undone: nobody sets our value
+    /// again by chance, and it may show something else for a moment while a stream is moved.
     private func isTaken(_ record: AudioEffectRecord) -> Bool {
         guard !record.isTaken, !unconfirmed.contains(record.target), case .muted(let isMuted) = record.set,
             record.cookie == image.cookie || !record.target.isOfStream,
@@ -169,8 +169,8 @@ struct EffectPlanner {
         return baseline.isOlder(than: target)
     }
 
-    /// One record of each sort outlives its stream while others are to be quiet: the next stream of the kind needs what the
-    /// kind had before.
+    /// One record of each sort outlives its stream while others are to be quiet: the next stream of the kind needs what
+    /// the kind had before.
     private func isRemembered(_ record: AudioEffectRecord, _ kept: inout Set<String>) -> Bool {
         guard let playing = record.target.playing, !record.target.isOfDevice, let kind = record.restoreID,
             image.playing[playing] == nil, record.cookie == image.cookie,

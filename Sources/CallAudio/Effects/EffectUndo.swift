@@ -6,7 +6,7 @@ struct EffectUndo {
     /// Wait for what may still appear; else give up and leave it as it is.
     let isPatient: Bool
     /// The effects are of an earlier run, which may have ended between a refusal and its repair.
-    let isMending: Bool
+    let isRestoring: Bool
 
     func undo(_ record: AudioEffectRecord, _ changes: inout EffectChanges) {
         let target = record.target
@@ -16,7 +16,7 @@ struct EffectUndo {
         }
         guard image.has(target) else {
             // A server that has just started shows its devices a moment later.
-            if target.isOfStream || !isMending { changes.ended[target] = .gone } else { wait(for: target, &changes) }
+            if target.isOfStream || !isRestoring { changes.ended[target] = .gone } else { wait(for: target, &changes) }
             return
         }
         guard !record.isTaken else {
@@ -44,7 +44,7 @@ struct EffectUndo {
         case .profile:
             // PulseAudio switches a card off when it refuses a profile.
             return current == .name("off") && record.before != .name("off")
-                && (isMending || refused.contains(record.target))
+                && (isRestoring || refused.contains(record.target))
         case .playingDevice, .recordingDevice:
             // The device that we moved it to is gone, so the server put it elsewhere.
             return !image.canTake(record.set, for: record.target)

@@ -17,8 +17,8 @@ extension EffectLedger {
 
         init(before: StoredStream?, isListed: Bool) { (self.before, self.isListed) = (before, isListed) }
 
-        /// A kind without an effect. With each change the server stores all values of the stream: when two of a kind are
-        /// muted, the volume of the later one.
+        /// A kind without an effect. With each change the server stores all values of the stream: when two of a kind
+        /// are muted, the volume of the later one.
         init(of kind: String, before: StoredStream?, isListed: Bool, in image: AudioServerImage) {
             self.init(before: before, isListed: isListed)
             for stream in image.playing.values.sorted(by: { $0.index < $1.index }) where stream.restoreID == kind {
@@ -43,7 +43,8 @@ extension EffectLedger {
             if record.cookie == gone[first].cookie, record.isElder(than: gone[first]) { gone[first] = record }
         }
 
-        /// The user changed what we had set, and the server has stored that: values of older streams are no longer stored.
+        /// The user changed what we had set, and the server has stored that: values of older streams are no longer
+        /// stored.
         ///
         /// - Parameter isNow: It has just been seen; else we too may have changed a younger stream since.
         mutating func leave(_ record: AudioEffectRecord, isNow: Bool) {
@@ -122,11 +123,11 @@ extension EffectLedger {
             return restored == stored ? [] : [.store(restored)]
         }
 
-        /// For a server that does not tell what it stores (WirePlumber 0.4 lists what was written to it, and not what it
-        /// saved since): without us it would have stored what the first stream of the kind had before.
+        /// For a server that does not tell what it stores (WirePlumber 0.4 lists what was written to it, and not what
+        /// it saved since): without us it would have stored what the first stream of the kind had before.
         ///
-        /// PipeWire passes on only what is new to it, so another entry is written before; only once, because a stream that
-        /// begins in between gets that. An entry that was written and dropped is new to it.
+        /// PipeWire passes on only what is new to it, so another entry is written before; only once, because a stream
+        /// that begins in between gets that. An entry that was written and dropped is new to it.
         private func blindCommands(_ name: String, isAgain: Bool) -> [AudioServerCommand] {
             guard let entry = blindEntry(name) else { return [] }
             if isAgain { return [.store(entry)] }

@@ -1,7 +1,7 @@
 /// Microphones that somebody muted during a call or a recording: they stay muted until all of it has ended.
 ///
-/// The mute of a microphone belongs to the user, and is removed only for an activation. A mute that comes later, perhaps by
-/// a key, must not be removed when the call is held and resumed, or another call replaces it.
+/// The mute of a microphone belongs to the user, and is removed only for an activation. A mute that comes later,
+/// perhaps by a key, must not be removed when the call is held and resumed, or another call replaces it.
 struct MutedMicrophones: Hashable, Sendable {
     /// Names of sources.
     private(set) var names: Set<String> = []

@@ -1,6 +1,6 @@
 internal import FileSystem
 
-/// Which processes belong together, as the kernel says.
+/// Which processes belong together, as the kernel tells.
 struct ProcessTree: Sendable {
     struct Entry: Hashable, Sendable {
         var parent: Int32
@@ -17,14 +17,14 @@ struct ProcessTree: Sendable {
 
     init(entry: @escaping @Sendable (Int32) -> Entry?) { self.entry = entry }
 
-    /// What `/proc` says now.
+    /// `/proc` as it is now.
     static let live = ProcessTree { process in
         let path = "/proc/\(process)/stat"
         guard let bytes = try? FileSystem.read(path, maximumSize: 4_096) else { return nil }
         return parse(String(decoding: bytes, as: UTF8.self))
     }
 
-    /// Generations that are looked at: a process that is nobody's costs no more than this.
+    /// Maximum generations to look at, which bounds the cost of a foreign process.
     private static let maximumDepth = 32
 
     /// Whether a process is one of these, a descendant of one, or in a process group that one leads.
@@ -42,7 +42,7 @@ struct ProcessTree: Sendable {
         return false
     }
 
-    /// proc_pid_stat(5): the name is in parentheses and may hold any of them; then state, parent and group.
+    /// proc_pid_stat(5): the name is in parentheses and may contain them; then state, parent and group.
     static func parse(_ text: String) -> Entry? {
         guard let end = text.lastIndex(of: ")") else { return nil }
         let fields = text[text.index(after: end)...].split(separator: " ", maxSplits: 3)

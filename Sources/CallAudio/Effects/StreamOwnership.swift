@@ -1,6 +1,7 @@
 internal import RingwakeCore
 
-/// Streams that still ran when their session left the plan: they are silent until they end, or their client is active again.
+/// Streams that still ran when their session left the plan: they are silent until they end, or their client is active
+/// again.
 struct BusyStreams: Hashable, Sendable {
     var playing: [UInt32: AudioSessionID] = [:]
     var recording: [UInt32: AudioSessionID] = [:]
@@ -24,18 +25,18 @@ struct BusyStreams: Hashable, Sendable {
     }
 }
 
-/// Whose a stream is, for one plan.
+/// Who owns a stream, for one plan.
 struct StreamOwnership {
     enum Owner: Hashable {
         /// Of active sessions: at least one.
         case sessions([AudioPlan.Session])
-        /// Of clients that are to be silent.
+        /// Of clients that have to be silent.
         case silenced(Set<AudioSessionID>)
-        /// Of clients that are quieter, of sessions that are none of the plan's.
+        /// Of clients that are ducked, whose sessions are not in the plan.
         case ducked(Set<AudioSessionID>)
-        /// What rings, and players that were paused and are left alone.
+        /// What rings, and players that were paused.
         case exempt
-        /// Of the server itself: loopbacks, filters. What they carry belongs to somebody else.
+        /// Of the server itself: loopbacks, filters. Their sound belongs to somebody else.
         case server
         case others
     }
@@ -50,11 +51,11 @@ struct StreamOwnership {
         exempt = plan.exempt.union(yielding)
     }
 
-    /// The sessions go before all else, as one process may have several of them, and what is exempt last: the daemon's
-    /// children are, and the apps that it started are among them.
+    /// Sessions come first, because a process may have several, and exempt processes last: they are the daemon's
+    /// children, and so are the apps that it started.
     func owner(of stream: AudioServerImage.Stream) -> Owner {
         guard !stream.isServersOwn else { return .server }
-        // It came over a network, or says nothing that is a process: it is somebody's all the same.
+        // It came over a network, or names no process: somebody owns it all the same.
         guard let process = stream.process else { return .others }
         let sessions = plan.sessions.filter { tree.isOne(process, of: $0.client.processes) }
         if !sessions.isEmpty { return .sessions(sessions) }
@@ -65,7 +66,7 @@ struct StreamOwnership {
         return tree.isOne(process, of: exempt) ? .exempt : .others
     }
 
-    /// The sessions that have others treated like this.
+    /// The sessions that treat others like this.
     func sessions(with others: AudioPlan.Others) -> Set<AudioSessionID> {
         Set(plan.sessions.filter { $0.others == others }.map(\.id))
     }

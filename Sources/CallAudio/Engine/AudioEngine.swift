@@ -8,8 +8,8 @@ internal import RunLoop
 ///     engine.handle(.apply(number: 1, plan, resumes: true))
 ///     engine.close { loop.stop() }                    // undoes everything
 ///
-/// It drives an ``AudioEngineStateMachine``: feeds it what server, players and disk say, runs its effects, and keeps one
-/// timer.
+/// It drives an ``AudioEngineStateMachine``: feeds it what server, players and disk say, runs its effects, and keeps
+/// one timer.
 package final class AudioEngine {
     typealias Machine = AudioEngineStateMachine
 

@@ -28,11 +28,11 @@ struct AudioEngineStateMachine {
         case closed
     }
 
-    private let surroundings: PlanReconciler.Surroundings
+    private let surroundings: EngineSurroundings
     private var server: Server
     private var life = Life.new
 
-    init(_ ledger: EffectLedger, _ surroundings: PlanReconciler.Surroundings) {
+    init(_ ledger: EffectLedger, _ surroundings: EngineSurroundings) {
         self.surroundings = surroundings
         server = .absent(ledger, RouteWishes())
     }

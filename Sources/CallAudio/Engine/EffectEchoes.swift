@@ -1,7 +1,7 @@
 internal import RunLoop
 
-/// Kinds of streams that were in force until a moment ago: a stream may have begun with our value before it was undone, and
-/// be seen only afterwards.
+/// Kinds of streams that were in force until a moment ago: a stream may have begun with our value before it was undone,
+/// and be seen only afterwards.
 struct EffectEchoes {
     private struct Echo {
         let kind: EffectLedger.KindRecord
@@ -48,7 +48,8 @@ struct EffectEchoes {
         return ledger.records.count > count
     }
 
-    /// PulseAudio starts a stream with what it stores. PipeWire sets it a moment later, so that another value tells nothing.
+    /// PulseAudio starts a stream with what it stores. PipeWire sets it a moment later, so that another value tells
+    /// nothing.
     private mutating func judge(_ name: String, _ image: AudioServerImage) {
         guard echoes[name]?.kind.isListed == true else { return }
         for target: EffectTarget in [.playingVolume(0), .playingMute(0), .recordingMute(0)] {

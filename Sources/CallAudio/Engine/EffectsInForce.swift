@@ -1,7 +1,8 @@
 internal import RingwakeCore
 internal import RunLoop
 
-/// What is in force on the server because of us, and what is known of it: the ledger, and what the server said of each step.
+/// What is in force on the server because of us, and what is known of it: the ledger, and what the server said of each
+/// step.
 struct EffectsInForce {
     var ledger: EffectLedger
     /// Targets that the server would not change for this plan.
@@ -26,8 +27,8 @@ struct EffectsInForce {
         }
     }
 
-    /// Takes over what an earlier run, or an earlier connection, left. Streams of another instance of the server are gone, but
-    /// its stored values exist still, and streams may have begun with them.
+    /// Takes over what an earlier run, or an earlier connection, left. Streams of another instance of the server are
+    /// gone, but its stored values exist still, and streams may have begun with them.
     /// - Returns: How many effects that ended.
     mutating func takeOver(_ image: AudioServerImage) -> Int {
         let (baseline, records) = (ledger.baseline, ledger.ordered)

@@ -68,3 +68,11 @@ enum EngineQuestion {
     case pausing([MediaPlayer])
     case resuming(count: Int)
 }
+
+/// What is known besides the server.
+struct EngineSurroundings {
+    let tree: ProcessTree
+    let boot: String?
+    /// What other programs have in force on the same server.
+    let others: () -> [EffectLedger]
+}

@@ -17,7 +17,7 @@ struct EngineWork {
         /// The server changed under the same plan; or a choice did, which is the reason for another route.
         case upkeep(AudioRouteChangeReason?)
         /// Undoes what another run left, or what was in force on another instance of the server.
-        case mend
+        case restore
         case close
     }
 
@@ -64,18 +64,19 @@ struct EngineWork {
     var resumes: Bool {
         switch kind {
         case .apply(_, _, let resumes): resumes
-        case .mend, .close: true
+        case .restore, .close: true
         case .prepare, .upkeep: false
         }
     }
 
-    var isMending: Bool {
-        if case .mend = kind { true } else { false }
+    var isRestoring: Bool {
+        if case .restore = kind { true } else { false }
     }
 
     /// How long to wait for devices and streams: a Bluetooth headset takes up to a second to switch.
     static let timeout = Duration.milliseconds(1_200)
-    /// More than a plan with every sort of effect needs; a further pass means that the server does not do as it is told.
+    /// More than a plan with every sort of effect needs; a further pass means that the server does not do as it is
+    /// told.
     static let maximumPasses = 16
 }
 

@@ -1,7 +1,7 @@
 internal import RingwakeCore
 
-/// What other programs have in force: each writes it to its journal before its first command, so whatever the server shows
-/// of theirs is there. Their journals are read, never written.
+/// What other programs have in force: each writes it to its journal before its first command, so whatever the server
+/// shows of theirs is there. Their journals are read, never written.
 final class OtherJournals {
     private let journal: EffectJournal
     private let known: [String]

@@ -13,8 +13,8 @@ internal import RunLoop
 ///                      v
 ///               work is finished
 ///
-/// `awaiting` names the one answer that the work waits for. So a stream that begins during a call, a device that appears and
-/// a server that refuses are not special cases: the next pass sees them.
+/// `awaiting` names the one answer that the work waits for. So a stream that begins during a call, a device that
+/// appears and a server that refuses are not special cases: the next pass sees them.
 ///
 /// What holds:
 /// - Commands leave only after the journal covers their records; a record that cannot be written is not made.
@@ -24,14 +24,6 @@ struct PlanReconciler {
     typealias Effect = AudioEngineStateMachine.Effect
     typealias Answer = AudioEngineStateMachine.Answer
 
-    /// What is known besides the server.
-    struct Surroundings {
-        let tree: ProcessTree
-        let boot: String?
-        /// What other programs have in force on the same server.
-        let others: () -> [EffectLedger]
-    }
-
     var now: BootClock.Instant
     private(set) var image: AudioServerImage
     private(set) var inForce: EffectsInForce
@@ -40,24 +32,24 @@ struct PlanReconciler {
     var wanted = WantedState()
     private var players = PausedPlayers()
     private var mutedMicrophones = MutedMicrophones()
-    private var roleCork = RoleCork()
+    private var roleCorkModule = RoleCorkModule()
     private var awaiting: EngineQuestion?
-    private var patienceEnd: BootClock.Instant?
-    private let surroundings: Surroundings
+    private var waitingEnd: BootClock.Instant?
+    private let surroundings: EngineSurroundings
 
-    init(_ image: AudioServerImage, _ ledger: EffectLedger, _ surroundings: Surroundings, at now: BootClock.Instant) {
-        (self.image, self.surroundings, self.now) = (image, surroundings, now)
-        inForce = EffectsInForce(ledger)
+    init(
+        _ image: AudioServerImage, _ ledger: EffectLedger, _ surroundings: EngineSurroundings, at now: BootClock.Instant
+    ) {
+        (self.image, self.surroundings, self.now, inForce) = (image, surroundings, now, EffectsInForce(ledger))
     }
 
     var ownership: StreamOwnership { StreamOwnership(plan: wanted.plan, tree: surroundings.tree) }
     var decision: RouteDecision { decision(for: wanted.plan) }
-    /// Nothing is wanted, and nothing is in force.
     var hasNothingToDo: Bool { wanted.plan.isEmpty && wanted.busy == BusyStreams() && inForce.ledger.isEmpty }
 
     var nextDeadline: BootClock.Instant? {
         let retry: BootClock.Instant? = if case .retry(let time) = awaiting { time } else { nil }
-        return [patienceEnd, players.deadline, retry].compactMap(\.self).min()
+        return [waitingEnd, players.deadline, retry].compactMap(\.self).min()
     }
 
     mutating func takeEffects() -> [Effect] {
@@ -74,7 +66,7 @@ struct PlanReconciler {
         mutedMicrophones.notice(
             from: former, to: image, isWatching: !wanted.plan.isEmpty || wanted.plan.isCallWaiting)
         let ownership = ownership
-        roleCork.notice(from: former, to: image, at: now) { stream in
+        roleCorkModule.notice(from: former, to: image, at: now) { stream in
             if stream.properties["media.role"] == "phone" { return true }
             if case .sessions = ownership.owner(of: stream) { return true }
             return false
@@ -101,7 +93,8 @@ struct PlanReconciler {
         return true
     }
 
-    /// - Returns: Whether there were streams that began with our value before it was undone: they are in the journal now.
+    /// - Returns: Whether there were streams that began with our value before it was undone: they are in the journal
+    ///   now.
     @discardableResult
     mutating func takeBackEchoes() -> Bool {
         guard inForce.takeBackEchoes(image, at: now) else { return false }
@@ -111,7 +104,7 @@ struct PlanReconciler {
 
     /// - Returns: Whether streams have to be looked at because the time of players that were just paused is over.
     mutating func deadlineReached() -> Bool {
-        if let end = patienceEnd, end <= now { stopWaiting() }
+        if let end = waitingEnd, end <= now { stopWaiting() }
         if case .retry(let time) = awaiting, time <= now {
             awaiting = nil
             work?.isRepaired = false
@@ -121,7 +114,7 @@ struct PlanReconciler {
 
     /// What is not there yet is given up.
     mutating func stopWaiting() {
-        patienceEnd = nil
+        waitingEnd = nil
         work?.isPatient = false
     }
 
@@ -132,8 +125,8 @@ struct PlanReconciler {
         work?.former = wanted
         switch next.kind {
         case .apply(_, let plan, _): adopt(plan)
-        case .close, .mend:
-            if next.isMending {
+        case .close, .restore:
+            if next.isRestoring {
                 work?.isFresh = true
                 work?.undone = inForce.takeOver(image)
             }
@@ -210,7 +203,7 @@ struct PlanReconciler {
             problem("the audio server does not become as it is asked to be: \(changes.steps.count) changes left")
         } else if changes.isWaiting {
             guard !work.isPatient else {
-                patienceEnd = patienceEnd ?? now.advanced(by: EngineWork.timeout)
+                waitingEnd = waitingEnd ?? now.advanced(by: EngineWork.timeout)
                 return .wait
             }
             if let card = route.profile?.card, route.isProvisional {
@@ -230,8 +223,8 @@ struct PlanReconciler {
         EffectPlanner(
             image: image, plan: plan, route: route, ledger: inForce.ledger, tree: surroundings.tree, busy: wanted.busy,
             refused: inForce.refused, unconfirmed: inForce.unconfirmed, settled: inForce.settled,
-            released: roleCork.released, microphonesMuted: mutedMicrophones.names, yielding: players.yielding,
-            others: surroundings.others, isPatient: work?.isPatient ?? true, isMending: work?.isMending ?? false)
+            released: roleCorkModule.released, microphonesMuted: mutedMicrophones.names, yielding: players.yielding,
+            others: surroundings.others, isPatient: work?.isPatient ?? true, isRestoring: work?.isRestoring ?? false)
     }
 
     /// Writes to the journal what a plan would change, so that applying it need not wait for the disk.
@@ -274,7 +267,7 @@ struct PlanReconciler {
 
     /// Everything on the server is as wanted: stored values are repaired, players resume.
     private mutating func settle() -> Outcome {
-        patienceEnd = nil
+        waitingEnd = nil
         if work?.isRepaired == false {
             work?.isRepaired = true
             let free = inForce.freeKinds

@@ -6,8 +6,8 @@ internal import RunLoop
 ///     request, choice -------------------> queue --> ``PlanReconciler`` --> answer, reports
 ///     change --> (devices: after 50 ms) --> upkeep -----^
 ///
-/// What holds: one work is active at a time, in the order of the requests; a plan that was not begun is replaced by a newer
-/// one, which answers for both.
+/// What holds: one work is active at a time, in the order of the requests; a plan that was not begun is replaced by a
+/// newer one, which answers for both.
 struct ServerSession {
     typealias Effect = AudioEngineStateMachine.Effect
 
@@ -25,12 +25,12 @@ struct ServerSession {
     /// - Parameter ledger: What an earlier run, or an earlier connection, left in force: it is undone first.
     init(
         _ image: AudioServerImage, _ ledger: EffectLedger, _ wishes: RouteWishes,
-        _ surroundings: PlanReconciler.Surroundings, at now: BootClock.Instant
+        _ surroundings: EngineSurroundings, at now: BootClock.Instant
     ) {
         reconciler = PlanReconciler(image, ledger, surroundings, at: now)
         reconciler.wanted.wishes = wishes
         observation = RouteObservation(image)
-        if ledger.isEmpty { introduce(mended: 0) } else { enqueue(.mend) }
+        if ledger.isEmpty { introduce(mended: 0) } else { enqueue(.restore) }
     }
 
     var image: AudioServerImage { reconciler.image }
@@ -222,14 +222,14 @@ struct ServerSession {
         switch work.kind {
         case .prepare: return
         case .apply: answer(work, decision.route)
-        case .mend: introduce(mended: work.undone)
+        case .restore: introduce(mended: work.undone)
         case .upkeep(let reason): reportRoute(decision, reason)
         case .close: if !ledger.isEmpty { report(.problem("\(ledger.count) effects could not be undone")) }
         }
         for number in work.choices { report(.outputChosen(number: number, isKnown: true)) }
         note(decision)
         // The answer does not wait for the disk: what is written then only tells that less has to be undone.
-        if !work.numbers.isEmpty || work.passes > 0 || work.isMending { effects.append(.callAfterTurn) }
+        if !work.numbers.isEmpty || work.passes > 0 || work.isRestoring { effects.append(.callAfterTurn) }
     }
 
     /// Reports the server, once what was left is undone.

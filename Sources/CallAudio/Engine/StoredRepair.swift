@@ -37,8 +37,8 @@ struct StoredRepair {
     mutating func check(_ kinds: Kinds, _ stored: [StoredStream], _ image: AudioServerImage) -> Kinds {
         let arrived = kinds.filter { hasArrived($0.key, $0.value, stored, image) }
         for (name, kind) in kinds where arrived[name] == nil {
-            // While streams come and go all the time, a client of PipeWire does not hear of new entries: then the streams
-            // show whether the stored value is still ours.
+            // While streams come and go all the time, a client of PipeWire does not hear of new entries: then the
+            // streams show whether the stored value is still ours.
             let begun = streamsBegun(name, image)
             guard !begun.isEmpty else { continue }
             if begun.contains(where: kind.hasMade) { freed.remove(name) } else { freed.insert(name) }

@@ -1,7 +1,7 @@
 internal import FileSystem
 
-/// The file that tells what to undo: one for each user or program, written before the first command of an effect leaves,
-/// and removed when nothing is in force.
+/// The file that tells what to undo: one for each user or program, written before the first command of an effect
+/// leaves, and removed when nothing is in force.
 ///
 /// A lock file beside it (`.lock`) keeps two programs from undoing each other's effects.
 final class EffectJournal {
@@ -36,8 +36,8 @@ final class EffectJournal {
         }
     }
 
-    /// Makes the file hold this, durably; or removes it where there is nothing to hold. A power cut may undo a removal, which
-    /// does no harm: all that it names has its old value already, or the user's.
+    /// Makes the file hold this, durably; or removes it where there is nothing to hold. A power cut may undo a removal,
+    /// which does no harm: all that it names has its old value already, or the user's.
     func write(_ ledger: EffectLedger) throws(EffectJournalError) {
         if ledger == written, exists == !ledger.isEmpty { return }
         if ledger.isEmpty, !exists { return }

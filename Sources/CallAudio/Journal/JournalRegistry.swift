@@ -2,21 +2,21 @@ internal import FileSystem
 internal import Glibc
 internal import Logging
 
-/// Where the programs of one login find each other's effect journals, in whatever folders these lie: a folder in the
-/// runtime directory, in which they all find the audio server too.
+/// Where the programs of one login find each other's effect journals, whatever folders these are in: a folder in the
+/// runtime directory, where they all find the audio server too.
 ///
 /// An entry is a symbolic link to a journal, named after a hash of its path. It is made when the journal is written,
-/// before the first command leaves, and goes after the journal. So a program that was killed leaves its entry as long as
-/// its journal says that there is something to be undone. What a kill in between leaves is swept by the next one who
-/// makes an entry, under the lock of the journal in question: its program has that as long as it lives.
+/// before the first command leaves, and removed after the journal. So a killed program leaves its entry as long as its
+/// journal holds something to undo. What a kill in between leaves is removed by the next program that makes an entry,
+/// under the lock of that journal: its program holds the lock as long as it lives.
 ///
-/// A registry that cannot be used is told in the log; effects are made and undone without it.
+/// A registry that cannot be used is logged; effects are made and undone without it.
 final class JournalRegistry {
-    /// Journals in it at a time. More than one program with a journal in a place of its own is rare already.
+    /// Maximum number of entries. More than one program with a journal in its own place is rare already.
     static let maximumEntries = 64
     private static let ending = ".journal"
 
-    /// `$XDG_RUNTIME_DIR/ringwake-audio`; not in the folder of the daemon's own runtime files, which goes when it stops.
+    /// `$XDG_RUNTIME_DIR/ringwake-audio`; not the daemon's own runtime folder, which is removed when it stops.
     let folder: String
     private let runtime: String
     private let logger: Logger
@@ -30,28 +30,28 @@ final class JournalRegistry {
         folder = runtime + "/ringwake-audio"
     }
 
-    /// The journals that are in it, and are there.
+    /// The journals in it that exist.
     var journals: [String] {
         guard isOurs(folder) else { return [] }
         return names().prefix(Self.maximumEntries).compactMap { target(of: "\(folder)/\($0)") }
             .filter { FileSystem.exists($0) }
     }
 
-    /// Makes a journal known.
-    /// - Parameter journal: The absolute path of a journal whose lock this process has.
+    /// Adds a journal.
+    /// - Parameter journal: The absolute path of a journal whose lock this process holds.
     func enter(_ journal: String) {
         let entry = entry(of: journal)
         if target(of: entry) == journal { return }
-        guard isOurs(runtime) else { return tell("\(runtime) is not this user's own") }
-        guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { return tell(failure) }
-        guard isOurs(folder) else { return tell("\(folder) is not this user's own") }
-        guard sweep() < Self.maximumEntries else { return tell("there are \(Self.maximumEntries) entries already") }
-        // What has the name is no entry, or one of another journal that happens to have the same hash.
+        guard isOurs(runtime) else { return report("\(runtime) is not this user's own") }
+        guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { return report(failure) }
+        guard isOurs(folder) else { return report("\(folder) is not this user's own") }
+        guard sweep() < Self.maximumEntries else { return report("there are \(Self.maximumEntries) entries already") }
+        // The file of that name is no entry, or that of another journal with the same hash.
         unlink(entry)
-        guard symlink(journal, entry) == 0 else { return tell(failure) }
+        guard symlink(journal, entry) == 0 else { return report(failure) }
     }
 
-    /// The journal is no more.
+    /// Removes a journal.
     func leave(_ journal: String) {
         let entry = entry(of: journal)
         if target(of: entry) == journal { unlink(entry) }
@@ -67,12 +67,12 @@ final class JournalRegistry {
         do throws(FileSystemError) {
             return try FileSystem.entries(of: folder).filter { $0.hasSuffix(Self.ending) }
         } catch {
-            tell(error.description)
+            report(error.description)
             return []
         }
     }
 
-    /// What an entry leads to; nil for what is no entry of this user's.
+    /// The journal that an entry leads to; nil for what is no entry of this user.
     private func target(of entry: String) -> String? {
         var status = stat()
         guard lstat(entry, &status) == 0, status.st_mode & S_IFMT == S_IFLNK, status.st_uid == geteuid() else {
@@ -102,20 +102,20 @@ final class JournalRegistry {
         return count
     }
 
-    /// Removes the entry of a journal that is not there, unless a program is at work with it.
-    /// - Returns: Whether it is gone.
+    /// Removes the entry of a journal that does not exist, unless a program holds its lock.
+    /// - Returns: Whether it was removed.
     private func remove(_ entry: String, of journal: String) -> Bool {
         do throws(FileSystemError) {
             let lock = try FileLock(path: journal + ".lock")
             return withExtendedLifetime(lock) { !FileSystem.exists(journal) && unlink(entry) == 0 }
         } catch {
-            // The folder is gone, and so is the program, or it makes the folder and the entry anew.
+            // The folder is gone: so is the program, or it makes the folder and the entry anew.
             guard [ENOENT, ENOTDIR].contains(error.errno) else { return false }
             return unlink(entry) == 0
         }
     }
 
-    /// A directory of this user's, in which nobody else makes anything.
+    /// A directory of this user, in which nobody else can make anything.
     private func isOurs(_ directory: String) -> Bool {
         var status = stat()
         return lstat(directory, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR && status.st_uid == geteuid()
@@ -126,7 +126,7 @@ final class JournalRegistry {
 
     private var failure: String { "\(folder): \(String(cString: strerror(errno)))" }
 
-    private func tell(_ why: String) {
+    private func report(_ why: String) {
         if !isProblemLogged {
             logger.warning("other programs do not see this one's audio effects", metadata: ["why": "\(why)"])
         }

@@ -4,19 +4,19 @@ internal import RunLoop
 
 /// The media players on the user's session bus, by MPRIS.
 ///
-/// The bus is connected to when it is needed first, and again after it was lost. In between only the players are listened
-/// to that are watched, so others that come, go and play wake nobody. What is paused is told from who is paused already by ``playing``;
+/// Connects to the bus when it is first needed, and again after a loss. In between it subscribes only to watched
+/// players, so others wake nobody. ``playing(completion:)`` finds those that play, and only these are paused;
 /// `PlayPause` is never used.
 final class MPRISPlayers: MediaPlayers {
-    /// Players that are dealt with at most; those beyond are left alone.
+    /// Maximum number of players; others are never paused.
     static let maximumPlayers = 64
-    /// How long each step takes at most, over all players: a call waits for it.
+    /// Timeout of each step, over all players: a call waits for it.
     static let stepTime = Duration.milliseconds(300)
-    /// When a player that took its order and told nothing is asked once more whether it is paused.
+    /// A player that accepted the command and reported no change is asked once more after this time.
     static let secondLook = Duration.milliseconds(200)
-    /// How long the bus may take to let us in, before it counts as none.
-    static let busPatience = Duration.seconds(2)
-    /// A track's name is cut here: it is compared, and written down.
+    /// How long the bus may take to accept us, before it counts as none.
+    static let busTimeout = Duration.seconds(2)
+    /// A track's name is cut here: it is compared, and written to the journal.
     static let maximumTrackCharacters = 512
 
     private let address: DBusAddress
@@ -31,8 +31,8 @@ final class MPRISPlayers: MediaPlayers {
     private var isClosed = false
 
     /// - Parameters:
-    ///   - address: Which bus; the session's.
-    ///   - environment: What the address goes by.
+    ///   - address: Which bus.
+    ///   - environment: What the address refers to.
     init(
         address: DBusAddress = .session, environment: [String: String], runLoop: RunLoop, logger: Logger
     ) {
@@ -42,7 +42,7 @@ final class MPRISPlayers: MediaPlayers {
         self.logger = logger
     }
 
-    /// Ends it. Nothing is told after this. Idempotent.
+    /// Ends all steps and the connection. No completion follows. Idempotent.
     func close() {
         isClosed = true
         let ends = ends.values
@@ -75,9 +75,9 @@ final class MPRISPlayers: MediaPlayers {
             step.askStatus(owner) { status in
                 guard status == .paused else { return step.end(player.name) }
                 step.askTrack(owner) { track in
-                    // One that named no track is known by its connection alone.
+                    // A player without a track is known by its connection alone.
                     guard player.track == nil || track == player.track else { return step.end(player.name) }
-                    step.tellPlayer(owner, "Play") { isDone in
+                    step.command(owner, "Play") { isDone in
                         if isDone { step.note(player.name, player) }
                         step.end(player.name)
                     }
@@ -94,7 +94,7 @@ final class MPRISPlayers: MediaPlayers {
         guard !isClosed else { return }
         for player in wanted where watches[player] == nil {
             guard let owner = PlayerOwner(player.owner)?.connection, let bus = connection() else { continue }
-            // Without a process it is not known to be paused.
+            // Without a process it has not confirmed that it is paused.
             watches[player] = PlayerWatch(owner, isPaused: player.process != nil, bus: bus) { [weak self] in
                 self?.onPlaying?(player)
             }
@@ -109,7 +109,7 @@ final class MPRISPlayers: MediaPlayers {
             .prefix(maximumPlayers)
     }
 
-    /// Deals with each player whose name has the same owner on the same bus; the others are not found.
+    /// Runs `body` for each player whose name has the same owner on the same bus.
     private func each(
         _ players: [MediaPlayer], _ completion: @escaping ([MediaPlayer]) -> Void,
         _ body: @escaping (MediaPlayer, _ owner: String, PlayerStep) -> Void
@@ -130,7 +130,7 @@ final class MPRISPlayers: MediaPlayers {
         }
     }
 
-    /// A step over the bus; nil, and an empty answer from the loop, where there is none or none is needed.
+    /// A new step; nil, and an empty result from the loop, without a bus or where none is needed.
     private func step(
         isNeeded: Bool = true, _ completion: @escaping ([MediaPlayer]) -> Void
     ) -> PlayerStep? {
@@ -156,7 +156,7 @@ final class MPRISPlayers: MediaPlayers {
         do throws(DBusError) {
             let bus = try DBusConnection(
                 address: address, environment: environment, runLoop: runLoop, logger: logger, label: "session",
-                patience: Self.busPatience)
+                patience: Self.busTimeout)
             self.bus = bus
             return bus
         } catch {

@@ -1,13 +1,13 @@
 internal import DBus
 
-/// Pauses one player that plays and can be paused, and sees whether it says that it is.
+/// Pauses one player that plays and can be paused, and waits for its confirmation.
 ///
-/// It is kept alive by what its step waits for.
+/// The closures of its step keep it alive.
 final class PlayerPause {
     private let player: MediaPlayer
     private let owner: String
     private let step: PlayerStep
-    /// What has to be known before it is told to pause.
+    /// What has to be known before the command is sent.
     private var checks: Set<Check> = [.signals, .status, .ability]
     private var isOrdered = false
 
@@ -39,14 +39,14 @@ final class PlayerPause {
         checks.remove(check)
         guard checks.isEmpty, !isOrdered else { return }
         isOrdered = true
-        step.tellPlayer(owner, "Pause") { [self] isDone in
+        step.command(owner, "Pause") { [self] isDone in
             guard isDone else { return end() }
-            // It may do so when nobody waits for it any more: then it is to play again all the same.
+            // It may pause after the timeout: then it has to resume all the same.
             var late = player
             late.process = nil
             step.note(player.name, late)
             look()
-            // For one that tells no changes.
+            // For a player that reports no changes.
             step.after(MPRISPlayers.secondLook) { [self] in look() }
         }
     }

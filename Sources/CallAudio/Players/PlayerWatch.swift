@@ -1,17 +1,17 @@
 internal import DBus
 
-/// Sees whether a player that was paused plays again, by whosever hand.
+/// Watches whether a paused player plays again.
 final class PlayerWatch {
     private let owner: String
     private let bus: DBusConnection
     private let onPlaying: () -> Void
-    /// One that has not said yet that it is paused may still do so.
+    /// A player that has not confirmed the pause may still do so.
     private var isPaused: Bool
     private var subscription: DBusSubscription?
     private var call: DBusCall?
 
     /// - Parameters:
-    ///   - isPaused: It said so.
+    ///   - isPaused: It has confirmed.
     ///   - onPlaying: Called once, from the loop.
     init(_ owner: String, isPaused: Bool, bus: DBusConnection, onPlaying: @escaping () -> Void) {
         self.owner = owner
@@ -21,14 +21,14 @@ final class PlayerWatch {
         subscription = bus.subscribe(
             MPRIS.changes(of: owner),
             onReady: { [weak self] result in
-                // It may have played again before anybody listened.
+                // It may have started again before the subscription.
                 if case .success = result { self?.ask() }
             }, handler: { [weak self] in self?.changed($0) })
     }
 
     deinit { cancel() }
 
-    /// Nothing is told after this. Idempotent.
+    /// No call follows. Idempotent.
     func cancel() {
         subscription?.cancel()
         subscription = nil

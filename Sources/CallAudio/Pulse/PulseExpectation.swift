@@ -11,14 +11,14 @@ struct PulseExpectation {
     let subject: Subject
     /// Which of the commands it belongs to.
     let command: Int
-    /// The command failed if this is not seen in time. One connection in some hundreds to PipeWire 0.3 never shows a new
-    /// default device, however often it asks; all others see it.
+    /// The command failed if this is not seen in time. One connection in some hundreds to PipeWire 0.3 never shows a
+    /// new default device, however often it asks; all others see it.
     let isRequired: Bool
-    /// It has the value that was asked for, or at least not the former one: a server may round a volume, give a profile a
-    /// longer name, or have been asked for something else by somebody else meanwhile.
+    /// It has the value that was asked for, or at least not the former one: a server may round a volume, give a profile
+    /// a longer name, or have been asked for something else by somebody else meanwhile.
     let isMet: (AudioServerImage) -> Bool
-    /// It is in between, perhaps again after it was met: PipeWire unlinks a stream that was moved once more when the default
-    /// changes, and links it again.
+    /// It is in between, perhaps again after it was met: PipeWire unlinks a stream that was moved once more when the
+    /// default changes, and links it again.
     let isPassing: (AudioServerImage) -> Bool
 
     /// - Parameter number: Which of the batch's commands it is.

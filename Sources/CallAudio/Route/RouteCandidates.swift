@@ -1,18 +1,18 @@
 internal import RingwakeCore
 
-/// A place that sound could go to, or come from.
+/// An output or input that can be used.
 struct RouteCandidate: Hashable {
     var port: AudioPort
     var card: UInt32?
     var availability: AudioServerImage.Availability
     /// It is the active port of its device, or the device has none.
     var isActive: Bool
-    /// The device has no jack: a USB headset is there as a whole or not at all.
+    /// The device has no jack: a USB headset is plugged in as a whole or not at all.
     var isWhole: Bool
-    /// The card must be switched to this profile first; ``port`` names the card then.
+    /// The card must be switched to this profile first; ``port`` then names the card.
     var profile: String?
 
-    /// Worn or held by one person: a call goes to it by itself. A headset that is not plugged into its jack shows
+    /// Worn or held by one person: a call uses it without a choice. A headset that is not plugged into its jack shows
     /// `unknown` or `no` there.
     var isPersonal: Bool {
         switch port.kind {
@@ -29,14 +29,14 @@ extension AudioServerImage {
         sinks.values.sorted { $0.index < $1.index }.flatMap { candidates(of: $0, isInput: false) }
     }
 
-    /// Whether a name stands for an output: a sink, a Bluetooth device that can be a headset, or a kind of port, whether
-    /// anything of that kind is there now or not.
+    /// Whether a name stands for an output: a sink, a Bluetooth device that can be a headset, or a kind of port,
+    /// present or not.
     func hasOutput(_ name: String) -> Bool {
         sink(named: name) != nil || AudioPort.Kind(rawValue: name)?.isOutput == true
             || cards.values.contains { $0.name == name && $0.isBluetoothCard && $0.handsFreeProfile != nil }
     }
 
-    /// All inputs that can be used: no monitor of a sink is one.
+    /// All inputs that can be used, without monitors of sinks.
     var inputCandidates: [RouteCandidate] {
         sources.values.filter { $0.monitors == nil }.sorted { $0.index < $1.index }
             .flatMap { candidates(of: $0, isInput: true) }
@@ -61,7 +61,7 @@ extension AudioServerImage {
             }
     }
 
-    /// A Bluetooth card has a profile that plays, and nothing to play on: that is a moment late.
+    /// A Bluetooth card has a profile that plays, and no sink yet: it comes a moment later.
     var isDeviceComing: Bool {
         cards.values.contains { card in
             card.isBluetoothCard && card.profiles.contains { $0.name == card.activeProfile && $0.sinks > 0 }
@@ -69,13 +69,13 @@ extension AudioServerImage {
         }
     }
 
-    /// Bluetooth devices that could be a headset if their profile were another.
+    /// Bluetooth devices that could be a headset with another profile.
     func handsFreeCandidates(without refused: Set<String>) -> [RouteCandidate] {
         cards.values.sorted { $0.index < $1.index }.compactMap { card in
             guard card.isBluetoothCard, !refused.contains(card.name), let profile = card.handsFreeProfile else {
                 return nil
             }
-            // With that profile in force, its output is a device of its own, a moment later.
+            // With that profile in force, its sink appears a moment later, as a device of its own.
             if HandsFreeProfile.isOne(card.activeProfile ?? ""), sinks.values.contains(where: { $0.card == card.index })
             {
                 return nil
@@ -95,7 +95,7 @@ extension AudioServerImage.Card {
             || name.hasPrefix("bluez_card.")
     }
 
-    /// The one in force, or the best of its profiles that record.
+    /// The active one, or the best of its profiles that record.
     var handsFreeProfile: String? {
         if let activeProfile, HandsFreeProfile.isOne(activeProfile) { return activeProfile }
         return profiles.filter { HandsFreeProfile.isOne($0.name) && $0.isAvailable }
@@ -106,7 +106,7 @@ extension AudioServerImage.Card {
 extension AudioServerImage.Device {
     var title: String { description.isEmpty ? name : description }
 
-    /// What a device is that has no ports: as far as its properties tell.
+    /// The kind of a device without ports, as far as its properties tell.
     func portlessKind(isInput: Bool) -> AudioPort.Kind {
         let isBluetooth =
             properties["device.bus"] == "bluetooth" || properties["device.api"]?.hasPrefix("bluez") == true

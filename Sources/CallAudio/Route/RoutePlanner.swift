@@ -1,22 +1,22 @@
 internal import RingwakeCore
 
-/// What decides a route besides the server and the session: who wished for what since the plan began.
+/// What decides a route besides the server and the session: what was chosen and plugged in since the plan began.
 struct RouteWishes: Hashable, Sendable {
-    /// What the user chose: a device, or the name of a kind.
+    /// The user's choice: a device, or a kind of port.
     var chosen: String?
     /// The choice was made in a mixer, for this call alone.
     var isByHand = false
-    /// The speaker was asked for after that choice.
+    /// The speaker was requested after that choice.
     var isSpeakerNewer = false
-    /// Devices and ports that came while the plan was in force, the newest last (``AudioPort/identity``).
+    /// Devices and ports that appeared while the plan was in force, the newest last (``AudioPort/identity``).
     var arrived: [String] = []
-    /// The speaker that was asked for is no longer: the route has changed since.
+    /// The requested speaker is no longer used: the route has changed since.
     var isSpeakerOver = false
     /// Bluetooth cards that refused to be a headset.
     var refusedCards: Set<String> = []
 
-    /// The user chooses, for this call and the next ones: the last one who asks counts, so it goes before a speaker that
-    /// was asked for and a headset that came.
+    /// The user chooses, for this call and the next ones. The last request wins, so it overrides a requested speaker
+    /// and a new headset.
     mutating func choose(_ name: String?) {
         chosen = name
         isByHand = false
@@ -32,7 +32,7 @@ struct RouteWishes: Hashable, Sendable {
         guard plan.sessions.first?.isSpeakerForced == true, former.sessions.first?.isSpeakerForced != true else {
             return
         }
-        // The last one who asks wins.
+        // The last request wins.
         isSpeakerOver = false
         isSpeakerNewer = true
     }
@@ -42,9 +42,9 @@ struct RouteWishes: Hashable, Sendable {
 struct RouteDecision: Hashable, Sendable {
     var output: AudioPort?
     var input: AudioPort?
-    /// The profile that the output's card has to have.
+    /// The profile that the output's card must have.
     var profile: CardProfile?
-    /// The card is not there yet with that profile: the device that ``output`` will be comes with it.
+    /// The card does not have that profile yet: the final ``output`` appears with it.
     var isProvisional = false
 
     struct CardProfile: Hashable, Sendable {
@@ -68,8 +68,8 @@ struct RouteDecision: Hashable, Sendable {
     }
 }
 
-/// Decides the route: chosen by the user, then the forced speaker, what the session prefers, a headset that came,
-/// hands-free Bluetooth, what is plugged in, the receiver, and else what the server has as its default.
+/// Decides the route, in this order: the user's choice, the forced speaker, the session's preference, a new headset,
+/// hands-free Bluetooth, what is plugged in, the receiver, the server's default.
 struct RoutePlanner {
     let image: AudioServerImage
     let session: AudioPlan.Session?
@@ -112,7 +112,7 @@ struct RoutePlanner {
 
     private var handsFreeIsWanted: Bool { session.map { RoutePlanner.allowsHandsFree($0) } ?? false }
 
-    /// A call, a recording: its route is cut to its purpose, and the user's choice is for it.
+    /// A call or a recording: the route is limited to its purpose, and the user's choice is for it.
     private var isVoice: Bool { session.map { $0.isCall || $0.configuration.category.hasInput } ?? false }
 
     // MARK: - Output
@@ -137,7 +137,7 @@ struct RoutePlanner {
         candidate(ofDevice: image.defaultSink, in: outputs) ?? outputs.first
     }
 
-    /// The active port of a device, or the best that can be used where the active one cannot.
+    /// The active port of a device, or its best usable port.
     private func candidate(ofDevice name: String?, in candidates: [RouteCandidate]) -> RouteCandidate? {
         guard let name else { return nil }
         let ports = candidates.filter { $0.port.device == name }
@@ -184,8 +184,7 @@ struct RoutePlanner {
         return all.first { $0.card == defaultCard && defaultCard != nil } ?? all.first
     }
 
-    /// What is plugged into a jack, where the default is a loudspeaker: a default that is a headset, or something that
-    /// somebody set up, is meant.
+    /// What is plugged into a jack, where the default is a loudspeaker. Any other default was set up on purpose.
     private var pluggedIn: RouteCandidate? {
         switch defaultOutput?.port.kind {
         case .builtInSpeaker, .builtInReceiver, .hdmi, nil: break

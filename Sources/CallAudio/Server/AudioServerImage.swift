@@ -1,23 +1,23 @@
 internal import RingwakeCore
 
-/// What is known of an audio server at one time: its mirror. A value, so that what to do about it is decided without it.
+/// What is known of an audio server at one time: a value, so that decisions need no server.
 ///
-/// Indexes mean something only together with ``cookie``: another instance of the server gives them to other things.
+/// Indexes are valid only together with ``cookie``: another instance of the server gives them to other objects.
 struct AudioServerImage: Hashable, Sendable {
     /// Names this instance of the server.
     var cookie: UInt32
     var server: AudioServerDescription
     /// The server is PipeWire behind the same protocol.
     var isPipeWire: Bool
-    /// Names of the devices in force as the default; nil where there are none.
+    /// Names of the default devices; nil where there are none.
     var defaultSink: String?
     var defaultSource: String?
     var cards: [UInt32: Card] = [:]
     var sinks: [UInt32: Device] = [:]
     var sources: [UInt32: Device] = [:]
-    /// Sink inputs: what plays.
+    /// Sink inputs: streams that play.
     var playing: [UInt32: Stream] = [:]
-    /// Source outputs: what records.
+    /// Source outputs: streams that record.
     var recording: [UInt32: Stream] = [:]
 
     /// Whether something can be used: `unknown` where the device cannot tell.
@@ -31,7 +31,7 @@ struct AudioServerImage: Hashable, Sendable {
         var name: String
         var activeProfile: String?
         var profiles: [Profile]
-        /// `device.api`, `device.bus`, `device.form_factor`, `device.string` and what else decides something.
+        /// `device.api`, `device.bus`, `device.form_factor`, `device.string` and others that decide something.
         var properties: [String: String]
 
         struct Profile: Hashable, Sendable {
@@ -48,7 +48,7 @@ struct AudioServerImage: Hashable, Sendable {
         var name: String
         var description: String
         var availability: Availability
-        /// What the server says that it is; `other` where it says nothing.
+        /// `other` where the server does not tell.
         var kind: AudioPort.Kind
     }
 
@@ -62,7 +62,7 @@ struct AudioServerImage: Hashable, Sendable {
         var ports: [Port]
         var activePort: String?
         var isMuted: Bool
-        /// Of a source: the sink whose sound it records, by index.
+        /// For a source: the index of the sink that it monitors.
         var monitors: UInt32?
         var properties: [String: String]
     }
@@ -73,33 +73,34 @@ struct AudioServerImage: Hashable, Sendable {
         var name: String
         /// The sink or source; nil while it has none, as during each re-route.
         var device: UInt32?
-        /// The process that it belongs to, as it says itself, else its client or the kernel; nil where none of them can.
+        /// Its process: as it names it itself, else from its client or the kernel; nil where none of them tells.
         var process: Int32?
-        /// The connection that it came over; nil for what the server itself plays or records, and for samples.
+        /// Its client; nil for streams of the server itself, and for samples.
         var client: UInt32? = nil
-        /// One value a channel; empty while it is not known: PipeWire says 0 of a new stream until it knows.
+        /// One value a channel; empty while unknown: PipeWire reports 0 for a new stream at first.
         var volume: [UInt32]
-        /// The channels' positions, as PulseAudio numbers them; empty where they are not known.
+        /// The channels' positions, in PulseAudio's numbers; empty where unknown.
         var channels: [Int32] = []
         var isVolumeWritable: Bool
         var isMuted: Bool
         var isCorked: Bool
-        /// Under which name the server stores its volume (`module-stream-restore.id`); nil where it does not.
+        /// The name under which the server stores its volume (`module-stream-restore.id`); nil where it stores none.
         var restoreID: String?
-        /// `application.name`, `application.process.binary`, `media.role`, `media.name` and what else decides something.
+        /// `application.name`, `application.process.binary`, `media.role`, `media.name` and others that decide
+        /// something.
         var properties: [String: String]
     }
 }
 
-/// What a server stores of a kind of streams for the next one of it (PulseAudio's stream restore).
+/// What a server stores for the next stream of a kind (PulseAudio's stream restore).
 struct StoredStream: Hashable, Sendable, Codable {
     /// Such as `sink-input-by-media-role:music`.
     var name: String
-    /// One value a channel, empty where no volume is stored; and the channels' positions, as PulseAudio numbers them.
+    /// One value a channel, empty where none is stored; and the channels' positions, in PulseAudio's numbers.
     var volume: [UInt32]
     var channels: [Int32]
     var isMuted: Bool
-    /// The sink or source that it goes to; nil where none is stored.
+    /// The sink or source; nil where none is stored.
     var device: String?
 }
 

@@ -2,14 +2,14 @@ package import Logging
 package import RingwakeCore
 package import RunLoop
 
-/// What an engine is made of: the user's audio server and players, as the environment names them.
+/// What an engine needs: the user's audio server and players, as the environment names them.
 package struct AudioEngineParts {
     package let environment: [String: String]
-    /// The audio server; where every other program of this environment finds it.
+    /// The audio server; by default where every other program with this environment finds it.
     package let address: PulseAddress
     package let runLoop: RunLoop
     package let logger: Logger
-    /// The version that the engine tells.
+    /// The version that the engine reports.
     package let version: String
 
     package init(
@@ -23,16 +23,16 @@ package struct AudioEngineParts {
         self.version = version
     }
 
-    /// The journals of this user's programs, whether they are there or not: those in the usual places, and of others those
-    /// that hold effects which were made since the user logged in.
+    /// The journals of this user's programs, existing or not: those in the usual places, and registered ones with
+    /// effects made since the user logged in.
     package var knownJournals: [String] {
         let usual = EffectJournals.all(environment).map(EffectJournals.place)
         let registered = JournalRegistry(environment, logger)?.journals ?? []
         return usual + registered.filter { !usual.contains($0) }
     }
 
-    /// An engine that has not started.
-    /// - Throws: The journal is another program's, or cannot be used: why, and what to do.
+    /// A new engine, not started.
+    /// - Throws: The journal belongs to another program, or cannot be used.
     package func makeEngine(
         journal path: String, report: @escaping (AudioEngineReport) -> Void
     ) throws(EffectJournalError) -> AudioEngine {

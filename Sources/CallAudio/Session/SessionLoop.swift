@@ -4,12 +4,12 @@ internal import RingwakeCore
 internal import RunLoop
 internal import Synchronization
 
-/// The arbiter of all sessions of a process, its driver, and the engine that carries out its plans. It belongs to the thread
-/// that runs the loop.
+/// The arbiter of all sessions of a process, its driver, and the engine that carries out its plans. It belongs to the
+/// thread that runs the loop.
 final class SessionLoop {
     private struct Member {
         let session: SessionState
-        /// Those that wait for an answer, the oldest first.
+        /// Requests without an answer, the oldest first.
         var open: [Open] = []
     }
 
@@ -43,7 +43,7 @@ final class SessionLoop {
         engine.onGone = { [unowned self] in feed(.engineGone($0)) }
     }
 
-    /// Takes turns until the board is closed and everything is put back: what the thread does.
+    /// Runs until the service is closed and everything is undone: the thread's work.
     func run() {
         while !isOver { runLoop.runOnce(timeout: nil) }
         bellSource?.cancel()
@@ -68,7 +68,7 @@ final class SessionLoop {
     // MARK: - Requests
 
     private func takeRequests() {
-        // Looked at first: what is asked for before the end is taken before it.
+        // Read first: requests that were posted before the end are handled before it.
         let isClosed = requests.isClosed
         for (session, action) in requests.take() { take(action, of: session) }
         if isClosed { finish() }
@@ -115,7 +115,7 @@ final class SessionLoop {
         feed(.reported(report))
     }
 
-    /// - Parameter asking: Whose request this is: if the arbiter refuses it, it has no other answer.
+    /// - Parameter asking: The session of this request: if the arbiter refuses it, that is the only answer.
     private func feed(_ event: AudioEvent, from asking: AudioSessionID? = nil) {
         guard !isOver else { return }
         let effects = arbiter.handle(event, at: BootInstant(nanoseconds: runLoop.refreshNow().nanoseconds))
@@ -141,7 +141,7 @@ final class SessionLoop {
                 logger.notice("refused", metadata: ["why": "\(error)"])
             }
         case .problem(let what): logger.warning("problem", metadata: ["what": "\(what)"])
-        // There are no calls here, and nobody chooses for them: these are the daemon's alone.
+        // These effects belong to calls and choices, which only the daemon has.
         case .answerChoice, .callActivated, .callDeactivated, .callFailed, .callRouteChanged: break
         }
     }
@@ -157,7 +157,7 @@ final class SessionLoop {
         }
     }
 
-    /// Lets each session show how things are, before it is told that they are so.
+    /// Updates what each session shows, before its notices.
     private func show() {
         for (id, member) in members {
             guard let session = arbiter.sessions[id] else { continue }

@@ -7,19 +7,19 @@ internal import Synchronization
 /// What the sessions of one process share: one arbiter, one connection to the audio server and one effect journal, on a
 /// thread that sleeps until there is something to do.
 final class SessionService: Sendable {
-    /// How long the end of the process waits for what was changed to be put back.
+    /// How long the exit of the process waits for the restoration.
     static let exitTimeoutMilliseconds: Int32 = 3_000
 
     let requests: SessionRequests
     private let thread: Mutex<LoopThread?>
     private let ended: EventDescriptor
 
-    // Two in one process would undo each other's effects. It stays: its thread costs nothing while there is no session,
-    // and the end of the process is seen to once.
+    // Two in one process would undo each other's effects. It is never released: its thread costs nothing without a
+    // session, and the exit handler is registered once.
     private static let current = Mutex<SessionService?>(nil)
 
     /// The service of this process.
-    /// - Throws: `unspecified`: no thread or descriptor is to be had.
+    /// - Throws: `unspecified`: no thread or descriptor is available.
     static func ofProcess() throws(AudioSessionError) -> SessionService {
         let result = current.withLock { current -> Result<SessionService, AudioSessionError> in
             if let current { return .success(current) }
@@ -60,7 +60,7 @@ final class SessionService: Sendable {
         takeThread()?.detach()
     }
 
-    /// Closes all sessions, has everything put back, and waits for that.
+    /// Closes all sessions, undoes everything, and waits for that.
     func close() {
         requests.close()
         takeThread()?.join()
@@ -73,10 +73,10 @@ final class SessionService: Sendable {
         }
     }
 
-    /// A process that ends without deactivating its sessions leaves nothing changed either.
+    /// A process that exits without deactivating its sessions leaves nothing changed either.
     private static func processEnds() {
         guard let service = current.withLock({ $0 }) else { return }
-        // Ended by a callback: its thread is the one that would put things back. The next program does.
+        // A callback exits the process: its thread is the one that would undo. The next program does.
         guard service.thread.withLock({ $0?.isCurrent }) == false else { return }
         service.requests.close()
         _ = service.ended.wait(milliseconds: exitTimeoutMilliseconds)

@@ -25,7 +25,11 @@ final class SessionState: Sendable {
     func notices() -> AsyncStream<AudioSessionNotice> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: AudioSessionNotice.self, bufferingPolicy: .bufferingNewest(Self.streamCapacity))
-        let observer = Observers<AudioSessionNotice>.Observer { continuation.yield($0) } finish: { continuation.finish() }
+        let observer = Observers<AudioSessionNotice>.Observer {
+            continuation.yield($0)
+        } finish: {
+            continuation.finish()
+        }
         guard let number = observers.add(observer) else {
             continuation.finish()
             return stream

@@ -127,7 +127,7 @@ struct RoleCorkTests {
 
     @Test("What comes long after the phone's end, or long before, has nothing to do with it", arguments: [true, false])
     func time(isEndFirst: Bool) {
-        var cork = RoleCork()
+        var cork = RoleCorkModule()
         let former = image()
         var between = former
         var last = former

@@ -3,13 +3,13 @@ internal import Glibc
 
 /// Where a user's audio server is.
 package enum PulseAddress: Hashable, Sendable {
-    /// Where every other program of this process's environment finds it: `PULSE_SERVER`, libpulse's client.conf, the
-    /// user's runtime directory.
+    /// Where every other program with this environment finds it: `PULSE_SERVER`, libpulse's client.conf, the user's
+    /// runtime directory.
     case standard
-    /// As `PULSE_SERVER` says it: a path, `unix:/path`, `tcp:host`, or several of these.
+    /// In the form of `PULSE_SERVER`: a path, `unix:/path`, `tcp:host`, or several of these.
     case server(String)
 
-    /// What libpulse is given; nil for its own way of finding one.
+    /// What libpulse gets; nil for its own search.
     var server: String? {
         switch self {
         case .standard: nil
@@ -19,8 +19,7 @@ package enum PulseAddress: Hashable, Sendable {
 
     /// The sockets that can appear: those that libpulse would look for.
     ///
-    /// - Parameter lastTried: What libpulse says that it connected to last: so what its configuration names is among
-    ///   them.
+    /// - Parameter lastTried: The last address that libpulse tried, which includes what its configuration names.
     func sockets(environment: [String: String], user: UInt32, lastTried: String?) -> [String] {
         let named = server ?? environment["PULSE_SERVER"].flatMap { $0.isEmpty ? nil : $0 }
         if let named { return Self.sockets(in: named) }
@@ -32,8 +31,8 @@ package enum PulseAddress: Hashable, Sendable {
         } else {
             sockets.append("/run/user/\(user)/pulse/native")
         }
-        // The last that is tried without a configuration is a server for the whole system. Where there is none, its
-        // directory would be looked for in /run, where much else comes and goes.
+        // The last one that is tried without a configuration is a server for the whole system. Without its directory,
+        // /run would have to be watched, where much else comes and goes.
         for socket in Self.sockets(in: lastTried ?? "") where !sockets.contains(socket) {
             if access(Self.directory(of: socket), F_OK) == 0 { sockets.append(socket) }
         }
@@ -50,8 +49,8 @@ package enum PulseAddress: Hashable, Sendable {
         }
     }
 
-    /// Whether a process listens on a socket, be it that it takes nobody in: of one that hangs the queue is full in time,
-    /// which libpulse calls refused, as where nobody is.
+    /// Whether a process listens on a socket, even if it accepts nobody: the queue of a server that hangs fills up,
+    /// which libpulse reports as refused, as it does without a server.
     static func hasListener(_ socket: String) -> Bool {
         var address = sockaddr_storage()
         let length = ringwake_unix_address(socket, &address)

@@ -2,38 +2,38 @@ internal import CRingwakePulse
 internal import Glibc
 internal import RunLoop
 
-/// One connection to an audio server: a context of libpulse, and what was asked of it and has not been answered.
+/// One connection to an audio server: a context of libpulse, and its unanswered requests.
 ///
-/// Its callbacks run within libpulse: they ask for more, but end nothing. Whoever ends it does so from the loop.
+/// Its callbacks run within libpulse: they may send requests, but end nothing. The owner ends it from the loop.
 final class PulseConnection {
-    /// Why it ended, or never came about.
+    /// Why it ended, or failed.
     struct End {
-        /// Of `pa_context_errno`.
+        /// `pa_context_errno`.
         let code: UInt32
         var message: String { PulseConnection.message(code) }
     }
 
-    /// The server took us in.
+    /// The server accepted us.
     var onReady: (() -> Void)?
-    /// It is over; told once, and not after ``close()``.
+    /// It has ended: called once, and not after ``close()``.
     var onEnd: ((End) -> Void)?
-    /// Something of this kind happened to the object of this index.
+    /// The object of this kind and index changed.
     var onChange: ((PulseObjectKind, UInt32, _ isRemoved: Bool) -> Void)?
 
     private let mainLoop: PulseMainLoop
     private(set) var context: OpaquePointer?
-    /// By their order.
+    /// In their order.
     private var requests: [UInt64: PulseRequest] = [:]
     private var lastRequest: UInt64 = 0
     private var hasEnded = false
 
-    /// What was asked and is not answered.
+    /// Unanswered requests.
     var openRequests: Int { requests.count }
 
-    /// What it is connected to, as libpulse says it: `unix:/run/user/1000/pulse/native`.
+    /// The server's address in libpulse's form: `unix:/run/user/1000/pulse/native`.
     var server: String? { context.flatMap { PulseText.name(pa_context_get_server($0)) } }
 
-    /// Under which number the server has us as a client; nil where it does not say.
+    /// Our index in the server's list of clients; nil where it is unknown.
     var clientIndex: UInt32? {
         context.map { pa_context_get_index($0) }.flatMap { $0 == PulseReading.noIndex ? nil : $0 }
     }
@@ -44,7 +44,7 @@ final class PulseConnection {
 
     deinit { close() }
 
-    /// Begins to connect; how it goes is told.
+    /// Begins to connect; the callbacks report the result.
     /// - Returns: Why it cannot even begin.
     func connect(to server: String?, as name: String) -> End? {
         guard let context = pa_context_new(mainLoop.api, name) else { return End(code: Self.code(PA_ERR_INTERNAL)) }
@@ -55,14 +55,14 @@ final class PulseConnection {
         pa_context_set_subscribe_callback(
             context, { _, type, index, userdata in PulseConnection.of(userdata)?.happened(type, index) }, userdata)
         guard pa_context_connect(context, server, PA_CONTEXT_NOAUTOSPAWN, nil) < 0 else { return nil }
-        // The state callback may have told it already.
+        // The state callback may have reported it already.
         guard !hasEnded else { return nil }
         hasEnded = true
         return End(code: UInt32(bitPattern: pa_context_errno(context)))
     }
 
     /// Ends it. Never from within libpulse. Idempotent.
-    /// - Parameter failure: What becomes of what is open, in its order; nil: nothing is told.
+    /// - Parameter failure: The result of open requests, in their order; nil: their completions are dropped.
     func close(failing failure: AudioServerFailure? = nil) {
         hasEnded = true
         guard let context else { return }
@@ -77,17 +77,17 @@ final class PulseConnection {
         if let failure { for request in open { request.completion(failure) } }
     }
 
-    /// Whether what went wrong just now is that the server has no such extension.
+    /// The last failure is that the server has no such extension.
     var isExtensionMissing: Bool {
         context.map { UInt32(bitPattern: pa_context_errno($0)) } == Self.code(PA_ERR_NOEXTENSION)
     }
 
-    /// Ends it because the server is no good any more.
+    /// Ends it because the server does not work any more.
     func fail(_ code: pa_error_code_t) {
         end(End(code: Self.code(code)))
     }
 
-    // MARK: - What libpulse tells
+    // MARK: - Callbacks of libpulse
 
     private static func of(_ userdata: UnsafeMutableRawPointer?) -> PulseConnection? {
         userdata.map { Unmanaged<PulseConnection>.fromOpaque($0).takeUnretainedValue() }
@@ -118,7 +118,7 @@ final class PulseConnection {
 
     // MARK: - Requests
 
-    /// Asks something of the server.
+    /// Sends a request to the server.
     ///
     /// - Parameters:
     ///   - what: For messages: `moving stream 5 to speakers`.
@@ -146,7 +146,7 @@ final class PulseConnection {
         request.what = what()
     }
 
-    /// What libpulse says went wrong just now.
+    /// libpulse's last failure.
     fileprivate func failure(_ what: String) -> AudioServerFailure {
         let code = context.map { UInt32(bitPattern: pa_context_errno($0)) } ?? Self.code(PA_ERR_CONNECTIONTERMINATED)
         let kind: AudioServerFailure.Kind =
@@ -163,7 +163,7 @@ final class PulseConnection {
         let failure = succeeded ? nil : failure(request.what)
         request.release()
         request.completion(failure)
-        // Nothing is known of what it was asked any more, and the rest would wait as long.
+        // The result is unknown, and every other request would wait as long.
         if let failure, failure.kind == .lost { fail(PA_ERR_TIMEOUT) }
     }
 
@@ -174,7 +174,7 @@ final class PulseConnection {
     }
 }
 
-/// One question, until its answer is complete.
+/// One request, until its answer is complete.
 final class PulseRequest {
     private unowned let connection: PulseConnection
     fileprivate let number: UInt64

@@ -2,11 +2,11 @@ internal import CRingwakeLinux
 internal import Glibc
 internal import RunLoop
 
-/// Tells when a socket may have appeared: something with its name came into its directory.
+/// Reports when a socket may have appeared: something with its name came into its directory.
 ///
-/// While that directory is not there, the nearest one above it that is there is watched for the next on the way.
+/// While that directory does not exist, its nearest existing ancestor is watched for the next part of the path.
 final class SocketWatch {
-    /// Bytes of events taken at once; one with a name has up to 272.
+    /// Bytes of events read at once; one with a name has up to 272.
     private static let eventBufferBytes = 16_384
 
     private let runLoop: RunLoop
@@ -14,14 +14,14 @@ final class SocketWatch {
     private let onChange: () -> Void
     private let inotify: Int32
     private var source: ReadinessSource?
-    /// The kernel watches no longer: another one has to be made.
+    /// The kernel watches no longer: make a new watch.
     private(set) var isBroken = false
-    /// What is waited for, by watch descriptor.
+    /// Awaited names, by watch descriptor.
     private var awaited: [Int32: Set<String>] = [:]
 
     /// - Parameters:
     ///   - sockets: Absolute paths.
-    ///   - onChange: Called on the loop, once for all that has happened.
+    ///   - onChange: Called on the loop, once for all events of a turn.
     /// - Throws: The kernel gives no descriptor, or watches none of the directories.
     init(runLoop: RunLoop, sockets: [String], onChange: @escaping () -> Void) throws(RunLoopError) {
         self.runLoop = runLoop
@@ -38,7 +38,7 @@ final class SocketWatch {
         if inotify >= 0 { Glibc.close(inotify) }
     }
 
-    /// Nothing is told after this. Idempotent.
+    /// Nothing is reported after this. Idempotent.
     func close() {
         source?.cancel()
         source = nil
@@ -60,7 +60,7 @@ final class SocketWatch {
         while true {
             let directory = PulseAddress.directory(of: path)
             let name = String(path.dropFirst(directory == "/" ? 1 : directory.utf8.count + 1))
-            // ATTRIB: a directory that may be searched from now on, a socket that may be connected to.
+            // ATTRIB: a directory that can be searched now, a socket that can be connected to now.
             let events = IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF | Int32(IN_ONLYDIR)
             let watch = inotify_add_watch(inotify, directory, UInt32(bitPattern: events))
             if watch >= 0 { return (watch, name) }
@@ -74,16 +74,16 @@ final class SocketWatch {
     private func eventsArrived() {
         guard takeEvents() else { return }
         do throws(RunLoopError) {
-            // A directory on the way may be there now: what it holds already is looked for by who is told.
+            // A directory on the path may exist now. The owner looks for what it holds already.
             try follow()
         } catch {
-            // Told all the same: whoever tries then makes a new watch, and is told why that fails.
+            // Reported all the same: the owner then makes a new watch, and gets the reason of its failure.
             isBroken = true
         }
         onChange()
     }
 
-    /// - Returns: Whether one of them was about what is waited for.
+    /// - Returns: Whether one of them was about an awaited name.
     private func takeEvents() -> Bool {
         var isAbout = false
         withUnsafeTemporaryAllocation(byteCount: Self.eventBufferBytes, alignment: 8) { buffer in

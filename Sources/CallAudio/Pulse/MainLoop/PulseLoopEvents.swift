@@ -2,14 +2,14 @@ internal import CRingwakePulse
 internal import Glibc
 internal import RunLoop
 
-/// What libpulse asked its main loop to watch. It lives until libpulse frees it; freed in its own callback, it stays
-/// until that has returned.
+/// One thing that libpulse asked its main loop to watch. It lives until libpulse frees it; if that happens in its own
+/// callback, until the callback has returned.
 class PulseLoopEvent {
     unowned let loop: PulseMainLoop
     let userdata: UnsafeMutableRawPointer?
     private(set) var isFreed = false
     private var isInCallback = false
-    /// What libpulse wants to be called when the event is gone. The same type for all three kinds of events.
+    /// Called when the event is gone. The same type for all three kinds of events.
     var destroy: pa_io_event_destroy_cb_t?
 
     init(loop: PulseMainLoop, userdata: UnsafeMutableRawPointer?) {
@@ -17,7 +17,7 @@ class PulseLoopEvent {
         self.userdata = userdata
     }
 
-    /// As libpulse knows it.
+    /// libpulse's handle of it.
     var handle: OpaquePointer { OpaquePointer(Unmanaged.passUnretained(self).toOpaque()) }
 
     static func of(_ handle: OpaquePointer?) -> Self? {
@@ -27,12 +27,12 @@ class PulseLoopEvent {
     /// Stops watching.
     func cancel() {}
 
-    /// Ends it: no callback comes after this but the one that libpulse has set for it.
+    /// Ends it: no callback follows except ``destroy``.
     func free() {
         guard !isFreed else { return }
         isFreed = true
         cancel()
-        if !isInCallback { tellDestroyed() }
+        if !isInCallback { notifyDestroyed() }
     }
 
     /// Runs a callback of libpulse.
@@ -41,10 +41,10 @@ class PulseLoopEvent {
         isInCallback = true
         body()
         isInCallback = false
-        if isFreed { tellDestroyed() }
+        if isFreed { notifyDestroyed() }
     }
 
-    private func tellDestroyed() {
+    private func notifyDestroyed() {
         destroy?(loop.api, handle, userdata)
         destroy = nil
         loop.forget(self)
@@ -54,8 +54,8 @@ class PulseLoopEvent {
 /// Readiness of a descriptor.
 final class PulseIOEvent: PulseLoopEvent {
     private let descriptor: Int32
-    /// The same by a number of our own: libpulse closes its descriptor before it frees the event where a connection over
-    /// a network fails, and what would be unwatched then could be another file.
+    /// A duplicate: where a connection over a network fails, libpulse closes its descriptor before it frees the event,
+    /// and the number could belong to another file by then.
     private let duplicate: Int32
     private let callback: pa_io_event_cb_t
     private var source: ReadinessSource?
@@ -67,28 +67,17 @@ final class PulseIOEvent: PulseLoopEvent {
         self.descriptor = descriptor
         self.callback = callback
         duplicate = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
-        let failure = errno
         super.init(loop: loop, userdata: userdata)
-        do throws(RunLoopError) {
-            guard duplicate >= 0 else { throw RunLoopError(operation: "fcntl(F_DUPFD)", errno: failure) }
-            source = try loop.runLoop.watch(duplicate, for: Self.interest(of: flags), cause: .audioServer) {
-                [weak self] in self?.ready($0)
-            }
-        } catch {
-            // libpulse asserts that it gets an event. This one never fires: the connection's deadline ends it.
-            loop.note(error)
+        // libpulse requires an event. Without a source it never fires, and the connection's timeout ends it.
+        guard duplicate >= 0 else { return }
+        source = try? loop.runLoop.watch(duplicate, for: Self.interest(of: flags), cause: .audioServer) {
+            [weak self] in self?.ready($0)
         }
     }
 
     deinit { if duplicate >= 0 { close(duplicate) } }
 
-    func enable(_ flags: pa_io_event_flags_t) {
-        do throws(RunLoopError) {
-            try source?.update(Self.interest(of: flags))
-        } catch {
-            loop.note(error)
-        }
-    }
+    func enable(_ flags: pa_io_event_flags_t) { try? source?.update(Self.interest(of: flags)) }
 
     override func cancel() {
         source?.cancel()
@@ -112,9 +101,9 @@ final class PulseIOEvent: PulseLoopEvent {
     }
 }
 
-/// A point in time: libpulse has them for its time limits, of seconds each.
+/// A time: libpulse uses them for timeouts of seconds.
 final class PulseTimeEvent: PulseLoopEvent {
-    /// Time limits may come this much later.
+    /// Timeouts may come this much later.
     private static let tolerance = Duration.milliseconds(100)
 
     private let callback: pa_time_event_cb_t
@@ -129,7 +118,7 @@ final class PulseTimeEvent: PulseLoopEvent {
         restart(at: time)
     }
 
-    /// Nil: not any more.
+    /// - Parameter time: Nil stops it.
     func restart(at time: timeval?) {
         cancel()
         guard let time, !isFreed else { return }
@@ -152,7 +141,7 @@ final class PulseTimeEvent: PulseLoopEvent {
     }
 }
 
-/// Runs once in each turn for as long as it is enabled, as all do at first.
+/// Runs once each turn while it is enabled, as it is at first.
 final class PulseDeferEvent: PulseLoopEvent {
     private let callback: pa_defer_event_cb_t
     private var isEnabled = false
@@ -180,7 +169,7 @@ final class PulseDeferEvent: PulseLoopEvent {
         guard isEnabled else { return }
         call { callback(loop.api, handle, userdata) }
         guard isEnabled, !isEnqueued else { return }
-        // In the next turn, after descriptors that are ready.
+        // In the next turn, after ready descriptors.
         isEnqueued = true
         loop.runLoop.schedule(at: loop.runLoop.now, tolerance: .zero) { [weak self] in self?.run() }
     }
@@ -189,11 +178,11 @@ final class PulseDeferEvent: PulseLoopEvent {
 /// libpulse's times.
 enum PulseTime {
     /// A time with this bit in its microseconds is on the monotonic clock, all others on the wall clock
-    /// (`PA_TIMEVAL_RTCLOCK` in PulseAudio's src/pulse/internal.h). Ours is no loop that libpulse gives such times, as of
-    /// version 16.
+    /// (`PA_TIMEVAL_RTCLOCK` in PulseAudio's src/pulse/internal.h). libpulse 16 never passes such times to a foreign
+    /// main loop.
     static let monotonicFlag = 1 << 30
 
-    /// How long it is until then, from now. What happens to the wall clock later does not matter.
+    /// The time until then, from now. Later changes of the wall clock do not matter.
     static func duration(untilSeconds seconds: Int, microseconds: Int) -> Duration {
         var now = timespec()
         clock_gettime(microseconds & monotonicFlag != 0 ? CLOCK_MONOTONIC : CLOCK_REALTIME, &now)

@@ -2,20 +2,18 @@ internal import CRingwakePulse
 internal import Glibc
 internal import RunLoop
 
-/// libpulse's main loop on a run loop: descriptors, times and deferred work of libpulse are the loop's own, so there is
-/// no thread and nothing that polls.
+/// libpulse's main loop on a run loop: descriptors, times and deferred work are the loop's own, so there is no thread
+/// and nothing polls.
 ///
-/// See `pulse/mainloop-api.h`. Its owner closes it after the last context on it is gone.
+/// See `pulse/mainloop-api.h`. Its owner closes it after the last context is gone.
 final class PulseMainLoop {
     let runLoop: RunLoop
-    /// What libpulse is given. Valid as long as this object.
+    /// libpulse's functions. Valid as long as this object.
     let api: UnsafeMutablePointer<pa_mainloop_api>
-    /// Why a descriptor could not be watched, the last time that it happened.
-    private(set) var problem: RunLoopError?
     private(set) var isClosed = false
     private var events: [ObjectIdentifier: PulseLoopEvent] = [:]
 
-    /// What libpulse has not freed.
+    /// Events that libpulse has not freed.
     var eventCount: Int { events.count }
 
     init(runLoop: RunLoop) {
@@ -36,10 +34,6 @@ final class PulseMainLoop {
         isClosed = true
         for event in events.values { event.cancel() }
         events = [:]
-    }
-
-    func note(_ error: RunLoopError) {
-        problem = error
     }
 
     func forget(_ event: PulseLoopEvent) {
@@ -85,7 +79,7 @@ final class PulseMainLoop {
             defer_enable: { event, isEnabled in PulseDeferEvent.of(event)?.enable(isEnabled != 0) },
             defer_free: { event in PulseDeferEvent.of(event)?.free() },
             defer_set_destroy: { event, callback in PulseLoopEvent.of(event)?.destroy = callback },
-            // A program's own loop is not libpulse's to end; of its parts for clients none asks for it.
+            // libpulse must not end a program's own loop, and its client functions never ask for it.
             quit: { _, _ in })
     }
 }

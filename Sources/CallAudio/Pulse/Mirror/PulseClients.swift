@@ -1,27 +1,27 @@
-/// The clients of a server, which tell whose their streams are.
+/// The clients of a server, which name the processes of their streams.
 ///
-/// They are no part of the image: who comes and goes without playing or recording anything changes nothing in it.
+/// They are not part of the image: a client that plays and records nothing changes nothing in it.
 struct PulseClients {
     struct Client: Hashable {
         let index: UInt32
-        /// The process that it says it is.
+        /// The process that it names.
         let process: Int32?
-        /// The process that PipeWire sees at the other end. For all who speak PulseAudio's protocol that is the process
+        /// The process that PipeWire sees at the other end. For clients of PulseAudio's protocol that is the process
         /// which translates it.
         let peer: Int32?
     }
 
     var known: [UInt32: Client] = [:]
-    /// Those that streams which do not say whose they are came over.
+    /// Clients of streams that do not name their process.
     private(set) var awaited: Set<UInt32> = []
-    /// Those that have left. PipeWire tells of a client's end before that of its streams.
+    /// Clients that have left. PipeWire removes a client before its streams.
     private var left: Set<UInt32> = []
 
     mutating func remove(_ index: UInt32) {
         if known[index] != nil { left.insert(index) }
     }
 
-    /// Forgets those that have left and have no streams any more.
+    /// Forgets clients that have left and have no streams any more.
     mutating func note(_ image: AudioServerImage) {
         awaited = []
         for streams in [image.playing, image.recording] {
@@ -35,9 +35,9 @@ struct PulseClients {
         left.formIntersection(streams)
     }
 
-    /// The image, with the processes of streams that do not say theirs themselves.
+    /// The image, with the processes of streams that do not name theirs.
     ///
-    /// - Parameter ownIndex: Which client we are. What PipeWire sees at our end is the translating process.
+    /// - Parameter ownIndex: Our index. The process that PipeWire sees for us is the translator.
     func resolving(_ image: AudioServerImage, ownIndex: UInt32?) -> AudioServerImage {
         let translator = ownIndex.flatMap { known[$0]?.peer }
         var image = image
@@ -53,7 +53,7 @@ struct PulseClients {
     private func process(of stream: AudioServerImage.Stream, _ translator: Int32?) -> Int32? {
         guard let client = stream.client.flatMap({ known[$0] }) else { return nil }
         if let process = client.process { return process }
-        // Without the translator's number it cannot be told from a client's.
+        // Without our entry, the translator cannot be told from a client.
         return translator != nil && client.peer != translator ? client.peer : nil
     }
 }

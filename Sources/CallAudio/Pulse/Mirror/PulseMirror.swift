@@ -2,26 +2,26 @@ internal import CRingwakePulse
 internal import RingwakeCore
 internal import RunLoop
 
-/// Keeps an image of a server: all of it once, then what the server says has changed.
+/// Keeps an image of a server: reads everything once, then what the server reports as changed.
 ///
-/// Questions go out in rounds. What changes during a round waits for the next, so that an object that changes without
-/// end is asked for once a round. A round that nobody waits for begins at least ``shortestInterval`` after the last.
+/// Questions are sent in rounds. What changes during a round waits for the next, so that an object that changes all the
+/// time is read once a round. A round that nobody waits for begins at least ``shortestInterval`` after the last.
 final class PulseMirror {
-    /// A hundred times a second at most, whatever a server says.
+    /// At most a hundred times a second, whatever a server reports.
     private static let shortestInterval = Duration.milliseconds(10)
-    /// Objects of a kind that are asked for one by one; for more, all are.
+    /// Objects of a kind that are read one by one; for more, all are read.
     private static let singleQuestions = 32
 
-    /// The image is whole, or anew after a round.
+    /// The image is complete, or updated after a round.
     var onRound: (() -> Void)?
-    /// Somebody waits for what a round brings: none is put off.
+    /// Somebody waits for the result of a round: do not delay it.
     var isAwaited = false
 
     private(set) var image: AudioServerImage?
     private let connection: PulseConnection
     private let runLoop: RunLoop
     private var draft = Draft()
-    /// What changed since it was asked for last.
+    /// What changed since it was last read.
     private var changed: [PulseObjectKind: Set<UInt32>] = [:]
     private var isRoundOpen = false
     private var isRoundDue = false
@@ -41,9 +41,9 @@ final class PulseMirror {
         delay = nil
     }
 
-    // MARK: - What to ask
+    // MARK: - Rounds
 
-    /// Asks for everything, once. The subscription goes first, so that no change falls in between.
+    /// Reads everything once. The subscription is sent first, so that no change is missed.
     func load(completion: @escaping (AudioServerFailure?) -> Void) {
         connection.onChange = { [weak self] kind, index, isRemoved in
             self?.happened(kind, index, isRemoved: isRemoved)
@@ -60,10 +60,10 @@ final class PulseMirror {
         for kind in PulseObjectKind.allCases { ask(kind, nil, answers.note) }
     }
 
-    /// Asks for these at once, behind what was sent already, whether or not the server says that they changed.
+    /// Reads these now, behind what was sent already, whether or not the server reports a change.
     func refresh(_ objects: [PulseObject], completion: @escaping () -> Void) {
         guard !objects.isEmpty else { return completion() }
-        // A new stream's client may be unknown yet, and what has none that is known is nobody's.
+        // A new stream's client may be unknown yet, and with it the process.
         let hasNew = objects.contains { PulseObject.streams.contains($0) }
         let objects = (hasNew ? [PulseObject(kind: .client, index: nil)] : []) + objects
         let answers = PulseAnswers(objects.count) { [weak self] _ in
@@ -76,14 +76,14 @@ final class PulseMirror {
 
     private func happened(_ kind: PulseObjectKind, _ index: UInt32, isRemoved: Bool) {
         if isRemoved {
-            // A round without a question tells of it.
+            // A round without a question publishes the removal.
             changed[kind, default: []].remove(index)
             draft.remove(kind, index)
         } else {
             changed[kind, default: []].insert(index)
         }
-        // Clients come and go all the time. They are asked for along with the rest, and by themselves only where a
-        // stream waits to hear whose it is.
+        // Clients come and go all the time. They are read along with the rest, and alone only where a stream needs its
+        // client.
         if kind != .client || (!isRemoved && draft.clients.awaited.contains(index)) { beginRoundSoon() }
     }
 
@@ -197,13 +197,13 @@ final class PulseMirror {
         draft.image.server = AudioServerDescription(
             name: name, version: PulseText.string(info.server_version) ?? "",
             location: [user, host].compactMap(\.self).joined(separator: "@"))
-        // PipeWire's names for "whatever it is" stand where there is none.
+        // PipeWire's placeholder names mean that there is none.
         draft.image.defaultSink = PulseText.name(info.default_sink_name).flatMap { $0.hasPrefix("@") ? nil : $0 }
         draft.image.defaultSource = PulseText.name(info.default_source_name).flatMap { $0.hasPrefix("@") ? nil : $0 }
     }
 }
 
-/// One thing on a server; an index of nil is all of the kind.
+/// One object of a server; an index of nil means all of the kind.
 struct PulseObject: Hashable {
     let kind: PulseObjectKind
     let index: UInt32?
@@ -212,7 +212,7 @@ struct PulseObject: Hashable {
     static let streams = [PulseObject(kind: .sinkInput, index: nil), PulseObject(kind: .sourceOutput, index: nil)]
 }
 
-/// Waits for so many answers, and tells when all are there, with the first failure.
+/// Waits for a number of answers, and completes with the first failure.
 final class PulseAnswers {
     private var missing: Int
     private var failure: AudioServerFailure?
@@ -257,7 +257,7 @@ extension AudioServerImage.Device: PulseIndexed {}
 extension AudioServerImage.Stream: PulseIndexed {}
 
 extension Dictionary where Key == UInt32 {
-    /// - Parameter all: These are all that there are.
+    /// - Parameter all: These are all that exist.
     fileprivate mutating func take(_ found: [UInt32: Value], all: Bool) {
         if all {
             self = found

@@ -3,25 +3,24 @@ internal import Logging
 internal import RingwakeCore
 internal import RunLoop
 
-/// Undoes what journals hold that nobody has any more, one after the other; where it is patient, as soon as the server is
-/// there.
+/// Undoes the effects in journals that no program holds, one after the other.
 ///
-/// It is kept alive by the loop until it has told its result.
-package final class JournalMending {
-    /// What came of it.
+/// The loop keeps it alive until it has completed.
+package final class JournalRestore {
+    /// The result.
     package struct Result: Equatable, Sendable {
         /// Effects that were undone.
         package var mended = 0
-        /// What is left: each journal's path, and why, for a person.
+        /// Each journal that is left, and why, for a person.
         package var left: [String: String] = [:]
-        /// Journals of programs that run; they undo their effects themselves.
+        /// Journals of running programs, which undo their own effects.
         package var inUse: [String] = []
 
         package var isComplete: Bool { left.isEmpty }
     }
 
-    /// How long one journal may take: connecting to the server, undoing, and what the server stores about it.
-    private static let patience = Duration.seconds(8)
+    /// Timeout for one journal: connecting, undoing, and repairing what the server stores.
+    private static let timeout = Duration.seconds(8)
 
     private let parts: AudioEngineParts
     private let isPatient: Bool
@@ -34,8 +33,8 @@ package final class JournalMending {
     private var isEnding = false
 
     /// - Parameters:
-    ///   - paths: Those that are not there are passed over.
-    ///   - isPatient: whether a server that is not there is waited for, until ``end()``.
+    ///   - paths: Missing files are skipped.
+    ///   - isPatient: Wait for a server that is not there, until ``end()``.
     ///   - completion: Called once, from the loop.
     package init(
         _ paths: [String], _ parts: AudioEngineParts, isPatient: Bool = false,
@@ -48,7 +47,7 @@ package final class JournalMending {
         parts.runLoop.enqueue { [self] in next() }
     }
 
-    /// Ends it early: what has not been undone stays in its journal.
+    /// Ends early: what has not been undone stays in its journal.
     package func end() {
         isEnding = true
         if engine != nil { close() }
@@ -74,7 +73,7 @@ package final class JournalMending {
 
     private func limit() {
         timer = parts.runLoop.schedule(
-            at: parts.runLoop.refreshNow().advanced(by: JournalMending.patience), tolerance: .milliseconds(100)
+            at: parts.runLoop.refreshNow().advanced(by: JournalRestore.timeout), tolerance: .milliseconds(100)
         ) { [self] in
             reason = reason ?? "the audio server did not answer in time"
             close()
@@ -85,7 +84,7 @@ package final class JournalMending {
         switch report {
         case .ready(_, let mended):
             result.mended += mended
-            // Why nothing could be mended is told after it.
+            // The reason why nothing could be undone is reported after this.
             if !isPatient { parts.runLoop.enqueue { [self] in close() } }
         case .connected: if isPatient { parts.runLoop.enqueue { [self] in close() } }
         case .unavailable(let why): reason = "no audio server: \(why)"
@@ -100,7 +99,7 @@ package final class JournalMending {
         timer = nil
         guard let engine else { return }
         self.engine = nil
-        // It is held until it has ended; then it goes, and the journal's lock with it, before the next one is looked at.
+        // The engine is kept until it has ended, and with it the lock of the journal.
         engine.close { [self] in
             withExtendedLifetime(engine) { closed() }
         }

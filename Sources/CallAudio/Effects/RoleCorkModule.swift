@@ -1,31 +1,31 @@
 internal import RunLoop
 
-/// What a server unmutes by itself, and nobody else: PulseAudio's `module-role-cork`, which Debian loads, mutes music
-/// while a stream of a phone plays, and unmutes it when that ends. This is not the user's hand.
+/// Mutes that the server itself removes: PulseAudio's `module-role-cork`, which Debian loads, mutes music while a
+/// stream of a phone plays, and unmutes it when that ends. The user has not done this.
 ///
-/// The module tells nobody. So it is taken for its doing that something is unmuted when such a stream has just ended, or
-/// is about to be seen to have: what the server tells in one go may be seen in two.
-struct RoleCork: Hashable, Sendable {
+/// The module reports nothing. So an unmuting counts as the module's if such a stream has just ended, or is seen to end
+/// a moment later: one change of the server may be seen in two parts.
+struct RoleCorkModule: Hashable, Sendable {
     /// How far apart both may be seen.
     private static let window = Duration.milliseconds(500)
 
-    /// Mutes that are to be in force again, until they are.
+    /// Mutes that have to be set again, until they are.
     private(set) var released: Set<EffectTarget> = []
-    /// Those that were muted again since: unmuted once more, it was somebody else.
+    /// Mutes that were set again since: if they are removed once more, somebody else did it.
     private var spent: Set<EffectTarget> = []
-    /// Streams that were seen to be unmuted just now.
+    /// Streams that were just seen unmuted.
     private var unmuted: [EffectTarget: BootClock.Instant] = [:]
-    /// When a stream that may have had others muted was seen to play no more.
+    /// When a stream that may have caused mutes was seen to end.
     private var ended: BootClock.Instant?
 
-    /// - Parameter isCause: Of a stream that the module may have muted others for.
+    /// - Parameter isCause: The module may have muted others for this stream.
     mutating func notice(
         from former: AudioServerImage, to image: AudioServerImage, at now: BootClock.Instant,
         isCause: (AudioServerImage.Stream) -> Bool
     ) {
         // PipeWire has no such module.
         guard former.cookie == image.cookie, !image.isPipeWire else {
-            self = RoleCork()
+            self = RoleCorkModule()
             return
         }
         spent.formUnion(released.filter { image.value(of: $0) == .muted(true) })
@@ -48,7 +48,7 @@ struct RoleCork: Hashable, Sendable {
 extension AudioServerImage.Stream {
     fileprivate var isHeard: Bool { isRunning && !isMuted }
 
-    /// The module looks at each device by itself, so that a stream that is moved ends on one of them.
+    /// The module looks at each device alone, so a stream that is moved ends on its former device.
     fileprivate func goesOn(as now: AudioServerImage.Stream?) -> Bool {
         guard let now else { return false }
         return now.isHeard && now.device == device
