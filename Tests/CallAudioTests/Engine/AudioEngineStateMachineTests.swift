@@ -30,11 +30,17 @@ import Testing
     }
 
     private func commands(_ effects: [Machine.Effect]) -> [AudioServerCommand] {
-        effects.flatMap { if case .perform(let commands) = $0 { commands } else { [] } }
+        effects.flatMap { effect -> [AudioServerCommand] in
+            if case .perform(let commands) = effect { return commands }
+            return []
+        }
     }
 
     private func reports(_ effects: [Machine.Effect]) -> [AudioEngineReport] {
-        effects.compactMap { if case .report(let report) = $0 { report } else { nil } }
+        effects.compactMap { effect -> AudioEngineReport? in
+            if case .report(let report) = effect { return report }
+            return nil
+        }
     }
 
     private func isFinished(_ effects: [Machine.Effect]) -> Bool {
