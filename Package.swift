@@ -61,6 +61,7 @@ let package = Package(
         .target(name: "HTTP1", swiftSettings: pure),
         .target(name: "RunLoop", dependencies: ["CRingwakeLinux"], swiftSettings: common),
         .target(name: "FileSystem", dependencies: ["CRingwakeLinux"], swiftSettings: common),
+        .target(name: "LogOutput", dependencies: ["CRingwakeLinux", logging], swiftSettings: common),
 
         // Ring 2: one library each, behind one door.
         .target(
@@ -85,8 +86,7 @@ let package = Package(
             ],
             swiftSettings: common),
         .target(
-            name: "CallScreening", dependencies: ["CRingwakeLinux", "FileSystem", "RingwakeCore"], swiftSettings: common
-        ),
+            name: "CallerListFiles", dependencies: ["RingwakeCore"], swiftSettings: common),
 
         // Ring 3: one stage each; they do not know each other.
         .target(
@@ -96,7 +96,7 @@ let package = Package(
         .target(
             name: "PushJournal",
             dependencies: [
-                "CallScreening", "CRingwakeLinux", "CRingwakeSQLite", "FileSystem", "RingwakeCore", "RunLoop", logging,
+                "CRingwakeLinux", "CRingwakeSQLite", "FileSystem", "RingwakeCore", "RunLoop", logging,
             ],
             swiftSettings: onTheRunLoop),
         .target(
@@ -113,9 +113,10 @@ let package = Package(
         .target(
             name: "VoIPCertificates", dependencies: ["Cryptography", "FileSystem", "RingwakeCore"],
             swiftSettings: common),
-        .target(name: "ControlProtocol", dependencies: ["Reachability", "RingwakeCore"], swiftSettings: common),
+        .target(name: "ControlProtocol", dependencies: ["RingwakeCore"], swiftSettings: common),
 
-        // Ring 4: what a call app has in its hands.
+        // Ring 4: the library for call apps, and the messages that only the daemon and the command line make.
+        .target(name: "NetworkMessages", dependencies: ["ControlProtocol", "Reachability"], swiftSettings: common),
         .target(
             name: "RingwakeKit",
             dependencies: ["CRingwakeLinux", "ControlProtocol", "HTTP1", "RingwakeCore", "RunLoop"],
@@ -128,24 +129,25 @@ let package = Package(
         .target(
             name: "RingwakeDaemon",
             dependencies: [
-                "CallScreening", "CRingwakeLinux", "CRingwakeTOML", "ControlProtocol", "Cryptography", "DBus",
-                "DeviceServices", "FileSystem", "HandlerActivation", "HTTPServer", "PushGateway", "PushJournal",
-                "Reachability", "RingwakeCore",
-                "RunLoop", logging,
+                "CRingwakeLinux", "CRingwakeTOML", "ControlProtocol", "Cryptography", "DBus",
+                "DeviceServices", "FileSystem", "HandlerActivation", "HTTPServer", "LogOutput", "NetworkMessages",
+                "PushGateway", "PushJournal", "Reachability", "RingwakeCore", "RunLoop", logging,
             ],
             swiftSettings: onTheRunLoop),
         .target(
             name: "RingwakeCommands",
             dependencies: [
-                "CallScreening", "CRingwakeLinux", "ControlProtocol", "Cryptography", "FileSystem", "HTTP1",
-                "PushClient", "Reachability", "RingwakeCore", "RunLoop", "VoIPCertificates", argumentParser,
+                "CRingwakeLinux", "CallerListFiles", "ControlProtocol", "Cryptography", "FileSystem", "HTTP1",
+                "NetworkMessages", "PushClient", "Reachability", "RingwakeCore", "RunLoop", "VoIPCertificates",
+                argumentParser,
             ],
             swiftSettings: common),
 
         .target(
             name: "RingwakeAudioAgent",
             dependencies: [
-                "CallAudio", "CRingwakeLinux", "ControlProtocol", "FileSystem", "RingwakeCore", "RunLoop", logging,
+                "CallAudio", "CRingwakeLinux", "ControlProtocol", "FileSystem", "LogOutput", "RingwakeCore", "RunLoop",
+                logging,
             ],
             swiftSettings: common),
 
@@ -159,6 +161,7 @@ let package = Package(
         .testTarget(name: "HTTP1Tests", dependencies: ["HTTP1"], swiftSettings: common),
         .testTarget(name: "RunLoopTests", dependencies: ["CRingwakeLinux", "RunLoop"], swiftSettings: common),
         .testTarget(name: "FileSystemTests", dependencies: ["FileSystem"], swiftSettings: common),
+        .testTarget(name: "LogOutputTests", dependencies: ["LogOutput"], swiftSettings: common),
         .testTarget(
             name: "CryptographyTests", dependencies: ["CRingwakeOpenSSL", "Cryptography", "RingwakeCore"],
             swiftSettings: common),
@@ -180,7 +183,7 @@ let package = Package(
         .testTarget(
             name: "PushJournalTests",
             dependencies: [
-                "CallScreening", "CRingwakeLinux", "CRingwakeSQLite", "PushJournal", "RingwakeCore", "RunLoop", logging,
+                "CRingwakeLinux", "CRingwakeSQLite", "FileSystem", "PushJournal", "RingwakeCore", "RunLoop", logging,
             ],
             swiftSettings: onTheRunLoop),
         .testTarget(
@@ -199,14 +202,14 @@ let package = Package(
             dependencies: ["CallAudio", "CRingwakeLinux", "DBus", "FileSystem", "RingwakeCore", "RunLoop", logging],
             swiftSettings: common),
         .testTarget(
-            name: "CallScreeningTests", dependencies: ["CallScreening", "FileSystem", "RingwakeCore"],
-            swiftSettings: common),
+            name: "CallerListFilesTests", dependencies: ["CallerListFiles", "RingwakeCore"], swiftSettings: common),
         .testTarget(
             name: "VoIPCertificatesTests",
             dependencies: ["Cryptography", "FileSystem", "RingwakeCore", "VoIPCertificates"],
             swiftSettings: common),
         .testTarget(
-            name: "ControlProtocolTests", dependencies: ["ControlProtocol", "Reachability", "RingwakeCore"],
+            name: "ControlProtocolTests",
+            dependencies: ["ControlProtocol", "NetworkMessages", "Reachability", "RingwakeCore"],
             swiftSettings: common),
         .testTarget(
             name: "RingwakeKitTests",

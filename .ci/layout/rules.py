@@ -12,11 +12,11 @@ from .tree import Tree, code_only, is_comment
 RINGS = {
     "CRingwakeLinux": 0, "CRingwakeOpenSSL": 0, "CRingwakeNGHTTP2": 0, "CRingwakeCurl": 0, "CRingwakeTOML": 0,
     "CRingwakeSQLite": 0, "CRingwakeNetlink": 0, "CRingwakeSystemd": 0, "CRingwakePulse": 0,
-    "RingwakeCore": 1, "HTTP1": 1, "RunLoop": 1, "FileSystem": 1,
-    "Cryptography": 2, "HTTPServer": 2, "Reachability": 2, "DBus": 2, "CallScreening": 2, "CallAudio": 2,
+    "RingwakeCore": 1, "HTTP1": 1, "RunLoop": 1, "FileSystem": 1, "LogOutput": 1,
+    "Cryptography": 2, "HTTPServer": 2, "Reachability": 2, "DBus": 2, "CallerListFiles": 2, "CallAudio": 2,
     "PushGateway": 3, "PushJournal": 3, "HandlerActivation": 3, "DeviceServices": 3,
     "PushClient": 3, "VoIPCertificates": 3, "ControlProtocol": 3,
-    "RingwakeKit": 4,
+    "RingwakeKit": 4, "NetworkMessages": 4,
     "RingwakeKitTesting": 5, "RingwakeDaemon": 5, "RingwakeCommands": 5, "RingwakeAudioAgent": 5,
     "ringwaked": 6, "ringwake": 6, "ringwake-audio": 6,
 }  # fmt: skip
@@ -162,7 +162,7 @@ CONCURRENCY = re.compile(r"\basync\b|\bawait\b|\bTask\b|\bDispatchQueue\b|\bacto
 # What app developers see of a library: streams of values beside callbacks. The core behind it is on a loop.
 PUBLIC_FACE = (
     "Sources/CallAudio/Session/", "Sources/Reachability/PathMonitor.swift", "Sources/Reachability/ReachabilityMonitor.swift",
-    "Sources/Reachability/Face/", "Sources/RingwakeKit/Calls/", "Sources/RingwakeKit/Client/",
+    "Sources/Reachability/Context/", "Sources/RingwakeKit/Calls/", "Sources/RingwakeKit/Client/",
     "Sources/RingwakeKit/Directory/", "Sources/RingwakeKit/Face/", "Sources/RingwakeKit/Push/", "Sources/RingwakeKitTesting/",
 )  # fmt: skip
 

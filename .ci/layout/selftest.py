@@ -67,7 +67,7 @@ CASES = [
     (rules.no_left_overs, "one", True, {"deploy/quickstart": "# TO" + "DO: later\n"}, None),
     (rules.one_run_loop, "words in comments", False, {"Sources/A/A.swift": "// no Task, no async\n"}, None),
     (rules.one_run_loop, "the face of a library", False,
-     {"Sources/Reachability/Face/A.swift": "await a()\n", "Sources/Reachability/PathMonitor.swift": "await a()\n"}, None),
+     {"Sources/Reachability/Context/A.swift": "await a()\n", "Sources/Reachability/PathMonitor.swift": "await a()\n"}, None),
     (rules.one_run_loop, "behind the face", True, {"Sources/Reachability/Core/A.swift": "await a()\n"}, None),
     (rules.one_run_loop, "async", True, {"Sources/A/A.swift": "func a() async {}\n"}, None),
     (rules.one_run_loop, "a task", True, {"Sources/A/A.swift": "Task { }\n"}, None),

@@ -1,11 +1,9 @@
-package import Reachability
-
-/// What the network as a whole offers. All members are always there; what there is none of is null, or an empty list.
+/// What the network as a whole offers. All members are always there; an absent value is null, or an empty list.
 package struct PathMessage: Codable, Equatable, Sendable {
     package var schema = ControlAPI.schema
     /// `satisfied`, `unsatisfied` or `requiresConnection`.
     package var status: String
-    /// Why it is not satisfied: `UnsatisfiedReason` as text.
+    /// Why it is not satisfied: Reachability's `UnsatisfiedReason` as text.
     package var reason: String?
     /// The interface in use, by name: the first of `interfaces`.
     package var interface: String?
@@ -14,48 +12,41 @@ package struct PathMessage: Codable, Equatable, Sendable {
     /// The interfaces with a default route that can be used, the one in use first.
     package var interfaces: [Interface]
     /// The gateways of the default routes in use.
-    package var gateways: [String]
+    package var gateways: [String] = []
     /// The addresses that traffic is sent from.
-    package var sources: [String]
+    package var sources: [String] = []
     /// The interface in use is paid for by volume.
-    package var isExpensive: Bool
-    /// The interface in use is to be spared.
-    package var isConstrained: Bool
-    package var supportsIPv4: Bool
-    package var supportsIPv6: Bool
-    /// Some name server is reachable.
-    package var supportsDNS: Bool
+    package var isExpensive = false
+    /// The interface in use should carry as little as possible.
+    package var isConstrained = false
+    package var supportsIPv4 = false
+    package var supportsIPv6 = false
+    /// At least one name server is reachable.
+    package var supportsDNS = false
 
     /// One interface.
     package struct Interface: Codable, Equatable, Sendable {
         package var name: String
         package var type: String
-        /// The kernel's number of it.
+        /// The kernel's index of the interface.
         package var index: UInt32
 
-        init(_ interface: NetworkInterface) {
-            name = interface.name
-            type = interface.type.rawValue
-            index = interface.index
+        package init(name: String, type: String, index: UInt32) {
+            self.name = name
+            self.type = type
+            self.index = index
         }
     }
 
-    package init(_ path: NetworkPath) {
-        status = path.status.rawValue
-        reason = path.unsatisfiedReason?.rawValue
-        interfaces = path.interfaces.map(Interface.init)
-        interface = path.interfaces.first?.name
-        interfaceType = path.interfaces.first?.type.rawValue
-        gateways = path.gateways.map(\.description)
-        sources = path.sources.map(\.description)
-        isExpensive = path.isExpensive
-        isConstrained = path.isConstrained
-        supportsIPv4 = path.supportsIPv4
-        supportsIPv6 = path.supportsIPv6
-        supportsDNS = path.supportsDNS
+    package init(status: String, reason: String?, interfaces: [Interface]) {
+        self.status = status
+        self.reason = reason
+        self.interfaces = interfaces
+        interface = interfaces.first?.name
+        interfaceType = interfaces.first?.type
     }
 
-    // Written by hand for the nulls: what is synthesized leaves them out.
+    // Written by hand because the synthesized encoder omits nulls.
     package func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: CodingKeys.self)
         try members.encode(schema, forKey: .schema)

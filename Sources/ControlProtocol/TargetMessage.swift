@@ -1,10 +1,7 @@
-package import Reachability
-
-/// What the kernel's tables say of the way to one destination. All members are always there; what there is none of is
-/// null.
+/// How the kernel's tables reach one destination. All members are always there; an absent value is null.
 package struct TargetMessage: Codable, Equatable, Sendable {
     package var schema = ControlAPI.schema
-    /// The destination in the form that it is written back in: `any`, an address, `LOCAL,REMOTE`, or a host name.
+    /// The destination in its canonical form: `any`, an address, `LOCAL,REMOTE`, or a host name.
     package var target: String
     /// Packets can be sent now: the status is `satisfied`.
     package var reachable: Bool
@@ -12,9 +9,9 @@ package struct TargetMessage: Codable, Equatable, Sendable {
     package var flags: [String]
     /// `satisfied`, `unsatisfied` or `requiresConnection`.
     package var status: String
-    /// Why it is not satisfied: `UnsatisfiedReason` as text.
+    /// Why it is not satisfied: Reachability's `UnsatisfiedReason` as text.
     package var reason: String?
-    /// The interface that packets leave by; also of one that is down, where it is the reason.
+    /// The interface that packets leave by; also one that is down, if that is the reason.
     package var interface: String?
     /// What carries it: `wifi`, `cellular`, `wiredEthernet`, `loopback` or `other`.
     package var interfaceType: String?
@@ -23,34 +20,25 @@ package struct TargetMessage: Codable, Equatable, Sendable {
     /// The gateway; null when the destination is on the link.
     package var gateway: String?
     /// The interface is paid for by volume.
-    package var isExpensive: Bool
-    /// The interface is to be spared.
-    package var isConstrained: Bool
+    package var isExpensive = false
+    /// The interface should carry as little as possible.
+    package var isConstrained = false
     /// An IPv4 address of the destination can be reached.
-    package var supportsIPv4: Bool
+    package var supportsIPv4 = false
     /// An IPv6 address of the destination can be reached.
-    package var supportsIPv6: Bool
-    /// Some name server is reachable.
-    package var supportsDNS: Bool
+    package var supportsIPv6 = false
+    /// At least one name server is reachable.
+    package var supportsDNS = false
 
-    package init(_ target: ReachabilityTarget, _ reachability: TargetReachability) {
-        self.target = target.description
-        reachable = reachability.isReachable
-        flags = reachability.flags.names
-        status = reachability.status.rawValue
-        reason = reachability.unsatisfiedReason?.rawValue
-        interface = reachability.interface?.name
-        interfaceType = reachability.interface?.type.rawValue
-        source = reachability.source?.description
-        gateway = reachability.nextHop?.description
-        isExpensive = reachability.isExpensive
-        isConstrained = reachability.isConstrained
-        supportsIPv4 = reachability.supportsIPv4
-        supportsIPv6 = reachability.supportsIPv6
-        supportsDNS = reachability.supportsDNS
+    package init(target: String, reachable: Bool, flags: [String], status: String, reason: String?) {
+        self.target = target
+        self.reachable = reachable
+        self.flags = flags
+        self.status = status
+        self.reason = reason
     }
 
-    // Written by hand for the nulls: what is synthesized leaves them out.
+    // Written by hand because the synthesized encoder omits nulls.
     package func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: CodingKeys.self)
         try members.encode(schema, forKey: .schema)
@@ -71,15 +59,7 @@ package struct TargetMessage: Codable, Equatable, Sendable {
     }
 }
 
-extension TargetReachability {
-    /// Of a host name whose addresses are not known yet, on this path.
-    package static func resolving(on path: NetworkPath) -> TargetReachability {
-        TargetReachability(
-            flags: [], status: .unsatisfied, unsatisfiedReason: .resolving, supportsDNS: path.supportsDNS)
-    }
-}
-
-/// The answer to `GET /v1/reachability`: one entry for each destination, in the order that they were asked for.
+/// The answer to `GET /v1/reachability`: one entry for each destination, in the order of the request.
 package struct TargetListMessage: Codable, Equatable, Sendable {
     package var schema = ControlAPI.schema
     package var targets: [TargetMessage]

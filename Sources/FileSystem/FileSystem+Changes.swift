@@ -17,12 +17,24 @@ extension FileSystem {
             guard fchmod(file.number, mode) == 0 else { throw failure("chmod", path) }
             try write(bytes, to: file, path: path)
             guard fsync(file.number) == 0 else { throw failure("sync", path) }
-            guard rename(temporary, path) == 0 else { throw failure("replace", path) }
+            try move(temporary, to: path)
         } catch {
             unlink(temporary)
             throw error
         }
-        try synchronize(directory)
+    }
+
+    /// Makes an empty file, with `mode` less the umask. EEXIST when the path leads to anything.
+    package static func create(_ path: String, mode: UInt32) throws(FileSystemError) {
+        _ = try Descriptor(opening: path, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: mode)
+    }
+
+    /// Renames a file within its directory, in place of what has that name, and forces the rename to the disk.
+    package static func move(_ path: String, to target: String) throws(FileSystemError) {
+        try check(path)
+        try check(target)
+        guard rename(path, target) == 0 else { throw failure("replace", target) }
+        try synchronize(split(target).directory)
     }
 
     /// Makes a directory and its parents, all with `mode` (less the umask). It is no error that it is there.
@@ -51,7 +63,8 @@ extension FileSystem {
         guard unlink(path) == 0 else { throw failure("remove", path) }
     }
 
-    private static func split(_ path: String) -> (directory: String, name: Substring) {
+    /// The directory that a path leads to, `.` for one without slash, and the name in it.
+    package static func split(_ path: String) -> (directory: String, name: Substring) {
         guard let slash = path.lastIndex(of: "/") else { return (".", path[...]) }
         let directory = path[..<slash]
         return (directory.isEmpty ? "/" : String(directory), path[path.index(after: slash)...])

@@ -43,6 +43,17 @@ package enum FileSystem {
         }
     }
 
+    /// Bytes of a regular file; anything else is EINVAL, and is not opened.
+    package static func size(ofFile path: String) throws(FileSystemError) -> Int {
+        try check(path)
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw failure("open", path) }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw FileSystemError(operation: "open", path: path, errno: EINVAL)
+        }
+        return Int(clamping: status.st_size)
+    }
+
     /// The names in a directory, sorted, without `.` and `..`. Names that are not UTF-8 are repaired, and then name
     /// nothing.
     package static func entries(of directory: String) throws(FileSystemError) -> [String] {

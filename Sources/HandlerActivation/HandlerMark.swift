@@ -4,7 +4,7 @@ package import RingwakeCore
 ///
 /// It holds for the boot in which it was made: whoever keeps it keeps the boot's id beside it, and drops it when the
 /// machine was restarted. A handler on a socket has none: its connection ends with the daemon.
-package nonisolated enum HandlerMark: Hashable, Sendable, Codable {
+package nonisolated enum HandlerMark: Hashable, Sendable {
     /// A process that the daemon started, the leader of its group.
     case process(ProcessIdentity)
     /// A unit in one activation: systemd gives each an id of 128 bits. Whether it ran before it was woken: then it is
@@ -21,8 +21,85 @@ package nonisolated struct ProcessIdentity: Hashable, Sendable, Codable {
     /// Clock ticks from the boot to its start: field 22 of `/proc/PID/stat` (proc(5)).
     package let startTime: UInt64
 
+    private enum CodingKeys: String, CodingKey {
+        case pid, startTime
+    }
+
     package init(pid: Int32, startTime: UInt64) {
         self.pid = pid
         self.startTime = startTime
+    }
+}
+
+/// As it is stored: an object with one of three keys. Processes and units of the last run are found by it after an upgrade, so
+/// its keys stay.
+extension HandlerMark: Codable {
+    private struct Form: Codable {
+        struct Process: Codable {
+            let identity: ProcessIdentity
+
+            enum CodingKeys: String, CodingKey {
+                case identity = "_0"
+            }
+        }
+
+        struct Unit: Codable {
+            let name: String
+            let manager: SystemdManager
+            let invocation: [UInt8]
+            let ranBefore: Bool
+
+            enum CodingKeys: String, CodingKey {
+                case name, manager, invocation, ranBefore
+            }
+        }
+
+        struct Owner: Codable {
+            let of: DBusHandlerName
+            let connection: String
+            let process: ProcessIdentity
+            let app: AppID
+            let call: CallID
+
+            enum CodingKeys: String, CodingKey {
+                case of, connection, process, app, call
+            }
+        }
+
+        var process: Process?
+        var unit: Unit?
+        var owner: Owner?
+
+        enum CodingKeys: String, CodingKey {
+            case process, unit, owner
+        }
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let form = try Form(from: decoder)
+        switch (form.process, form.unit, form.owner) {
+        case (let process?, nil, nil): self = .process(process.identity)
+        case (nil, let unit?, nil):
+            self = .unit(
+                name: unit.name, manager: unit.manager, invocation: unit.invocation, ranBefore: unit.ranBefore)
+        case (nil, nil, let owner?):
+            self = .owner(
+                of: owner.of, connection: owner.connection, process: owner.process, app: owner.app, call: owner.call)
+        default:
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: decoder.codingPath, debugDescription: "it names no handler, or more than one"))
+        }
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var form = Form()
+        switch self {
+        case .process(let identity): form.process = .init(identity: identity)
+        case .unit(let name, let manager, let invocation, let ranBefore):
+            form.unit = .init(name: name, manager: manager, invocation: invocation, ranBefore: ranBefore)
+        case .owner(let name, let connection, let process, let app, let call):
+            form.owner = .init(of: name, connection: connection, process: process, app: app, call: call)
+        }
+        try form.encode(to: encoder)
     }
 }

@@ -1,3 +1,5 @@
+package import RingwakeCore
+
 /// How an app's handler is woken: what `[wake]` of its file says.
 package nonisolated enum HandlerWay: Hashable, Sendable {
     /// A program, started by the daemon itself: an absolute path and the arguments, without a shell.
@@ -22,29 +24,17 @@ package nonisolated enum HandlerWay: Hashable, Sendable {
     }
 }
 
-/// Which systemd a unit belongs to.
-package nonisolated enum SystemdManager: String, Hashable, Sendable, Codable, CaseIterable {
-    /// The manager of the user that the daemon runs as, on the session bus.
-    case user
-    /// The manager of the machine, on the system bus. It asks polkit whether the daemon may.
-    case system
-}
-
 /// A handler on a bus: its well-known name, and the object that has `org.ringwake.Handler1`.
 package nonisolated struct DBusHandlerName: Hashable, Sendable, Codable {
-    package enum Bus: String, Hashable, Sendable, Codable, CaseIterable {
-        case session, system
-    }
-
     /// The well-known name, `org.example.Phone`.
     package let name: String
     /// The object's path.
     package let path: String
-    package let bus: Bus
+    package let bus: MessageBus
 
     /// - Parameter path: Nil: as of an app that the desktop may activate, `/org/example/Phone` for
     ///   `org.example.Phone`, with `_` for `-` (Desktop Entry Specification, "D-Bus Activation").
-    package init(name: String, path: String? = nil, bus: Bus = .session) {
+    package init(name: String, path: String? = nil, bus: MessageBus = .session) {
         self.name = name
         self.path =
             path

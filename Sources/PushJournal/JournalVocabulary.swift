@@ -30,9 +30,9 @@ package nonisolated enum WriteUrgency: Hashable, Sendable {
 
 /// What the last run left in the journal.
 package nonisolated struct JournalContents: Sendable {
-    /// Calls that had not ended, oldest first; at most `JournalLimits.maximumOpenCalls`. A call that has rung may
+    /// Calls that had not ended, oldest first; at most `JournalLimits.maximumOpenCalls`. A call that may have rung may
     /// come without a payload; each other one has that of its push.
-    package let open: [RecoveredCall]
+    package let open: [StoredCall]
     /// Calls that ended within the last hour, oldest first; the newest `JournalLimits.maximumRecentCalls`.
     package let recent: [CallRecord]
     /// The number of the next call: at least 1, and higher than any in the journal.
@@ -49,7 +49,7 @@ package nonisolated struct JournalContents: Sendable {
     package let setAside: [(path: String, reason: String)]
 
     package init(
-        open: [RecoveredCall], recent: [CallRecord], nextCallNumber: Int64, newestWallClock: Int64?,
+        open: [StoredCall], recent: [CallRecord], nextCallNumber: Int64, newestWallClock: Int64?,
         states: [StateRow] = [], lists: [CallerListRecord] = [], listGeneration: UInt64 = 0,
         setAside: [(path: String, reason: String)] = []
     ) {
@@ -148,7 +148,7 @@ package nonisolated struct JournaledPush: Hashable, Sendable {
     package let push: PushRecord
     /// When it arrived, in milliseconds since 1970.
     package let receivedWallClock: Int64
-    /// When it was durable; nil when the daemon ended before that was written down.
+    /// When it was written: it is durable since the end of that commit. Nil in rows of older versions.
     package let journaledAt: BootInstant?
     /// The call that it is about; nil when the journal does not have it, or no longer.
     package let call: JournaledCall?

@@ -1,4 +1,3 @@
-package import CallScreening
 package import RingwakeCore
 internal import RunLoop
 
@@ -112,10 +111,10 @@ extension PushJournal {
     /// own, and puts it in the place of the one that is there. Its `generation` is then that of the lists.
     /// - Parameters:
     ///   - path: The index; its directory takes what the building needs.
-    ///   - completion: As of `CallerIndexBuilder`; the index is as it was then.
+    ///   - completion: How many entries it has; an error of `CallerIndexBuilder` leaves the old index in place.
     package func rebuildIndex(
         at path: String, rules: DiallingRules,
-        completion: @escaping (Result<CallerIndexSummary, RingwakeError>) -> Void
+        completion: @escaping (Result<Int, RingwakeError>) -> Void
     ) {
         ask(.rebuildIndex(path: path, rules), completion) { if case .index(let summary) = $0 { summary } else { nil } }
     }

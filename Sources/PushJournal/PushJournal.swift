@@ -6,7 +6,7 @@ package import RunLoop
 ///
 ///     let journal = try PushJournal(directory: "/var/lib/ringwake", runLoop: loop, logger: logger, clocks: clocks)
 ///     recover(journal.takeContents())
-///     journal.append(push, payload: bytes, call: record) { result in answer(result) }
+///     journal.append(push, payloads: payloads, call: record) { result in answer(result) }
 ///     journal.write(record, .withNext)
 ///     journal.close()
 ///
@@ -107,23 +107,23 @@ package final class PushJournal {
 
     /// Makes a push durable.
     /// - Parameters:
-    ///   - payload: Kept until the call has ended.
+    ///   - payloads: Of the call's pushes, those that the journal may not have. Kept until the call has ended.
     ///   - call: Written in the same transaction, unless the journal has that call already.
     ///   - completion: Called later, from the loop: when the push is durable, or with why it is not. Then nothing of
     ///     it is in the journal.
     package func append(
-        _ push: PushRecord, payload: [UInt8], call: CallRecord?,
+        _ push: PushRecord, payloads: [CallPayload], call: CallRecord?,
         completion: @escaping (Result<PushVerdict, RingwakeError>) -> Void
     ) {
         guard !isClosed, hasRoom else {
             let error = isClosed ? closedError : fullError
             return runLoop.enqueue { completion(.failure(error)) }
         }
-        let ticket = waiting.addPush(bytes: payload.count, completion)
-        hand(in: .push(ticket: ticket, push, payload: payload, call: call.map(revised)))
+        let ticket = waiting.addPush(bytes: payloads.reduce(0) { $0 + $1.bytes.count }, completion)
+        hand(in: .push(ticket: ticket, push, payloads: payloads, call: call.map(revised)))
     }
 
-    /// Makes durable that a call rings: its state is `ringing`, and its timeline says since when.
+    /// Makes durable that a call is to ring: its state is `confirmed`.
     package func appendRing(
         _ call: CallRecord, completion: @escaping (Result<RingVerdict, RingwakeError>) -> Void
     ) {
@@ -143,6 +143,17 @@ package final class PushJournal {
         guard urgency == .now else { return }
         gathered.isUrgent = true
         enqueueHandover()
+    }
+
+    /// Waits for the disk.
+    /// - Parameter completion: Called later, from the loop: when everything that was handed in before is durable, or with
+    ///   why it is not.
+    package func barrier(completion: @escaping (Result<Void, RingwakeError>) -> Void) {
+        guard !isClosed else {
+            let error = closedError
+            return runLoop.enqueue { completion(.failure(error)) }
+        }
+        hand(in: .barrier(ticket: waiting.addState(bytes: 0, completion)))
     }
 
     /// Reads pushes, newest first, after everything that was handed in before has been written or has failed to be.

@@ -2,7 +2,7 @@ internal import RingwakeCore
 
 /// A piece of state that outlives the process, as the journal has it: whose it is says its path.
 package nonisolated struct StateRow: Hashable, Sendable {
-    /// What it is of, from the general to the particular: `call/com.example.phone/ID`.
+    /// What it is of, from the general to the particular: `app/com.example.phone/strikes`.
     package let path: String
     /// The version of what `data` means; its writer's own.
     package let version: Int
@@ -44,6 +44,14 @@ nonisolated enum StatePath {
     static let aside = "aside/"
     /// The lowest text above all that begin with `aside`.
     static let aboveAside = "aside0"
+
+    /// What names a call's own row where it is set aside.
+    static func call(_ number: Int64) -> String { "call/\(number)" }
+
+    /// The number of the call whose row this names; nil for a row of state.
+    static func numberOfCall(_ path: String) -> Int64? {
+        path.hasPrefix("call/") ? Int64(path.dropFirst("call/".count)) : nil
+    }
 
     /// Whether a row may be written there.
     static func isUsable(_ path: String) -> Bool {

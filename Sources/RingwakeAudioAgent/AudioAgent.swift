@@ -2,6 +2,7 @@ internal import CRingwakeLinux
 internal import CallAudio
 internal import ControlProtocol
 internal import Glibc
+internal import LogOutput
 internal import Logging
 internal import RunLoop
 
@@ -18,7 +19,7 @@ package enum AudioAgent {
             print(text, terminator: "")
             return 0
         case .wrongUsage(let problem):
-            AgentLog(level: .info, isJournal: false).say("ringwake-audio: \(problem)")
+            StandardErrorLog(level: .info, environment: [:]).report("ringwake-audio: \(problem)")
             return 2
         case .run(let command):
             return run(command)
@@ -27,20 +28,20 @@ package enum AudioAgent {
 
     private static func run(_ command: AgentCommand) -> Int32 {
         let environment = processEnvironment()
-        let log = AgentLog(level: command.isVerbose ? .debug : .notice, isJournal: isJournal(environment))
+        let log = StandardErrorLog(level: command.isVerbose ? .debug : .notice, environment: environment)
         let runLoop: RunLoop
         do throws(RunLoopError) {
             // No call survives a suspend; the daemon wakes the machine for one.
             runLoop = try RunLoop(wakingFromSuspend: false)
         } catch {
-            log.say("ringwake-audio: no event loop: \(error); raise the limit on open files")
+            log.report("ringwake-audio: no event loop: \(error); raise the limit on open files")
             return 1
         }
         let logger = Logger(label: "ringwake-audio") { _ in log }
         let parts = AudioEngineParts(
             environment: environment, runLoop: runLoop, logger: logger, version: ProductVersion.current)
         guard let journal = command.journal ?? EffectJournals.standard(environment) else {
-            log.say("ringwake-audio: neither XDG_STATE_HOME nor HOME is set; name a file with --journal")
+            log.report("ringwake-audio: neither XDG_STATE_HOME nor HOME is set; name a file with --journal")
             return 1
         }
         var status: Int32 = 0
@@ -52,7 +53,7 @@ package enum AudioAgent {
             let end = try begin(command, parts, log, journal: journal, stop)
             try onTermination(runLoop, end)
         } catch {
-            log.say("ringwake-audio: \(error.message)")
+            log.report("ringwake-audio: \(error.message)")
             return error.status
         }
         runLoop.run()
@@ -61,7 +62,7 @@ package enum AudioAgent {
 
     /// - Returns: What ends it.
     private static func begin(
-        _ command: AgentCommand, _ parts: AudioEngineParts, _ log: AgentLog, journal: String,
+        _ command: AgentCommand, _ parts: AudioEngineParts, _ log: StandardErrorLog, journal: String,
         _ stop: @escaping (Int32) -> Void
     ) throws(AgentRefusal) -> () -> Void {
         switch command.source {
@@ -75,17 +76,18 @@ package enum AudioAgent {
         case .journals:
             let paths = command.journal.map { [$0] } ?? parts.knownJournals
             return JournalRestore(paths, parts) { result in
-                say(result, log)
+                report(result, log)
                 stop(result.isComplete ? 0 : 1)
             }.end
         }
     }
 
-    private static func say(_ result: JournalRestore.Result, _ log: AgentLog) {
-        if result.mended > 0 { log.say("put back: \(result.mended)") }
-        for path in result.inUse { log.say("\(path): in use by a program that runs, which puts back itself") }
+    private static func report(_ result: JournalRestore.Result, _ log: StandardErrorLog) {
+        if result.mended > 0 { log.report("put back: \(result.mended)") }
+        for path in result.inUse { log.report("\(path): in use by a program that runs, which puts back itself") }
         for (path, why) in result.left.sorted(by: { $0.key < $1.key }) {
-            log.say("\(path): not all was put back: \(why); run 'ringwake-audio --mend' when the audio server is there")
+            log.report(
+                "\(path): not all was put back: \(why); run 'ringwake-audio --mend' when the audio server is there")
         }
     }
 
@@ -95,12 +97,5 @@ package enum AudioAgent {
         } catch {
             throw AgentRefusal(1, "signals cannot be waited for: \(error)")
         }
-    }
-
-    /// Whether standard error leads to journald: JOURNAL_STREAM names its device and inode (systemd.exec(5)).
-    private static func isJournal(_ environment: [String: String]) -> Bool {
-        var information = stat()
-        guard let stream = environment["JOURNAL_STREAM"], fstat(STDERR_FILENO, &information) == 0 else { return false }
-        return stream == "\(information.st_dev):\(information.st_ino)"
     }
 }

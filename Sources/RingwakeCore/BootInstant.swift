@@ -23,6 +23,12 @@ package struct BootInstant: Hashable, Comparable, Sendable, Codable {
         return BootInstant(nanoseconds: sum)
     }
 
+    /// How many nanoseconds later than `start` this is; at the end of the range when it doesn't fit.
+    package func offset(from start: BootInstant) -> Int64 { start.duration(to: self).saturatingNanoseconds }
+
+    /// The instant that many nanoseconds later.
+    package func advanced(byOffset nanoseconds: Int64) -> BootInstant { advanced(by: .nanoseconds(nanoseconds)) }
+
     /// How long it is from this instant to `other`; negative when `other` is earlier.
     package func duration(to other: BootInstant) -> Duration {
         let (difference, overflow) = other.nanoseconds.subtractingReportingOverflow(nanoseconds)

@@ -21,13 +21,13 @@ struct Credentials {
         var teams: [GatewayConfiguration.Team] = []
         for team in configuration.teams {
             var keys: [String: P256PublicKey] = [:]
-            for (id, file) in team.keyFiles {
-                let pem = try Credentials.read(file, "the key \(id) of team \(team.id)")
+            for key in team.keys {
+                let pem = try Credentials.read(key.file, "the key \(key.id) of team \(team.id)")
                 do {
-                    keys[id] = try P256PublicKey(pem: pem)
+                    keys[key.id] = try P256PublicKey(pem: pem)
                 } catch {
                     throw RingwakeError(
-                        .badConfiguration, "\(file), the key \(id) of team \(team.id): \(error.message)")
+                        .badConfiguration, "\(key.file), the key \(key.id) of team \(team.id): \(error.message)")
                 }
             }
             teams.append(GatewayConfiguration.Team(id: team.id, topics: team.topics, keys: keys))

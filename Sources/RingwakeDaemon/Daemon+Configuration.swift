@@ -14,31 +14,32 @@ extension Daemon {
         let newCredentials = try Credentials(new)
         try registerApps(new)
         let former = knownCredentials()
-        let needsRestart = configuration.settingsThatNeedRestart(toBecome: new)
+        let change = Configuration.change(from: configuration, to: new)
         if let tls = newCredentials.tls {
             for (listener, _) in listeners {
                 listener.replaceTLS(tls)
             }
         }
         gateway.reconfigure(newCredentials.gateway)
-        runner.configuration = new
-        network.reconfigure(new)
-        screen.reconfigure(new)
-        callerLists.reconfigure()
-        device.reconfigure(new)
-        audio.reconfigure(new)
-        buses.reopen()
         credentials = newCredentials
-        configuration.adopt(new)
+        configuration = change.configuration
+        network.reconfigure(configuration)
+        if let restrictions = change.slice(\.restrictions) { screen.reconfigure(restrictions) }
+        callerLists.reconfigure()
+        if let ring = change.slice(\.ring) { device.reconfigure(ring) }
+        audio.reconfigure(configuration)
+        buses.reopen()
         logger.notice(
             "configuration reloaded",
-            metadata: ["apps": "\(new.apps.count)", "needs-restart": "\(needsRestart.joined(separator: ","))"])
+            metadata: [
+                "apps": "\(new.apps.count)", "needs-restart": "\(change.needsRestart.joined(separator: ","))",
+            ])
         events.publish(EventMessage(event: "reload"), of: nil)
         let credentials = knownCredentials()
         for app in Set(former.keys).union(credentials.keys) where former[app] != credentials[app] {
             events.publish(EventMessage(credentialsOf: app, areValid: credentials[app] != nil), of: app)
         }
-        return ReloadMessage(apps: new.apps.keys.map(\.rawValue).sorted(), needsRestart: needsRestart)
+        return ReloadMessage(apps: new.apps.keys.map(\.rawValue).sorted(), needsRestart: change.needsRestart)
     }
 
     func apps() -> [AppMessage] {
@@ -96,7 +97,6 @@ extension Daemon {
         }
         try tokens.unregister(app: id, at: unixMilliseconds())
         configuration.apps[id] = nil
-        runner.configuration.apps[id] = nil
         runner.submit(.strikesCleared(id))
         restoration.forget(id)
         network.reconfigure(configuration)
@@ -105,36 +105,5 @@ extension Daemon {
         var message = AppMessage(app, in: configuration, strikes: StrikesMessage())
         message.state = "unregistered"
         return message
-    }
-}
-
-extension Configuration {
-    /// The settings that differ in `new` and that a running daemon cannot change.
-    fileprivate func settingsThatNeedRestart(toBecome new: Configuration) -> [String] {
-        var names: [String] = []
-        if new.stateDirectory != stateDirectory { names.append("state_directory") }
-        if new.runtimeDirectory != runtimeDirectory { names.append("runtime_directory") }
-        if new.listeners != listeners { names.append("listener") }
-        if (new.server == nil) != (server == nil) { names.append("server") }
-        if new.logLevel != logLevel { names.append("log.level") }
-        if new.journal != journal { names.append("journal") }
-        if new.awake != awake { names.append("awake.by") }
-        if new.watchesCellular != watchesCellular { names.append("cellular.watch") }
-        if new.notRestored != notRestored { names.append("restoration.exclude") }
-        return names
-    }
-
-    /// Takes over what a running daemon can change; the rest stays what it is until a restart.
-    fileprivate mutating func adopt(_ new: Configuration) {
-        server = new.server
-        teams = new.teams
-        deadlines = new.deadlines
-        rules = new.rules
-        wake = new.wake
-        ring = new.ring
-        restrictions = new.restrictions
-        audio = new.audio
-        reachability = new.reachability
-        apps = new.apps
     }
 }

@@ -1,4 +1,5 @@
 internal import ControlProtocol
+internal import NetworkMessages
 internal import Reachability
 internal import RingwakeCore
 

@@ -2,6 +2,7 @@ internal import ControlProtocol
 internal import Cryptography
 internal import Glibc
 internal import HTTPServer
+internal import NetworkMessages
 internal import PushGateway
 internal import PushJournal
 internal import RingwakeCore
@@ -32,7 +33,7 @@ extension Daemon {
             struckOut: configuration.apps.keys.filter { runner.coordinator.isStruckOut($0) }.map(\.rawValue).sorted(),
             doNotDisturb: screen.doNotDisturbStatus(), awake: device.awakeStatus(), cellular: cellularStatus(),
             ring: device.ringStatus(),
-            audio: StatusMessage.Audio(audio.status()),
+            audio: StatusMessage.Audio(AudioStatusMessage(audio)),
             restoration: StatusMessage.Restoration(
                 restored: restoration.report.restored, setAside: restoration.report.setAside,
                 why: restoration.report.why),
@@ -72,13 +73,6 @@ extension Daemon {
         guard let server = configuration.server, let certificate = credentials.tls?.certificate else { return nil }
         return StatusMessage.ServerCertificate(
             file: server.certificateFile, subject: certificate.subjectCommonName ?? "", notAfter: certificate.notAfter,
-            daysLeft: wholeDays(from: unixMilliseconds() / 1000, to: certificate.notAfter))
+            daysLeft: certificate.daysLeft(at: unixMilliseconds() / 1000) ?? .min)
     }
-}
-
-/// Whole days between two times in seconds, rounded down, so that an hour after the end is -1.
-private func wholeDays(from: Int64, to: Int64) -> Int64 {
-    let secondsOfADay: Int64 = 86_400
-    let seconds = to - from
-    return seconds >= 0 ? seconds / secondsOfADay : (seconds - secondsOfADay + 1) / secondsOfADay
 }

@@ -20,7 +20,8 @@ internal import RunLoop
 ///                                          CallDevice <-+  |
 ///     CLI, handlers -> UnixHTTPListener -> ControlServer --+
 final class Daemon {
-    var configuration: Configuration
+    /// Replaced as a whole, with what follows from it: by a reload, and when an app is removed.
+    var configuration: Configuration { didSet { runner.configuration = configuration } }
     let defaults: StandardPaths
     let logger: Logger
     let runLoop: RunLoop
@@ -83,7 +84,7 @@ final class Daemon {
             configuration: configuration, runLoop: runLoop, journal: journal,
             handlers: HandlerLeases(activator: activator, exitPatience: .seconds(30)), events: events,
             screen: screen, logger: logger)
-        restoration = Restoration(journal: journal, excluded: configuration.notRestored, logger: logger)
+        restoration = Restoration(journal: journal, excluded: Set(configuration.notRestored), logger: logger)
         device = CallDevice(
             configuration, runner: runner, runLoop: runLoop, buses: buses, events: events, descriptorLimit: original,
             logger: logger)
@@ -111,7 +112,7 @@ final class Daemon {
         runner.onArrival = { [buses] in buses.reopen() }
         runner.onMissed = { [device] call in device.missed(call) }
         runner.onChanges = [
-            { [restoration] changes in restoration.note(changes) },
+            { [restoration] changes in restoration.note(changes.apps) },
             { [device] _ in device.update() },
             { [audio] _ in audio.update() },
         ]
@@ -221,7 +222,7 @@ final class Daemon {
         gateway.beginShutdown()
         events.finish()
         queries.finish()
-        control.audioClients.finish()
+        audio.clients.finish()
         var draining = listeners.count + 1
         let oneIsDrained = { [runLoop] in
             draining -= 1

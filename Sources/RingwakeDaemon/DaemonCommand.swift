@@ -2,6 +2,7 @@ internal import CRingwakeLinux
 internal import ControlProtocol
 internal import Glibc
 internal import HandlerActivation
+internal import LogOutput
 internal import Logging
 internal import RingwakeCore
 internal import RunLoop
@@ -105,7 +106,7 @@ private func run(_ command: DaemonCommand) throws(RingwakeError) {
         write("\(file) is good: \(text)\n", to: STDOUT_FILENO)
         return
     }
-    let log = StandardErrorLog(level: configuration.logLevel, isJournal: standardErrorIsJournal())
+    let log = StandardErrorLog(level: configuration.logLevel, environment: processEnvironment())
     try Daemon(configuration, defaults: defaults, logger: Logger(label: "ringwaked") { _ in log }).run()
 }
 
@@ -126,15 +127,6 @@ private func absolute(_ path: String) -> String {
     guard !path.hasPrefix("/"), let directory = getcwd(nil, 0) else { return path }
     defer { free(directory) }
     return String(cString: directory) + "/" + path
-}
-
-/// Whether standard error leads to journald: JOURNAL_STREAM names its device and inode (systemd.exec(5)).
-private func standardErrorIsJournal() -> Bool {
-    var information = stat()
-    guard let stream = processEnvironment()["JOURNAL_STREAM"], fstat(STDERR_FILENO, &information) == 0 else {
-        return false
-    }
-    return stream == "\(information.st_dev):\(information.st_ino)"
 }
 
 /// Writes what there is to say; a descriptor that takes nothing has nobody behind it.

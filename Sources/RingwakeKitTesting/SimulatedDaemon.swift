@@ -100,7 +100,7 @@ public final class SimulatedDaemon: Sendable {
     @discardableResult
     public func cancel(_ call: String, reason: RingwakeKit.CallEndReason = .cancelled) -> Bool {
         let known = RingwakeCore.CallEndReason(rawValue: reason.rawValue).flatMap {
-            PushFacts.cancelReasons.contains($0) ? $0 : nil
+            RingwakeCore.CallEndReason.ofPushes.contains($0) ? $0 : nil
         }
         return with { $0.receive(SimulatedPush(call: call, cancel: known ?? .cancelled)) }
     }

@@ -42,8 +42,6 @@ package struct CertificateReport: Codable, Equatable, Sendable {
     /// SHA-256 of the DER, as `openssl x509 -fingerprint -sha256` writes it.
     package let sha256Fingerprint: String
 
-    private static let secondsPerDay: Int64 = 86_400
-
     /// - Parameter now: seconds since 1970.
     init(_ certificate: Certificate, now: Int64) {
         let apple = certificate.appleExtensions
@@ -58,14 +56,18 @@ package struct CertificateReport: Codable, Equatable, Sendable {
         topics = apple.topics.map { CertifiedTopic(topic: $0.topic, purposes: $0.purposes) }
         environments = (apple.isDevelopment ? ["development"] : []) + (apple.isProduction ? ["production"] : [])
         names = certificate.subjectAlternativeNames.map(\.description)
-        notBefore = UTCDate.text(certificate.notBefore)
-        notAfter = UTCDate.text(certificate.notAfter)
-        let (seconds, isOverflow) = certificate.notAfter.subtractingReportingOverflow(now)
-        // Rounded down, so that the last day counts as 0 and a second after it as -1.
-        daysLeft = isOverflow ? nil : (seconds >= 0 ? seconds : seconds - Self.secondsPerDay + 1) / Self.secondsPerDay
+        notBefore = Self.text(secondsSince1970: certificate.notBefore)
+        notAfter = Self.text(secondsSince1970: certificate.notAfter)
+        daysLeft = certificate.daysLeft(at: now)
         keyType = certificate.keySummary
         sha256Fingerprint = certificate.sha256Fingerprint
             .map { encodeHex([$0]).uppercased() }.joined(separator: ":")
+    }
+
+    /// As in `2026-11-21T07:29:00Z` (RFC 3339); nil outside the years 1 to 9999.
+    private static func text(secondsSince1970 seconds: Int64) -> String? {
+        guard (-62_135_596_800...253_402_300_799).contains(seconds) else { return nil }
+        return GregorianDate.text(secondsSince1970: seconds) + "Z"
     }
 
     /// What a certificate is for, by what it says of itself.

@@ -1,4 +1,5 @@
 import ControlProtocol
+import NetworkMessages
 import Reachability
 import RingwakeCore
 

@@ -30,6 +30,23 @@ import Testing
         #expect(try FileSystem.entries(of: directory.root) == ["file"])
     }
 
+    @Test("A file is made once, is moved in place of another, and has its size; nothing else has one")
+    func createAndMove() throws {
+        let (path, target) = (directory.path("new"), directory.path("old"))
+        try FileSystem.create(path, mode: 0o600)
+        #expect(throws: FileSystemError.self) { try FileSystem.create(path, mode: 0o600) }
+        #expect(try FileSystem.size(ofFile: path) == 0)
+        try FileSystem.replace(target, with: [1, 2, 3], mode: 0o600)
+        #expect(try FileSystem.size(ofFile: target) == 3)
+        try FileSystem.move(path, to: target)
+        #expect(try FileSystem.size(ofFile: target) == 0)
+        #expect(try FileSystem.entries(of: directory.root) == ["old"])
+        #expect(throws: FileSystemError.self) { try FileSystem.move(path, to: target) }
+        for other in [path, directory.root, "/dev/zero", "a\u{0}"] {
+            #expect(throws: FileSystemError.self) { try FileSystem.size(ofFile: other) }
+        }
+    }
+
     @Test("The mode is the one asked for, whatever the umask and the old file say", arguments: [0o600, 0o644, 0o400])
     func mode(mode: mode_t) throws {
         let path = directory.path("file")

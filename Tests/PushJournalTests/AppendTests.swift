@@ -11,7 +11,7 @@ struct AppendTests {
         let call = harness.call(1, "A1")
         #expect(try harness.append(push, payload: [7, 8], call: call) == .new)
         try harness.reopen()
-        #expect(harness.contents.open == [RecoveredCall(record: call, payload: [7, 8], isTimeKnown: true)])
+        #expect(harness.contents.open == [StoredCall(record: call, payload: [7, 8], isTimeKnown: true)])
         #expect(harness.contents.nextCallNumber == 2)
         #expect(harness.contents.newestWallClock == harness.clock.wall)
         let pushes = try harness.pushes()

@@ -117,7 +117,7 @@ struct CallRecordTests {
         #expect(try harness.records() == [ringing])
         #expect(harness.journal.statistics.calls == 1)
         try harness.reopen()
-        #expect(harness.contents.open == [RecoveredCall(record: ringing, payload: [], isTimeKnown: true)])
+        #expect(harness.contents.open == [StoredCall(record: ringing, payload: [], isTimeKnown: true)])
     }
 
     @Test("a call comes into the journal with its push, when it rings or when it ends; not before")

@@ -37,7 +37,7 @@ private struct JournalModel {
                     calls[call.number] = call
                     pending[call.number] = nil
                 }
-                if calls[call.number]?.state != .ended, payloads[call.number] == nil {
+                if calls[call.number]?.state != .ended, (payloads[call.number] ?? []).isEmpty {
                     payloads[call.number] = payload
                 }
             }
@@ -73,9 +73,9 @@ private struct JournalModel {
         pending = [:]
     }
 
-    var open: [RecoveredCall] {
+    var open: [StoredCall] {
         calls.values.filter { $0.state != .ended }.sorted { $0.number < $1.number }
-            .map { RecoveredCall(record: $0, payload: payloads[$0.number] ?? [], isTimeKnown: true) }
+            .map { StoredCall(record: $0, payload: payloads[$0.number] ?? [], isTimeKnown: true) }
     }
 
     var newestCalls: [CallRecord] { calls.values.sorted { $0.number > $1.number } }

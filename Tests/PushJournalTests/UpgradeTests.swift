@@ -1,4 +1,5 @@
 import CRingwakeSQLite
+import FoundationEssentials
 import Glibc
 import Logging
 import PushJournal
@@ -139,5 +140,64 @@ struct UpgradeTests {
         disk.plan = { _, _ in nil }
         try harness.reopen()
         try expectUpgraded(harness)
+    }
+
+    /// The boot that the store of version 3 was written in.
+    private static let boot = "d23a6cc9-8afb-460b-9abe-9d092cbe2c82"
+
+    /// A journal on the store of version 3 that a daemon left which was killed, opened in this boot.
+    private func open3(bootID: String) throws -> JournalHarness {
+        let harness = try JournalHarness()
+        harness.journal.close()
+        for name in ["store.db", "store.db-wal"] { unlink("\(harness.directory.path)/\(name)") }
+        let fixture = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../Fixtures/store/version-3.sql")
+        try StoreProbe(harness.directory.store).run(String(contentsOf: fixture, encoding: .utf8))
+        // The daemon was killed half an hour after the machine was started, when the last push was some seconds old.
+        harness.clock.restart(uptime: .seconds(1_863), wall: 1_795_386_827_000)
+        try harness.reopen(bootID: bootID)
+        return harness
+    }
+
+    @Test("of version 3 gives its running calls back as they stood, with the payloads, and all other state")
+    func runningCalls() throws {
+        let harness = try open3(bootID: Self.boot)
+        #expect(harness.contents.open.map(\.record.state) == [.held, .connected, .ringing, .ringing])
+        #expect(harness.contents.recent.count == 4 && harness.contents.nextCallNumber == 9)
+        #expect(
+            harness.contents.states.map(\.path) == [
+                "app/com.example.other/strikes", "app/com.example.phone/handlers", "app/com.example.phone/state",
+                "device/dnd",
+            ])
+        var coordinator = CoordinatorStateMachine()
+        for stored in harness.contents.open {
+            #expect(stored.origin == .thisBoot && !stored.payload.isEmpty)
+            _ = coordinator.handle(.restored(stored, AppPolicy()), at: harness.clock.boot)
+            let call = try #require(coordinator.call(stored.record.key))
+            #expect(call.machine.state.name == stored.record.state && call.handler == WakeID(number: 5))
+            #expect(call.machine.isMuted == (stored.record.state == .connected) && call.machine.pending.isEmpty)
+            #expect(call.machine.deadlines.action == .seconds(60) && call.machine.lease == .taken)
+            #expect(call.isJournaled && call.pushes.unread.isEmpty && call.attempt == 1)
+            #expect(call.audio?.activation == (stored.record.state == .ringing ? nil : 2))
+        }
+        #expect(
+            coordinator.active.values.filter { $0.update.callerName == "Alice" }.map(\.machine.state.name) == [.held])
+        harness.journal.close()
+        let probe = try StoreProbe(harness.directory.store)
+        #expect(try probe.text("PRAGMA integrity_check") == "ok")
+        #expect(try probe.number("SELECT count(*) FROM sqlite_schema WHERE name LIKE '%\\_3' ESCAPE '\\'") == 0)
+    }
+
+    @Test("of version 3 is of another boot after the machine was restarted: its calls don't go on")
+    func runningCallsOfAnotherBoot() throws {
+        let harness = try open3(bootID: "boot-2")
+        #expect(harness.contents.open.map(\.origin) == Array(repeating: .otherBoot(isTimeKnown: true), count: 4))
+        var coordinator = CoordinatorStateMachine()
+        for stored in harness.contents.open {
+            _ = coordinator.handle(.restored(stored, AppPolicy()), at: harness.clock.boot)
+        }
+        #expect(coordinator.active.isEmpty)
+        #expect(
+            coordinator.finished.map(\.machine.state.endReason) == [.failed, .failed, .unanswered, .unanswered])
     }
 }

@@ -207,7 +207,7 @@ struct AudioRunTests {
 
     @Test("Every notice that a person should hear has a sentence")
     func sentences() {
-        func text(_ notice: AudioNotice) -> String? { AudioTeller.text(of: AudioNoticeMessage(notice)) }
+        func text(_ notice: AudioNotice) -> String? { AudioReporter.text(of: AudioNoticeMessage(notice)) }
         #expect(text(.interruptionBegan(.default)) == "audio was interrupted: something else comes first")
         #expect(text(.interruptionBegan(.builtInMicMuted)) == "audio was interrupted: the microphone is muted")
         #expect(text(.interruptionEnded(shouldResume: true)) == "the interruption is over")
@@ -217,7 +217,7 @@ struct AudioRunTests {
         let speaker = AudioRoute(outputs: [AudioPort(kind: .builtInSpeaker, device: "d", name: "Speaker")])
         #expect(
             text(.routeChanged(.oldDeviceUnavailable, previous: speaker, current: speaker))
-                == "audio goes another way: builtInSpeaker (Speaker): the device is gone")
-        #expect(AudioTeller.text(of: AudioNoticeMessage(event: "opened", id: 1)) == nil)
+                == "audio route changed: builtInSpeaker (Speaker): the device is gone")
+        #expect(AudioReporter.text(of: AudioNoticeMessage(event: "opened", id: 1)) == nil)
     }
 }

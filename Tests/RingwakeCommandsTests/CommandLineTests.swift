@@ -1,4 +1,5 @@
 import ArgumentParser
+import ControlProtocol
 import RingwakeCore
 import Testing
 
@@ -46,6 +47,7 @@ struct CommandLineTests {
             ["app", "add", "com.example", "--handler-socket", "x"],
             ["app", "add", "com.example", "--dbus", "org.example", "--manager", "user"],
             ["app", "add", "com.example", "--exec", "/bin/true", "--level", "-1"],
+            ["app", "add", "com.example", "--exec", "/bin/true", "--level", "22"],
             ["app", "show", "com.example", "--team", "T"], ["app", "state", "com.example", "--put", "x", "--clear"],
             ["app", "connect", "com.example", "--count", "0"], ["dnd", "on", "--for", "1h", "--until", "07:00"],
             ["dnd", "on", "--until", "24:00"], ["dnd", "on", "--until", "7"], ["dnd", "on", "--for", "0"],
@@ -144,9 +146,9 @@ struct CommandLineTests {
 
     @Test("ids are percent-encoded, so that none leads to another path")
     func targets() {
-        #expect(ControlTarget(["calls", "a/b?c%d e", "end"]).text == "/v1/calls/a%2Fb%3Fc%25d%20e/end")
-        #expect(ControlTarget(["calls", ".."]).text == "/v1/calls/%2E.")
+        #expect(RequestTarget("calls", "a/b?c%d e", "end").text == "/v1/calls/a%2Fb%3Fc%25d%20e/end")
+        #expect(RequestTarget("calls", "..").text == "/v1/calls/%2E.")
         #expect(
-            ControlTarget(["events"], query: [("app", nil), ("call", "ü&x")]).text == "/v1/events?call=%C3%BC%26x")
+            RequestTarget("events", query: [("app", nil), ("call", "ü&x")]).text == "/v1/events?call=%C3%BC%26x")
     }
 }

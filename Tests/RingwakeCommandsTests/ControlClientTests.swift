@@ -10,7 +10,7 @@ struct ControlClientTests {
     {
         let client = ControlClient(path: daemon.socket, secret: nil, timeout: timeout)
         do throws(RingwakeError) {
-            return .success(try client.get(ControlTarget(["status"])))
+            return .success(try client.get(RequestTarget("status")))
         } catch {
             return .failure(error)
         }

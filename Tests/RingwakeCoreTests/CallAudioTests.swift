@@ -151,7 +151,7 @@ struct CallAudioTests {
         let told = try #require(scenario.call("one"))
         for call in [before, told] {
             var later = Scenario()
-            later.send(.restored(call, later.policy))
+            later.send(.restored(StoredCall(call), later.policy))
             #expect(later.call("one")?.audio?.phase == .inactive)
             later.send(.audioChanged(call.key, .activated(Self.route)))
             #expect(try #require(later.call("one")?.audio?.activation) > 1)
@@ -159,7 +159,7 @@ struct CallAudioTests {
         var ringing = Scenario()
         ringing.bring("one", to: .ringing)
         var later = Scenario()
-        later.send(.restored(try #require(ringing.call("one")), later.policy))
+        later.send(.restored(StoredCall(try #require(ringing.call("one"))), later.policy))
         #expect(later.call("one")?.audio == nil, "nothing was to be active yet")
     }
 }

@@ -35,7 +35,7 @@ extension CoordinatorChecks {
         // What ended earlier was looked at then.
         for call in after.finished.suffix(4) {
             check(call.machine.hasEnded && after.active[call.key] == nil, "\(call.key) is finished and runs")
-            check(call.unread.isEmpty, "\(call.key) is finished and keeps payloads")
+            check(call.pushes.unread.isEmpty, "\(call.key) is finished and keeps payloads")
         }
         checkTimer(after, at: now)
     }

@@ -37,7 +37,7 @@ struct DuplicatePushTests {
         scenario.receive("push-a", call: "call")
         scenario.journal("call")
         #expect(scenario.receive("PUSH-A", call: "call").outcomes == [.duplicate])
-        #expect(scenario.call("call")?.unread.isEmpty == true)
+        #expect(scenario.call("call")?.pushes.unread.isEmpty == true)
     }
 
     @Test("Another push of a running call updates it: no second wake, no second ring, and the handler is told")

@@ -18,12 +18,16 @@ struct IncomingCallScenarioTests {
         // The wake does not wait for the disk, and nobody hears of the call before the journal does.
         let journaled = try #require(woken.journaled.first)
         #expect(woken.count == 3 && woken.first == .wake(request) && woken.states == ["woken"])
-        #expect(woken[1] == .journalPush(journaled.push, payload: push.payload, call: scenario.call()?.record))
+        #expect(
+            woken[1]
+                == .journalPush(
+                    journaled.push, payloads: [CallPayload(push: 0, bytes: push.payload)],
+                    call: scenario.call()?.journalRecord))
         #expect(journaled.push.outcome == .started && journaled.call?.state == .woken)
         #expect(journaled.call?.update.caller == "sip:unknown@example.org")
 
         scenario.wait(.milliseconds(1))
-        #expect(scenario.start(pid: 77).isEmpty && scenario.journal().isEmpty)
+        #expect(scenario.start(pid: 77).states.isEmpty && scenario.journal().isEmpty)
         #expect(scenario.call().map { scenario.coordinator.process(of: $0) } == 77)
 
         scenario.wait(.milliseconds(10))
@@ -52,7 +56,7 @@ struct IncomingCallScenarioTests {
         #expect(scenario.exit(wake).isEmpty && scenario.coordinator.lanes.isEmpty)
         #expect(
             scenario.stages() == [
-                "received", "verified", "woke", "journaled", "reported", "rang", "answered", "connected", "hungUp",
+                "received", "verified", "journaled", "woke", "reported", "rang", "answered", "connected", "hungUp",
                 "ended",
             ])
     }

@@ -74,6 +74,6 @@ struct LimitTests {
         scenario.receive("two", expiration: .at(scenario.now), payload: #"{"large":1}"#)
         scenario.receive("x", call: "three", cancel: .cancelled, payload: #"{"large":1}"#)
         scenario.pass(.seconds(45))
-        #expect(["one", "two", "three"].map { scenario.call($0)?.unread } == [[], [], []])
+        #expect(["one", "two", "three"].map { scenario.call($0)?.pushes.unread } == [[], [], []])
     }
 }

@@ -25,9 +25,16 @@ struct RecoveryTests {
     ) -> (scenario: Scenario, effects: [Effect]) {
         var scenario = Scenario(.app)
         scenario.wait(duration)
-        let call = RecoveredCall(record: record, payload: Array(payload.utf8), isTimeKnown: isTimeKnown)
-        let effects = scenario.send(.recovered(call, hasPolicy ? scenario.policy : nil))
+        let call = stored(record, payload: payload, isTimeKnown: isTimeKnown)
+        var effects = scenario.send(.restored(call, hasPolicy ? scenario.policy : nil))
+        effects += scenario.send(.handlersRestored(Scenario.app, [:], alive: [], scenario.policy))
         return (scenario, effects)
+    }
+
+    /// The call as a journal of another boot has it.
+    static func stored(_ record: CallRecord, payload: String = "{1}", isTimeKnown: Bool = true) -> StoredCall {
+        let payloads = payload.isEmpty ? [] : [CallPayload(push: 0, bytes: Array(payload.utf8))]
+        return StoredCall(record, payloads: payloads, .otherBoot(isTimeKnown: isTimeKnown))
     }
 
     @Test(
@@ -120,10 +127,10 @@ struct RecoveryTests {
         var scenario = Scenario(.app)
         var effects: [Effect] = []
         for record in records {
-            let call = RecoveredCall(record: record, payload: [1], isTimeKnown: true)
-            effects += scenario.send(.recovered(call, scenario.policy))
+            effects += scenario.send(.restored(RecoveryTests.stored(record), scenario.policy))
         }
-        #expect(effects.wakes.map(\.call.rawValue) == ["one"] && effects.states == ["woken", "queued"])
+        effects += scenario.send(.handlersRestored(Scenario.app, [:], alive: [], scenario.policy))
+        #expect(effects.wakes.map(\.call.rawValue) == ["one"] && effects.states == ["woken"])
         #expect(effects.wakes.first?.attempt == 2)
         #expect(scenario.send(.pushesFetched(scenario.handler())).handedOver?.first?.attempt == 1)
         scenario.report(ring: true)
@@ -135,8 +142,8 @@ struct RecoveryTests {
     func once() throws {
         var (scenario, _) = RecoveryTests.recover(try RecoveryTests.record(.woken))
         let before = scenario.coordinator
-        let again = RecoveredCall(record: try RecoveryTests.record(.ringing), payload: [1], isTimeKnown: true)
-        #expect(scenario.send(.recovered(again, scenario.policy)).isEmpty && scenario.coordinator == before)
+        let again = RecoveryTests.stored(try RecoveryTests.record(.ringing))
+        #expect(scenario.send(.restored(again, scenario.policy)).isEmpty && scenario.coordinator == before)
     }
 
     @Test("A call that had ended when it was recorded stays ended, and is not missed a second time")

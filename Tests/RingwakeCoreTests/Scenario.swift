@@ -215,7 +215,10 @@ extension [Effect] {
 
     /// What was to be made durable, with its payload and its call.
     var journaled: [(push: PushRecord, payload: [UInt8], call: CallRecord?)] {
-        compactMap { if case .journalPush(let push, let payload, let call) = $0 { (push, payload, call) } else { nil } }
+        compactMap {
+            guard case .journalPush(let push, let payloads, let call) = $0 else { return nil }
+            return (push, payloads.last?.bytes ?? [], call)
+        }
     }
 
     var outcomes: [PushOutcome] { journaled.map(\.push.outcome) }

@@ -4,10 +4,9 @@ import RingwakeCore
 struct SimulatedJournal {
     /// What was handed in and is not durable.
     enum Work {
-        case push(PushRecord, payload: [UInt8], call: CallRecord?)
+        case push(PushRecord, payloads: [CallPayload], call: CallRecord?)
         case ring(CallRecord)
-        /// The call's record, and all that is known of it, which is for the next start within the same boot.
-        case write(CallRecord, row: Call?)
+        case write(CallRecord)
     }
 
     /// What tells a push from others: two senders may use the same id.
@@ -30,9 +29,7 @@ struct SimulatedJournal {
     /// Calls whose senders were told that they are taken back.
     private(set) var takenBack: Set<CallKey> = []
     private(set) var waiting: [Work] = []
-    /// Calls as they stood when their rows were written.
-    private(set) var rows: [CallKey: Call] = [:]
-    private var payloads: [Int64: [UInt8]] = [:]
+    private var payloads: [Int64: [Int: [UInt8]]] = [:]
     private var numbers: [CallKey: Int64] = [:]
 
     /// Higher than the number of every call that is durable.
@@ -42,9 +39,11 @@ struct SimulatedJournal {
     func call(_ key: CallKey) -> CallRecord? { numbers[key].flatMap { calls[$0] } }
 
     /// The calls that have not ended, the oldest first.
-    var open: [RecoveredCall] {
-        calls.values.filter { $0.state != .ended }.sorted { $0.number < $1.number }
-            .map { RecoveredCall(record: $0, payload: payloads[$0.number] ?? [], isTimeKnown: true) }
+    func open(_ origin: StoredCall.Origin = .thisBoot) -> [StoredCall] {
+        calls.values.filter { $0.state != .ended }.sorted { $0.number < $1.number }.map { record in
+            let payloads = (payloads[record.number] ?? [:]).sorted { $0.key < $1.key }
+            return StoredCall(record, payloads: payloads.map { CallPayload(push: $0.key, bytes: $0.value) }, origin)
+        }
     }
 
     /// The calls that ended last, the oldest first.
@@ -61,19 +60,23 @@ struct SimulatedJournal {
         var events: [Event] = []
         for work in batch {
             switch work {
-            case .push(let push, let payload, let call):
+            case .push(let push, let payloads, let call):
                 pushes[PushName(push)] = pushes[PushName(push)] ?? push
                 if push.outcome == .cancelled { takenBack.insert(push.key) }
                 guard let call else { continue }
                 let isKnown = !store(call)
-                if !isKnown, !payload.isEmpty, call.state != .ended {
-                    payloads[call.number] = payloads[call.number] ?? payload
+                if !isKnown, call.state != .ended {
+                    for payload in payloads {
+                        let known = self.payloads[call.number]?[payload.push]
+                        self.payloads[call.number, default: [:]][payload.push] = known ?? payload.bytes
+                    }
                 }
                 events.append(.pushJournaled(call.key, number: call.number, isKnown: isKnown))
             case .ring(let call):
                 events.append(.ringJournaled(call.key, number: call.number, isKnown: !store(call)))
-            case .write(let call, let row):
-                if store(call) { rows[call.key] = row }
+            case .write(let call):
+                // It comes into the journal with its push, when it rings or when it ends.
+                if call.hasRung || call.state == .ended || calls[call.number] != nil { _ = store(call) }
             }
         }
         return events
@@ -104,6 +107,8 @@ struct SimulatedJournal {
     /// False, and nothing stored, when another call has this name.
     private mutating func store(_ call: CallRecord) -> Bool {
         guard numbers[call.key] ?? call.number == call.number else { return false }
+        // What has ended stays so.
+        if calls[call.number]?.state == .ended, call.state != .ended { return true }
         numbers[call.key] = call.number
         calls[call.number] = call
         if call.state == .ended { payloads[call.number] = nil }

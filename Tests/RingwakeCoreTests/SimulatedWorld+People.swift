@@ -11,7 +11,7 @@ extension SimulatedWorld {
         let (app, id) = (pick(SimulatedWorld.apps) ?? Scenario.app, Int.random(in: 0..<50, using: &random))
         let namesCall = chance(0.6)
         var facts = PushFacts(call: namesCall ? CallID("call-\(id)") : nil)
-        if namesCall, chance(0.2) { facts.cancel = pick(PushFacts.cancelReasons.sorted { $0.rawValue < $1.rawValue }) }
+        if namesCall, chance(0.2) { facts.cancel = pick(CallEndReason.ofPushes.sorted { $0.rawValue < $1.rawValue }) }
         if chance(0.2) { facts.ringTime = .seconds(Int.random(in: 1..<60, using: &random)) }
         if chance(0.2) { facts.sentAt = now.advanced(by: .seconds(-Int.random(in: 0..<50, using: &random))) }
         if chance(0.3) { facts.update = CallUpdate(caller: "sip:\(pushCount)@example.org") }

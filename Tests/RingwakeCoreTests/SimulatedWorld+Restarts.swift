@@ -1,4 +1,3 @@
-import FoundationEssentials
 import RingwakeCore
 
 // The daemon is killed and starts again.
@@ -10,7 +9,13 @@ extension SimulatedWorld {
         checks.restart()
         now = now.advanced(by: .milliseconds(Int.random(in: 0..<8_000, using: &random)))
         begin()
-        for call in journal.open { apply(.recovered(call, policies[call.record.key.app])) }
+        let origin = StoredCall.Origin.otherBoot(isTimeKnown: true)
+        for call in journal.open(origin) { applyUnchecked(.restored(call, policies[call.record.key.app])) }
+        for app in SimulatedWorld.apps {
+            applyUnchecked(.handlersRestored(app, [:], alive: [], policies[app] ?? AppPolicy()))
+        }
+        for call in coordinator.active.values { checks.resume(call) }
+        apply(.deadlineReached)
     }
 
     /// Within the same boot: calls go on as they stood when their rows were written, and handlers may run still.
@@ -32,17 +37,13 @@ extension SimulatedWorld {
             applyUnchecked(.strikesRestored(app, former.strikes(of: app), isStruckOut: former.isStruckOut(app)))
         }
         // Until all of these have been taken up things are not as they have to be.
-        var (events, recovered): ([Event], [Event]) = ([], [])
-        for open in journal.open {
-            let policy = policies[open.record.key.app] ?? AppPolicy()
-            if let row = journal.rows[open.record.key], row.number == open.record.number {
-                let call = try JSONDecoder().decode(Call.self, from: JSONEncoder().encode(row))
-                checks.check(call == row, "\(row.key) is another one when it is read again")
-                checks.resume(call)
-                events.append(.restored(call, policy, rangAt: open.record.time(of: .rang)))
-            } else {
-                recovered.append(.recovered(open, policy))
-            }
+        var events: [Event] = []
+        for stored in journal.open() {
+            let record = try SnapshotTests.written(stored.record)
+            checks.check(record == stored.record, "\(record.key) is another one when it is read again")
+            let policy = policies[record.key.app] ?? AppPolicy()
+            checks.resume(Call(record, stored.payloads, policy))
+            events.append(.restored(StoredCall(record, payloads: stored.payloads, .thisBoot), policy))
         }
         for app in SimulatedWorld.apps {
             let handlers = former.lanes[app]?.handlers ?? [:]
@@ -53,7 +54,6 @@ extension SimulatedWorld {
         // What is owed is owed anew from now on, which needs nobody to be told.
         for call in coordinator.active.values { checks.resume(call) }
         apply(.deadlineReached)
-        for event in recovered { apply(event) }
         // A handler that runs still and has heard of its calls asks what it owes.
         for wake in handlers.keys.sorted() {
             let calls = coordinator.active.values.filter { $0.handler == wake }.sorted { $0.number < $1.number }
@@ -66,7 +66,6 @@ extension SimulatedWorld {
     private mutating func die() {
         _ = journal.commit(Int.random(in: 0...journal.waiting.count, using: &random))
         journal.crash()
-        twin = nil
     }
 
     private mutating func begin(firstWake: UInt64 = 1) {

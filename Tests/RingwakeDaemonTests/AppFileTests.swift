@@ -19,27 +19,27 @@ struct AppFileTests {
 
     @Test("A file that only says how to wake: one handler, nothing mapped, the daemon's deadlines")
     func defaults() throws {
-        let (app, configuration) = try app(Self.wake, configuration: "[calls]\nring = \"20s\"")
+        let (app, _) = try app(Self.wake, configuration: "[calls]\nring = \"20s\"")
         #expect(app.instances == .app && app.mapping == PayloadMapping())
-        #expect(app.policy(defaults: configuration) == AppPolicy(deadlines: CallDeadlines(ring: .seconds(20))))
+        #expect(app.policy == AppPolicy(deadlines: CallDeadlines(ring: .seconds(20))))
     }
 
     @Test("An app's deadlines come before the daemon's, each by itself")
     func deadlines() throws {
-        let (app, configuration) = try app(
+        let (app, _) = try app(
             Self.wake + "instances = \"call\"\n[calls]\nring = \"30s\"\nconnected = \"2d\"",
             configuration: "[calls]\nreport = \"3s\"\nring = \"20s\"")
         #expect(app.instances == .call)
         #expect(
-            app.policy(defaults: configuration)
+            app.policy
                 == AppPolicy(
                     deadlines: CallDeadlines(report: .seconds(3), ring: .seconds(30), connected: .seconds(172_800)),
                     instances: .call))
         let whole = try self.app(
             Self.wake + "[calls]\nreport = \"1s\"\nring = \"2s\"\naction = \"3s\"\nconnected = \"4s\"")
         #expect(
-            whole.0.deadlines
-                == DeadlineOverrides(
+            whole.0.policy.deadlines
+                == CallDeadlines(
                     report: .seconds(1), ring: .seconds(2), action: .seconds(3), connected: .seconds(4)))
     }
 
@@ -161,10 +161,13 @@ struct AppFileTests {
             ("call = 1", ":4: 'payload.call' has to be text in quotes"),
             ("calls = \"/a\"", ":4: 'payload.calls' is not a setting; did you mean 'payload.call'?"),
             ("callerName = \"/a\"", ":4: 'payload.callerName' is not a setting; did you mean 'payload.caller_name'?"),
-            ("preset = \"flexisp\"", ":4: 'payload.preset' is not 'flexisp'; did you mean 'flexisip'?"),
+            (
+                "preset = \"flexisp\"",
+                ":4: 'payload.preset' is one of 'flexisip', 'ringwake', 'sygnal', 'twilio', not 'flexisp'"
+            ),
             (
                 "preset = \"asterisk-and-more\"",
-                ":4: 'payload.preset' is not 'asterisk-and-more'; known here: flexisip, ringwake, sygnal, twilio"
+                ":4: 'payload.preset' is one of 'flexisip', 'ringwake', 'sygnal', 'twilio', not 'asterisk-and-more'"
             ),
             ("caller = { at = \"/a\" }", ":4: 'payload.caller' has to be text in quotes"),
             ("cancel = {}", ":4: 'payload.cancel.at' is missing"),

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import DeviceServices
 import HTTPServer
 import HandlerActivation
 import Logging
@@ -93,16 +94,16 @@ struct ConfigurationTests {
                 == Configuration.Server(
                     certificateFile: folder.path + "/certs/server.pem", keyFile: "/keys/server.key",
                     providerCAFiles: [folder.path + "/certs/ca.pem", "/etc/apple.pem"]))
-        #expect(configuration.listeners.map(\.text) == ["127.0.0.1:2197", "[::1]:0"])
+        #expect(configuration.listeners.map(\.address.description) == ["127.0.0.1:2197", "[::1]:0"])
         #expect(configuration.listeners.map(\.environment) == [.development, .production])
         #expect(
             configuration.teams == [
                 Configuration.Team(
                     id: "DEVTEAM001", topics: ["com.example.phone.voip"],
-                    keyFiles: ["ABC123DEFG": folder.path + "/certs/key.pem"]),
-                Configuration.Team(id: "DEVTEAM002", topics: nil, keyFiles: [:]),
+                    keys: [.init(id: "ABC123DEFG", file: folder.path + "/certs/key.pem")]),
+                Configuration.Team(id: "DEVTEAM002", topics: nil, keys: []),
             ])
-        #expect(configuration.deadlines == CallDeadlines(report: .milliseconds(1500), ring: .seconds(120)))
+        #expect(configuration.policy.deadlines == CallDeadlines(report: .milliseconds(1500), ring: .seconds(120)))
         #expect(configuration.journal.maximumAge == .seconds(7 * 86_400))
         #expect(configuration.journal.maximumPushes == 50_000)
         #expect(configuration.logLevel == .debug)
@@ -117,7 +118,7 @@ struct ConfigurationTests {
         #expect(configuration.listeners.isEmpty && configuration.server == nil && configuration.teams.isEmpty)
         #expect(configuration.stateDirectory == "/home/u/.local/state/ringwake")
         #expect(configuration.runtimeDirectory == "/run/user/7/ringwake")
-        #expect(configuration.deadlines == CallDeadlines())
+        #expect(configuration.policy.deadlines == CallDeadlines())
     }
 
     @Test(
@@ -138,15 +139,15 @@ struct ConfigurationTests {
             ("[server]\ncertificate = 5\nkey = \"k\"", ":2: 'server.certificate' has to be text in quotes"),
             ("[server]\nprovider_cas = \"a\"", ":2: 'server.provider_cas' has to be an array of texts"),
             ("[server]\nprovider_cas = [1]", "'server.provider_cas' has to be an array of texts"),
-            ("[[listener]]\naddress = \"localhost\"", ":2: 'listener.address' is not one"),
-            ("[[listener]]\naddress = \"127.0.0.1:99999\"", ":2: 'listener.address' is not one"),
+            ("[[listener]]\naddress = \"localhost\"", ":2: 'listener.address' is an address and a port"),
+            ("[[listener]]\naddress = \"127.0.0.1:99999\"", ":2: 'listener.address' is an address and a port"),
             (
                 "[[listener]]\naddress = \"127.0.0.1:1\"\nenvironment = \"test\"",
-                ":3: 'listener.environment' is 'development'"
+                ":3: 'listener.environment' is one of 'development'"
             ),
             ("[[listener]]\naddress = \"127.0.0.1:1\"", "no [server]"),
             ("[[team]]\ntopics = []", "'team.id' is missing"),
-            ("[[team]]\nid = \"A\"\n[[team]]\nid = \"A\"", ":4: 'team.id' is empty or there twice"),
+            ("[[team]]\nid = \"A\"\n[[team]]\nid = \"A\"", ":4: 'team.id' 'A' is there twice"),
             ("[[team]]\nid = \"A\"\n[[team.key]]\nid = \"K\"", "'team.key.file' is missing"),
             ("[team]\nid = \"A\"", "'team' has to be an array of tables, [[team]]"),
             ("calls = 3", ":1: 'calls' has to be a table"),
@@ -158,7 +159,7 @@ struct ConfigurationTests {
             ("[journal]\nkeep = \"30 d\"", ":2: 'journal.keep' has to be a duration"),
             ("[journal]\npushes = 999", ":2: 'journal.pushes' has to be a whole number from 10000 to 10000000"),
             ("[journal]\npushes = \"1000\"", "'journal.pushes' has to be a whole number"),
-            ("[log]\nlevel = \"loud\"", ":2: 'log.level' is one of trace, debug"),
+            ("[log]\nlevel = \"loud\"", ":2: 'log.level' is one of 'trace', 'debug'"),
             ("state_directory = \"a\\u0000b\"", "'state_directory' has to be text without a zero byte"),
         ])
     func mistakes(text: String, problem: String) throws {
@@ -253,5 +254,45 @@ struct ConfigurationTests {
         #expect(left.apps.values.first?.way == .transientUnit(["/bin/true"], .user))
         let said = try Folder("[wake]\nway = \"exec\"", apps: app).load(defaults: service)
         #expect(said.apps.values.first?.way == .exec(["/bin/true"]))
+    }
+
+    @Test("A change is taken over part by part; what needs a restart is named and stays as it was")
+    func change() throws {
+        let folder = try Folder("runtime_directory = \"/run/a\"\n[ring]\nnotifications = false")
+        let old = try folder.load()
+        let same = Configuration.change(from: old, to: old)
+        #expect(same.needsRestart == [] && same.slice(\.ring) == nil && same.slice(\.audio) == nil)
+        let text = """
+            runtime_directory = "/run/b"
+            [server]
+            certificate = "c"
+            key = "k"
+            [[listener]]
+            address = "127.0.0.1:1"
+            [calls]
+            ring = "1m"
+            [awake]
+            by = "none"
+            [cellular]
+            watch = false
+            [restoration]
+            exclude = ["dnd"]
+            [journal]
+            keep = "1d"
+            [log]
+            level = "debug"
+            """
+        let change = Configuration.change(from: old, to: try Folder(text).load())
+        #expect(
+            change.needsRestart == [
+                "runtime_directory", "listener", "awake.by", "cellular.watch", "restoration.exclude", "journal",
+                "log.level",
+            ])
+        let now = change.configuration
+        #expect(now.runtimeDirectory == "/run/a" && now.listeners.isEmpty && now.awake == .auto)
+        #expect(now.watchesCellular && now.notRestored.isEmpty && now.logLevel == .info)
+        #expect(now.journal.maximumAge == .seconds(30 * 86_400))
+        #expect(now.server?.keyFile.hasSuffix("/k") == true && now.policy.deadlines.ring == .seconds(60))
+        #expect(change.slice(\.ring)?.notifications == true && change.slice(\.audio) == nil)
     }
 }

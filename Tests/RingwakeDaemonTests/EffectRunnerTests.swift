@@ -26,11 +26,13 @@ final class EffectRunnerTests {
         directory = FileManager.default.temporaryDirectory.path + "/effect-runner-\(UInt64.random(in: 0...UInt64.max))"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         loop = try RunLoop()
-        let app = AppConfiguration(
-            id: EffectRunnerTests.phone, file: "/phone.toml", way: .exec(["/bin/sleep", "1000"]), instances: .call)
-        let configuration = Configuration(
-            file: "/ringwaked.toml", stateDirectory: directory, runtimeDirectory: directory, listeners: [], teams: [],
-            deadlines: CallDeadlines(), journal: JournalLimits(), logLevel: .info, apps: [app.id: app])
+        let folders = ["STATE_DIRECTORY": directory, "RUNTIME_DIRECTORY": directory]
+        var configuration = Configuration(
+            file: "/ringwaked.toml", defaults: StandardPaths(isRoot: true, environment: folders))
+        var app = AppConfiguration(id: EffectRunnerTests.phone, file: "/phone.toml", defaults: configuration)
+        app.wake.handler = .exec(["/bin/sleep", "1000"])
+        app.policy.instances = .call
+        configuration.apps = [app.id: app]
         journal = try PushJournal(
             directory: directory, runLoop: loop, logger: logger, limits: configuration.journal,
             clocks: JournalClocks(
@@ -62,18 +64,20 @@ final class EffectRunnerTests {
 
     /// Sends a push, and waits until its sender is answered.
     private func push(_ id: String) -> DeliveryOutcome? {
-        let now = runner.now
-        let app = EffectRunnerTests.phone
         var outcome: DeliveryOutcome?
-        runner.receive(
-            VerifiedPush(
-                apnsID: id, app: app, topic: .voip(of: app), environment: .development,
-                sender: .token(team: "DEVTEAM001", keyID: "ABC123DEFG"), priority: .immediate, expiration: nil,
-                collapseID: nil, payload: Array("{}".utf8), receivedAt: now, verifiedAt: now)
-        ) { outcome = $0 }
+        runner.receive(verifiedPush(id)) { outcome = $0 }
         if let pid = pid(id) { handlers.append(pid) }
         run { outcome != nil }
         return outcome
+    }
+
+    private func verifiedPush(_ id: String) -> VerifiedPush {
+        let now = runner.now
+        let app = EffectRunnerTests.phone
+        return VerifiedPush(
+            apnsID: id, app: app, topic: .voip(of: app), environment: .development,
+            sender: .token(team: "DEVTEAM001", keyID: "ABC123DEFG"), priority: .immediate, expiration: nil,
+            collapseID: nil, payload: Array("{}".utf8), receivedAt: now, verifiedAt: now)
     }
 
     private func key(_ id: String) -> CallKey { CallKey(app: EffectRunnerTests.phone, id: CallID(id)) }
@@ -103,6 +107,20 @@ final class EffectRunnerTests {
         run { self.pid("one") == nil }
         #expect(self.pid("one") == nil)
         #expect(kill(pid, 0) == -1)
+    }
+
+    @Test("A push that comes while effects run waits for its turn, and its sender is answered")
+    func pushWithinAnEffect() {
+        var outcome: DeliveryOutcome?
+        runner.onMissed = { [self] _ in
+            runner.onMissed = nil
+            runner.receive(verifiedPush("two")) { outcome = $0 }
+        }
+        #expect(push("one") == .accepted)
+        runner.submit(.remoteEnded(key("one"), .remoteEnded, by: nil))
+        if let pid = pid("two") { handlers.append(pid) }
+        run { outcome != nil }
+        #expect(outcome == .accepted && runner.coordinator.call(key("two")) != nil)
     }
 
     @Test("Who waits for the ring hears of it when the journal has it, and of an end instead")
@@ -136,12 +154,15 @@ final class EffectRunnerTests {
                 bootID: "test", trust: { .kept }))
         defer { again.close() }
         var coordinator = CoordinatorStateMachine()
-        var wakes: [WakeRequest] = []
+        let policy = AppPolicy(instances: .call)
+        var effects: [Effect] = []
         for call in again.takeContents().open {
-            for effect in coordinator.handle(.recovered(call, AppPolicy(instances: .call)), at: runner.now) {
-                if case .wake(let request) = effect { wakes.append(request) }
-            }
+            // As after a restart of the machine.
+            let stored = StoredCall(call.record, payloads: call.payloads, .otherBoot(isTimeKnown: true))
+            effects += coordinator.handle(.restored(stored, policy), at: runner.now)
         }
+        effects += coordinator.handle(.handlersRestored(key("one").app, [:], alive: [], policy), at: runner.now)
+        let wakes = effects.compactMap { if case .wake(let request) = $0 { request } else { nil } }
         #expect(wakes.map(\.call.rawValue) == ["one"] && wakes.map(\.attempt) == [2])
         #expect(wakes.map(\.payload) == [Array("{}".utf8)])
         #expect(coordinator.call(key("two"))?.machine.state.endReason == .unanswered)

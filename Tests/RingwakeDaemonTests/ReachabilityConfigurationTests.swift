@@ -77,7 +77,7 @@ struct ReachabilityConfigurationTests {
             ),
             (
                 "[[reachability.interface]]\nname = \"a\"\ntype = \"wify\"",
-                ":4: 'reachability.interface.type' is not 'wify'; did you mean 'wifi'?"
+                ":4: 'reachability.interface.type' is one of 'wifi', 'cellular', 'wiredEthernet', 'loopback', 'other', not 'wify'"
             ),
             (
                 "[[reachability.interface]]\nname = \"a\"\nexpensive = 1",
@@ -120,7 +120,7 @@ struct ReachabilityConfigurationTests {
             ("targets = \"any\"", ":4: 'reachability.targets' has to be an array of texts"),
             (
                 "targets = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\", \"g\", \"h\", \"i\"]",
-                ":4: 'reachability.targets' has 9 entries; at most 8"
+                ":4: 'reachability.targets' has 9 entries; there may be at most 8"
             ),
             ("target = [\"any\"]", ":4: 'reachability.target' is not a setting; did you mean 'reachability.targets'?"),
             ("loss_hold = \"1s\"", ":4: 'reachability.loss_hold' is not a setting"),

@@ -8,15 +8,11 @@ import pytest
 from support import processes
 from support.daemon import Daemon
 from support.h2client import H2Client
-from support.programs import RINGWAKED, run
 from support.pushing import start_call
 from support.waiting import until
 
 # How long nothing may happen, in seconds; Benchmarks/run looks for 60.
 IDLE = 5
-
-# Libraries that the daemon must not bring along: DESIGN sections 3 and 4.
-UNWANTED = re.compile(r"libcurl|libpulse|libFoundation|libswift|libicu|libxml2|libdispatch")
 
 
 def settled_switches(pid: int) -> int:
@@ -57,15 +53,6 @@ def test_it_has_two_threads_the_loop_and_the_journal(daemon: Daemon) -> None:
     assert processes.threads(daemon.pid) == 2
     start_call(daemon)
     assert processes.threads(daemon.pid) == 2
-
-
-def test_it_links_nothing_that_it_does_not_need() -> None:
-    done = run("readelf", "--dynamic", RINGWAKED)
-    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", done.stdout)
-    assert needed, done.stderr
-    assert not [library for library in needed if UNWANTED.search(library)], needed
-    assert "RUNPATH" not in done.stdout
-    assert "BIND_NOW" in done.stdout or "NOW" in done.stdout, "-z now"
 
 
 def test_every_descriptor_is_closed_on_exec(daemon: Daemon) -> None:

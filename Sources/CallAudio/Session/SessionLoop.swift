@@ -142,7 +142,7 @@ final class SessionLoop {
             }
         case .problem(let what): logger.warning("problem", metadata: ["what": "\(what)"])
         // These effects belong to calls and choices, which only the daemon has.
-        case .answerChoice, .callActivated, .callDeactivated, .callFailed, .callRouteChanged: break
+        case .answerChoice, .call: break
         }
     }
 

@@ -11,7 +11,7 @@ final class SessionService: Sendable {
     static let exitTimeoutMilliseconds: Int32 = 3_000
 
     let requests: SessionRequests
-    private let thread: Mutex<LoopThread?>
+    private let thread: Mutex<WorkerThread?>
     private let ended: EventDescriptor
 
     // Two in one process would undo each other's effects. It is never released: its thread costs nothing without a
@@ -45,7 +45,7 @@ final class SessionService: Sendable {
             let loop = try SessionLoop(requests, environment: environment, address: address)
             let ended = ended
             thread = Mutex(
-                try LoopThread(name: "call-audio") {
+                try WorkerThread(name: "call-audio") {
                     loop.run()
                     ended.ring()
                 })
@@ -66,7 +66,7 @@ final class SessionService: Sendable {
         takeThread()?.join()
     }
 
-    private func takeThread() -> LoopThread? {
+    private func takeThread() -> WorkerThread? {
         thread.withLock { thread in
             defer { thread = nil }
             return thread

@@ -10,6 +10,15 @@ package nonisolated struct SocketAddress: Hashable, Sendable, CustomStringConver
     /// The TCP port.
     package let port: UInt16
 
+    /// Any address of IPv4, any port.
+    package static let any = SocketAddress()
+
+    private init() {
+        isIPv6 = false
+        host = "0.0.0.0"
+        port = 0
+    }
+
     /// Parses `address:port`, an IPv6 address in brackets.
     ///
     /// - Throws: `badConfiguration` when it is neither; names are not resolved.

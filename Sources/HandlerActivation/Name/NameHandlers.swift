@@ -29,7 +29,7 @@ final class NameHandlers {
         self.sessionBus = sessionBus
     }
 
-    private func bus(_ bus: DBusHandlerName.Bus) -> DBusService {
+    private func bus(_ bus: MessageBus) -> DBusService {
         switch bus {
         case .session: sessionBus
         case .system: systemBus

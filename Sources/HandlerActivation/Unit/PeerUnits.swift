@@ -1,4 +1,5 @@
 internal import Glibc
+package import RingwakeCore
 
 /// The unit that a process belongs to, by its cgroup: nobody but the unit's manager puts a process there, so a handler
 /// that was started as a unit needs no secret.

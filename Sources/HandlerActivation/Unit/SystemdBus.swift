@@ -1,5 +1,6 @@
 internal import DBus
 internal import Logging
+internal import RingwakeCore
 internal import RunLoop
 
 /// One systemd manager on its bus: jobs and units of those leases that there are.

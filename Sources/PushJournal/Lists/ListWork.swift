@@ -1,7 +1,6 @@
-internal import CallScreening
 internal import RingwakeCore
 
-/// What is asked of the lists of callers, and who waits for it.
+/// A request on the lists of callers, and the ticket that its answer carries.
 nonisolated struct ListWork: Sendable {
     let ticket: UInt64
     let request: ListRequest
@@ -25,10 +24,10 @@ nonisolated enum ListAnswer: Sendable {
     case list(CallerListRecord)
     case listImport(CallerListImport)
     case entries([CallerEntry])
-    case index(CallerIndexSummary)
+    case index(Int)
 }
 
-/// What is said of a request that cannot be done.
+/// The errors of requests on lists of callers.
 nonisolated enum ListError {
     /// The longest name of a list, in bytes.
     static let maximumNameBytes = 64
@@ -58,15 +57,16 @@ nonisolated enum ListError {
     static func noImport(_ id: String) -> RingwakeError {
         RingwakeError(
             .notFound,
-            "the import \(id) does not go on: another one into its list has begun, or ringwaked was restarted; "
-                + "begin it anew.")
+            "the import \(id) is not in progress: another one into its list has begun, or ringwaked was restarted; "
+                + "begin it again.")
     }
 
     static func tooManyImports(_ maximum: Int) -> RingwakeError {
-        RingwakeError(.limitReached, "\(maximum) imports go on already; wait for one of them to end.")
+        RingwakeError(.limitReached, "\(maximum) imports are in progress already; wait for one of them to end.")
     }
 
-    static let unexpectedAnswer = RingwakeError(.failed, "the journal answered something else; report this.")
+    static let unexpectedAnswer = RingwakeError(
+        .failed, "the journal gave an answer of another kind; this is a bug, report it.")
 
-    static let closed = RingwakeError(.failed, "the journal is closed, because the daemon ends; try again later.")
+    static let closed = RingwakeError(.failed, "the journal is closed because the daemon is stopping; try again later.")
 }

@@ -20,7 +20,7 @@ nonisolated extension ListWorker {
             name: name, kind: kind, source: nil, etag: nil, updatedWallClock: store.clocks.wall(), entries: 0)
     }
 
-    /// Why a list of that name cannot be made.
+    /// Why no list of that name can be made; nil when it can.
     private func objection(toName name: String) throws(SQLiteFailure) -> RingwakeError? {
         guard (1...ListError.maximumNameBytes).contains(name.utf8.count) else { return ListError.badName }
         guard try store.lists().count < limits.maximumLists else { return ListError.tooManyLists(limits.maximumLists) }
@@ -50,7 +50,7 @@ nonisolated extension ListWorker {
         try store.transaction { () throws(SQLiteFailure) in
             count -= try store.remove(removed, from: list.generation)
             count += try store.insert(added.map(Store.EntryRow.init)[...], into: list.generation)
-            // What it is now is not what its source was, but the source is still where it came from.
+            // The list is no longer the same as its source; the source is still where it came from.
             new = CallerListRecord(
                 name: name, kind: old.kind, source: old.source, etag: nil, updatedWallClock: store.clocks.wall(),
                 entries: count)
@@ -71,7 +71,7 @@ nonisolated extension ListWorker {
 
     // MARK: - Imports
 
-    /// An import that stands still for longer makes room for others: who began it is gone.
+    /// An import that is idle for longer makes room for others: its client is gone.
     private static let longestStandstill = Duration.seconds(600)
 
     func beginImport(
@@ -88,7 +88,7 @@ nonisolated extension ListWorker {
             return .failure(ListError.tooManyImports(limits.maximumImports))
         }
         let generation = try store.nextGeneration()
-        // Until it is finished its entries are what a start removes.
+        // Until it is finished, a start removes its entries.
         try store.transaction { () throws(SQLiteFailure) in try store.addRemains(generation) }
         for (id, superseded) in older { forget(id, superseded) }
         let id = String(UInt64.random(in: .min ... .max), radix: 36)
@@ -125,7 +125,7 @@ nonisolated extension ListWorker {
         return .success(.listImport(aborted.said(id)))
     }
 
-    /// Its entries are removed when nothing else is to be done.
+    /// Its entries are removed when the journal has nothing else to do.
     func forget(_ id: CallerListImport.ID, _ dropped: Import) {
         imports[id] = nil
         store.liveImports.remove(dropped.generation)
@@ -134,6 +134,10 @@ nonisolated extension ListWorker {
 }
 
 nonisolated extension Store.EntryRow {
+    init(_ entry: CallerEntry) {
+        self.init(pattern: entry.pattern.description, label: entry.label)
+    }
+
     /// Nil when no version writes such a pattern.
     var entry: CallerEntry? {
         guard let pattern = try? CallerPattern(pattern) else { return nil }

@@ -1,21 +1,20 @@
-internal import CallScreening
 internal import RingwakeCore
 
-/// What the journal's thread does for the lists of callers: one request after the other, each in small steps, so that
-/// a push that comes meanwhile waits for one step only.
+/// Serves the requests on lists of callers on the journal's thread: one after the other, each in small steps, so that a
+/// push that arrives meanwhile waits for one step only.
 nonisolated final class ListWorker {
     let store: Store
     let limits: JournalLimits
     private let mailbox: JournalMailbox
-    /// What waits, in order; done up to `position`.
+    /// The queue, in order; done up to `position`.
     private var queue: [ListWork] = []
     private var position = 0
-    /// The request at `position` has begun, and this is how far it is.
+    /// How far the request at `position` is.
     private var progress = Progress.none
     var imports: [CallerListImport.ID: Import] = [:]
-    /// What is to be said, once that may be known.
+    /// Answers that are sent after the commit.
     private var answers: [JournalAnswer] = []
-    /// An index that is being built by its own thread.
+    /// The last build of the index, which has a thread of its own.
     private var build: IndexBuild?
 
     enum Progress {
@@ -25,16 +24,16 @@ nonisolated final class ListWorker {
         case reading(IndexReading)
     }
 
-    /// An import that goes on.
+    /// An import in progress.
     struct Import {
         let list: String
         let kind: CallerListKind
-        /// Its entries have it.
+        /// The generation that its entries have.
         let generation: Int64
         var entries = 0
-        /// The last pattern in their order so far.
+        /// The highest pattern so far.
         var last = ""
-        /// When something was done to it last.
+        /// When it was used last.
         var movedAt: BootInstant
     }
 
@@ -50,65 +49,62 @@ nonisolated final class ListWorker {
         queue += work
     }
 
-    /// What became of a step.
+    /// The outcome of a step.
     enum Step {
-        /// There is nothing to do, or nothing can be done until the mailbox rings.
+        /// Nothing to do, or nothing can be done before the mailbox rings.
         case idle
-        /// Something was done.
+        /// Progress was made.
         case taken
     }
 
-    /// Whether something waits to be done.
+    /// Whether a request is queued.
     var hasWork: Bool { position < queue.count }
 
     /// Takes one step: a transaction, or a read.
-    /// - Throws: As SQLite says; nobody has been told.
+    /// - Throws: As SQLite says; nobody has been answered.
     func step() throws(SQLiteFailure) -> Step {
         guard hasWork else { return .idle }
         let work = queue[position]
-        guard let result = try take(work) else { return isWaitingForBuild(work) ? .idle : .taken }
-        end(work, result)
+        switch work.request {
+        case .lists: end(work, .success(.lists(try store.lists().map(\.record))))
+        case .create(let name, let kind): end(work, try create(name, kind))
+        case .remove(let name): end(work, try remove(name))
+        case .change(let name, let added, let removed): end(work, try change(name, add: added, remove: removed))
+        case .entries(let name, let after, let limit): end(work, try entries(name, after: after, limit: limit))
+        case .beginImport(let name, let kind): end(work, try beginImport(name, kind))
+        case .append(let id, let entries): if let result = try append(entries, to: id) { end(work, result) }
+        case .finishImport(let id, let etag, let source): end(work, try finishImport(id, etag: etag, source: source))
+        case .abortImport(let id): end(work, try abortImport(id))
+        case .rebuildIndex(let path, let rules): return try rebuildIndex(path, rules, work)
+        }
         return .taken
     }
 
-    /// What is to be said of the steps since.
+    /// The answers of the steps since the last call.
     func takeAnswers() -> [JournalAnswer] {
         defer { answers = [] }
         return answers
     }
 
-    /// Gives up all that waits.
+    /// Fails all queued requests.
     func failAll(_ error: RingwakeError) {
         while position < queue.count { end(queue[position], .failure(error)) }
     }
 
-    /// The journal closes: nothing more is begun.
+    /// The journal closes: fails what is queued and starts nothing more.
     func close() {
         failAll(ListError.closed)
         build?.cancel()
     }
 
-    private func end(_ work: ListWork, _ result: Result<ListAnswer, RingwakeError>) {
+    private func finishTurn() {
         position += 1
         progress = .none
-        answers.append(.list(ticket: work.ticket, result))
     }
 
-    /// The next step of a request.
-    /// - Returns: Its result; nil when there is more to do.
-    private func take(_ work: ListWork) throws(SQLiteFailure) -> Result<ListAnswer, RingwakeError>? {
-        switch work.request {
-        case .lists: .success(.lists(try store.lists().map(\.record)))
-        case .create(let name, let kind): try create(name, kind)
-        case .remove(let name): try remove(name)
-        case .change(let name, let added, let removed): try change(name, add: added, remove: removed)
-        case .entries(let name, let after, let limit): try entries(name, after: after, limit: limit)
-        case .beginImport(let name, let kind): try beginImport(name, kind)
-        case .append(let id, let entries): try append(entries, to: id)
-        case .finishImport(let id, let etag, let source): try finishImport(id, etag: etag, source: source)
-        case .abortImport(let id): try abortImport(id)
-        case .rebuildIndex(let path, let rules): try rebuildIndex(path, rules, ticket: work.ticket)
-        }
+    private func end(_ work: ListWork, _ result: Result<ListAnswer, RingwakeError>) {
+        finishTurn()
+        answers.append(.list(ticket: work.ticket, result))
     }
 
     // MARK: - Adding to an import
@@ -130,7 +126,7 @@ nonisolated final class ListWorker {
                 added = try store.insert(slice, into: found.generation)
             }
         } catch {
-            // It may be what filled the disk.
+            // This import may be what filled the disk.
             forget(id, found)
             throw error
         }
@@ -152,39 +148,31 @@ nonisolated final class ListWorker {
     // MARK: - Building the index
 
     private func rebuildIndex(
-        _ path: String, _ rules: DiallingRules, ticket: UInt64
-    ) throws(SQLiteFailure) -> Result<ListAnswer, RingwakeError>? {
+        _ path: String, _ rules: DiallingRules, _ work: ListWork
+    ) throws(SQLiteFailure) -> Step {
         guard case .reading(var reading) = progress, let build else {
-            // One at a time.
-            guard build?.isOver != false else { return nil }
+            // One build at a time.
+            guard build?.isOver != false else { return .idle }
             let order = IndexBuild.Order(path: path, generation: try store.listStamp(), rules: rules)
-            do throws(RingwakeError) {
-                build = try IndexBuild.start(order, mailbox: mailbox, ticket: ticket)
-            } catch {
-                return .failure(error)
-            }
             progress = .reading(IndexReading(lists: try store.lists()))
-            return nil
+            do throws(RingwakeError) {
+                build = try IndexBuild.start(order, mailbox: mailbox, ticket: work.ticket)
+            } catch {
+                end(work, .failure(error))
+            }
+            return .taken
         }
-        // It ends before it has all only when it fails.
+        // The build ends before it has everything only if it fails.
         if !build.isOver {
-            guard build.hasRoom else { return nil }
-            build.give(try reading.next(store, limit: limits.listStep))
+            guard build.hasRoom else { return .idle }
+            let piece = try reading.next(store, limit: limits.listStep)
+            build.give(piece)
             progress = .reading(reading)
-            guard reading.isOver else { return nil }
+            guard case .end = piece else { return .taken }
         }
-        // Its thread answers.
-        position += 1
-        progress = .none
-        return nil
-    }
-
-    /// Whether the request can go on only when the building thread has done something.
-    private func isWaitingForBuild(_ work: ListWork) -> Bool {
-        guard position < queue.count, queue[position].ticket == work.ticket else { return false }
-        guard case .rebuildIndex = work.request, let build else { return false }
-        if case .reading = progress { return !build.hasRoom }
-        return !build.isOver
+        // The building thread answers.
+        finishTurn()
+        return .taken
     }
 }
 

@@ -6,15 +6,14 @@ nonisolated struct StoredList {
     let generation: Int64
 }
 
-/// Lists of callers. A list has the entries of its generation; those of all other generations are of imports, or are
-/// to be removed. Each function is a part of a transaction, or a read.
+/// Lists of callers. A list has the entries of its generation; all other generations belong to imports, or are removed
+/// in steps. Each function is a part of a transaction, or a read.
 nonisolated extension Store {
     // MARK: - Lists
 
     /// All lists, by name; one that no version writes is passed over.
     func lists() throws(SQLiteFailure) -> [StoredList] {
-        let select = try Statement(Self.selectList + "ORDER BY name LIMIT ?1", on: connection.database)
-        select.bind(Int64(limits.maximumLists))
+        let select = try connection.statement(Self.selectList + "ORDER BY name LIMIT ?1", limits.maximumLists)
         var lists: [StoredList] = []
         while try select.next() {
             if let list = Self.list(of: select) { lists.append(list) }
@@ -23,80 +22,63 @@ nonisolated extension Store {
     }
 
     func list(named name: String) throws(SQLiteFailure) -> StoredList? {
-        let select = try Statement(Self.selectList + "WHERE name = ?1", on: connection.database)
-        select.bind(name)
+        let select = try connection.statement(Self.selectList + "WHERE name = ?1", name)
         guard try select.next() else { return nil }
         defer { select.reset() }
         return Self.list(of: select)
     }
 
-    /// What a list's number of entries is taken for at most: numbers that no version writes must add up to one, too.
+    /// The most entries that a list counts for: also numbers that no version writes must have a sum.
     private static let mostCountable: Int64 = 1 << 40
 
     private static let selectList = "SELECT name, kind, source, etag, updated_wall, entries, generation FROM list "
 
     private static func list(of row: Statement) -> StoredList? {
         let name = row.text()
-        let kind = CallerListKind(rawValue: row.text())
-        let source = row.optionalText()
-        let etag = row.optionalText()
-        let updated = row.integer()
-        let entries = Int(clamping: max(0, min(row.integer(), Self.mostCountable)))
-        let generation = row.integer()
-        guard let kind else { return nil }
+        guard let kind = CallerListKind(rawValue: row.text()) else { return nil }
         let record = CallerListRecord(
-            name: name, kind: kind, source: source, etag: etag, updatedWallClock: updated, entries: entries)
-        return StoredList(record: record, generation: generation)
+            name: name, kind: kind, source: row.optionalText(), etag: row.optionalText(),
+            updatedWallClock: row.integer(), entries: Int(clamping: max(0, min(row.integer(), Self.mostCountable))))
+        return StoredList(record: record, generation: row.integer())
     }
 
     /// Writes a list, in the place of one of that name.
     func write(_ list: StoredList) throws(SQLiteFailure) {
         let record = list.record
-        let insert = try Statement(
+        try connection.run(
             "INSERT OR REPLACE INTO list (name, kind, source, etag, updated_wall, entries, generation) "
-                + "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)", on: connection.database)
-        insert.bind(record.name)
-        insert.bind(record.kind.rawValue)
-        insert.bind(record.source)
-        insert.bind(record.etag)
-        insert.bind(record.updatedWallClock)
-        insert.bind(Int64(record.entries))
-        insert.bind(list.generation)
-        try insert.run()
+                + "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            record.name, record.kind.rawValue, record.source, record.etag, record.updatedWallClock, record.entries,
+            list.generation)
     }
 
     /// Removes a list; its entries are left for ``removeRemains(_:)``.
     func removeList(_ list: StoredList) throws(SQLiteFailure) {
-        let delete = try Statement("DELETE FROM list WHERE name = ?1", on: connection.database)
-        delete.bind(list.record.name)
-        try delete.run()
+        try connection.run("DELETE FROM list WHERE name = ?1", list.record.name)
         try addRemains(list.generation)
     }
 
     /// How many entries all lists but one have.
     func entryCount(except name: String) throws(SQLiteFailure) -> Int {
-        let select = try Statement(
-            "SELECT ifnull(sum(max(0, min(entries, \(Self.mostCountable)))), 0) FROM list WHERE name <> ?1",
-            on: connection.database)
-        select.bind(name)
-        return Int(clamping: try select.number() ?? 0)
+        let sum = "SELECT sum(max(0, min(entries, \(Self.mostCountable)))) FROM list WHERE name <> ?1"
+        return Int(clamping: try connection.number(sum, name))
     }
 
-    /// A generation that nothing has.
+    /// A generation that is not in use.
     func nextGeneration() throws(SQLiteFailure) -> Int64 {
         try connection.number(
             "SELECT max(ifnull((SELECT max(generation) FROM list), 0), "
                 + "ifnull((SELECT max(generation) FROM list_remains), 0)) + 1")
     }
 
-    /// What tells this state of all lists from others; 0 before the first change.
+    /// Tells this state of all lists from others; 0 before the first change.
     func listStamp() throws(SQLiteFailure) -> UInt64 {
         UInt64(bitPattern: try connection.number("SELECT stamp FROM list_stamp WHERE id = 1"))
     }
 
     /// The lists have changed.
     func changeListStamp() throws(SQLiteFailure) {
-        // At random, so that a store that was put back from a backup never looks like the one that it is not.
+        // At random, so that a store that was restored from a backup has a stamp of its own.
         try connection.run("INSERT OR REPLACE INTO list_stamp (id, stamp) VALUES (1, random())")
     }
 
@@ -106,18 +88,9 @@ nonisolated extension Store {
     struct EntryRow: Sendable {
         let pattern: String
         let label: String?
-
-        init(pattern: String, label: String?) {
-            self.pattern = pattern
-            self.label = label
-        }
-
-        init(_ entry: CallerEntry) {
-            self.init(pattern: entry.pattern.description, label: entry.label)
-        }
     }
 
-    /// Adds entries; one whose pattern is there gives it its label.
+    /// Adds entries; the label of one whose pattern is there replaces the old label.
     /// - Returns: How many were not there.
     func insert(_ entries: ArraySlice<EntryRow>, into generation: Int64) throws(SQLiteFailure) -> Int {
         let insert = try Statement(
@@ -127,14 +100,9 @@ nonisolated extension Store {
             "UPDATE list_entry SET label = ?3 WHERE generation = ?1 AND pattern = ?2", on: connection.database)
         var added = 0
         for entry in entries {
-            entry.bind(to: insert, generation)
-            try insert.run()
-            if connection.changes == 1 {
-                added += 1
-            } else {
-                entry.bind(to: update, generation)
-                try update.run()
-            }
+            try insert.run(generation, entry.pattern, entry.label)
+            added += connection.changes
+            if connection.changes == 0 { try update.run(generation, entry.pattern, entry.label) }
         }
         return added
     }
@@ -146,9 +114,7 @@ nonisolated extension Store {
             "DELETE FROM list_entry WHERE generation = ?1 AND pattern = ?2", on: connection.database)
         var removed = 0
         for pattern in patterns {
-            delete.bind(generation)
-            delete.bind(pattern.description)
-            try delete.run()
+            try delete.run(generation, pattern.description)
             removed += connection.changes
         }
         return removed
@@ -156,12 +122,9 @@ nonisolated extension Store {
 
     /// Entries by pattern.
     func entries(of generation: Int64, after: String?, limit: Int) throws(SQLiteFailure) -> [EntryRow] {
-        let select = try Statement(
+        let select = try connection.statement(
             "SELECT pattern, label FROM list_entry WHERE generation = ?1 AND pattern > ?2 ORDER BY pattern LIMIT ?3",
-            on: connection.database)
-        select.bind(generation)
-        select.bind(after ?? "")
-        select.bind(Int64(limit))
+            generation, after ?? "", limit)
         var rows: [EntryRow] = []
         while try select.next() { rows.append(EntryRow(pattern: select.text(), label: select.optionalText())) }
         return rows
@@ -169,18 +132,18 @@ nonisolated extension Store {
 
     // MARK: - Remains
 
-    /// Notes that no list has this generation.
+    /// Notes that no list has this generation any more, so that its entries are removed.
     func addRemains(_ generation: Int64) throws(SQLiteFailure) {
-        try connection.run("INSERT OR IGNORE INTO list_remains (generation) VALUES (\(generation))")
+        try connection.run("INSERT OR IGNORE INTO list_remains (generation) VALUES (?1)", generation)
         hasRemains = true
     }
 
-    /// A list has this generation from now on.
+    /// Notes that a list has this generation from now on.
     func takeFromRemains(_ generation: Int64) throws(SQLiteFailure) {
-        try connection.run("DELETE FROM list_remains WHERE generation = \(generation)")
+        try connection.run("DELETE FROM list_remains WHERE generation = ?1", generation)
     }
 
-    /// Removes up to `count` entries that no list has and no import has collected, in a transaction of its own.
+    /// Removes up to `count` entries that belong to no list and no import in progress, in a transaction of its own.
     /// - Returns: False when there are none.
     func removeRemains(_ count: Int) throws(SQLiteFailure) -> Bool {
         guard hasRemains else { return false }
@@ -192,23 +155,13 @@ nonisolated extension Store {
             return false
         }
         // In the order of the patterns, so that the rows of a step are beside one another. A blob is above any text.
-        let delete = try Statement(
+        let delete =
             "DELETE FROM list_entry WHERE generation = ?1 AND pattern <= ifnull((SELECT pattern FROM list_entry "
-                + "WHERE generation = ?1 ORDER BY pattern LIMIT 1 OFFSET ?2), x'')", on: connection.database)
-        delete.bind(generation)
-        delete.bind(Int64(count - 1))
+            + "WHERE generation = ?1 ORDER BY pattern LIMIT 1 OFFSET ?2), x'')"
         try transaction { () throws(SQLiteFailure) in
-            try delete.run()
+            try connection.run(delete, generation, count - 1)
             if connection.changes < count { try takeFromRemains(generation) }
         }
         return true
-    }
-}
-
-nonisolated extension Store.EntryRow {
-    fileprivate func bind(to statement: Statement, _ generation: Int64) {
-        statement.bind(generation)
-        statement.bind(pattern)
-        statement.bind(label)
     }
 }

@@ -1,20 +1,34 @@
 internal import CRingwakeSQLite
 internal import Glibc
 
-/// A connection to one store, without locks of its own: it belongs to the thread that made it.
+/// A connection to one file, without locks of its own: it belongs to the thread that made it.
 nonisolated final class Connection {
+    enum Access {
+        /// To read and to write.
+        case readWrite
+        /// To read a file that nobody changes: SQLite takes no locks and looks for no journal.
+        case immutable
+    }
+
     let database: OpaquePointer
     /// Pages in the write-ahead log after the last commit. In memory of its own, because SQLite writes to it.
     private let logPagesCell: UnsafeMutablePointer<Int32>
 
-    /// Opens an existing file to read and to write.
+    /// Opens an existing file.
     /// - Parameters:
     ///   - path: The file.
     ///   - vfs: The name of SQLite's layer that reads and writes files; nil for the system's.
-    init(path: String, vfs: String?) throws(SQLiteFailure) {
+    init(path: String, vfs: String? = nil, access: Access = .readWrite) throws(SQLiteFailure) {
         var opened: OpaquePointer?
-        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
-        let code = sqlite3_open_v2(path, &opened, flags, vfs)
+        let flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+        let code =
+            switch access {
+            case .readWrite: sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_READWRITE, vfs)
+            case .immutable:
+                sqlite3_open_v2(
+                    "file:\(Self.escaped(path))?immutable=1", &opened,
+                    flags | SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, vfs)
+            }
         guard code == SQLITE_OK, let opened else {
             let failure = SQLiteFailure(code, opened)
             sqlite3_close_v2(opened)
@@ -38,6 +52,36 @@ nonisolated final class Connection {
         logPagesCell.deallocate()
     }
 
+    /// A path as a part of a URI.
+    private static func escaped(_ path: String) -> String {
+        path.unicodeScalars.map { scalar in
+            switch scalar {
+            case "%": "%25"
+            case "?": "%3f"
+            case "#": "%23"
+            default: String(scalar)
+            }
+        }.joined()
+    }
+
+    /// Makes rows and values of more bytes an error.
+    func limitValues(_ bytes: Int32) {
+        sqlite3_limit(database, SQLITE_LIMIT_LENGTH, bytes)
+    }
+
+    /// Ends each statement after so many steps of SQLite's machine; nil: no longer.
+    func limitSteps(_ steps: Int32?) {
+        sqlite3_progress_handler(database, steps ?? 0, { _ in 1 }, nil)
+    }
+
+    /// The statements that made what is in the file, up to `limit`.
+    func schema(limit: Int) throws(SQLiteFailure) -> [String] {
+        let select = try statement("SELECT sql FROM sqlite_schema ORDER BY rowid LIMIT ?1", limit)
+        var statements: [String] = []
+        while try select.next() { statements.append(select.text()) }
+        return statements
+    }
+
     /// Pages in the write-ahead log after the last commit.
     var logPages: Int { Int(logPagesCell.pointee) }
 
@@ -58,14 +102,25 @@ nonisolated final class Connection {
         try Statement(sql, on: database, isKept: true)
     }
 
-    /// Runs one statement once. `sql` is ours, without a value of anybody else's.
-    func run(_ sql: String) throws(SQLiteFailure) {
-        try Statement(sql, on: database).run()
+    /// A statement that is used once, with its values. `sql` is ours, without a value of anybody else's.
+    func statement(_ sql: String, _ values: any SQLiteValue...) throws(SQLiteFailure) -> Statement {
+        try bound(sql, values)
     }
 
-    /// Runs one statement once for the number that it answers.
-    func number(_ sql: String) throws(SQLiteFailure) -> Int64 {
-        try Statement(sql, on: database).number() ?? 0
+    /// Runs one statement once.
+    func run(_ sql: String, _ values: any SQLiteValue...) throws(SQLiteFailure) {
+        try bound(sql, values).run()
+    }
+
+    /// Runs one statement once for the number that it answers; 0 for none.
+    func number(_ sql: String, _ values: any SQLiteValue...) throws(SQLiteFailure) -> Int64 {
+        try bound(sql, values).number() ?? 0
+    }
+
+    private func bound(_ sql: String, _ values: [any SQLiteValue]) throws(SQLiteFailure) -> Statement {
+        let statement = try Statement(sql, on: database)
+        statement.bind(values)
+        return statement
     }
 
     /// Moves the write-ahead log into the store, so that the next commit starts it anew.

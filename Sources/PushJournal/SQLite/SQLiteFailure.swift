@@ -35,6 +35,12 @@ nonisolated struct SQLiteFailure: Error, Equatable {
             errno: systemErrno == 0 && code & 0xff == SQLITE_IOERR ? threadErrno : systemErrno)
     }
 
+    /// A file whose contents SQLite accepts, and we do not.
+    static func damaged(_ what: String) -> SQLiteFailure { SQLiteFailure(extendedCode: SQLITE_CORRUPT, text: what) }
+
+    /// What to print: the error of the system call if one failed, else what SQLite says.
+    var reason: String { errno == 0 ? text : String(cString: strerror(errno)) }
+
     /// The kind of failure, without its detail: `SQLITE_IOERR`.
     var code: Int32 { extendedCode & 0xff }
 

@@ -55,6 +55,11 @@ nonisolated final class Statement {
         bind(text)
     }
 
+    /// Binds one parameter after the other.
+    func bind(_ values: [any SQLiteValue]) {
+        for value in values { value.bind(to: self) }
+    }
+
     func bind(_ bytes: [UInt8]) {
         let code = bytes.withUnsafeBytes {
             ringwake_sqlite_bind_blob(statement, nextParameter, $0.baseAddress, UInt64($0.count))
@@ -89,8 +94,9 @@ nonisolated final class Statement {
         return false
     }
 
-    /// Runs it to its end; rows are passed over.
-    func run() throws(SQLiteFailure) {
+    /// Runs it to its end, with these values if any are given; rows are passed over.
+    func run(_ values: any SQLiteValue...) throws(SQLiteFailure) {
+        bind(values)
         while try next() {}
     }
 
@@ -149,4 +155,25 @@ nonisolated final class Statement {
         let count = Int(sqlite3_column_bytes(statement, nextColumn))
         return [UInt8](UnsafeRawBufferPointer(start: bytes, count: count))
     }
+}
+
+/// What a parameter of a statement may be.
+nonisolated protocol SQLiteValue {
+    func bind(to statement: Statement)
+}
+
+nonisolated extension Int64: SQLiteValue {
+    func bind(to statement: Statement) { statement.bind(self) }
+}
+
+nonisolated extension Int: SQLiteValue {
+    func bind(to statement: Statement) { statement.bind(Int64(self)) }
+}
+
+nonisolated extension String: SQLiteValue {
+    func bind(to statement: Statement) { statement.bind(self) }
+}
+
+nonisolated extension String?: SQLiteValue {
+    func bind(to statement: Statement) { statement.bind(self) }
 }

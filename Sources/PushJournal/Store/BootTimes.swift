@@ -55,15 +55,3 @@ nonisolated struct BootTimes {
         return overflow ? wall : sum
     }
 }
-
-nonisolated extension BootInstant {
-    /// How many nanoseconds later than `start` this is; at the end of the range when it does not fit.
-    func offset(from start: BootInstant) -> Int64 {
-        start.duration(to: self).saturatingNanoseconds
-    }
-
-    /// The instant that many nanoseconds later.
-    func advanced(byOffset nanoseconds: Int64) -> BootInstant {
-        advanced(by: .nanoseconds(nanoseconds))
-    }
-}

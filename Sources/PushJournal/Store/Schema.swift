@@ -1,9 +1,12 @@
 /// What is asked of the tables of the store, which ``SchemaSteps`` makes.
 ///
 /// Durations are nanoseconds since the push's arrival, so that a row means the same in every boot; the arrival itself
-/// is there by the wall clock (milliseconds since 1970) and by the clock of its boot (nanoseconds). Texts are as the
+/// is there by the wall clock (milliseconds since 1970) and by the clock of a boot (nanoseconds). Texts are as the
 /// sender wrote them, NUL included, and are therefore compared by what honours their length: `lower()` folds the case
 /// of an `apns-id`, because the collation NOCASE ends at a NUL.
+///
+/// A call has rows in `payload` exactly as long as it hasn't ended. So `payload` is the index of the open calls too, and an
+/// update of a call touches no index.
 nonisolated enum Schema {
     /// `PRAGMA application_id`: "Ring".
     static let applicationID: Int64 = 0x5269_6e67
@@ -16,18 +19,16 @@ nonisolated enum Schema {
         "boot", "received_boot", "received_wall", "journaled",
     ]
 
-    /// Columns of `call`, in the order in which they are bound and read; the first are settled by the first record.
+    /// Columns of `call`, in the order in which they are bound and read. All that no query asks for is in `snapshot`
+    /// (``CallSnapshot``), in the version that the column before it names.
     static let callColumns = settledCallColumns + changingCallColumns
 
-    private static let settledCallColumns = [
-        "number", "app", "id", "topic", "environment", "team", "apns_id", "boot", "received_boot", "received_wall",
-    ]
+    /// Many times what the fullest call takes.
+    private static let maximumSnapshotBytes = 64 << 10
 
-    private static let changingCallColumns = [
-        "is_missed", "state", "reason", "detail", "caller", "caller_name", "has_video", "attempt", "ring_before",
-        "is_one_attempt", "ring_time", "verified", "journaled", "woke", "reported", "rang", "answered", "connected",
-        "audio_active", "hung_up", "ended", "identified_as", "restriction",
-    ]
+    private static let settledCallColumns = ["number", "app", "id", "team", "received_wall"]
+
+    private static let changingCallColumns = ["boot", "received_boot", "state", "is_missed", "version", "snapshot"]
 
     // MARK: - Statements
 
@@ -55,11 +56,17 @@ nonisolated enum Schema {
 
     /// `SELECT` of the columns of a push and, where the journal has it, of its call.
     static let selectPush =
-        "SELECT \(list(pushColumns, of: "push")), \(list(callColumns, of: "call")) "
+        "SELECT \(list(pushColumns, of: "push")), \(listToRead(of: "call")) "
         + "FROM push LEFT JOIN call ON call.id = push.call_id AND call.app = push.app AND call.team = push.team"
 
     /// `SELECT` of the columns of a call.
-    static let selectCall = "SELECT \(list(callColumns)) FROM call"
+    static let selectCall = "SELECT \(listToRead(of: "call")) FROM call"
+
+    /// Payloads are kept once. One that came without its push (the ring was recorded though the push wasn't) is empty
+    /// until the push comes again; one of a call that has ended is not needed any more.
+    static let insertPayload =
+        "INSERT INTO payload (call, push, bytes) SELECT ?1, ?2, ?3 FROM call WHERE number = ?1 AND state <> 'ended' "
+        + "ON CONFLICT DO UPDATE SET bytes = ?3 WHERE length(bytes) = 0 AND length(?3) > 0"
 
     private static var assignments: String {
         changingCallColumns.enumerated()
@@ -67,9 +74,16 @@ nonisolated enum Schema {
             .joined(separator: ", ")
     }
 
-    private static func list(_ columns: [String], of table: String? = nil) -> String {
+    private static func list(_ columns: some Sequence<String>, of table: String? = nil) -> String {
         let prefix = table.map { $0 + "." } ?? ""
         return columns.map { prefix + $0 }.joined(separator: ", ")
+    }
+
+    /// The columns of a call to read. A snapshot that is longer than any that is written reads as empty: it is damaged.
+    private static func listToRead(of table: String) -> String {
+        let snapshot = "\(table).snapshot"
+        return list(callColumns.dropLast(), of: table)
+            + ", CASE WHEN length(\(snapshot)) <= \(maximumSnapshotBytes) THEN \(snapshot) ELSE '' END"
     }
 
     private static func parameters(_ columns: [String]) -> String {

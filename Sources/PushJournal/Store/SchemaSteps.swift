@@ -1,8 +1,17 @@
 /// How the tables of the store came to be, version by version. A new store takes all steps, an older one those that it
 /// lacks; so both have the same tables. A step that was released is never changed.
 nonisolated enum SchemaSteps {
-    /// The statements that lead to version 1, 2, ... in order.
-    static let all: [[String]] = [pushesAndCalls, statesAndLists, callAudio]
+    /// What leads to a version: statements, then rows that are written anew, then statements.
+    struct Step {
+        let statements: [String]
+        var convert: (@Sendable (Connection) throws(SQLiteFailure) -> Void)?
+        var after: [String] = []
+    }
+
+    /// The steps that lead to version 1, 2, ... in order.
+    static let all = [
+        Step(statements: pushesAndCalls), Step(statements: statesAndLists), Step(statements: callAudio), oneRecordACall,
+    ]
 
     private static let pushesAndCalls = [
         """
@@ -121,4 +130,52 @@ nonisolated enum SchemaSteps {
     ]
 
     private static let callAudio = ["ALTER TABLE call ADD COLUMN audio_active INTEGER"]
+
+    /// One row a call: what no query asks for is a snapshot, and rows `call/...` of `state` are part of it. Payloads of all
+    /// pushes that a handler may lack. Tables with a key of text have one tree instead of two.
+    private static let oneRecordACall = Step(
+        statements: [
+            "ALTER TABLE call RENAME TO call_3", "ALTER TABLE payload RENAME TO payload_3",
+            "ALTER TABLE state RENAME TO state_3",
+            "DROP INDEX call_key", "DROP INDEX call_open", "DROP INDEX call_missed",
+            """
+            CREATE TABLE call (
+                number INTEGER PRIMARY KEY,
+                app TEXT NOT NULL,
+                id TEXT NOT NULL,
+                team TEXT NOT NULL,
+                received_wall INTEGER NOT NULL,
+                boot INTEGER NOT NULL,
+                received_boot INTEGER NOT NULL,
+                state TEXT NOT NULL,
+                is_missed INTEGER NOT NULL,
+                version INTEGER NOT NULL,
+                snapshot TEXT NOT NULL
+            ) STRICT
+            """,
+            "CREATE UNIQUE INDEX call_key ON call (id, app, team)",
+            "CREATE INDEX call_missed ON call (number) WHERE is_missed = 1",
+            """
+            CREATE TABLE payload (
+                call INTEGER NOT NULL,
+                push INTEGER NOT NULL,
+                bytes BLOB NOT NULL,
+                PRIMARY KEY (call, push)
+            ) STRICT, WITHOUT ROWID
+            """,
+            """
+            CREATE TABLE state (
+                path TEXT NOT NULL PRIMARY KEY,
+                version INTEGER NOT NULL,
+                boot INTEGER NOT NULL,
+                written_boot INTEGER NOT NULL,
+                written_wall INTEGER NOT NULL,
+                reason TEXT,
+                data BLOB NOT NULL
+            ) STRICT, WITHOUT ROWID
+            """,
+            "INSERT INTO state SELECT * FROM state_3 WHERE path NOT LIKE 'call/%'",
+        ],
+        convert: { (connection: Connection) throws(SQLiteFailure) in try CallRowsVersion3.convert(connection) },
+        after: ["DROP TABLE call_3", "DROP TABLE payload_3", "DROP TABLE state_3"])
 }

@@ -86,11 +86,15 @@ nonisolated extension Store {
     private static func upgrade(_ connection: Connection, from version: Int64) throws(SQLiteFailure) {
         try connection.run("BEGIN IMMEDIATE")
         for step in SchemaSteps.all.dropFirst(Int(clamping: version)) {
-            for statement in step { try connection.run(statement) }
+            for statement in step.statements { try connection.run(statement) }
+            try step.convert?(connection)
+            for statement in step.after { try connection.run(statement) }
         }
         try connection.run("PRAGMA application_id = \(Schema.applicationID)")
         try connection.run("PRAGMA user_version = \(Schema.version)")
         try connection.run("COMMIT")
+        // Pages of tables that are gone would make each page that is taken from among them cost another.
+        try connection.run("PRAGMA incremental_vacuum")
     }
 
     /// The row of this boot. Those of boots that nothing is of any more go.

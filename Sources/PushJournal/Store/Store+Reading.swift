@@ -10,71 +10,79 @@ nonisolated extension Store {
         var unreadable = 0
     }
 
-    /// What the last run left, how many rows of it were passed over, and which rows of state are to be set aside.
+    /// What the last run left, how many rows of it were passed over, which rows of state are to be set aside, and which
+    /// calls are to be ended because their rows are damaged.
     struct Contents {
         let journal: JournalContents
         let unreadable: Int
         let unfit: [String: String]
+        let damaged: [CallRecord]
     }
 
     func contents() throws(SQLiteFailure) -> Contents {
         let times = self.times()
-        let (open, unreadableOpen) = try openCalls(times)
-        let (recent, unreadableRecent) = try recentCalls(times)
+        var open: [StoredCall] = []
+        var (damaged, unfit): ([CallRecord], [String: String]) = ([], [:])
+        var unreadable = 0
+        let selectOpen = try Statement(
+            Schema.selectCall + " WHERE number IN (SELECT call FROM payload) ORDER BY number LIMIT ?1",
+            on: connection.database)
+        selectOpen.bind(Int64(limits.maximumOpenCalls))
+        while try selectOpen.next() {
+            switch StoreRows.call(of: selectOpen, times: times) {
+            case .readable(let call, let origin):
+                open.append(StoredCall(call.record, payloads: try payloads(of: call.record.number), origin))
+            case .damaged(let call, let reason):
+                damaged.append(call)
+                unfit[StatePath.call(call.number)] = reason
+            case nil:
+                unreadable += 1
+            }
+        }
+        let recent = try recentCalls(times)
         // A number that no version writes must not use up those that are to come.
         let highest = try connection.number(
             "SELECT max(number) FROM call WHERE number < \(CallRecord.numbers.upperBound)")
-        let (states, unfit) = try states(times)
+        let (states, unfitStates) = try states(times)
+        unfit.merge(unfitStates) { first, _ in first }
         let contents = JournalContents(
-            open: open, recent: recent, nextCallNumber: max(0, highest) + 1,
+            open: open, recent: recent.values, nextCallNumber: max(0, highest) + 1,
             newestWallClock: newestWall, states: states, lists: try lists().map(\.record),
             listGeneration: try listStamp(),
             setAside: unfit.sorted { $0.key < $1.key }.map { (path: $0.key, reason: $0.value) })
-        return Contents(journal: contents, unreadable: unreadableOpen + unreadableRecent, unfit: unfit)
+        return Contents(
+            journal: contents, unreadable: unreadable + recent.unreadable, unfit: unfit, damaged: damaged)
     }
 
-    private func openCalls(
-        _ times: BootTimes
-    ) throws(SQLiteFailure) -> (calls: [RecoveredCall], unreadable: Int) {
+    /// The payloads of a call's pushes, by their ordinals.
+    private func payloads(of call: Int64) throws(SQLiteFailure) -> [CallPayload] {
         let select = try Statement(
-            Schema.selectCall + " WHERE state <> 'ended' ORDER BY number LIMIT ?1", on: connection.database)
-        let selectPayload = try Statement("SELECT bytes FROM payload WHERE call = ?1", on: connection.database)
-        var calls: [RecoveredCall] = []
-        var unreadable = 0
-        select.bind(Int64(limits.maximumOpenCalls))
+            "SELECT push, bytes FROM payload WHERE call = ?1 AND length(bytes) > 0 ORDER BY push",
+            on: connection.database)
+        select.bind(call)
+        var payloads: [CallPayload] = []
         while try select.next() {
-            guard let call = StoreRows.call(of: select, times: times) else {
-                unreadable += 1
-                continue
-            }
-            selectPayload.bind(call.journaled.record.number)
-            let payload = try selectPayload.next() ? selectPayload.bytes() : []
-            selectPayload.reset()
-            calls.append(
-                RecoveredCall(record: call.journaled.record, payload: payload, isTimeKnown: call.isTimeKnown))
+            payloads.append(CallPayload(push: Int(clamping: select.integer()), bytes: select.bytes()))
         }
-        return (calls, unreadable)
+        return payloads
     }
 
-    private func recentCalls(
-        _ times: BootTimes
-    ) throws(SQLiteFailure) -> (calls: [CallRecord], unreadable: Int) {
+    private func recentCalls(_ times: BootTimes) throws(SQLiteFailure) -> Reading<[CallRecord]> {
         let select = try Statement(
             Schema.selectCall + " WHERE state = 'ended' ORDER BY number DESC LIMIT ?1", on: connection.database)
-        var calls: [CallRecord] = []
-        var unreadable = 0
+        var reading = Reading<[CallRecord]>(values: [])
         let since = times.now.advanced(by: .zero - Self.recentTime)
         select.bind(Int64(limits.maximumRecentCalls))
         while try select.next() {
-            guard let call = StoreRows.call(of: select, times: times) else {
-                unreadable += 1
+            guard case .readable(let call, let origin) = StoreRows.call(of: select, times: times) else {
+                reading.unreadable += 1
                 continue
             }
-            let record = call.journaled.record
-            let end = record.time(of: .ended) ?? record.receivedAt
-            if !call.isTimeKnown || end >= since { calls.append(record) }
+            let end = call.record.time(of: .ended) ?? call.record.receivedAt
+            if origin == .otherBoot(isTimeKnown: false) || end >= since { reading.values.append(call.record) }
         }
-        return (calls.reversed(), unreadable)
+        reading.values.reverse()
+        return reading
     }
 
     /// Pushes, newest first.
@@ -98,7 +106,7 @@ nonisolated extension Store {
                 reading.unreadable += 1
                 continue
             }
-            reading.values.append(push.durable(at: unwrittenTime(of: push.sequence)))
+            reading.values.append(push)
         }
         return reading
     }
@@ -120,25 +128,16 @@ nonisolated extension Store {
         let times = self.times()
         var reading = Reading<[JournaledCall]>(values: [])
         while try select.next() {
-            guard let call = StoreRows.call(of: select, times: times) else {
+            guard let call = StoreRows.call(of: select, times: times)?.journaled else {
                 reading.unreadable += 1
                 continue
             }
-            reading.values.append(call.journaled)
+            reading.values.append(call)
         }
         return reading
     }
 
     private static func whereClause(_ conditions: [String]) -> String {
         conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")
-    }
-}
-
-nonisolated extension JournaledPush {
-    /// The same, durable since `instant` if that is given.
-    func durable(at instant: BootInstant?) -> JournaledPush {
-        guard let instant else { return self }
-        return JournaledPush(
-            sequence: sequence, push: push, receivedWallClock: receivedWallClock, journaledAt: instant, call: call)
     }
 }

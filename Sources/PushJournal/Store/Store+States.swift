@@ -84,32 +84,39 @@ nonisolated extension Store {
         stateBytes += (new ?? 0) - (old ?? 0)
     }
 
-    /// Moves a row to where it is not read. Of those that are there the oldest go when there are too many.
+    /// Moves a row of state to where it is not read, or copies the snapshot of a call there. Of those that are there the
+    /// oldest go when there are too many.
     /// - Returns: False when there is no such row.
     func setAside(_ path: String, reason: String, times: BootTimes) throws(SQLiteFailure) -> Bool {
-        statements.sizeOfState.bind(path)
-        guard let size = try statements.sizeOfState.number() else { return false }
-        // A new row, so that the row ids tell which of them is older.
+        let source = StatePath.numberOfCall(path).map { number in
+            "SELECT ?1, version, ?2, ?3, ?4, ?5, CAST(snapshot AS BLOB) FROM call WHERE number = \(number) AND ?6 <> ''"
+        }
         let copy = try Statement(
             "INSERT OR REPLACE INTO state (path, version, boot, written_boot, written_wall, reason, data) "
-                + "SELECT ?1, version, ?2, ?3, ?4, ?5, data FROM state WHERE path = ?6", on: connection.database)
+                + (source ?? "SELECT ?1, version, ?2, ?3, ?4, ?5, data FROM state WHERE path = ?6"),
+            on: connection.database)
         copy.bind("\(StatePath.aside)\(times.wall)/\(path)")
         copy.bind(times.boot)
         copy.bind(times.now.nanoseconds)
         copy.bind(times.wall)
         copy.bind(reason)
         copy.bind(path)
+        statements.sizeOfState.bind(path)
+        let size = try statements.sizeOfState.number()
         try copy.run()
-        statements.deleteState.bind(path)
-        try statements.deleteState.run()
-        count(from: Int(clamping: size), to: nil)
-        try removeAside("ORDER BY rowid DESC LIMIT -1 OFFSET \(limits.maximumAside)")
+        guard connection.changes > 0 else { return false }
+        if let size {
+            statements.deleteState.bind(path)
+            try statements.deleteState.run()
+            count(from: Int(clamping: size), to: nil)
+        }
+        try removeAside("ORDER BY written_wall DESC, path DESC LIMIT -1 OFFSET \(limits.maximumAside)")
         return true
     }
 
     private func removeAside(_ selection: String) throws(SQLiteFailure) {
         try connection.run(
-            "DELETE FROM state WHERE rowid IN (SELECT rowid FROM state WHERE NOT \(Self.isInUse) \(selection))")
+            "DELETE FROM state WHERE path IN (SELECT path FROM state WHERE NOT \(Self.isInUse) \(selection))")
     }
 
     /// Removes rows that were set aside within a time by the wall clock, in milliseconds since 1970.

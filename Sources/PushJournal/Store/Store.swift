@@ -35,10 +35,6 @@ nonisolated final class Store {
     var newestWall: Int64?
     private var lastSequence: Int64
 
-    /// When the pushes of the last commits became durable, to be written down with the next one. Bounded: a commit
-    /// clears it, and one that fails adds nothing.
-    private var unwrittenTimes: [(pushes: ClosedRange<Int64>, at: BootInstant)] = []
-
     init(
         path: String, connection: Connection, statements: StoreStatements, clocks: JournalClocks,
         limits: JournalLimits, boot: Int64, file: StoreFile
@@ -97,104 +93,86 @@ nonisolated final class Store {
         }
     }
 
-    /// Notes when the pushes of a transaction, whose sequence numbers follow one another, became durable.
-    func noteDurable(_ sequences: [Int64]) {
-        guard let first = sequences.first, let last = sequences.last, first <= last else { return }
-        unwrittenTimes.append((first...last, clocks.boot()))
-    }
-
     // MARK: - Parts of a transaction
 
-    /// What a push became, and the place that it has if it is new.
+    /// What became of a push, and whether the record of the call that came with it was written.
     struct Appended {
         let verdict: PushVerdict
-        let sequence: Int64?
-        /// Whether the record of the call that came with it was written.
-        let wroteCall: Bool
+        var wroteCall = false
     }
 
     /// Adds a push, and its call unless the journal has that already.
     func append(
-        _ push: PushRecord, payload: [UInt8], call: CallRecord?, times: BootTimes
+        _ push: PushRecord, payloads: [CallPayload], call: CallRecord?, times: BootTimes
     ) throws(SQLiteFailure) -> Appended {
-        let sequence = lastSequence + 1
-        StoreRows.bind(push, sequence: sequence, times: times, to: statements.insertPush)
+        StoreRows.bind(push, sequence: lastSequence + 1, times: times, to: statements.insertPush)
         try statements.insertPush.run()
         let isNew = connection.changes == 1
         if isNew {
-            lastSequence = sequence
+            lastSequence += 1
             pushCount += 1
         }
         let verdict: PushVerdict = isNew ? .new : .repeated
-        let place = isNew ? sequence : nil
-        guard let call else { return Appended(verdict: verdict, sequence: place, wroteCall: false) }
+        guard let call else { return Appended(verdict: verdict) }
         // One push is about one call: what its repeat calls another is not rung for.
-        if !isNew, try nameOfCall(of: push) != push.call.rawValue {
-            return Appended(verdict: .callKnown, sequence: nil, wroteCall: false)
-        }
+        if !isNew, try nameOfCall(of: push) != push.call.rawValue { return Appended(verdict: .callKnown) }
 
-        StoreRows.bind(call, times: times, to: statements.insertCall)
+        try StoreRows.bind(call, times: times, to: statements.insertCall)
         try statements.insertCall.run()
         let wroteCall = connection.changes == 1
         if wroteCall {
             callCount += 1
         } else if try number(of: call) != call.number {
-            return Appended(verdict: .callKnown, sequence: place, wroteCall: false)
+            return Appended(verdict: .callKnown)
         }
-        statements.insertPayload.bind(call.number)
-        statements.insertPayload.bind(payload)
-        try statements.insertPayload.run()
-        return Appended(verdict: verdict, sequence: place, wroteCall: wroteCall)
+        for payload in payloads { try insert(payload, of: call.number) }
+        if let newest = payloads.last?.push, newest > 0, let oldest = call.progress?.oldestUnreadUpdate {
+            try deletePayloads(of: call.number, 1..<Int64(oldest))
+        }
+        return Appended(verdict: verdict, wroteCall: wroteCall)
     }
 
-    /// Writes the whole record of a call that rings: the append of its push may have failed.
+    /// Writes the whole record of a call that is to ring: the append of its push may have failed.
     func appendRing(_ call: CallRecord, times: BootTimes) throws(SQLiteFailure) -> RingVerdict {
         let isKnown = try number(of: call) != nil
-        StoreRows.bind(call, times: times, to: statements.upsertCall)
+        try StoreRows.bind(call, times: times, to: statements.upsertCall)
         try statements.upsertCall.run()
         guard connection.changes == 1 else {
             // Its end may have been written before, with an earlier transaction, and stays.
             return try number(of: call) == call.number ? .recorded : .callKnown
         }
-        if !isKnown { callCount += 1 }
+        if !isKnown {
+            callCount += 1
+            // Until its push comes again: a call without a row here has ended.
+            try insert(CallPayload(push: 0, bytes: []), of: call.number)
+        }
+        if call.state == .ended { try deletePayloads(of: call.number, 0..<Int64.max) }
         return .recorded
     }
 
     /// Writes the record of a call. One that has neither rung nor ended is changed only where it is: it comes into
     /// the journal with its push, so that what a start finds to deliver again has its payload.
     func write(_ call: CallRecord, times: BootTimes) throws(SQLiteFailure) {
-        guard call.hasRung || call.state == .ended else {
-            StoreRows.bind(call, times: times, to: statements.updateCall)
-            return try statements.updateCall.run()
-        }
-        _ = try appendRing(call, times: times)
-        if call.state == .ended {
-            statements.deletePayload.bind(call.number)
-            try statements.deletePayload.run()
+        if call.hasRung || call.state == .ended {
+            _ = try appendRing(call, times: times)
+        } else {
+            try StoreRows.bind(call, times: times, to: statements.updateCall)
+            try statements.updateCall.run()
         }
     }
 
-    /// Writes down when earlier pushes became durable. Once the transaction is committed, `forgetTimes` is called.
-    func writeTimes() throws(SQLiteFailure) {
-        for (pushes, instant) in unwrittenTimes {
-            statements.setJournaled.bind(pushes.lowerBound)
-            statements.setJournaled.bind(pushes.upperBound)
-            statements.setJournaled.bind(boot)
-            statements.setJournaled.bind(instant.nanoseconds)
-            try statements.setJournaled.run()
-        }
+    private func insert(_ payload: CallPayload, of call: Int64) throws(SQLiteFailure) {
+        statements.insertPayload.bind(call)
+        statements.insertPayload.bind(Int64(payload.push))
+        statements.insertPayload.bind(payload.bytes)
+        try statements.insertPayload.run()
     }
 
-    func forgetTimes() {
-        unwrittenTimes.removeAll(keepingCapacity: true)
-    }
-
-    /// Whether something is left to write down.
-    var hasUnwrittenTimes: Bool { !unwrittenTimes.isEmpty }
-
-    /// When a push that was journaled in this run became durable, if that is not in its row yet.
-    func unwrittenTime(of sequence: Int64) -> BootInstant? {
-        unwrittenTimes.first { $0.pushes.contains(sequence) }?.at
+    private func deletePayloads(of call: Int64, _ pushes: Range<Int64>) throws(SQLiteFailure) {
+        statements.deletePayloads.bind(call)
+        statements.deletePayloads.bind(pushes.lowerBound)
+        statements.deletePayloads.bind(pushes.upperBound)
+        try statements.deletePayloads.run()
     }
 
     /// The id of the call that a push was about when it came first.

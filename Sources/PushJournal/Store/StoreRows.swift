@@ -1,3 +1,5 @@
+internal import CRingwakeSQLite
+internal import FoundationEssentials
 internal import RingwakeCore
 
 /// What `Statement` binds and reads of a push and of a call, column by column in the order of `Schema`.
@@ -18,41 +20,34 @@ nonisolated enum StoreRows {
         statement.bind(times.boot)
         statement.bind(push.receivedAt.nanoseconds)
         statement.bind(push.receivedWallClock ?? times.wallClock(at: push.receivedAt))
-        statement.bind(nil as Int64?)
+        statement.bind(times.now.offset(from: push.receivedAt))
     }
 
-    static func bind(_ call: CallRecord, times: BootTimes, to statement: Statement) {
-        let received = call.receivedAt
+    static func bind(_ call: CallRecord, times: BootTimes, to statement: Statement) throws(SQLiteFailure) {
+        let snapshot = try encode(CallSnapshot(call))
         statement.bind(call.number)
         statement.bind(call.key.app.rawValue)
         statement.bind(call.key.id.rawValue)
-        statement.bind(call.topic.rawValue)
-        statement.bind(call.environment.rawValue)
         statement.bind(call.team)
-        statement.bind(call.apnsID)
+        statement.bind(call.receivedWallClock ?? times.wallClock(at: call.receivedAt))
         statement.bind(times.boot)
-        statement.bind(received.nanoseconds)
-        statement.bind(call.receivedWallClock ?? times.wallClock(at: received))
-        statement.bind((call.isMissed ? 1 : 0) as Int64)
+        statement.bind(call.receivedAt.nanoseconds)
         statement.bind(call.state.rawValue)
-        statement.bind(call.reason?.rawValue)
-        statement.bind(call.detail)
-        statement.bind(call.update.caller)
-        statement.bind(call.update.callerName)
-        statement.bind(call.update.hasVideo.map { $0 ? 1 : 0 })
-        statement.bind(Int64(call.attempt))
-        statement.bind(call.ringBefore.offset(from: received))
-        statement.bind((call.isOneAttempt ? 1 : 0) as Int64)
-        statement.bind(call.ringTime.saturatingNanoseconds)
-        for stage in stages { statement.bind(call.time(of: stage)?.offset(from: received)) }
-        statement.bind(call.update.identifiedAs)
-        statement.bind(call.restriction?.rawValue)
+        statement.bind((call.isMissed ? 1 : 0) as Int64)
+        statement.bind(Int64(CallSnapshot.version))
+        statement.bind(snapshot)
     }
 
-    /// The stages that have a column, in the columns' order; `received` is where the others count from.
-    private static let stages: [TimelineEntry.Stage] = [
-        .verified, .journaled, .woke, .reported, .rang, .answered, .connected, .audioActive, .hungUp, .ended,
-    ]
+    private static func encode(_ snapshot: CallSnapshot) throws(SQLiteFailure) -> String {
+        do {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            return String(decoding: try encoder.encode(snapshot), as: UTF8.self)
+        } catch {
+            // Texts, numbers and Booleans always encode.
+            throw SQLiteFailure(extendedCode: SQLITE_INTERNAL, text: "a call can't be encoded: \(error)")
+        }
+    }
 
     // MARK: - Reading
 
@@ -87,9 +82,15 @@ nonisolated enum StoreRows {
     }
 
     /// A call as it was read.
-    struct Call {
-        let journaled: JournaledCall
-        let isTimeKnown: Bool
+    enum Call {
+        case readable(JournaledCall, StoredCall.Origin)
+        /// The columns can be read, and the snapshot can't: the call as it is to be ended, and why.
+        case damaged(CallRecord, reason: String)
+
+        /// The call, if it can be read.
+        var journaled: JournaledCall? {
+            if case .readable(let call, _) = self { call } else { nil }
+        }
     }
 
     /// A call.
@@ -98,51 +99,57 @@ nonisolated enum StoreRows {
         guard let number = row.optionalInteger(), CallRecord.numbers.contains(number) else { return nil }
         let app = AppID(row.text())
         let id = CallID(row.text())
-        let topic = Topic(row.text())
-        let environment = PushEnvironment(rawValue: row.text())
         let team = row.text()
-        let apnsID = row.text()
+        let receivedWall = row.integer()
         let boot = row.integer()
         let receivedBoot = row.integer()
-        let receivedWall = row.integer()
-        // What is missed follows from the rest.
-        _ = row.integer()
         let state = CallStateMachine.State.Name(rawValue: row.text())
-        let reasonText = row.optionalText()
-        let reason = reasonText.flatMap(CallEndReason.init(rawValue:))
-        let detail = row.optionalText()
-        var update = CallUpdate(
-            caller: row.optionalText(), callerName: row.optionalText(), hasVideo: row.optionalInteger().map { $0 != 0 })
-        let attempt = min(Int(clamping: row.integer()), CallRecord.attempts.upperBound)
-        let ringBefore = row.integer()
-        let isOneAttempt = row.integer() != 0
-        let ringTime = Duration.nanoseconds(row.integer())
-        let offsets = stages.map { (stage: $0, offset: row.optionalInteger()) }
-        update.identifiedAs = row.optionalText()
-        let restrictionText = row.optionalText()
-        let restriction = restrictionText.flatMap(Restriction.Kind.init(rawValue:))
-        guard let app, let environment, let state, (reason == nil) == (reasonText == nil),
-            (restriction == nil) == (restrictionText == nil)
-        else { return nil }
-
-        let lastOffset = offsets.compactMap(\.offset).max() ?? 0
+        // Whether it was missed follows from the rest.
+        _ = row.integer()
+        let version = row.integer()
+        let text = row.text()
+        guard let app else { return nil }
+        let key = CallKey(app: app, id: id)
+        let (snapshot, reason) = decode(text, version: version)
         let arrival = times.arrival(
-            boot: boot, receivedBoot: receivedBoot, receivedWall: receivedWall, lastOffset: lastOffset)
-        // A stable sort: what happened at one instant stays in the order of the stages.
-        let timeline =
-            [TimelineEntry(.received, at: arrival.at)]
-            + offsets.compactMap { entry in
-                entry.offset.map { TimelineEntry(entry.stage, at: arrival.at.advanced(byOffset: $0)) }
-            }
-            .sorted { $0.at < $1.at }
+            boot: boot, receivedBoot: receivedBoot, receivedWall: receivedWall, lastOffset: snapshot?.lastOffset ?? 0)
+        let record = state.flatMap { state in
+            snapshot?.record(
+                number: number, key: key, team: team, state: state, receivedAt: arrival.at,
+                receivedWallClock: receivedWall)
+        }
+        guard let record else {
+            let why = reason ?? "its row holds what no version of ringwaked writes"
+            return .damaged(
+                ended(number: number, key, team: team, at: arrival.at, wall: receivedWall, why), reason: why)
+        }
+        return .readable(
+            JournaledCall(record: record, receivedWallClock: receivedWall),
+            boot == times.boot ? .thisBoot : .otherBoot(isTimeKnown: arrival.isKnown))
+    }
+
+    /// The snapshot, upgraded to the present version; or why there is none.
+    private static func decode(_ text: String, version: Int64) -> (CallSnapshot?, String?) {
+        guard version == CallSnapshot.version else {
+            return (nil, "it has version \(version), and this program reads \(CallSnapshot.version)")
+        }
+        do {
+            return (try JSONDecoder().decode(CallSnapshot.self, from: Data(text.utf8)), nil)
+        } catch {
+            return (nil, "it can't be decoded: \(error)")
+        }
+    }
+
+    /// What stands for a call whose row is damaged: nobody knows whether it rang, so it doesn't ring again.
+    private static func ended(
+        number: Int64, _ key: CallKey, team: String, at arrival: BootInstant, wall: Int64, _ why: String
+    ) -> CallRecord {
         var record = CallRecord(
-            number: number, key: CallKey(app: app, id: id), topic: topic, environment: environment, team: team,
-            apnsID: apnsID, state: state, reason: reason, detail: detail, update: update, attempt: attempt,
-            ringBefore: arrival.at.advanced(byOffset: ringBefore), isOneAttempt: isOneAttempt, ringTime: ringTime,
-            timeline: timeline)
-        record.restriction = restriction
-        record.receivedWallClock = receivedWall
-        return Call(
-            journaled: JournaledCall(record: record, receivedWallClock: receivedWall), isTimeKnown: arrival.isKnown)
+            number: number, key: key, topic: .voip(of: key.app), environment: .production, team: team, apnsID: "",
+            state: .ended, reason: .failed, detail: "its record in the journal could not be read: \(why)",
+            update: CallUpdate(), attempt: 0, ringBefore: arrival, isOneAttempt: false, ringTime: .zero,
+            timeline: [TimelineEntry(.received, at: arrival), TimelineEntry(.ended, at: arrival)])
+        record.receivedWallClock = wall
+        return record
     }
 }

@@ -10,8 +10,7 @@ nonisolated struct StoreStatements {
     let numberOfCall: Statement
     let callOfPush: Statement
     let insertPayload: Statement
-    let deletePayload: Statement
-    let setJournaled: Statement
+    let deletePayloads: Statement
     let sizeOfState: Statement
     let writeState: Statement
     let deleteState: Statement
@@ -27,13 +26,8 @@ nonisolated struct StoreStatements {
         callOfPush = try connection.keep(
             "SELECT call_id FROM push WHERE lower(apns_id) = lower(?1) AND app = ?2 AND environment = ?3 AND team = ?4")
         numberOfCall = try connection.keep("SELECT number FROM call WHERE id = ?1 AND app = ?2 AND team = ?3")
-        // One of a call that has ended is not needed any more.
-        insertPayload = try connection.keep(
-            "INSERT INTO payload (call, bytes) SELECT ?1, ?2 FROM call WHERE number = ?1 AND state <> 'ended' "
-                + "ON CONFLICT DO NOTHING")
-        deletePayload = try connection.keep("DELETE FROM payload WHERE call = ?1")
-        setJournaled = try connection.keep(
-            "UPDATE push SET journaled = ?4 - received_boot WHERE sequence BETWEEN ?1 AND ?2 AND boot = ?3")
+        insertPayload = try connection.keep(Schema.insertPayload)
+        deletePayloads = try connection.keep("DELETE FROM payload WHERE call = ?1 AND push >= ?2 AND push < ?3")
         sizeOfState = try connection.keep("SELECT length(data) FROM state WHERE path = ?1")
         writeState = try connection.keep(
             "INSERT INTO state (path, version, boot, written_boot, written_wall, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6) "

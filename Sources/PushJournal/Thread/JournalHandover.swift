@@ -8,9 +8,10 @@ nonisolated struct RevisedCall: Sendable {
 
 /// What the loop asks of the journal's thread; it is done in the order of asking.
 nonisolated enum JournalWork: Sendable {
-    case push(ticket: UInt64, PushRecord, payload: [UInt8], call: RevisedCall?)
+    case push(ticket: UInt64, PushRecord, payloads: [CallPayload], call: RevisedCall?)
     case ring(ticket: UInt64, RevisedCall)
     case keep(ticket: UInt64, RevisedState)
+    case barrier(ticket: UInt64)
     case readPushes(ticket: UInt64, PushQuery)
     case readCalls(ticket: UInt64, CallQuery)
     case close
@@ -129,6 +130,7 @@ nonisolated enum JournalAnswer: Sendable {
     case opened(Result<JournalContents, RingwakeError>)
     case push(ticket: UInt64, Result<PushVerdict, RingwakeError>)
     case ring(ticket: UInt64, Result<RingVerdict, RingwakeError>)
+    /// Of a row of state, and of a barrier.
     case kept(ticket: UInt64, Result<Void, RingwakeError>)
     case list(ticket: UInt64, Result<ListAnswer, RingwakeError>)
     case pushes(ticket: UInt64, Result<[JournaledPush], RingwakeError>)

@@ -1,6 +1,5 @@
-internal import CRingwakeLinux
-internal import Glibc
 internal import RingwakeCore
+internal import RunLoop
 
 /// The journal's own thread: opens the store, works, closes it.
 ///
@@ -9,7 +8,7 @@ nonisolated struct JournalThread {
     /// Bytes of its stack. SQLite's own need stays under 64 KB; what is not touched takes no memory.
     private static let stackBytes = 256 << 10
 
-    private let thread: pthread_t
+    private let thread: WorkerThread
 
     /// What the thread is started with.
     struct Order: Sendable {
@@ -20,42 +19,23 @@ nonisolated struct JournalThread {
         let mailbox: JournalMailbox
     }
 
-    /// Carries the order over to the thread.
-    private final class Envelope: Sendable {
-        let order: Order
-
-        init(_ order: Order) {
-            self.order = order
-        }
-    }
-
     /// Starts the thread. Its first answer is `opened`; the last, after which it ends, is `ended`.
     init(_ order: Order) throws(RingwakeError) {
-        let envelope = Unmanaged.passRetained(Envelope(order))
-        var thread = pthread_t()
-        let result = ringwake_start_thread(
-            &thread, Self.stackBytes, "journal",
-            { argument in
-                guard let argument else { return nil }
-                JournalThread.run(Unmanaged<Envelope>.fromOpaque(argument).takeRetainedValue().order)
-                return nil
-            }, envelope.toOpaque())
-        guard result == 0 else {
-            envelope.release()
-            throw RingwakeError(
-                .system, "no thread for the journal: \(String(cString: strerror(result))); raise the limit on tasks.")
+        do throws(RunLoopError) {
+            thread = try WorkerThread(name: "journal", stackBytes: Self.stackBytes) { JournalThread.run(order) }
+        } catch {
+            throw RingwakeError(.system, "no thread for the journal: \(error.reason); raise the limit on tasks.")
         }
-        self.thread = thread
     }
 
     /// Waits for its end, which `ended` has announced.
     func join() {
-        pthread_join(thread, nil)
+        thread.join()
     }
 
     /// Lets it end when it can, because it waits for a disk that does not answer.
     func abandon() {
-        pthread_detach(thread)
+        thread.detach()
     }
 
     private static func run(_ order: Order) {
@@ -77,7 +57,8 @@ nonisolated struct JournalThread {
             throw StoreError.of(error, path: store.path)
         }
         let worker = JournalWorker(
-            store: store, mailbox: order.mailbox, limits: order.limits, unfit: contents.unfit)
+            store: store, mailbox: order.mailbox, limits: order.limits, unfit: contents.unfit,
+            damaged: contents.damaged)
         let complaint: [JournalAnswer] = contents.unreadable > 0 ? [.unreadable(rows: contents.unreadable)] : []
         order.mailbox.answer([.opened(.success(contents.journal))] + complaint)
         worker.run()

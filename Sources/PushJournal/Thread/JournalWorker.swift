@@ -25,14 +25,19 @@ nonisolated final class JournalWorker {
     /// The last commit failed.
     private var isFailing = false
 
-    /// - Parameter unfit: Rows of state that cannot be taken, and why: they are set aside first.
-    init(store: Store, mailbox: JournalMailbox, limits: JournalLimits, unfit: [String: String]) {
+    /// - Parameters:
+    ///   - unfit: Rows that can't be read, and why: they are set aside first.
+    ///   - damaged: Calls among these, as they are to be ended.
+    init(
+        store: Store, mailbox: JournalMailbox, limits: JournalLimits, unfit: [String: String], damaged: [CallRecord]
+    ) {
         self.store = store
         self.mailbox = mailbox
         self.limits = limits
         lists = ListWorker(store: store, mailbox: mailbox, limits: limits)
         upkeep = StoreUpkeep(limits: limits)
         for (path, reason) in unfit { pending.setAside(path, reason: reason, limits: limits) }
+        for call in damaged { pending.merge(RevisedCall(record: call, revision: 1), limits: limits) }
         isUrgent = !unfit.isEmpty
         publishStatistics()
     }
@@ -84,7 +89,7 @@ nonisolated final class JournalWorker {
             read({ () throws(SQLiteFailure) in try store.calls(query) }) { .calls(ticket: ticket, $0) }
         case .close:
             isClosing = true
-        case .push, .ring, .keep:
+        case .push, .ring, .keep, .barrier:
             break
         }
     }
@@ -127,21 +132,18 @@ nonisolated final class JournalWorker {
     /// One transaction with all of `batch` and the records that wait.
     private func write(_ batch: ArraySlice<JournalWork>) throws(SQLiteFailure) -> [JournalAnswer] {
         var answers: [JournalAnswer] = []
-        var sequences: [Int64] = []
         var written: [Int64: UInt64] = [:]
         var keptStates: [String: UInt64] = [:]
         var droppedStates = 0
         let times = store.writingTimes()
         try store.transaction { () throws(SQLiteFailure) in
-            try store.writeTimes()
             for (path, reason) in pending.asides where try store.setAside(path, reason: reason, times: times) {
                 answers.append(.setAside(path: path, reason: reason))
             }
             for work in batch {
                 switch work {
-                case .push(let ticket, let push, let payload, let call):
-                    let appended = try store.append(push, payload: payload, call: call?.record, times: times)
-                    if let sequence = appended.sequence { sequences.append(sequence) }
+                case .push(let ticket, let push, let payloads, let call):
+                    let appended = try store.append(push, payloads: payloads, call: call?.record, times: times)
                     if let call, appended.wroteCall { written[call.record.number] = call.revision }
                     answers.append(.push(ticket: ticket, .success(appended.verdict)))
                 case .ring(let ticket, let call):
@@ -153,8 +155,8 @@ nonisolated final class JournalWorker {
                     if isKept { keptStates[state.path] = state.revision }
                     let error = StoreError.fullOfState(store.path)
                     answers.append(.kept(ticket: ticket, isKept ? .success(()) : .failure(error)))
-                case .readPushes, .readCalls, .close:
-                    break
+                case .barrier(let ticket): answers.append(.kept(ticket: ticket, .success(())))
+                case .readPushes, .readCalls, .close: break
                 }
             }
             for (number, call) in pending.calls where call.revision > written[number] ?? 0 {
@@ -165,8 +167,6 @@ nonisolated final class JournalWorker {
             }
         }
         if droppedStates > 0 { answers.append(.droppedStates(droppedStates)) }
-        store.forgetTimes()
-        store.noteDurable(sequences)
         return answers
     }
 
@@ -278,7 +278,7 @@ nonisolated final class JournalWorker {
     private func close() {
         lists.close()
         mailbox.answer(lists.takeAnswers())
-        if pending.count > 0 || store.hasUnwrittenTimes { commit([]) }
+        if pending.count > 0 { commit([]) }
     }
 }
 
@@ -286,7 +286,7 @@ nonisolated extension JournalWork {
     /// Whether it is made durable together with others.
     fileprivate var isWrite: Bool {
         switch self {
-        case .push, .ring, .keep: true
+        case .push, .ring, .keep, .barrier: true
         case .readPushes, .readCalls, .close: false
         }
     }
@@ -296,7 +296,7 @@ nonisolated extension JournalWork {
         switch self {
         case .push(let ticket, _, _, _): .push(ticket: ticket, .failure(error))
         case .ring(let ticket, _): .ring(ticket: ticket, .failure(error))
-        case .keep(let ticket, _): .kept(ticket: ticket, .failure(error))
+        case .keep(let ticket, _), .barrier(let ticket): .kept(ticket: ticket, .failure(error))
         case .readPushes(let ticket, _): .pushes(ticket: ticket, .failure(error))
         case .readCalls(let ticket, _): .calls(ticket: ticket, .failure(error))
         case .close: nil

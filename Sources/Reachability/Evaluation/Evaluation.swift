@@ -1,60 +1,44 @@
 /// One round of judging: everything that is watched, from the same tables, one after the other.
 ///
 /// How a round goes:
-/// 1. Events were given to ``KernelTables/apply(_:)``, or ``KernelTables/resynchronize(_:)`` read all anew.
+/// 1. ``KernelTables/apply(_:)`` takes events, or ``KernelTables/resynchronize(_:)`` reads everything again.
 /// 2. `Evaluation(tables:kernel:overrides:nameServers:)` fetches the links that are missing and judges name servers.
 /// 3. ``path()``, and ``reachability(of:)`` or ``reachability(ofHost:orElse:)`` for every target. An answer is a fact of
-///    the kernel at that moment; nothing is remembered from round to round but links and addresses.
+///    the kernel at that moment; only links and addresses are remembered from round to round, in ``tables``.
 /// 4. ``scope`` says what the filter has to let through. If that is more than before, something may have changed before
-///    the filter had it: attach it, ``KernelTables/refresh(_:_:)`` the new interfaces, and judge all once more.
+///    the filter had it: attach it, ``KernelTables/refresh(_:_:)`` the new interfaces, and judge all again.
 struct Evaluation {
-    let tables: KernelTables
-    let kernel: any KernelLookup
-    let classifier: InterfaceClassifier
+    /// Name servers that are judged; the C library asks at most three (MAXNS).
+    private static let maximumNameServers = 8
+    /// Interfaces that are asked for a default route of their own, besides those in use.
+    private static let maximumCandidates = 64
 
-    /// What the kernel could not answer, the last of it; nil when it answered everything.
-    private(set) var lastError: String?
-    /// How long the judgements are good for, although the kernel tells of nothing: the shortest lifetime of the routes
-    /// that were looked at. Nil for ever.
-    private(set) var lifetime: Duration?
-    /// A name server is reachable.
+    /// At least one name server is reachable.
     private(set) var supportsDNS = false
-
-    private var destinations: Set<IPAddress> = []
-    /// IPv6 gateways that were met, by interface.
-    private var gateways: [UInt32: Set<IPAddress>] = [:]
+    private var addressJudge: AddressJudge
     /// The default routes of IPv4 and IPv6, once they were judged.
     private var defaults: (ipv4: TargetReachability, ipv6: TargetReachability)?
 
-    /// Name servers that are looked at; the C library asks three at most (MAXNS).
-    private static let maximumNameServers = 8
-
     init(
-        tables: KernelTables, kernel: any KernelLookup, overrides: [InterfaceOverride] = [],
+        tables: consuming KernelTables, kernel: any KernelLookup, overrides: [InterfaceOverride] = [],
         nameServers: [IPAddress] = []
     ) {
-        self.tables = tables
-        self.kernel = kernel
-        classifier = InterfaceClassifier(overrides: overrides)
-        tables.awaitedZones = []
-        do {
-            try tables.complete(kernel)
-        } catch {
-            note(error)
-        }
+        addressJudge = AddressJudge(tables: tables, kernel: kernel, overrides: overrides)
         for server in nameServers.prefix(Self.maximumNameServers) {
-            // All of them, so that the filter lets through what makes another one reachable.
-            let isReachable = judge(Self.nameServer(server)).flags.contains(.reachable)
+            // Judge all of them, so that the filter lets through what makes another one reachable.
+            let isReachable = addressJudge.judge(server.reached, from: nil).flags.contains(.reachable)
             supportsDNS = supportsDNS || isReachable
         }
     }
 
+    /// The tables, with the links that this round looked up.
+    var tables: KernelTables { addressJudge.tables }
     /// What the filter has to let through, after all was judged.
-    var scope: FilterScope {
-        FilterScope(
-            destinations: destinations, interfaces: tables.relevant,
-            hasTentativeAddresses: tables.hasTentativeAddresses, awaitsLinks: !tables.awaitedZones.isEmpty)
-    }
+    var scope: FilterScope { addressJudge.scope }
+    /// The last question that the kernel could not answer; nil if it answered all.
+    var lastError: String? { addressJudge.lastError }
+    /// How long the judgements hold although the kernel reports nothing; nil for ever.
+    var lifetime: Duration? { addressJudge.lifetime }
 
     /// Judges a target that is not a host name. For a host name ``reachability(ofHost:orElse:)`` needs its addresses.
     mutating func reachability(of target: ReachabilityTarget) -> TargetReachability {
@@ -63,60 +47,69 @@ struct Evaluation {
             case .any: anything(from: nil)
             case .address(let address): judge(address, from: nil)
             case .pair(let local, let remote): judge(remote, from: local)
-            case .host: TargetReachability(flags: [], status: .unsatisfied, unsatisfiedReason: .resolving)
+            case .host: TargetReachability.unsatisfied(.resolving)
             }
         result.supportsDNS = supportsDNS
         return result
     }
 
     /// Judges a host name: the best of its addresses; among equally good ones the resolver's first.
-    /// - Parameter reason: Why there are no addresses, when there are none.
+    /// - Parameter reason: Why there are no addresses, if there are none.
     mutating func reachability(
         ofHost addresses: [IPAddress], orElse reason: UnsatisfiedReason = .nameNotFound
     ) -> TargetReachability {
         let results = addresses.map { judge($0, from: nil) }
-        var best =
-            Self.best(of: results)
-            ?? TargetReachability(flags: [], status: .unsatisfied, unsatisfiedReason: reason)
+        var best = Self.best(of: results) ?? .unsatisfied(reason)
         best.addresses = addresses
         best.supportsDNS = supportsDNS
         return best
     }
 
-    /// The default route of each family.
-    mutating func defaultRoutes() -> (ipv4: TargetReachability, ipv6: TargetReachability) {
-        if let defaults { return defaults }
-        let judged = (ipv4: defaultRoute(.ipv4, from: nil), ipv6: defaultRoute(.ipv6, from: nil))
-        defaults = judged
-        return judged
+    /// Judges the network as a whole.
+    mutating func path() -> NetworkPath {
+        let defaults = defaultRoutes()
+        let families = [defaults.ipv4, defaults.ipv6]
+        let inUse = families.filter { $0.flags.contains(.reachable) }
+        let best = Self.best(of: families) ?? defaults.ipv4
+        var interfaces: [NetworkInterface] = []
+        // The interface of the target `any` comes first: IPv4's, unless only IPv6 can be used, or without a connection.
+        for interface in [best.flags.contains(.reachable) ? best.interface : nil] + inUse.map(\.interface) {
+            if let interface, !interfaces.contains(interface) { interfaces.append(interface) }
+        }
+        return NetworkPath(
+            status: best.status, unsatisfiedReason: best.unsatisfiedReason,
+            interfaces: interfaces + others(than: Set(interfaces.map(\.index))), gateways: inUse.compactMap(\.nextHop),
+            sources: inUse.compactMap(\.source), isExpensive: best.isExpensive, isConstrained: best.isConstrained,
+            supportsIPv4: best.supportsIPv4, supportsIPv6: best.supportsIPv6, supportsDNS: supportsDNS)
     }
 
-    mutating func note(_ error: KernelLookupError) {
-        lastError = "\(error.request): \(error.message)"
+    /// The other interfaces with a default route that can be used, by the routes' metrics.
+    private mutating func others(than inUse: Set<UInt32>) -> [NetworkInterface] {
+        let probes = [IPAddress.Family.ipv4, .ipv6].map { Self.probes[$0] ?? [] }
+        var found: [(metric: UInt32, interface: NetworkInterface)] = []
+        for link in tables.candidates.filter({ !inUse.contains($0.index) }).prefix(Self.maximumCandidates) {
+            if case .unusable = link.state { continue }
+            guard let metric = addressJudge.metric(ofDefaultRouteOver: link, probes: probes) else { continue }
+            let type = addressJudge.traits(of: link).type
+            found.append((metric, NetworkInterface(index: link.index, name: link.name, type: type)))
+        }
+        return found.sorted { ($0.metric, $0.interface.index) < ($1.metric, $1.interface.index) }.map(\.interface)
     }
 
-    mutating func note(lifetime rest: Duration?) {
-        guard let rest else { return }
-        lifetime = min(lifetime ?? rest, rest)
-    }
+    // MARK: - Default routes
 
-    /// Whether this gateway is met for the first time in this round.
-    mutating func isNewGateway(_ gateway: IPAddress, _ interface: UInt32) -> Bool {
-        gateways[interface, default: []].insert(gateway).inserted
-    }
-
-    mutating func note(destination: IPAddress) {
-        destinations.insert(destination.inZone(""))
-    }
-}
-
-extension Evaluation {
     /// Two addresses of each half of the address space (for IPv6 of its global part, 2000::/3), so that two routes of
     /// half the space each count as a default route, as VPNs set them, and one alone does not.
-    static let probes: [IPAddress.Family: [IPAddress]] = [
+    private static let probes: [IPAddress.Family: [IPAddress]] = [
         .ipv4: [IPAddress(ipv4: 0x0900_0001), IPAddress(ipv4: 0xc100_0001)],
         .ipv6: [IPAddress(high: 0x2600 << 48, low: 1), IPAddress(high: 0x3000 << 48, low: 1)],
     ]
+
+    /// Judges one address. The unspecified one means any destination.
+    private mutating func judge(_ destination: IPAddress, from local: IPAddress?) -> TargetReachability {
+        if destination.isUnspecified { return anything(from: local) }
+        return addressJudge.judge(destination, from: local?.isUnspecified == true ? nil : local)
+    }
 
     /// Either family is enough.
     private mutating func anything(from local: IPAddress?) -> TargetReachability {
@@ -125,34 +118,27 @@ extension Evaluation {
         return Self.best(of: [defaults.ipv4, defaults.ipv6]) ?? defaults.ipv4
     }
 
+    private mutating func defaultRoutes() -> (ipv4: TargetReachability, ipv6: TargetReachability) {
+        if let defaults { return defaults }
+        let judged = (ipv4: defaultRoute(.ipv4, from: nil), ipv6: defaultRoute(.ipv6, from: nil))
+        defaults = judged
+        return judged
+    }
+
     private mutating func defaultRoute(_ family: IPAddress.Family, from local: IPAddress?) -> TargetReachability {
         var worst: TargetReachability?
         for probe in Self.probes[family] ?? [] {
-            var result = judgeAddress(probe, from: local)
-            if result.flags.contains(.isLocalAddress) {
-                // A local route for everything keeps all packets here.
-                result = TargetReachability(flags: [], status: .unsatisfied, unsatisfiedReason: .noRoute)
-            }
-            if result.rank < worst?.rank ?? .max { worst = result }
+            var result = addressJudge.judge(probe, from: local)
+            // A local route for everything keeps all packets here.
+            if result.flags.contains(.isLocalAddress) { result = .unsatisfied(.noRoute) }
+            if result.status.rank < worst?.status.rank ?? .max { worst = result }
         }
         worst?.addresses = []
-        return worst ?? TargetReachability(flags: [], status: .unsatisfied, unsatisfiedReason: .noRoute)
+        return worst ?? .unsatisfied(.noRoute)
     }
 
-    /// Judges one address. The unspecified one means any destination.
-    private mutating func judge(_ destination: IPAddress, from local: IPAddress? = nil) -> TargetReachability {
-        if destination.isUnspecified { return anything(from: local) }
-        return judgeAddress(destination, from: local?.isUnspecified == true ? nil : local)
-    }
-
-    /// `0.0.0.0` and `::` in resolv.conf mean this machine.
-    private static func nameServer(_ address: IPAddress) -> IPAddress {
-        guard address.isUnspecified else { return address }
-        return address.family == .ipv4 ? IPAddress(ipv4: 0x7f00_0001) : IPAddress(high: 0, low: 1)
-    }
-
-    /// The best of several ways; the first of equally good ones. A family is supported if any of them supports it.
-    static func best(of results: [TargetReachability]) -> TargetReachability? {
+    /// The best of several results; the first of equally good ones. A family is supported if any of them supports it.
+    private static func best(of results: [TargetReachability]) -> TargetReachability? {
         guard var best = results.first else { return nil }
         for result in results.dropFirst() where result.informedRank > best.informedRank { best = result }
         best.supportsIPv4 = results.contains { $0.supportsIPv4 }
@@ -162,18 +148,9 @@ extension Evaluation {
 }
 
 extension TargetReachability {
-    /// How good it is: satisfied, requires a connection, unsatisfied.
-    fileprivate var rank: Int {
-        switch status {
-        case .satisfied: 2
-        case .requiresConnection: 1
-        case .unsatisfied: 0
-        }
-    }
-
-    /// As ``rank``, but "no route" is the least of all reasons: a family that is not there at all does not hide what is
-    /// wrong with the other.
+    /// Its status, then its reason: "no route" ranks last, so that a missing family does not hide what is wrong with the
+    /// other.
     fileprivate var informedRank: Int {
-        rank * 2 + (unsatisfiedReason == .noRoute ? 0 : 1)
+        status.rank * 2 + (unsatisfiedReason == .noRoute ? 0 : 1)
     }
 }

@@ -73,8 +73,7 @@ final class FileChangeWatch {
         do throws(RunLoopError) {
             source = try runLoop.watch(inotify, for: .read, cause: .resolver) { [weak self] _ in self?.eventsArrived() }
         } catch {
-            throw ReachabilityError(
-                call: error.operation, errno: error.errno, advice: "raise the limit on watched descriptors")
+            throw ReachabilityError(error, advice: "raise the limit on watched descriptors")
         }
         if !isSteady { settle() }
     }
@@ -176,8 +175,7 @@ final class FileChangeWatch {
         do throws(RunLoopError) {
             try source?.update(.read)
         } catch {
-            problem = ReachabilityError(
-                call: error.operation, errno: error.errno, advice: "raise the limit on watched descriptors")
+            problem = ReachabilityError(error, advice: "raise the limit on watched descriptors")
         }
     }
 

@@ -1,5 +1,3 @@
-internal import CRingwakeLinux
-internal import Glibc
 internal import RunLoop
 internal import Synchronization
 
@@ -10,9 +8,6 @@ final class LookupMailbox: Sendable {
     /// Look-ups that may wait for an answer at the same time. More than one, so that a name whose servers are silent
     /// (30 s and more) does not hold up the others.
     static let maximumThreads = 4
-    /// Bytes of a thread's stack: getaddrinfo keeps its answers there, and modules of nsswitch are not modest. What is
-    /// not touched takes no memory.
-    private static let stackBytes = 512 << 10
 
     private struct State {
         var names: [String] = []
@@ -62,7 +57,7 @@ final class LookupMailbox: Sendable {
             state.threads -= 1
             // Another thread will come for the names that wait.
             guard state.threads == 0 else { return false }
-            let reason = "no thread for the look-up: \(String(cString: strerror(error)))"
+            let reason = "no thread for the look-up: \(error.reason)"
             state.answers += state.names.map { ($0, .failed(reason)) }
             state.names = []
             return true
@@ -89,24 +84,15 @@ final class LookupMailbox: Sendable {
 
     // MARK: - The threads' side
 
-    /// - Returns: The errno of a thread that could not be started.
-    private func startThread() -> Int32? {
-        let mailbox = Unmanaged.passRetained(self)
-        var thread = pthread_t()
-        let result = ringwake_start_thread(
-            &thread, Self.stackBytes, "name-lookup",
-            { argument in
-                guard let argument else { return nil }
-                Unmanaged<LookupMailbox>.fromOpaque(argument).takeRetainedValue().work()
-                return nil
-            }, mailbox.toOpaque())
-        guard result == 0 else {
-            mailbox.release()
-            return result
+    /// - Returns: Why no thread could be started; nil if one was.
+    private func startThread() -> RunLoopError? {
+        do throws(RunLoopError) {
+            // Nobody waits for its end: it may be in a look-up that takes minutes.
+            try WorkerThread(name: "name-lookup") { [self] in work() }.detach()
+            return nil
+        } catch {
+            return error
         }
-        // Nobody waits for its end: it may be in a look-up that takes minutes.
-        pthread_detach(thread)
-        return nil
     }
 
     /// Looks up names until none waits.

@@ -9,7 +9,7 @@ internal import RunLoop
 ///
 /// One look-up is under way per name at most. A call for a name that is being looked up is answered by another
 /// look-up, which begins when that one has ended: the world may have changed since it began.
-final class NameResolver: HostResolving {
+final class NameResolver {
     /// Names that wait or are looked up at the same time.
     static let maximumNames = 1_024
     /// Calls that wait for an answer at the same time.
@@ -45,8 +45,7 @@ final class NameResolver: HostResolving {
                 self?.deliver()
             }
         } catch {
-            throw ReachabilityError(
-                call: error.operation, errno: error.errno, advice: "raise the limit on descriptors")
+            throw ReachabilityError(error, advice: "raise the limit on descriptors")
         }
     }
 

@@ -38,7 +38,7 @@ struct ResolverConfiguration: Equatable, Sendable {
             !isBlank(byte) && byte != UInt8(ascii: "#") && byte != UInt8(ascii: ";")
         }
         let text = String(decoding: value, as: UTF8.self)
-        return ipv4(text) ?? IPAddress(text).map(reachedAddress)
+        return ipv4(text) ?? IPAddress(text)?.reached
     }
 
     /// All the forms that glibc takes, such as `10.1` for `10.0.0.1`.
@@ -50,12 +50,6 @@ struct ResolverConfiguration: Equatable, Sendable {
         guard isPlain else { return nil }
         // All ones also means that it is no address; nobody has a name server there.
         let address = inet_addr(text)
-        return address == .max ? nil : reachedAddress(IPAddress(ipv4: UInt32(bigEndian: address)))
-    }
-
-    /// A server at `0.0.0.0` or `::` is on this machine: what the kernel takes the unspecified address for.
-    private static func reachedAddress(_ address: IPAddress) -> IPAddress {
-        guard address.isUnspecified else { return address }
-        return address.family == .ipv4 ? local : IPAddress(high: 0, low: 1)
+        return address == .max ? nil : IPAddress(ipv4: UInt32(bigEndian: address)).reached
     }
 }

@@ -52,8 +52,7 @@ final class ResumeWatch {
             source = try runLoop.watch(descriptor, for: .read, cause: .resume) { [weak self] _ in self?.takeEvent() }
         } catch {
             // The object is complete here, so that its end closes the descriptor.
-            throw ReachabilityError(
-                call: error.operation, errno: error.errno, advice: "raise the limit on watched descriptors")
+            throw ReachabilityError(error, advice: "raise the limit on watched descriptors")
         }
     }
 

@@ -14,35 +14,39 @@ final class NetlinkRequest {
         _ name: String, type: Int, flags: Int32 = 0, header: Header
     ) throws(KernelLookupError) {
         guard let message = nlmsg_alloc_simple(Int32(type), NLM_F_REQUEST | flags) else {
-            throw KernelLookupError(request: name, message: "no memory")
+            throw Self.noMemory(name)
         }
         self.name = name
         self.message = message
         var header = header
         let size = MemoryLayout<Header>.size
         guard nlmsg_append(message, &header, size, Int32(NLMSG_ALIGNTO)) == 0 else {
-            throw KernelLookupError(request: name, message: "no memory")
+            throw Self.noMemory(name)
         }
     }
 
     deinit { nlmsg_free(message) }
 
+    private static func noMemory(_ name: String) -> KernelLookupError {
+        KernelLookupError(request: name, message: "no memory")
+    }
+
     func put(_ attribute: Int, _ bytes: [UInt8]) throws(KernelLookupError) {
         guard nla_put(message, Int32(attribute), Int32(bytes.count), bytes) == 0 else {
-            throw KernelLookupError(request: name, message: "no memory")
+            throw Self.noMemory(name)
         }
     }
 
     func put(_ attribute: Int, _ number: UInt32) throws(KernelLookupError) {
         guard nla_put_u32(message, Int32(attribute), number) == 0 else {
-            throw KernelLookupError(request: name, message: "no memory")
+            throw Self.noMemory(name)
         }
     }
 
     /// Sends it to the kernel, which has the answer, or the begin of it, ready when this returns.
     func send(on socket: NetlinkSocket, sequence: UInt32) throws(KernelLookupError) {
         guard let header = nlmsg_hdr(message) else {
-            throw KernelLookupError(request: name, message: "no memory")
+            throw Self.noMemory(name)
         }
         header.pointee.nlmsg_seq = sequence
         let length = Int(header.pointee.nlmsg_len)

@@ -109,4 +109,10 @@ extension IPAddress {
 
     /// `224.0.0.0/4` or `ff00::/8`.
     public var isMulticast: Bool { family == .ipv4 ? low >> 28 == 0xe : high >> 56 == 0xff }
+
+    /// Where packets to this address go: the kernel takes the unspecified address for this machine.
+    var reached: IPAddress {
+        guard isUnspecified else { return self }
+        return family == .ipv4 ? IPAddress(ipv4: 0x7f00_0001) : IPAddress(high: 0, low: 1)
+    }
 }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import RunLoop
 
 /// Reachability cannot be watched or asked for.
 public struct ReachabilityError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -30,6 +31,11 @@ public struct ReachabilityError: Error, Hashable, Sendable, CustomStringConverti
     /// A system call that failed.
     init(call: String, errno: Int32, advice: String) {
         self.init(.system, "\(call) failed: \(String(cString: strerror(errno))); \(advice)", errno: errno)
+    }
+
+    /// A system call of the run loop that failed.
+    init(_ error: RunLoopError, advice: String) {
+        self.init(call: error.operation, errno: error.errno, advice: advice)
     }
 
     public var description: String { message }

@@ -4,22 +4,21 @@ import FileSystem
 import RingwakeCore
 
 /// `ringwake app add`
-struct AppAddCommand: RunnableCommand {
+struct AppAddCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "add",
-        abstract: "Add an app, and print the topic and the tokens that pushes reach it by.",
-        discussion: """
-            EXAMPLES:
-              ringwake app add com.example.phone --exec /usr/bin/phone-handler
-              ringwake app add com.example.phone --exec /usr/bin/phone-handler -- --account work
-              ringwake app add com.example.phone --exec /usr/bin/phone-handler --payload flexisip
-              ringwake app add com.example.phone --exec /opt/new-handler --replace
-              ringwake app add com.example.phone --exec /usr/bin/phone-handler --way unit
-              ringwake app add com.example.phone --unit phone@.service --manager user
-              ringwake app add com.example.phone --dbus org.example.Phone
-              ringwake app add com.example.phone --handler-socket /run/phone/handler.sock
-              ringwake app add com.example.phone --connected --fallback ring --ringer daemon
-
+        "add", "Add an app; print its topic and device tokens.",
+        examples: """
+            ringwake app add com.example.phone --exec /usr/bin/phone-handler
+            ringwake app add com.example.phone --exec /usr/bin/phone-handler -- --account work
+            ringwake app add com.example.phone --exec /usr/bin/phone-handler --payload flexisip
+            ringwake app add com.example.phone --exec /opt/new-handler --replace
+            ringwake app add com.example.phone --exec /usr/bin/phone-handler --way unit
+            ringwake app add com.example.phone --unit phone@.service --manager user
+            ringwake app add com.example.phone --dbus org.example.Phone
+            ringwake app add com.example.phone --handler-socket /run/phone/handler.sock
+            ringwake app add com.example.phone --connected --fallback ring --ringer daemon
+            """,
+        details: """
             Writes ID.toml to the daemon's folder of apps and makes the daemon read it.
             When the daemon refuses it, everything stays as it was. Replacing an app keeps
             its tokens, but nothing of its file. Without --payload every push is a call of
@@ -27,8 +26,8 @@ struct AppAddCommand: RunnableCommand {
             and what else the file may say.
             """)
 
-    @Argument(help: ArgumentHelp("The app's bundle id, such as com.example.phone.", valueName: "id"))
-    var id: AppIDArgument
+    @Argument(help: .of("id", "The app's bundle id, such as com.example.phone."))
+    var id: AppID
 
     @OptionGroup(title: "How it is woken") var wake: AppWakeOptions
     @OptionGroup(title: "Rules of its calls") var rules: AppRuleOptions
@@ -36,69 +35,39 @@ struct AppAddCommand: RunnableCommand {
     @Option(
         help: ArgumentHelp(
             "Whose payloads it gets: \(PayloadMapping.presetNames.joined(separator: ", ")).", valueName: "preset"))
-    var payload: PayloadPresetArgument?
+    var payload: String?
 
-    @Flag(help: "Replace the app that is there.")
+    @Flag(help: "Replace an existing app.")
     var replace = false
 
-    @Flag(help: "Also when the program is not there or not executable.")
+    @Flag(help: "Accept a program that does not exist or is not executable.")
     var force = false
 
     @OptionGroup var control: ControlOptions
-    @OptionGroup var output: OutputOptions
 
-    var wantsJSON: Bool { output.json }
+    func validate() throws {
+        let names = PayloadMapping.presetNames
+        try require(
+            payload.map(names.contains) ?? true, "--payload is one of \(names.joined(separator: ", ")).")
+    }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         try wake.checkProgram(isForced: force)
         let client = control.client(in: context)
-        let status: StatusMessage = try client.get(ControlTarget(["status"]))
-        let file = AppFile(app: id.app, directory: status.appsDirectory)
-        let previous = try file.contents()
-        guard previous == nil || replace else {
+        let status: StatusMessage = try client.get(RequestTarget("status"))
+        let file = AppFile(app: id, directory: status.appsDirectory)
+        guard try file.contents() == nil || replace else {
             throw RingwakeError(
-                .conflict, "the app '\(id.app)' is there already, in '\(file.path)'; --replace replaces it")
+                .conflict, "the app '\(id)' is there already, in '\(file.path)'; --replace replaces it")
         }
-        do throws(FileSystemError) {
+        try withFiles { () throws(FileSystemError) in
             try FileSystem.createDirectory(status.appsDirectory, mode: 0o755)
-        } catch {
-            throw RingwakeError(error)
         }
-        let text = AppFile.text(wake: wake.lines, rules: rules.lines, payload: payload?.name)
-        try file.put(Array(text.utf8))
-        do throws(RingwakeError) {
-            let _: ReloadMessage = try client.post(ControlTarget(["reload"]))
-        } catch {
-            throw undo(file, previous, after: error)
+        let text = AppFile.text(wake: wake.lines, rules: rules.lines, payload: payload)
+        let _: ReloadMessage = try file.change(to: Array(text.utf8)) { () throws(RingwakeError) in
+            try client.post(RequestTarget("reload"))
         }
-        let app: AppMessage = try client.get(ControlTarget(["apps", id.app.rawValue]))
-        context.output.write(
-            wantsJSON ? try JSONText.document(app) : AppText.text(of: app, style: context.style))
-        return .success
+        let app: AppMessage = try client.get(RequestTarget("apps", id.rawValue))
+        return try show(app, AppText.text(of: app, style: context.style), in: context)
     }
-
-    /// Puts the file back as it was; the daemon kept its configuration.
-    private func undo(_ file: AppFile, _ previous: [UInt8]?, after error: RingwakeError) -> RingwakeError {
-        do throws(RingwakeError) {
-            try file.put(previous)
-            return RingwakeError(error.code, "the daemon refused the app, nothing was changed: \(error.message)")
-        } catch let second {
-            return RingwakeError(
-                error.code,
-                "the daemon refused the app: \(error.message); and '\(file.path)' could not be put back "
-                    + "(\(second.message)): mend it by hand")
-        }
-    }
-}
-
-/// The name of a preset of payloads on the command line.
-struct PayloadPresetArgument: ExpressibleByArgument, Equatable {
-    let name: String
-
-    init?(argument: String) {
-        guard PayloadMapping.preset(argument) != nil else { return nil }
-        name = argument
-    }
-
-    static var allValueStrings: [String] { PayloadMapping.presetNames }
 }

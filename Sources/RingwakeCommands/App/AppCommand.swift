@@ -4,16 +4,14 @@ import RingwakeCore
 /// `ringwake app`
 struct AppCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "app",
-        abstract: "Add, show and remove the apps that pushes can wake.",
-        discussion: """
-            EXAMPLES:
-              ringwake app add com.example.phone --exec /usr/bin/phone-handler
-              ringwake app list
-              ringwake app show com.example.phone --json
-              ringwake app show com.example.phone --pn
-              ringwake app clear-strikes com.example.phone
-              ringwake app remove com.example.phone
+        "app", "Add, show and remove the apps that pushes can wake.",
+        examples: """
+            ringwake app add com.example.phone --exec /usr/bin/phone-handler
+            ringwake app list
+            ringwake app show com.example.phone --json
+            ringwake app show com.example.phone --pn
+            ringwake app clear-strikes com.example.phone
+            ringwake app remove com.example.phone
             """,
         subcommands: [
             AppAddCommand.self, AppListCommand.self, AppShowCommand.self, AppClearStrikesCommand.self,
@@ -21,12 +19,6 @@ struct AppCommand: ParsableCommand {
         ])
 }
 
-/// A bundle id on the command line.
-struct AppIDArgument: ExpressibleByArgument, Equatable {
-    let app: AppID
-
-    init?(argument: String) {
-        guard let app = AppID(argument) else { return nil }
-        self.app = app
-    }
+extension AppID: ExpressibleByArgument {
+    public init?(argument: String) { self.init(argument) }
 }

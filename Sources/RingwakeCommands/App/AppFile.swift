@@ -49,28 +49,43 @@ struct AppFile: Equatable {
         return result + "\""
     }
 
-    var exists: Bool { FileSystem.exists(path) }
-
     /// What the file holds; nil when there is none.
     func contents() throws(RingwakeError) -> [UInt8]? {
-        guard exists else { return nil }
-        do throws(FileSystemError) {
-            return try FileSystem.read(path, maximumSize: AppFile.maximumBytes)
-        } catch {
-            throw RingwakeError(error)
+        guard FileSystem.exists(path) else { return nil }
+        return try withFiles { () throws(FileSystemError) in
+            try FileSystem.read(path, maximumSize: AppFile.maximumBytes)
         }
     }
 
-    /// Makes the file hold `contents`, or removes it for nil.
-    func put(_ contents: [UInt8]?) throws(RingwakeError) {
-        do throws(FileSystemError) {
+    /// Makes the file hold `contents` (nil: removes it) and asks the daemon; puts the file back when the daemon refuses.
+    func change<Answer>(
+        to contents: [UInt8]?, _ ask: () throws(RingwakeError) -> Answer
+    ) throws(RingwakeError) -> Answer {
+        let previous = try self.contents()
+        if previous != contents { try put(contents) }
+        do throws(RingwakeError) {
+            return try ask()
+        } catch let refusal {
+            guard previous != contents else { throw refusal }
+            do throws(RingwakeError) {
+                try put(previous)
+            } catch {
+                throw RingwakeError(
+                    refusal.code,
+                    "the daemon refused: \(refusal.message); and '\(path)' could not be restored (\(error.message)): "
+                        + "repair it by hand")
+            }
+            throw RingwakeError(refusal.code, "the daemon refused, nothing was changed: \(refusal.message)")
+        }
+    }
+
+    private func put(_ contents: [UInt8]?) throws(RingwakeError) {
+        try withFiles { () throws(FileSystemError) in
             if let contents {
                 try FileSystem.replace(path, with: contents, mode: AppFile.mode)
             } else {
                 try FileSystem.remove(path)
             }
-        } catch {
-            throw RingwakeError(error)
         }
     }
 }

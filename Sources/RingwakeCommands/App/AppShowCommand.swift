@@ -3,90 +3,70 @@ import ControlProtocol
 import RingwakeCore
 
 /// `ringwake app show`
-struct AppShowCommand: RunnableCommand {
+struct AppShowCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show",
-        abstract: "Show an app: its topic, its tokens, how it is woken, and its handler's strikes.",
-        discussion: """
-            EXAMPLES:
-              ringwake app show com.example.phone
-              ringwake app show com.example.phone --json | jq -r .tokens.development
-              ringwake app show com.example.phone --pn
-              ringwake app show com.example.phone --pn --team TEAM123456
-
+        "show", "Show an app: its topic, its tokens, how it is woken, and its handler's strikes.",
+        examples: """
+            ringwake app show com.example.phone
+            ringwake app show com.example.phone --json | jq -r .tokens.development
+            ringwake app show com.example.phone --pn
+            ringwake app show com.example.phone --pn --team TEAM123456
+            """,
+        details: """
             --pn prints the parameters of RFC 8599 that a SIP client adds to the URI in its
             Contact, so that its SIP server can push to it:
               sip:alice@192.0.2.7;pn-provider=apns;pn-param=...;pn-prid=...
             """)
 
-    @Argument(help: ArgumentHelp("The app's bundle id.", valueName: "id"))
-    var id: AppIDArgument
+    @Argument(help: .of("id", "The app's bundle id."))
+    var id: AppID
 
     @Flag(help: "Only the parameters for the Contact of a SIP client (RFC 8599).")
     var pn = false
 
-    @Option(help: ArgumentHelp("With --pn: the team that pushes; needed where several may.", valueName: "id"))
+    @Option(help: .of("id", "With --pn: the team that pushes; needed where several may."))
     var team: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "With --pn: which token: development or production; needed where it has both.",
-            valueName: "environment"))
+    @Option(help: .of("environment", "With --pn: which token: development or production; needed where it has both."))
     var environment: PushEnvironment?
 
     @OptionGroup var control: ControlOptions
-    @OptionGroup var output: OutputOptions
-
-    var wantsJSON: Bool { output.json }
 
     func validate() throws {
-        guard pn || (team == nil && environment == nil) else {
-            throw ValidationError("--team and --environment belong to --pn.")
-        }
+        try require(pn || (team == nil && environment == nil), "--team and --environment belong to --pn.")
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let app: AppMessage = try control.client(in: context).get(ControlTarget(["apps", id.app.rawValue]))
+        let app: AppMessage = try control.client(in: context).get(RequestTarget("apps", id.rawValue))
         if pn {
             let parameters = try ContactParameters(of: app, team: team, environment: environment)
-            context.output.write(
-                wantsJSON
-                    ? try JSONText.document(parameters) : TerminalText.printable(parameters.parameters) + "\n")
-            return .success
+            return try show(parameters, TerminalText.printable(parameters.parameters) + "\n", in: context)
         }
-        context.output.write(
-            wantsJSON ? try JSONText.document(app) : AppText.text(of: app, style: context.style))
-        return .success
+        return try show(app, AppText.text(of: app, style: context.style), in: context)
     }
 }
 
 /// `ringwake app clear-strikes`
-struct AppClearStrikesCommand: RunnableCommand {
+struct AppClearStrikesCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "clear-strikes",
-        abstract: "Forgive an app's handler; it is started again for pushes that come from now on.",
-        discussion: """
-            EXAMPLES:
-              ringwake app clear-strikes com.example.phone
-
+        "clear-strikes", "Clear the strikes of an app's handler; it is started again for new pushes.",
+        examples: """
+            ringwake app clear-strikes com.example.phone
+            """,
+        details: """
             A handler that does not report its calls, exits in them or hangs gets strikes,
             and with too many it is not started any more: its pushes are recorded, and ring
             or are missed as the app's fallback says. 'ringwake app show' lists them.
             """)
 
-    @Argument(help: ArgumentHelp("The app's bundle id.", valueName: "id"))
-    var id: AppIDArgument
+    @Argument(help: .of("id", "The app's bundle id."))
+    var id: AppID
 
     @OptionGroup var control: ControlOptions
-    @OptionGroup var output: OutputOptions
-
-    var wantsJSON: Bool { output.json }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let app: AppMessage = try control.client(in: context).delete(
-            ControlTarget(["apps", id.app.rawValue, "strikes"]))
-        context.output.write(
-            wantsJSON ? try JSONText.document(app) : "cleared: the handler of \(id.app) has no strikes now\n")
-        return .success
+            RequestTarget("apps", id.rawValue, "strikes"))
+        return try show(app, "cleared: the handler of \(id) has no strikes now\n", in: context)
     }
 }

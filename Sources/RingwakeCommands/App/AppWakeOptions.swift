@@ -4,92 +4,58 @@ import RingwakeCore
 
 /// How an app is woken: what `[wake]` of its file says.
 struct AppWakeOptions: ParsableArguments {
-    /// How a program of `--exec` is started.
-    enum Way: String, ExpressibleByArgument, CaseIterable {
-        case exec
-        case unit
-    }
-
-    /// Whose units.
-    enum Manager: String, ExpressibleByArgument, CaseIterable {
-        case user
-        case system
-    }
-
-    /// Which message bus.
-    enum Bus: String, ExpressibleByArgument, CaseIterable {
-        case session
-        case system
-    }
-
-    @Option(help: ArgumentHelp("The program that a push starts: an absolute path.", valueName: "path"))
+    @Option(help: .of("path", "The program that a push starts: an absolute path."))
     var exec: String?
 
     @Option(
         name: .customLong("arg"), parsing: .unconditionalSingleValue,
-        help: ArgumentHelp("An argument for the program; may be repeated.", valueName: "argument"))
+        help: .of("argument", "An argument for the program; may be repeated."))
     var arguments: [String] = []
 
-    @Argument(
-        parsing: .postTerminator, help: ArgumentHelp("More arguments for the program, after --.", valueName: "args"))
+    @Argument(parsing: .postTerminator, help: .of("args", "More arguments for the program, after --."))
     var remaining: [String] = []
 
     @Option(
-        help: ArgumentHelp(
-            "How the program is started: by the daemon, or by systemd in a unit of its own (default: [wake] way).",
-            valueName: "way"))
-    var way: Way?
+        help: .of(
+            "way",
+            "How the program is started: by the daemon, or by systemd in a unit of its own (default: [wake] way)."))
+    var way: HandlerStarter?
 
-    @Option(
-        help: ArgumentHelp("The systemd service that a push starts, as phone@.service.", valueName: "name"))
+    @Option(help: .of("name", "The systemd service that a push starts, as phone@.service."))
     var unit: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "Whose units: the user's or the system's manager (default: [wake] manager).", valueName: "of"))
-    var manager: Manager?
+    @Option(help: .of("of", "The systemd manager of the units: user or system (default: [wake] manager)."))
+    var manager: SystemdManager?
 
-    @Option(
-        help: ArgumentHelp("The bus name that a push activates, with org.ringwake.Handler1.", valueName: "name"))
+    @Option(help: .of("name", "The bus name that a push activates, with org.ringwake.Handler1."))
     var dbus: String?
 
-    @Option(help: ArgumentHelp("The object of the bus name (default: made from the name).", valueName: "object"))
+    @Option(help: .of("object", "The object of the bus name (default: made from the name)."))
     var path: String?
 
-    @Option(help: ArgumentHelp("The bus of the bus name (default: session).", valueName: "bus"))
-    var bus: Bus?
+    @Option(help: .of("bus", "The bus of the bus name (default: system for root, else session)."))
+    var bus: MessageBus?
 
-    @Option(
-        help: ArgumentHelp(
-            "The socket that a handler listens on and a push is written to: an absolute path.", valueName: "path"))
+    @Option(help: .of("path", "The socket that a handler listens on and a push is written to: an absolute path."))
     var handlerSocket: String?
 
-    @Flag(help: "Nothing is started: only handlers that keep a connection get pushes.")
+    @Flag(help: "Start nothing: only handlers that keep a connection get pushes.")
     var connected = false
 
-    @Option(
-        help: ArgumentHelp("How many handlers run at a time: one for the app, or one for each call.", valueName: "of"))
+    @Option(help: .of("of", "How many handlers run at a time: one for the app, or one for each call."))
     var instances = HandlerInstances.app
 
     func validate() throws {
         let ways = [exec != nil, unit != nil, dbus != nil, handlerSocket != nil, connected].count { $0 }
-        guard ways == 1 else {
-            throw ValidationError(
-                "Give one of --exec, --unit, --dbus, --handler-socket and --connected: how the app is woken.")
-        }
-        guard exec != nil || (arguments.isEmpty && remaining.isEmpty && way == nil) else {
-            throw ValidationError("--arg, --way and arguments after -- belong to --exec.")
-        }
-        guard exec != nil || unit != nil || manager == nil else {
-            throw ValidationError("--manager belongs to --unit and --exec.")
-        }
-        guard dbus != nil || (path == nil && bus == nil) else {
-            throw ValidationError("--path and --bus belong to --dbus.")
-        }
+        try require(
+            ways == 1, "Give one of --exec, --unit, --dbus, --handler-socket and --connected: how the app is woken.")
+        try require(
+            exec != nil || (arguments.isEmpty && remaining.isEmpty && way == nil),
+            "--arg, --way and arguments after -- belong to --exec.")
+        try require(exec != nil || unit != nil || manager == nil, "--manager belongs to --unit and --exec.")
+        try require(dbus != nil || (path == nil && bus == nil), "--path and --bus belong to --dbus.")
         for (option, path) in [("--path", path), ("--handler-socket", handlerSocket)] {
-            if let path, !path.hasPrefix("/") {
-                throw ValidationError("'\(path)' does not begin with a slash, as \(option) has to.")
-            }
+            try require(path?.hasPrefix("/") != false, "\(option) takes an absolute path, which begins with a slash.")
         }
     }
 
@@ -139,44 +105,38 @@ struct AppWakeOptions: ParsableArguments {
 
 /// The rules of an app's calls: what `[calls]` and `[restrictions]` of its file say.
 struct AppRuleOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            "Who makes its calls ring: the app itself, or the daemon for it (default: app).", valueName: "who"))
+    @Option(help: .of("who", "Who makes its calls ring: the app itself, or the daemon for it (default: app)."))
     var ringer: CallRinger?
 
     @Option(
-        help: ArgumentHelp(
-            "What becomes of a call when its handler failed: missed, or the daemon rings (default: missed).",
-            valueName: "what"))
+        help: .of(
+            "what", "What happens to a call if its handler failed: missed, or the daemon rings (default: missed)."))
     var fallback: CallFallback?
 
     @Option(
-        help: ArgumentHelp(
-            "What becomes of a call that comes while another goes on: ring or reject (default: ring).",
-            valueName: "what"))
+        help: .of("what", "What happens to a call during another: ring or reject (default: ring)."))
     var whenBusy: BusyPolicy?
 
-    @Option(help: ArgumentHelp("Its level, as with content ratings: 4, 9, 12, 17.", valueName: "number"))
+    @Option(help: .of("number", "Its level, as with content ratings: 4, 9, 12, 17."))
     var level: Int?
 
     func validate() throws {
-        if let level, !(0...99).contains(level) {
-            throw ValidationError("--level is between 0 and 99.")
-        }
+        try require("--level", level, in: ScreenedCall.levels)
     }
 
     /// The tables that it takes, each after an empty line.
     var lines: [String] {
-        var calls: [String] = []
-        if let ringer { calls.append("ringer = \(AppFile.tomlString(ringer.rawValue))") }
-        if let fallback { calls.append("fallback = \(AppFile.tomlString(fallback.rawValue))") }
-        if let whenBusy { calls.append("when_busy = \(AppFile.tomlString(whenBusy.rawValue))") }
+        let words = [("ringer", ringer?.rawValue), ("fallback", fallback?.rawValue), ("when_busy", whenBusy?.rawValue)]
+        let calls = words.compactMap { key, word in word.map { "\(key) = \(AppFile.tomlString($0))" } }
         var lines = calls.isEmpty ? [] : ["", "[calls]"] + calls
         if let level { lines += ["", "[restrictions]", "level = \(level)"] }
         return lines
     }
 }
 
+extension HandlerStarter: ExpressibleByArgument {}
+extension SystemdManager: ExpressibleByArgument {}
+extension MessageBus: ExpressibleByArgument {}
 extension HandlerInstances: ExpressibleByArgument {}
 extension CallRinger: ExpressibleByArgument {}
 extension CallFallback: ExpressibleByArgument {}

@@ -5,19 +5,18 @@ import RingwakeCore
 /// `ringwake audio`
 struct AudioCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "audio",
-        abstract: "Audio sessions: who is heard, and where sound goes.",
-        discussion: """
-            EXAMPLES:
-              ringwake audio
-              ringwake audio route
-              ringwake audio route speaker
-              ringwake audio sessions
-              ringwake audio run --options duckOthers -- aplay message.wav
-
+        "audio", "Show and control audio sessions and routing.",
+        examples: """
+            ringwake audio
+            ringwake audio route
+            ringwake audio route speaker
+            ringwake audio sessions
+            ringwake audio run --options duckOthers -- aplay message.wav
+            """,
+        details: """
             The daemon activates the session of a call when its handler has fulfilled the
-            answer, and puts back what that changed when the call ends or is held. Other
-            programs get a session by 'ringwake audio run'.
+            answer, and restores everything when the call ends or is held. Other
+            programs get a session with 'ringwake audio run'.
             """,
         subcommands: [
             AudioStatusCommand.self, AudioRouteCommand.self, AudioSessionsCommand.self, AudioRunCommand.self,
@@ -26,55 +25,42 @@ struct AudioCommand: ParsableCommand {
 }
 
 /// `ringwake audio status`, which `ringwake audio` alone is too
-struct AudioStatusCommand: RunnableCommand {
+struct AudioStatusCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status",
-        abstract: "Show how the audio sessions stand, and the audio server.",
-        discussion: """
-            EXAMPLES:
-              ringwake audio
-              ringwake audio status --json | jq .state
-
-            Connects to nothing: while no call and no session needs the audio server, the
-            state is 'idle'. Any local user may ask; what devices are called is for the
-            daemon's user and root.
+        "status", "Show the state of the audio sessions and the audio server.",
+        examples: """
+            ringwake audio
+            ringwake audio status --json | jq .state
+            """,
+        details: """
+            Does not connect: while no call and no session needs the audio server, the
+            state is 'idle'. Any local user may ask; only the daemon's user and root see
+            the names of devices.
             """)
 
     @OptionGroup var control: ControlOptions
-    @OptionGroup var output: OutputOptions
-
-    var wantsJSON: Bool { output.json }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let status: AudioStatusMessage = try control.client(in: context).get(ControlTarget(["audio"]))
-        context.output.write(
-            wantsJSON ? try JSONText.document(status) : AudioText.text(of: status, style: context.style))
-        return .success
+        return try show(AudioStatusMessage.self, at: RequestTarget("audio"), AudioText.text, in: context)
     }
 }
 
 /// `ringwake audio sessions`
-struct AudioSessionsCommand: RunnableCommand {
+struct AudioSessionsCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "sessions",
-        abstract: "List the audio sessions that are open.",
-        discussion: """
-            EXAMPLES:
-              ringwake audio sessions
-              ringwake audio sessions --json | jq '.sessions[] | select(.state == "active")'
-
+        "sessions", "List the audio sessions that are open.",
+        examples: """
+            ringwake audio sessions
+            ringwake audio sessions --json | jq '.sessions[] | select(.state == "active")'
+            """,
+        details: """
             The call in focus is one of them, with the number 0.
             """)
 
     @OptionGroup var control: ControlOptions
-    @OptionGroup var output: OutputOptions
-
-    var wantsJSON: Bool { output.json }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let list: AudioSessionListMessage = try control.client(in: context).get(ControlTarget(["audio", "sessions"]))
-        context.output.write(
-            wantsJSON ? try JSONText.document(list) : AudioText.text(of: list, style: context.style))
-        return .success
+        return try show(
+            AudioSessionListMessage.self, at: RequestTarget("audio", "sessions"), AudioText.text, in: context)
     }
 }

@@ -5,21 +5,21 @@ import RingwakeCore
 /// An audio session of the daemon's, held by a stream that is open: active for as long as may be.
 final class AudioHold {
     private let client: ControlClient
-    private let teller: AudioTeller
+    private let reporter: AudioReporter
     private var stream: EventStream
     private let id: UInt64
     /// The daemon has not ended the stream.
     private(set) var isOpen = true
 
     /// How long each change may take while a command runs: the daemon bounds an activation by less.
-    private static let patience = Duration.seconds(5)
+    private static let changeTimeout = Duration.seconds(5)
 
     /// Opens a session and waits until it is active.
     ///
     /// - Throws: it cannot be: no daemon, no audio server, another session comes first.
-    init(_ opening: AudioSessionOpening, _ client: ControlClient, _ teller: AudioTeller) throws(RingwakeError) {
-        self.teller = teller
-        var stream = try client.stream(ControlTarget(["audio", "sessions"]), opening)
+    init(_ opening: AudioSessionOpening, _ client: ControlClient, _ reporter: AudioReporter) throws(RingwakeError) {
+        self.reporter = reporter
+        var stream = try client.stream(RequestTarget("audio", "sessions"), opening)
         let deadline = Deadline(after: client.timeout)
         var opened: UInt64?
         while true {
@@ -31,7 +31,7 @@ final class AudioHold {
                 throw RingwakeError(error.code, "the audio session is not active: \(error.message) (\(code.rawValue))")
             }
             // Where sound goes is said with `active`.
-            if teller.wantsJSON || notice.event != "routeChanged" { teller.tell(notice) }
+            if reporter.wantsJSON || notice.event != "routeChanged" { reporter.report(notice) }
             if notice.event == "active" { break }
         }
         guard let opened else {
@@ -40,7 +40,7 @@ final class AudioHold {
         id = opened
         self.stream = stream
         var client = client
-        client.timeout = AudioHold.patience
+        client.timeout = AudioHold.changeTimeout
         self.client = client
     }
 
@@ -54,13 +54,13 @@ final class AudioHold {
                 let next = try stream.nextAtOnce()
                 if next == .timedOut { return }
                 let notice = try AudioHold.notice(next)
-                teller.tell(notice)
+                reporter.report(notice)
                 // One that was interrupted is not active again by itself; nor is one whose server has come back.
                 if notice.event == "interruptionEnded" || notice.event == "reset" { activate() }
             }
         } catch {
             isOpen = false
-            teller.say("\(error.message); the command goes on without an audio session")
+            reporter.report("\(error.message); the command goes on without an audio session")
         }
     }
 
@@ -69,7 +69,7 @@ final class AudioHold {
             // The stream says that it is active.
             let _: AudioSessionMessage = try client.post(target("activate"))
         } catch {
-            teller.say("the audio session is not active again: \(error.message)")
+            reporter.report("the audio session is not active again: \(error.message)")
         }
     }
 
@@ -79,16 +79,16 @@ final class AudioHold {
         isOpen = false
         do throws(RingwakeError) {
             let _: AudioSessionMessage = try client.post(target("deactivate", [("notifyOthers", "true")]))
-            teller.tell(AudioNoticeMessage(event: "inactive"))
+            reporter.report(AudioNoticeMessage(event: "inactive"))
         } catch {
             // Children that play on are silenced, and go on when the stream closes. Any other failure ends with that too.
             guard !error.message.hasSuffix("(\(AudioSessionError.Code.isBusy.rawValue))") else { return }
-            teller.say("the audio session was not deactivated in good order: \(error.message)")
+            reporter.report("the audio session was not deactivated cleanly: \(error.message)")
         }
     }
 
-    private func target(_ verb: String, _ query: [(name: String, value: String?)] = []) -> ControlTarget {
-        ControlTarget(["audio", "sessions", "\(id)", verb], query: query)
+    private func target(_ verb: String, _ query: [(name: String, value: String?)] = []) -> RequestTarget {
+        RequestTarget("audio", "sessions", "\(id)", verb, query: query)
     }
 
     private static func notice(_ next: EventStream.Next) throws(RingwakeError) -> AudioNoticeMessage {
@@ -97,7 +97,7 @@ final class AudioHold {
             if let notice = try? JSONDecoder().decode(AudioNoticeMessage.self, from: Data(line)) { return notice }
             throw RingwakeError(
                 .unreachable,
-                "the daemon said something of the audio session that this version does not know; install the same "
+                "the daemon sent an audio notice that this version does not know; install the same "
                     + "version of both")
         case .timedOut:
             throw RingwakeError(.timedOut, "the daemon did not activate the audio session in time; see its log")
@@ -108,24 +108,24 @@ final class AudioHold {
 }
 
 /// Says on standard error what becomes of a session.
-struct AudioTeller {
+struct AudioReporter {
     let errors: Output
     /// As the lines of JSON that the daemon gives.
     let wantsJSON: Bool
 
-    func tell(_ notice: AudioNoticeMessage) {
+    func report(_ notice: AudioNoticeMessage) {
         if wantsJSON {
             // Texts, numbers and Booleans always encode.
             if let line = try? JSONText.line(notice) { errors.write(line) }
-        } else if let text = AudioTeller.text(of: notice) {
+        } else if let text = AudioReporter.text(of: notice) {
             errors.write("ringwake: \(text)\n")
         }
     }
 
     /// Something that the daemon does not say.
-    func say(_ text: String) {
+    func report(_ text: String) {
         if wantsJSON {
-            tell(AudioNoticeMessage(event: "error", message: text))
+            report(AudioNoticeMessage(event: "error", message: text))
         } else {
             errors.write("ringwake: \(TerminalText.printable(text))\n")
         }
@@ -139,10 +139,10 @@ struct AudioTeller {
         case "inactive": return "audio is no longer active"
         case "interrupted": return "audio was interrupted" + why(notice.reason)
         case "interruptionEnded": return "the interruption is over"
-        case "routeChanged": return "audio goes another way: \(route ?? "no device")" + why(notice.reason)
+        case "routeChanged": return "audio route changed: \(route ?? "no device")" + why(notice.reason)
         case "silenceHint":
             return notice.silence == true
-                ? "something else plays that is to be heard alone" : "nothing else plays any more"
+                ? "something else plays that others must not overlap" : "nothing else plays any more"
         case "lost": return "the audio server went away"
         case "reset": return "the audio server is there again"
         default: return nil

@@ -3,46 +3,42 @@ import ControlProtocol
 import RingwakeCore
 
 /// `ringwake audio route`
-struct AudioRouteCommand: RunnableCommand {
+struct AudioRouteCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "route",
-        abstract: "Show where sound goes and comes from, or choose the output of calls.",
-        discussion: """
-            EXAMPLES:
-              ringwake audio route
-              ringwake audio route speaker
-              ringwake audio route bluez_output.00_11_22_33_44_55.1
-              ringwake audio route auto
-              ringwake audio route --json | jq -r '.route.outputs[].device'
-
-            Has the audio server connected to, which changes nothing of it. With a name, the
-            output of calls and recordings is that device while one goes on, and when the
-            next one comes, and the route with it is shown; 'auto' leaves it to the daemon
-            again. Exit status 2 when there is no such output, 8 when no audio server can be
-            had.
+        "route", "Show the audio route, or choose the output of calls.",
+        examples: """
+            ringwake audio route
+            ringwake audio route speaker
+            ringwake audio route bluez_output.00_11_22_33_44_55.1
+            ringwake audio route auto
+            ringwake audio route --json | jq -r '.route.outputs[].device'
+            """,
+        details: """
+            Connects to the audio server without changing anything. With a name, the
+            output of calls and recordings is that device, now and for the next one, and
+            the new route is shown; 'auto' lets the daemon choose again. Exit status 2:
+            there is no such output; 8: no audio server can be reached.
             """)
 
     @Argument(
-        help: ArgumentHelp(
-            "speaker, receiver, headset, bluetooth, auto, another kind of port, or the audio server's name of a device.",
-            valueName: "output"),
+        help: .of(
+            "output",
+            "speaker, receiver, headset, bluetooth, auto, another kind of port, or the audio server's name of a device."
+        ),
         completion: .list(AudioOutputName.words))
     var name: String?
 
     @OptionGroup var control: ControlOptions
-    @OptionGroup var output: OutputOptions
-
-    var wantsJSON: Bool { output.json }
 
     func validate() throws {
         guard let name, name != AudioOutputName.automatic else { return }
-        guard (1...AudioSessionConfiguration.maximumNameBytes).contains(name.utf8.count) else {
-            throw ValidationError("A name has 1 to \(AudioSessionConfiguration.maximumNameBytes) bytes.")
-        }
+        try require(
+            (1...AudioSessionConfiguration.maximumNameBytes).contains(name.utf8.count),
+            "A name has 1 to \(AudioSessionConfiguration.maximumNameBytes) bytes.")
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let target = ControlTarget(["audio", "route"])
+        let target = RequestTarget("audio", "route")
         let client = control.client(in: context)
         let status: AudioStatusMessage
         if let name {

@@ -3,17 +3,16 @@ import ControlProtocol
 import RingwakeCore
 
 /// `ringwake audio run`
-struct AudioRunCommand: RunnableCommand {
+struct AudioRunCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "run",
-        abstract: "Run a command with an audio session that is active while it runs.",
-        discussion: """
-            EXAMPLES:
-              ringwake audio run -- mpv concert.flac
-              ringwake audio run --options duckOthers -- aplay message.wav
-              ringwake audio run --category playAndRecord --mode voiceChat \\
-                --options duckOthers -- baresip
-
+        "run", "Run a command with an audio session that is active while it runs.",
+        examples: """
+            ringwake audio run -- mpv concert.flac
+            ringwake audio run --options duckOthers -- aplay message.wav
+            ringwake audio run --category playAndRecord --mode voiceChat \\
+              --options duckOthers -- baresip
+            """,
+        details: """
             What the command plays and records, and what its children do, is the session's:
             others are interrupted, ducked or heard beside it, as category and options say,
             and everything is put back when it ends. Standard error says when the session
@@ -25,40 +24,33 @@ struct AudioRunCommand: RunnableCommand {
             was not found, 126 when it could not be run.
             """)
 
-    @Option(help: ArgumentHelp("What it plays or records.", valueName: "category"))
+    @Option(help: .of("category", "What it plays or records."))
     var category = WordArgument(AudioCategory.playback)
 
-    @Option(help: ArgumentHelp("What it is for; has to fit the category.", valueName: "mode"))
+    @Option(help: .of("mode", "The session's mode; has to fit the category."))
     var mode = WordArgument(AudioMode.default)
 
-    @Option(help: ArgumentHelp("One option or several, separated by commas.", valueName: "options"))
+    @Option(help: .of("options", "One option or several, separated by commas."))
     var options = AudioOptionsArgument()
 
     @Option(
-        help: ArgumentHelp(
-            "The output that it would like: a kind of port, or the audio server's name of a device.",
-            valueName: "output"),
+        help: .of("output", "The preferred output: a kind of port, or the audio server's name of a device."),
         completion: .list(AudioOutputName.words))
     var preferredOutput: String?
 
-    @Option(help: ArgumentHelp("The input that it would like, in the same way.", valueName: "input"))
+    @Option(help: .of("input", "The preferred input, in the same form."))
     var preferredInput: String?
 
-    @Option(help: ArgumentHelp("What lists call it (default: the command's name).", valueName: "text"))
+    @Option(help: .of("text", "The session's name in lists (default: the command's name)."))
     var name: String?
 
-    @Flag(help: "Run the command also when the session cannot be activated, or no daemon runs.")
+    @Flag(help: "Run the command even if the session cannot be activated or no daemon runs.")
     var evenIfInactive = false
 
     @OptionGroup var control: ControlOptions
-    @OptionGroup var output: OutputOptions
 
-    @Argument(
-        parsing: .postTerminator,
-        help: ArgumentHelp("The command and its arguments, after '--'.", valueName: "command"))
+    @Argument(parsing: .postTerminator, help: .of("command", "The command and its arguments, after '--'."))
     var command: [String] = []
-
-    var wantsJSON: Bool { output.json }
 
     func validate() throws {
         guard let first = command.first, !first.isEmpty else {
@@ -83,15 +75,15 @@ struct AudioRunCommand: RunnableCommand {
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let client = control.client(in: context)
-        let teller = AudioTeller(errors: context.errors, wantsJSON: wantsJSON)
+        let reporter = AudioReporter(errors: context.errors, wantsJSON: wantsJSON)
         var session: AudioHold?
         do throws(RingwakeError) {
-            session = try AudioHold(opening, client, teller)
+            session = try AudioHold(opening, client, reporter)
         } catch {
             guard evenIfInactive else { throw error }
-            teller.say("\(error.message); the command runs without")
+            reporter.report("\(error.message); the command runs without")
         }
-        return try CommandRun(command, session, teller).wait()
+        return try CommandRun(command, session, reporter).wait()
     }
 }
 
@@ -114,7 +106,7 @@ struct AudioOptionsArgument: ExpressibleByArgument {
     static var allValueStrings: [String] { AudioOption.allCases.map(\.rawValue) }
 }
 
-/// One word of several that there are.
+/// A word of an enum that apps see too, so that it cannot conform itself.
 struct WordArgument<Word: RawRepresentable<String> & CaseIterable & Sendable>: ExpressibleByArgument {
     let word: Word
 

@@ -7,7 +7,7 @@ import RingwakeCore
 struct CommandRun {
     private let command: [String]
     private let session: AudioHold?
-    private let teller: AudioTeller
+    private let reporter: AudioReporter
 
     /// What a terminal sends to the whole process group at once reaches the command without us; what somebody sends to
     /// this process alone is meant for the command.
@@ -17,10 +17,10 @@ struct CommandRun {
     private static let notFound = ExitStatus(code: 127)
     private static let notExecutable = ExitStatus(code: 126)
 
-    init(_ command: [String], _ session: AudioHold?, _ teller: AudioTeller) {
+    init(_ command: [String], _ session: AudioHold?, _ reporter: AudioReporter) {
         self.command = command
         self.session = session
-        self.teller = teller
+        self.reporter = reporter
     }
 
     /// Runs the command to its end.
@@ -44,13 +44,13 @@ struct CommandRun {
         var process: pid_t = 0
         let failure = start(&process)
         guard failure == 0 else {
-            teller.say("'\(command[0])' cannot be run: \(String(cString: strerror(failure)))")
+            reporter.report("'\(command[0])' cannot be run: \(String(cString: strerror(failure)))")
             return failure == ENOENT ? CommandRun.notFound : CommandRun.notExecutable
         }
         let pidfd = ringwake_pidfd_open(process)
         guard pidfd >= 0 else {
             // Nobody would see its end otherwise, but a wait that is deaf to signals.
-            teller.say("signals cannot be passed on: \(String(cString: strerror(errno)))")
+            reporter.report("signals cannot be passed on: \(String(cString: strerror(errno)))")
             return reap(process)
         }
         defer { close(pidfd) }

@@ -5,17 +5,16 @@ import RingwakeCore
 /// `ringwake call`
 struct CallCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "call",
-        abstract: "Show, answer, hold and end calls; report them from a handler.",
-        discussion: """
-            EXAMPLES:
-              ringwake call list
-              ringwake call list --missed
-              ringwake call show 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11
-              ringwake call answer 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11
-              ringwake call hold 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11
-              ringwake call dtmf 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11 1234#
-
+        "call", "Show, answer, hold and end calls; report them from a handler.",
+        examples: """
+            ringwake call list
+            ringwake call list --missed
+            ringwake call show 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11
+            ringwake call answer 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11
+            ringwake call hold 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11
+            ringwake call dtmf 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11 1234#
+            """,
+        details: """
               In a handler that a push woke ($RINGWAKE_CALL names the call):
               ringwake call report --caller sip:alice@example.com --ring
               ringwake call fulfill answer
@@ -25,28 +24,30 @@ struct CallCommand: ParsableCommand {
             CommandGroup(
                 name: "User",
                 subcommands: [
-                    CallListCommand.self, CallShowCommand.self, CallAnswerCommand.self, CallDeclineCommand.self,
-                    CallEndCommand.self, CallHoldCommand.self, CallUnholdCommand.self, CallMuteCommand.self,
-                    CallUnmuteCommand.self, CallDTMFCommand.self,
+                    CallListCommand.self, CallShowCommand.self, OtherCallsCommand<AnswerVerb>.self,
+                    CallVerbCommand<DeclineVerb>.self,
+                    CallVerbCommand<EndVerb>.self, CallVerbCommand<HoldVerb>.self, OtherCallsCommand<UnholdVerb>.self,
+                    CallVerbCommand<MuteVerb>.self,
+                    CallVerbCommand<UnmuteVerb>.self, CallDTMFCommand.self,
                 ]),
             CommandGroup(
                 name: "Handler",
                 subcommands: [
-                    CallReportCommand.self, CallRingCommand.self, CallFulfillCommand.self, CallFailCommand.self,
-                    CallEndedCommand.self, CallClaimCommand.self,
+                    CallReportCommand.self, CallVerbCommand<RingVerb>.self, CallActionCommand<FulfillVerb>.self,
+                    CallActionCommand<FailVerb>.self,
+                    CallEndedCommand.self, CallVerbCommand<ClaimVerb>.self,
                 ]),
         ])
 }
 
-/// Which call a command speaks of, and how its answer is shown.
+/// Which app's call a command is about, and how its answer is shown.
 struct CallOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The call's app, should two apps have a call of this id.", valueName: "id"))
+    @Option(help: .of("id", "The call's app, should two apps have a call of this id."))
     var app: String?
 
     @OptionGroup var control: ControlOptions
-    @OptionGroup var output: OutputOptions
 
-    /// The call to speak of: `id`, else the one that this handler was woken for.
+    /// The id of the call: `id`, else that of the call that this handler was woken for.
     func call(_ id: String?, in context: CommandContext) throws(RingwakeError) -> String {
         guard let call = id ?? context.environment("RINGWAKE_CALL") else {
             throw RingwakeError(
@@ -58,23 +59,24 @@ struct CallOptions: ParsableArguments {
 
     /// Its app, where one is known.
     func appFilter(in context: CommandContext) -> String? { app ?? context.environment("RINGWAKE_APP") }
+}
 
-    /// Says `verb` to the call `id` and shows how the call stands then.
+/// A command that is about calls.
+protocol CallSubcommand: DaemonCommand {
+    var options: CallOptions { get }
+}
+
+extension CallSubcommand {
+    var control: ControlOptions { options.control }
+
+    /// Sends the request `verb` for the call `id` and shows the call's state afterwards.
     func post(
         _ verb: CallVerb, to id: String?, _ body: (some Encodable)?, in context: CommandContext
     ) throws(RingwakeError) -> ExitStatus {
-        let target = ControlTarget(
-            ["calls", try call(id, in: context), verb.rawValue], query: [("app", appFilter(in: context))])
+        let target = RequestTarget(
+            "calls", try options.call(id, in: context), verb.rawValue,
+            query: [("app", options.appFilter(in: context))])
         let call: CallMessage = try control.client(in: context).post(target, body)
-        context.output.write(
-            output.json
-                ? try JSONText.document(call)
-                : TerminalText.printable(CallText.summary(of: call)) + "\n")
-        return .success
-    }
-
-    /// The same without a body.
-    func post(_ verb: CallVerb, to id: String?, in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        try post(verb, to: id, nil as ActionResult?, in: context)
+        return try show(call, TerminalText.printable(CallText.summary(of: call)) + "\n", in: context)
     }
 }

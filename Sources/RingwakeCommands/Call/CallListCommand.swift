@@ -3,16 +3,15 @@ import ControlProtocol
 import RingwakeCore
 
 /// `ringwake call list`
-struct CallListCommand: RunnableCommand {
+struct CallListCommand: CallSubcommand {
     static let configuration = CommandConfiguration(
-        commandName: "list",
-        abstract: "List the calls that run, then the call log, each the newest first.",
-        discussion: """
-            EXAMPLES:
-              ringwake call list
-              ringwake call list --missed --limit 10
-              ringwake call list --app com.example.phone --json | jq '.calls[0].reason'
-
+        "list", "List the calls in progress, then the call log; the newest first.",
+        examples: """
+            ringwake call list
+            ringwake call list --missed --limit 10
+            ringwake call list --app com.example.phone --json | jq '.calls[0].reason'
+            """,
+        details: """
             The daemon's journal keeps the log over restarts. A missed call is one that
             nobody answered or declined, on this device or another. --limit counts the
             log only; with --before the calls that run are left out.
@@ -24,45 +23,35 @@ struct CallListCommand: RunnableCommand {
     @OptionGroup var list: ListOptions
     @OptionGroup var options: CallOptions
 
-    var wantsJSON: Bool { options.output.json }
-
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let target = ControlTarget(
-            ["calls"],
+        let target = RequestTarget(
+            "calls",
             query: [("app", options.appFilter(in: context)), ("missed", missed ? "true" : nil)] + list.query)
-        let calls: CallListMessage = try options.control.client(in: context).get(target)
-        context.output.write(
-            wantsJSON ? try JSONText.document(calls) : CallText.text(of: calls, style: context.style))
-        return .success
+        return try show(CallListMessage.self, at: target, CallText.text, in: context)
     }
 }
 
 /// `ringwake call show`
-struct CallShowCommand: RunnableCommand {
+struct CallShowCommand: CallSubcommand {
     static let configuration = CommandConfiguration(
-        commandName: "show",
-        abstract: "Show a call and its timeline.",
-        discussion: """
-            EXAMPLES:
-              ringwake call show 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11
-              ringwake call show --json 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11 | jq .timeline
-
+        "show", "Show a call and its timeline.",
+        examples: """
+            ringwake call show 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11
+            ringwake call show --json 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11 | jq .timeline
+            """,
+        details: """
             The timeline says for each stage when it was reached after the push arrived,
             how long it took after the stage before, and the time of day in UTC.
             """)
 
-    @Argument(help: ArgumentHelp("The call's id (default: $RINGWAKE_CALL).", valueName: "id"))
+    @Argument(help: .of("id", "The call's id (default: $RINGWAKE_CALL)."))
     var id: String?
 
     @OptionGroup var options: CallOptions
 
-    var wantsJSON: Bool { options.output.json }
-
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let target = ControlTarget(
-            ["calls", try options.call(id, in: context)], query: [("app", options.appFilter(in: context))])
-        let call: CallMessage = try options.control.client(in: context).get(target)
-        context.output.write(wantsJSON ? try JSONText.document(call) : CallText.text(of: call, style: context.style))
-        return .success
+        let target = RequestTarget(
+            "calls", try options.call(id, in: context), query: [("app", options.appFilter(in: context))])
+        return try show(CallMessage.self, at: target, CallText.text, in: context)
     }
 }

@@ -4,12 +4,10 @@ import RingwakeCore
 /// `ringwake certs`
 struct CertsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "certs",
-        abstract: "Make certificates for development, and explain any certificate or key.",
-        discussion: """
-            EXAMPLES:
-              ringwake certs dev-ca --app com.example.phone --directory ~/certs
-              ringwake certs show voip-services.p12 --password-file p12-password
+        "certs", "Make certificates for development, and explain any certificate or key.",
+        examples: """
+            ringwake certs dev-ca --app com.example.phone --directory ~/certs
+            ringwake certs show voip-services.p12 --password-file p12-password
             """,
         subcommands: [CertsDevCACommand.self, CertsShowCommand.self])
 }

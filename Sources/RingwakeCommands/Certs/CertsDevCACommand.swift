@@ -6,15 +6,14 @@ import VoIPCertificates
 /// `ringwake certs dev-ca`
 struct CertsDevCACommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "dev-ca",
-        abstract: "Make a CA for development, and everything that daemon and sender need of it.",
-        discussion: """
-            EXAMPLES:
-              ringwake certs dev-ca
-              ringwake certs dev-ca --app com.example.phone --directory ~/certs
-              ringwake certs dev-ca --app com.example.phone --app com.example.door \\
-                --host phone.example.net --apple-names
-
+        "dev-ca", "Make a development CA, and the certificates and keys for daemon and sender.",
+        examples: """
+            ringwake certs dev-ca
+            ringwake certs dev-ca --app com.example.phone --directory ~/certs
+            ringwake certs dev-ca --app com.example.phone --app com.example.door \\
+              --host phone.example.net --apple-names
+            """,
+        details: """
             Makes a CA, the daemon's server certificate, for each app a provider
             certificate as Apple's VoIP Services certificates are, and a key that
             signs provider tokens; then prints the lines for ringwaked.toml. What is
@@ -27,24 +26,22 @@ struct CertsDevCACommand: RunnableCommand {
     /// The team of the examples.
     static let exampleTeam = "DEVTEAM001"
 
-    @Option(help: ArgumentHelp("Where to put the files; made if it is missing.", valueName: "path"))
+    @Option(help: .of("path", "The directory for the files; created if it is missing."))
     var directory = "ringwake-certs"
 
-    @Option(help: ArgumentHelp("A bundle id (default: \(exampleApp)); may be repeated.", valueName: "id"))
-    var app: [AppIDArgument] = []
+    @Option(help: .of("id", "A bundle id (default: \(exampleApp)); may be repeated."))
+    var app: [AppID] = []
 
-    @Option(help: ArgumentHelp("The team of the provider certificates.", valueName: "id"))
+    @Option(help: .of("id", "The team of the provider certificates."))
     var team = exampleTeam
 
-    @Option(
-        help: ArgumentHelp(
-            "A name or address of the server, beside localhost; may be repeated.", valueName: "name"))
+    @Option(help: .of("name", "A name or address of the server, beside localhost; may be repeated."))
     var host: [String] = []
 
-    @Flag(help: "The server certificate is for Apple's host names too, to test senders that know no others.")
+    @Flag(help: "Issue the server certificate for Apple's host names too, for senders that accept no others.")
     var appleNames = false
 
-    @Option(name: .customLong("p12-password"), help: ArgumentHelp("The password of the P12 files.", valueName: "text"))
+    @Option(name: .customLong("p12-password"), help: .of("text", "The password of the P12 files."))
     var pkcs12Password = ""
 
     @Flag(name: .customLong("legacy-p12"), help: "Encrypt P12 files for old readers: 3DES and SHA-1.")
@@ -71,7 +68,7 @@ struct CertsDevCACommand: RunnableCommand {
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let authority = try DevelopmentAuthority(directory: directory, now: WallClock.seconds())
-        let apps = app.isEmpty ? AppID(CertsDevCACommand.exampleApp).map { [$0] } ?? [] : app.map(\.app)
+        let apps = app.isEmpty ? AppID(CertsDevCACommand.exampleApp).map { [$0] } ?? [] : app
         var made: [DevelopmentCredentials] = []
         for app in apps {
             var setup = DevelopmentSetup(app: app, teamID: team)
@@ -87,8 +84,7 @@ struct CertsDevCACommand: RunnableCommand {
             directory: last.directory, teamID: last.teamID, keyID: last.keyID, topics: made.map(\.topic),
             files: CertsDevCACommand.merged(made.flatMap(\.files)),
             configuration: DevelopmentConfiguration.text(for: last))
-        context.output.write(wantsJSON ? try JSONText.document(message) : text(of: message, style: context.style))
-        return .success
+        return try show(message, text(of: message, style: context.style), in: context)
     }
 
     /// Each file once, as new if it was made in any of the rounds.

@@ -6,28 +6,25 @@ import VoIPCertificates
 /// `ringwake certs show`
 struct CertsShowCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show",
-        abstract: "Explain certificates and keys: PEM, DER, P12 or P8.",
-        discussion: """
-            EXAMPLES:
-              ringwake certs show voip-services.pem
-              ringwake certs show voip-services.p12 --password-file p12-password
-              ringwake certs show AuthKey_ABC123DEFG.p8 server.pem --json
-
+        "show", "Explain certificates and keys: PEM, DER, P12 or P8.",
+        examples: """
+            ringwake certs show voip-services.pem
+            ringwake certs show voip-services.p12 --password-file p12-password
+            ringwake certs show AuthKey_ABC123DEFG.p8 server.pem --json
+            """,
+        details: """
             Says whose it is, until when it is valid, for which topics and
             environments, and what is wrong with it. The exit status is 1 when one of
             them cannot be used as it is, such as an expired certificate.
             """)
 
-    @Argument(help: ArgumentHelp("The files; - is standard input.", valueName: "file"))
+    @Argument(help: .of("file", "The files; - is standard input."))
     var files: [String]
 
-    @Option(
-        help: ArgumentHelp("The password of a P12; other users can see it in the list of processes.", valueName: "text")
-    )
+    @Option(help: .of("text", "The password of a P12; other users can see it in the list of processes."))
     var password: String?
 
-    @Option(help: ArgumentHelp("A file whose first line is the password; - is standard input.", valueName: "file"))
+    @Option(help: .of("file", "A file whose first line is the password; - is standard input."))
     var passwordFile: String?
 
     @OptionGroup var output: OutputOptions
@@ -41,9 +38,7 @@ struct CertsShowCommand: RunnableCommand {
     }
 
     func validate() throws {
-        guard password == nil || passwordFile == nil else {
-            throw ValidationError("Give --password or --password-file, not both.")
-        }
+        try require(password == nil || passwordFile == nil, "Give --password or --password-file, not both.")
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {

@@ -16,56 +16,56 @@ struct ControlClient {
     var timeout: Duration = .seconds(10)
 
     /// `GET /v1/...`.
-    func get<Message: Decodable>(_ target: ControlTarget) throws(RingwakeError) -> Message {
+    func get<Message: Decodable>(_ target: RequestTarget) throws(RingwakeError) -> Message {
         try decode(answer(to: "GET", target, body: nil), from: target)
     }
 
     /// The answer to `GET /v1/...` as it is, where it is no JSON.
-    func octets(_ target: ControlTarget) throws(RingwakeError) -> [UInt8] {
+    func octets(_ target: RequestTarget) throws(RingwakeError) -> [UInt8] {
         try answer(to: "GET", target, body: nil)
     }
 
     /// `POST /v1/...`, with `body` as JSON when there is one.
-    func post<Message: Decodable>(_ target: ControlTarget, _ body: (some Encodable)?) throws(RingwakeError) -> Message {
+    func post<Message: Decodable>(_ target: RequestTarget, _ body: (some Encodable)?) throws(RingwakeError) -> Message {
         try decode(answer(to: "POST", target, body: json(body)), from: target)
     }
 
     /// `POST /v1/...` with these bytes.
-    func post<Message: Decodable>(_ target: ControlTarget, octets: [UInt8]) throws(RingwakeError) -> Message {
+    func post<Message: Decodable>(_ target: RequestTarget, octets: [UInt8]) throws(RingwakeError) -> Message {
         try decode(answer(to: "POST", target, body: octets, type: ControlClient.octetsType), from: target)
     }
 
     /// `PUT /v1/...` with `body` as JSON.
-    func put<Message: Decodable>(_ target: ControlTarget, _ body: some Encodable) throws(RingwakeError) -> Message {
+    func put<Message: Decodable>(_ target: RequestTarget, _ body: some Encodable) throws(RingwakeError) -> Message {
         try decode(answer(to: "PUT", target, body: json(body)), from: target)
     }
 
     /// `PUT /v1/...` with these bytes.
-    func put<Message: Decodable>(_ target: ControlTarget, octets: [UInt8]) throws(RingwakeError) -> Message {
+    func put<Message: Decodable>(_ target: RequestTarget, octets: [UInt8]) throws(RingwakeError) -> Message {
         try decode(answer(to: "PUT", target, body: octets, type: ControlClient.octetsType), from: target)
     }
 
     /// `POST /v1/...` without a body.
-    func post<Message: Decodable>(_ target: ControlTarget) throws(RingwakeError) -> Message {
+    func post<Message: Decodable>(_ target: RequestTarget) throws(RingwakeError) -> Message {
         try post(target, nil as ActionResult?)
     }
 
     /// `DELETE /v1/...`.
-    func delete<Message: Decodable>(_ target: ControlTarget) throws(RingwakeError) -> Message {
+    func delete<Message: Decodable>(_ target: RequestTarget) throws(RingwakeError) -> Message {
         try decode(answer(to: "DELETE", target, body: nil), from: target)
     }
 
     /// Opens `GET /v1/events`, or another stream of lines; the answer's head has arrived, and is no refusal.
-    func events(_ target: ControlTarget) throws(RingwakeError) -> EventStream {
+    func events(_ target: RequestTarget) throws(RingwakeError) -> EventStream {
         try stream("GET", target, body: nil)
     }
 
     /// Opens the stream of lines that `POST /v1/...` with `body` as JSON answers with.
-    func stream(_ target: ControlTarget, _ body: some Encodable) throws(RingwakeError) -> EventStream {
+    func stream(_ target: RequestTarget, _ body: some Encodable) throws(RingwakeError) -> EventStream {
         try stream("POST", target, body: try json(body))
     }
 
-    private func stream(_ method: String, _ target: ControlTarget, body: [UInt8]?) throws(RingwakeError) -> EventStream
+    private func stream(_ method: String, _ target: RequestTarget, body: [UInt8]?) throws(RingwakeError) -> EventStream
     {
         let deadline = Deadline(after: timeout)
         let socket = try ControlSocket(path: path, timeout: timeout)
@@ -92,7 +92,7 @@ struct ControlClient {
     }
 
     private func request(
-        _ method: String, _ target: ControlTarget, body: [UInt8]?, type: String = ControlClient.jsonType
+        _ method: String, _ target: RequestTarget, body: [UInt8]?, type: String = ControlClient.jsonType
     ) -> [UInt8] {
         var fields = [HTTP1Field(name: "connection", value: "close")]
         if let secret {
@@ -105,7 +105,7 @@ struct ControlClient {
     }
 
     private func answer(
-        to method: String, _ target: ControlTarget, body: [UInt8]?, type: String = ControlClient.jsonType
+        to method: String, _ target: RequestTarget, body: [UInt8]?, type: String = ControlClient.jsonType
     ) throws(RingwakeError) -> [UInt8] {
         let deadline = Deadline(after: timeout)
         let socket = try ControlSocket(path: path, timeout: timeout)
@@ -164,7 +164,7 @@ struct ControlClient {
 
     private struct SchemaOnly: Decodable { let schema: Int }
 
-    private func decode<Message: Decodable>(_ body: [UInt8], from target: ControlTarget) throws(RingwakeError)
+    private func decode<Message: Decodable>(_ body: [UInt8], from target: RequestTarget) throws(RingwakeError)
         -> Message
     {
         let data = Data(body)

@@ -1,20 +1,22 @@
 import ArgumentParser
+import ControlProtocol
+import FileSystem
 import RingwakeCore
 
 /// What every command takes that talks to the daemon.
 struct ControlOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp(
-            "The daemon's control socket (default: $RINGWAKE_SOCKET, else the system's or this user's).",
-            valueName: "path"))
+        help: .of("path", "The daemon's control socket (default: $RINGWAKE_SOCKET, else the system's or this user's)."))
     var socket: String?
+
+    @OptionGroup var output: OutputOptions
 
     init() {}
 
     /// A client of the daemon that the options and the environment name.
     func client(in context: CommandContext) -> ControlClient {
         let path = ControlSocketPath.find(
-            option: socket, environment: context.environment, userID: context.userID, exists: ControlSocketPath.exists)
+            option: socket, environment: context.environment, userID: context.userID, exists: FileSystem.exists)
         return ControlClient(path: path, secret: context.environment("RINGWAKE_WAKE_SECRET"))
     }
 }

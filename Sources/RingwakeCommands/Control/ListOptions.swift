@@ -3,21 +3,15 @@ import ControlProtocol
 
 /// Which part of a list a command shows.
 struct ListOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            "At most this many of what is over; 1 to \(ControlAPI.maximumListLimit).", valueName: "n"))
+    @Option(help: .of("n", "At most this many ended ones; 1 to \(ControlAPI.maximumListLimit)."))
     var limit = ControlAPI.defaultListLimit
 
-    @Option(help: ArgumentHelp("Older ones only: the number that the list before ended with.", valueName: "number"))
+    @Option(help: .of("number", "Only entries before this number, which the previous page ended with."))
     var before: Int64?
 
     func validate() throws {
-        guard (1...ControlAPI.maximumListLimit).contains(limit) else {
-            throw ValidationError("--limit is between 1 and \(ControlAPI.maximumListLimit).")
-        }
-        if let before, before < 1 {
-            throw ValidationError("--before is 1 or more.")
-        }
+        try require("--limit", limit, in: 1...ControlAPI.maximumListLimit)
+        try require((before ?? 1) >= 1, "--before is 1 or more.")
     }
 
     /// The query of a request that asks for this part.

@@ -1,26 +1,33 @@
+import ArgumentParser
 import ControlProtocol
 import FoundationEssentials
 import RingwakeCore
 
-/// Prints the events of a stream as they come.
-struct EventPrinter {
-    let wantsJSON: Bool
-    /// After how many events it ends; nil: never.
+/// When a stream of events ends.
+struct StreamOptions: ParsableArguments {
+    @Option(help: .of("n", "End after this many lines."))
     var count: Int?
-    /// After how long it ends; nil: never.
-    var timeout: Duration?
+
+    @Option(help: .of("duration", "End after this long: 30s, 5m."))
+    var timeout: DurationArgument?
+
+    func validate() throws {
+        try require((count ?? 1) >= 1, "--count is 1 or more.")
+    }
 
     /// Prints until the count, the timeout, the reader's leaving or the stream's end.
     ///
     /// - Throws: `timedOut` when fewer events than the count came in time, `unreachable` when the daemon ended the
     ///   stream.
-    func print(_ stream: consuming EventStream, in context: CommandContext) throws(RingwakeError) {
-        let deadline = timeout.map { Deadline(after: $0) }
+    func print(
+        _ stream: consuming EventStream, wantsJSON: Bool, in context: CommandContext
+    ) throws(RingwakeError) {
+        let deadline = timeout.map { Deadline(after: $0.duration) }
         var seen = 0
         while count.map({ seen < $0 }) ?? true {
             switch try stream.next(until: deadline, output: context.output.descriptor) {
             case .line(let line):
-                try show(line, in: context)
+                try show(line, wantsJSON, in: context)
                 guard context.output.isOpen else { return }
                 seen += 1
             case .outputClosed:
@@ -37,7 +44,7 @@ struct EventPrinter {
         }
     }
 
-    private func show(_ line: [UInt8], in context: CommandContext) throws(RingwakeError) {
+    private func show(_ line: [UInt8], _ wantsJSON: Bool, in context: CommandContext) throws(RingwakeError) {
         do throws(JSONSyntax.Defect) {
             try JSONSyntax.requireObject(line)
         } catch {

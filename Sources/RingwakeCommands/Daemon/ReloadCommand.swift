@@ -3,26 +3,22 @@ import ControlProtocol
 import RingwakeCore
 
 /// `ringwake reload`
-struct ReloadCommand: RunnableCommand {
+struct ReloadCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "reload",
-        abstract: "Make the daemon read its configuration and certificates again.",
-        discussion: """
-            EXAMPLES:
-              ringwake reload
-              ringwake reload --json
-
-            The daemon reads everything first and changes over only when all of it is
-            right; else it keeps what it has, and the message names file and line.
+        "reload", "Make the daemon read its configuration and certificates again.",
+        examples: """
+            ringwake reload
+            ringwake reload --json
+            """,
+        details: """
+            The daemon checks everything first and applies it only if all of it is valid;
+            otherwise nothing changes, and the message names file and line.
             """)
 
     @OptionGroup var control: ControlOptions
-    @OptionGroup var output: OutputOptions
-
-    var wantsJSON: Bool { output.json }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let reload: ReloadMessage = try control.client(in: context).post(ControlTarget(["reload"]))
+        let reload: ReloadMessage = try control.client(in: context).post(RequestTarget("reload"))
         if wantsJSON {
             context.output.write(try JSONText.document(reload))
             return .success

@@ -1,5 +1,6 @@
 import ControlProtocol
 import Glibc
+import NetworkMessages
 import Reachability
 import RingwakeCore
 import RunLoop
@@ -7,7 +8,7 @@ import RunLoop
 /// Reachability as this process sees it, from the kernel's own tables.
 final class LocalNetwork: NetworkView {
     /// How long a host name may take to be looked up, until it is said that it is not known.
-    static let patience = Duration.seconds(10)
+    static let nameTimeout = Duration.seconds(10)
 
     private let runLoop: RunLoop
     private let monitor: NetworkMonitor
@@ -35,7 +36,7 @@ final class LocalNetwork: NetworkView {
         let known = Known(targets)
         let watches = try watches(of: targets) { index, reachability in known.values[index] = reachability }
         var isLate = false
-        runLoop.schedule(at: BootClock.now().advanced(by: Self.patience), tolerance: .zero) { isLate = true }
+        runLoop.schedule(at: BootClock.now().advanced(by: Self.nameTimeout), tolerance: .zero) { isLate = true }
         while !known.isComplete, !isLate { runLoop.runOnce(timeout: nil) }
         for watch in watches { watch.cancel() }
         for (target, reachability) in zip(targets, known.values) {
@@ -51,8 +52,8 @@ final class LocalNetwork: NetworkView {
             known.values[index] = reachability
             news.append(TargetMessage(targets[index], reachability))
         }
-        var patience: Timer? = runLoop.schedule(
-            at: BootClock.now().advanced(by: Self.patience), tolerance: .zero
+        var timer: Timer? = runLoop.schedule(
+            at: BootClock.now().advanced(by: Self.nameTimeout), tolerance: .zero
         ) { [monitor] in
             for (index, target) in targets.enumerated() where known.values[index] == nil {
                 news.append(TargetMessage(target, .resolving(on: monitor.path)))
@@ -61,10 +62,10 @@ final class LocalNetwork: NetworkView {
         try follow(printer) { () throws(RingwakeError) in
             for message in news { try printer.print(message) }
             news = []
-            // Nobody is to be woken for patience that is not needed any more.
-            if known.isComplete, let timer = patience {
-                runLoop.cancel(timer)
-                patience = nil
+            // A timer that is not needed must not wake the loop up.
+            if known.isComplete, let pending = timer {
+                runLoop.cancel(pending)
+                timer = nil
             }
         }
         withExtendedLifetime(watches) {}

@@ -5,18 +5,17 @@ import Reachability
 import RingwakeCore
 
 /// `ringwake reachability`
-struct ReachabilityCommand: RunnableCommand {
+struct ReachabilityCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "reachability",
-        abstract: "Show what can be reached, and how; with or without a daemon.",
-        discussion: """
-            EXAMPLES:
-              ringwake reachability
-              ringwake reachability sip.example.org 192.0.2.1 2001:db8::1
-              ringwake reachability 192.0.2.7,198.51.100.1
-              ringwake reachability sip.example.org --watch --json
-              ringwake reachability --path
-
+        "reachability", "Show which targets are reachable, and how; with or without a daemon.",
+        examples: """
+            ringwake reachability
+            ringwake reachability sip.example.org 192.0.2.1 2001:db8::1
+            ringwake reachability 192.0.2.7,198.51.100.1
+            ringwake reachability sip.example.org --watch --json
+            ringwake reachability --path
+            """,
+        details: """
             A target is 'any' (the default), an address, two addresses as LOCAL,REMOTE, or
             a host name. What is shown is what the kernel's tables say; no packet is sent,
             but for the look-up of names. Exit status: 0 when all can be reached, 8 when
@@ -26,36 +25,30 @@ struct ReachabilityCommand: RunnableCommand {
             without what the daemon's configuration says of interfaces.
             """)
 
-    @Argument(help: ArgumentHelp("any, an address, LOCAL,REMOTE, or a host name.", valueName: "target"))
+    @Argument(help: .of("target", "any, an address, LOCAL,REMOTE, or a host name."))
     var targets: [String] = []
 
-    @Flag(help: "Go on, with a line a change.")
+    @Flag(help: "Keep running, and print a line for each change.")
     var watch = false
 
-    @Flag(help: "What the network as a whole offers, instead of a target.")
+    @Flag(help: "Show the network path instead of a target.")
     var path = false
 
     @Flag(help: "Do not ask the daemon.")
     var local = false
 
-    @Option(
-        help: ArgumentHelp(
-            "With --local: how long a loss has to last before it is told (default: 200ms).", valueName: "duration"))
+    @Option(help: .of("duration", "With --local: how long a loss has to last before it is reported (default: 200ms)."))
     var lossHold: DurationArgument?
 
     @Option(
-        help: ArgumentHelp(
-            "With --local: how much of what cannot matter the kernel is to keep away, 0 to 4 (default: 4).",
-            valueName: "level"))
+        help: .of(
+            "level", "With --local: how many irrelevant messages the kernel drops, 0 to 4 (default: 4)."))
     var filterLevel: Int?
 
-    @Flag(help: "Say on standard error how the look at the network is doing.")
+    @Flag(help: "Print the state of the network monitor to standard error.")
     var verbose = false
 
     @OptionGroup var control: ControlOptions
-    @OptionGroup var output: OutputOptions
-
-    var wantsJSON: Bool { output.json }
 
     func validate() throws {
         for text in targets where ReachabilityTarget(text) == nil {
@@ -63,27 +56,17 @@ struct ReachabilityCommand: RunnableCommand {
                 "'\(text)' is no target; one is 'any', an address, LOCAL,REMOTE (two addresses of one family), or a "
                     + "host name, without scheme and port.")
         }
-        if path, !targets.isEmpty {
-            throw ValidationError("--path is about the network as a whole; it takes no target.")
-        }
+        try require(!path || targets.isEmpty, "--path is about the network as a whole; it takes no target.")
         let most = local ? NetworkMonitor.maximumTargets : ControlAPI.maximumTargets
-        if targets.count > most {
-            throw ValidationError(
-                "At most \(most) targets can be named\(local ? "" : "; with --local \(NetworkMonitor.maximumTargets)")."
-            )
-        }
-        if !local, lossHold != nil || filterLevel != nil {
-            throw ValidationError("--loss-hold and --filter-level are the daemon's to say; they take --local.")
-        }
-        if let filterLevel, !ReachabilityConfiguration.filterLevels.contains(filterLevel) {
-            throw ValidationError("--filter-level is 0 to 4.")
-        }
-        if let lossHold, lossHold.duration > ReachabilityConfiguration.longestLossHold {
-            throw ValidationError("--loss-hold is 0 to 60s.")
-        }
-        if local, control.socket != nil {
-            throw ValidationError("--local does not ask a daemon; it takes no --socket.")
-        }
+        let more = local ? "" : "; with --local \(NetworkMonitor.maximumTargets)"
+        try require(targets.count <= most, "At most \(most) targets can be named\(more).")
+        try require(
+            local || (lossHold == nil && filterLevel == nil),
+            "--loss-hold and --filter-level need --local: the daemon's are in its configuration.")
+        try require("--filter-level", filterLevel, in: ReachabilityConfiguration.filterLevels)
+        let longest = ReachabilityConfiguration.longestLossHold
+        try require((lossHold?.duration ?? .zero) <= longest, "--loss-hold is 0 to \(longest.components.seconds)s.")
+        try require(!local || control.socket == nil, "--local does not ask a daemon; it takes no --socket.")
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {

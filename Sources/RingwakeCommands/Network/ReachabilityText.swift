@@ -70,7 +70,7 @@ enum ReachabilityText {
         switch reason {
         case "someTargetsUnreachable": return "some of its targets are not reachable"
         case "noNameServer": return "no name server is reachable"
-        case "constrained": return "the interface is to be spared"
+        case "constrained": return "the interface is to be used sparingly"
         default: return UnsatisfiedReason(rawValue: reason)?.explanation ?? TerminalText.printable(reason)
         }
     }

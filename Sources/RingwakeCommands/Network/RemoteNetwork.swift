@@ -12,11 +12,11 @@ struct RemoteNetwork: NetworkView {
     }
 
     func show(_ targets: [ReachabilityTarget], _ printer: ReachabilityPrinter) throws(RingwakeError) {
-        try tellMonitor(printer)
-        var patient = client
+        try printMonitor(printer)
+        var slow = client
         // The daemon waits for names as long as this client waits for it otherwise.
-        patient.timeout = client.timeout + LocalNetwork.patience
-        let answer: TargetListMessage = try patient.get(try target(of: targets, isWatching: false))
+        slow.timeout = client.timeout + LocalNetwork.nameTimeout
+        let answer: TargetListMessage = try slow.get(try target(of: targets, isWatching: false))
         for message in answer.targets { try printer.print(message) }
     }
 
@@ -27,13 +27,13 @@ struct RemoteNetwork: NetworkView {
     }
 
     func showPath(_ printer: ReachabilityPrinter) throws(RingwakeError) {
-        try tellMonitor(printer)
-        let path: PathMessage = try client.get(ControlTarget(["path"]))
+        try printMonitor(printer)
+        let path: PathMessage = try client.get(RequestTarget("path"))
         try printer.print(path)
     }
 
     func watchPath(_ printer: ReachabilityPrinter) throws(RingwakeError) {
-        let target = ControlTarget(["path"], query: [("watch", "true")])
+        let target = RequestTarget("path", query: [("watch", "true")])
         try follow(target, printer) { message, printer throws(RingwakeError) in
             try printer.print(message as PathMessage)
         }
@@ -44,9 +44,9 @@ struct RemoteNetwork: NetworkView {
 
     private func target(
         of targets: [ReachabilityTarget], isWatching: Bool
-    ) throws(RingwakeError) -> ControlTarget {
-        let target = ControlTarget(
-            ["reachability"],
+    ) throws(RingwakeError) -> RequestTarget {
+        let target = RequestTarget(
+            "reachability",
             query: targets.map { ("target", $0.description) } + [("watch", isWatching ? "true" : nil)])
         guard target.text.utf8.count <= Self.maximumTargetBytes else {
             throw RingwakeError(
@@ -56,18 +56,18 @@ struct RemoteNetwork: NetworkView {
         return target
     }
 
-    private func tellMonitor(_ printer: ReachabilityPrinter) throws(RingwakeError) {
+    private func printMonitor(_ printer: ReachabilityPrinter) throws(RingwakeError) {
         guard printer.isVerbose else { return }
-        let status: StatusMessage = try client.get(ControlTarget(["status"]))
+        let status: StatusMessage = try client.get(RequestTarget("status"))
         printer.print(status.reachability)
     }
 
     private func follow<Message: Decodable>(
-        _ target: ControlTarget, _ printer: ReachabilityPrinter,
+        _ target: RequestTarget, _ printer: ReachabilityPrinter,
         _ print: (Message, ReachabilityPrinter) throws(RingwakeError) -> Void
     ) throws(RingwakeError) {
         var stream = try client.events(target)
-        try tellMonitor(printer)
+        try printMonitor(printer)
         while printer.output.isOpen {
             switch try stream.next(until: nil, output: printer.output.descriptor) {
             case .line(let line):
@@ -77,7 +77,7 @@ struct RemoteNetwork: NetworkView {
                         "the daemon sent a line that this version does not know; install the same version of both")
                 }
                 try print(message, printer)
-                try tellMonitor(printer)
+                try printMonitor(printer)
             case .outputClosed: return
             case .ended, .timedOut:
                 throw RingwakeError(

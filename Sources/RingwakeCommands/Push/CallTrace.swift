@@ -15,8 +15,8 @@ struct CallTrace {
     /// Nil when no such call came about.
     func follow(_ apnsID: String, timeout: Duration) throws(RingwakeError) -> CallMessage? {
         let deadline = Deadline(after: timeout)
-        let push = ControlTarget(["pushes", apnsID], query: [("app", app)])
-        var target: ControlTarget?
+        let push = RequestTarget("pushes", apnsID, query: [("app", app)])
+        var target: RequestTarget?
         var wait = CallTrace.firstWait
         var latest: CallMessage?
         while true {
@@ -38,7 +38,7 @@ struct CallTrace {
         }
     }
 
-    private func callTarget(of push: PushMessage) -> ControlTarget {
-        ControlTarget(["calls", push.call], query: [("app", app)])
+    private func callTarget(of push: PushMessage) -> RequestTarget {
+        RequestTarget("calls", push.call, query: [("app", app)])
     }
 }

@@ -3,20 +3,19 @@ import ArgumentParser
 /// `ringwake push`
 struct PushCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "push",
-        abstract: "Send pushes by the APNs provider API; show what became of those that arrived.",
+        "push", "Send pushes by the APNs provider API; show the state of received ones.",
         usage: """
             ringwake push --app <id> | --token <hex> [options]
             ringwake push list [options]
             ringwake push show <apns-id> [options]
             """,
-        discussion: """
-            EXAMPLES:
-              ringwake push --app com.example.phone --trace
-              ringwake push --host push.example.net --token TOKEN --cert voip.p12
-              ringwake push list --app com.example.phone --limit 10
-              ringwake push show 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11
-
+        examples: """
+            ringwake push --app com.example.phone --trace
+            ringwake push --host push.example.net --token TOKEN --cert voip.p12
+            ringwake push list --app com.example.phone --limit 10
+            ringwake push show 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11
+            """,
+        details: """
             'ringwake push' alone is 'ringwake push send'; 'ringwake push send --help'
             shows all its options.
             """,

@@ -5,45 +5,39 @@ import RingwakeCore
 
 /// What a sender is let in by.
 struct PushCredentialOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The provider certificate: PEM or P12.", valueName: "file"))
+    @Option(help: .of("file", "The provider certificate: PEM or P12."))
     var cert: String?
 
-    @Option(help: ArgumentHelp("Its key in PEM, where --cert does not hold it.", valueName: "file"))
+    @Option(help: .of("file", "Its key in PEM, if --cert has none."))
     var certKey: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "The password of P12 or key; other users can see it in the list of processes.", valueName: "text"))
+    @Option(help: .of("text", "The password of P12 or key; other users can see it in the list of processes."))
     var password: String?
 
-    @Option(help: ArgumentHelp("A file whose first line is the password; - is standard input.", valueName: "file"))
+    @Option(help: .of("file", "A file whose first line is the password; - is standard input."))
     var passwordFile: String?
 
-    @Option(help: ArgumentHelp("The key that signs provider tokens: a P8 file.", valueName: "file"))
+    @Option(help: .of("file", "The key that signs provider tokens: a P8 file."))
     var key: String?
 
-    @Option(help: ArgumentHelp("The key's id (default: from a file name like AuthKey_ID.p8).", valueName: "id"))
+    @Option(help: .of("id", "The key's id (default: from a file name like AuthKey_ID.p8)."))
     var keyID: String?
 
-    @Option(help: ArgumentHelp("The team that the key belongs to.", valueName: "id"))
+    @Option(help: .of("id", "The team that the key belongs to."))
     var team: String?
 
     func validate() throws {
-        guard cert == nil || key == nil else {
-            throw ValidationError("Give --cert or --key, not both: a connection uses one of them.")
-        }
-        guard password == nil || passwordFile == nil else {
-            throw ValidationError("Give --password or --password-file, not both.")
-        }
-        guard cert != nil || (certKey == nil && password == nil && passwordFile == nil) else {
-            throw ValidationError("--cert-key, --password and --password-file go with --cert.")
-        }
+        try require(cert == nil || key == nil, "Give --cert or --key, not both: a connection uses one of them.")
+        try require(password == nil || passwordFile == nil, "Give --password or --password-file, not both.")
+        try require(
+            cert != nil || (certKey == nil && password == nil && passwordFile == nil),
+            "--cert-key, --password and --password-file go with --cert.")
         if key == nil {
-            guard keyID == nil, team == nil else { throw ValidationError("--key-id and --team go with --key.") }
+            try require(keyID == nil && team == nil, "--key-id and --team go with --key.")
             return
         }
-        guard team != nil else { throw ValidationError("--key needs --team, the 10 characters of your team.") }
-        guard resolvedKeyID != nil else { throw ValidationError("--key needs --key-id, the 10 characters of its id.") }
+        try require(team != nil, "--key needs --team, the 10 characters of your team.")
+        try require(resolvedKeyID != nil, "--key needs --key-id, the 10 characters of its id.")
     }
 
     var isGiven: Bool { cert != nil || key != nil }

@@ -3,49 +3,41 @@ import ControlProtocol
 import RingwakeCore
 
 /// `ringwake push list`
-struct PushListCommand: RunnableCommand {
+struct PushListCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list",
-        abstract: "List the pushes that the daemon has taken, the newest first.",
-        discussion: """
-            EXAMPLES:
-              ringwake push list
-              ringwake push list --app com.example.phone --limit 10
-              ringwake push list --json | jq -r '.pushes[] | select(.state == "missed") | .apnsId'
-
+        "list", "List the pushes that the daemon accepted, the newest first.",
+        examples: """
+            ringwake push list
+            ringwake push list --app com.example.phone --limit 10
+            ringwake push list --json | jq -r '.pushes[] | select(.state == "missed") | .apnsId'
+            """,
+        details: """
             The daemon's journal keeps them over restarts. What was refused is not among
             them: 'ringwake status' counts refusals by reason.
             """)
 
-    @Option(help: ArgumentHelp("Only pushes for this app (default: $RINGWAKE_APP).", valueName: "id"))
+    @Option(help: .of("id", "Only pushes for this app (default: $RINGWAKE_APP)."))
     var app: String?
 
     @OptionGroup var list: ListOptions
     @OptionGroup var control: ControlOptions
-    @OptionGroup var output: OutputOptions
-
-    var wantsJSON: Bool { output.json }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let target = ControlTarget(
-            ["pushes"], query: [("app", app ?? context.environment("RINGWAKE_APP"))] + list.query)
-        let pushes: PushListMessage = try control.client(in: context).get(target)
-        context.output.write(
-            wantsJSON ? try JSONText.document(pushes) : PushStateText.text(of: pushes, style: context.style))
-        return .success
+        let target = RequestTarget(
+            "pushes", query: [("app", app ?? context.environment("RINGWAKE_APP"))] + list.query)
+        return try show(PushListMessage.self, at: target, PushStateText.text, in: context)
     }
 }
 
 /// `ringwake push show`
-struct PushShowCommand: RunnableCommand {
+struct PushShowCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show",
-        abstract: "Show what became of one push.",
-        discussion: """
-            EXAMPLES:
-              ringwake push show 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11
-              ringwake push show 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11 --json | jq .state
-
+        "show", "Show the state of one push.",
+        examples: """
+            ringwake push show 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11
+            ringwake push show 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11 --json | jq .state
+            """,
+        details: """
             The state is accepted (taken, but not durable), journaled, woken, reported,
             ringing, answered, ended, expired, missed, cancelled, restricted (kept out by
             do not disturb, a block list or a limit) or withheld (the app's handler has
@@ -54,25 +46,17 @@ struct PushShowCommand: RunnableCommand {
             day in UTC.
             """)
 
-    @Argument(help: ArgumentHelp("The push's apns-id, in either case.", valueName: "apns-id"))
+    @Argument(help: .of("apns-id", "The push's apns-id, in either case."))
     var apnsID: String
 
-    @Option(
-        help: ArgumentHelp(
-            "The push's app, should two apps have a push of this id (default: $RINGWAKE_APP).", valueName: "id"))
+    @Option(help: .of("id", "The push's app, should two apps have a push of this id (default: $RINGWAKE_APP)."))
     var app: String?
 
     @OptionGroup var control: ControlOptions
-    @OptionGroup var output: OutputOptions
-
-    var wantsJSON: Bool { output.json }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let target = ControlTarget(
-            ["pushes", apnsID], query: [("app", app ?? context.environment("RINGWAKE_APP"))])
-        let push: PushMessage = try control.client(in: context).get(target)
-        context.output.write(
-            wantsJSON ? try JSONText.document(push) : PushStateText.text(of: push, style: context.style))
-        return .success
+        let target = RequestTarget(
+            "pushes", apnsID, query: [("app", app ?? context.environment("RINGWAKE_APP"))])
+        return try show(PushMessage.self, at: target, PushStateText.text, in: context)
     }
 }

@@ -4,34 +4,32 @@ import RingwakeCore
 
 /// What a push says. Nothing here is checked but its form: the push service is to judge, and may be under test.
 struct PushMessageOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("A file with the payload, sent byte for byte; - is standard input.", valueName: "file"))
+    @Option(help: .of("file", "A file with the payload, sent byte for byte; - is standard input."))
     var payload: String?
 
-    @Option(help: ArgumentHelp("The payload itself (default: {}, for alerts {\"aps\":{}}).", valueName: "json"))
+    @Option(help: .of("json", "The payload itself (default: {}, for alerts {\"aps\":{}})."))
     var data: String?
 
-    @Option(help: ArgumentHelp("apns-topic (default with --app: its VoIP topic).", valueName: "topic"))
+    @Option(help: .of("topic", "apns-topic (default with --app: its VoIP topic)."))
     var topic: String?
 
-    @Option(help: ArgumentHelp("apns-push-type (default: what the topic's ending says).", valueName: "type"))
+    @Option(help: .of("type", "apns-push-type (default: what the topic's ending says)."))
     var pushType: String?
 
-    @Option(help: ArgumentHelp("apns-priority: 10, 5 or 1.", valueName: "number"))
+    @Option(help: .of("number", "apns-priority: 10, 5 or 1."))
     var priority: String?
 
-    @Option(help: ArgumentHelp("The push is worthless after this long; 0: one attempt only.", valueName: "duration"))
+    @Option(help: .of("duration", "When the push expires; 0: one delivery attempt only."))
     var expires: DurationArgument?
 
-    @Option(help: ArgumentHelp("apns-collapse-id.", valueName: "text"))
+    @Option(help: .of("text", "apns-collapse-id."))
     var collapseID: String?
 
-    @Option(help: ArgumentHelp("apns-id (default: the push service makes one).", valueName: "uuid"))
+    @Option(help: .of("uuid", "apns-id (default: the push service makes one)."))
     var id: String?
 
     func validate() throws {
-        guard payload == nil || data == nil else {
-            throw ValidationError("Give --payload or --data, not both.")
-        }
+        try require(payload == nil || data == nil, "Give --payload or --data, not both.")
     }
 
     /// The push for `token`, where `topic` is known from elsewhere.

@@ -46,7 +46,7 @@ struct PushPlan {
 
     private static func server(_ target: PushTargetOptions, host: String, port: UInt16, ca: String?) -> PushServer {
         PushServer(
-            host: host, port: port, caFile: ca, connectTo: target.connectTo?.connectTo,
+            host: host, port: port, caFile: ca, connectTo: target.connectTo,
             connectTimeout: min(.seconds(10), target.timeout.duration), timeout: target.timeout.duration)
     }
 

@@ -4,15 +4,14 @@ import PushClient
 import RingwakeCore
 
 /// `ringwake push send`, which `ringwake push` alone is too
-struct PushSendCommand: RunnableCommand {
+struct PushSendCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "send",
-        abstract: "Send a push by the APNs provider API, over TLS and HTTP/2.",
-        discussion: """
-            EXAMPLES:
-              An app of the local daemon, and what became of the call:
-                ringwake push --app com.example.phone --trace
-
+        "send", "Send a push by the APNs provider API, over TLS and HTTP/2.",
+        examples: """
+            An app of the local daemon, and what became of the call:
+              ringwake push --app com.example.phone --trace
+            """,
+        details: """
               Another ringwaked, with a certificate:
                 ringwake push --host push.example.net --port 8443 --ca ca.pem \\
                   --cert voip-services.p12 --password-file p12-password \\
@@ -42,24 +41,19 @@ struct PushSendCommand: RunnableCommand {
     @Flag(help: "Show how long each stage took; with --app also follow the call until it ended.")
     var trace = false
 
-    @Option(help: ArgumentHelp("How long --trace follows the call.", valueName: "duration"))
+    @Option(help: .of("duration", "How long --trace follows the call."))
     var traceTimeout = DurationArgument(.seconds(10))
 
-    @Option(help: ArgumentHelp("Send it this often over one connection, one after another.", valueName: "n"))
+    @Option(help: .of("n", "Send it this many times over one connection."))
     var count = 1
 
     @OptionGroup var control: ControlOptions
-    @OptionGroup var output: OutputOptions
-
-    var wantsJSON: Bool { output.json }
 
     func validate() throws {
-        guard (1...PushSendCommand.maximumCount).contains(count) else {
-            throw ValidationError("--count is between 1 and \(PushSendCommand.maximumCount).")
-        }
-        guard count == 1 || !trace else {
-            throw ValidationError("--trace follows one push; leave out --count.")
-        }
+        try require(
+            (1...PushSendCommand.maximumCount).contains(count),
+            "--count is between 1 and \(PushSendCommand.maximumCount).")
+        try require(count == 1 || !trace, "--trace follows one push; leave out --count.")
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
@@ -79,7 +73,7 @@ struct PushSendCommand: RunnableCommand {
             }
         }
         if trace, result.accepted, let app = target.app, let apnsID = result.apnsId {
-            result.call = try follow(apnsID, of: app.app, in: context)
+            result.call = try follow(apnsID, of: app, in: context)
         }
         if wantsJSON {
             context.output.write(try JSONText.line(result))
@@ -91,13 +85,13 @@ struct PushSendCommand: RunnableCommand {
         if let token = target.token {
             return try PushPlan(target, credentials, token: token)
         }
-        guard let app = target.app?.app.rawValue else {
+        guard let app = target.app?.rawValue else {
             throw RingwakeError(.invalidRequest, "give one of --app and --token")
         }
         let client = control.client(in: context)
         return try PushPlan(
-            target, credentials, app: client.get(ControlTarget(["apps", app])),
-            status: client.get(ControlTarget(["status"])))
+            target, credentials, app: client.get(RequestTarget("apps", app)),
+            status: client.get(RequestTarget("status")))
     }
 
     private func sendSeries(

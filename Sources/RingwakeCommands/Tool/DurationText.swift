@@ -1,4 +1,5 @@
 import ArgumentParser
+import RingwakeCore
 
 /// Durations as people write and read them.
 enum DurationText {
@@ -47,28 +48,15 @@ enum DurationText {
 struct DurationArgument: ExpressibleByArgument, Equatable, Sendable {
     let duration: Duration
 
-    /// The longest duration that is taken: a year.
-    static let maximumSeconds: Int64 = 366 * 86_400
-
     init(_ duration: Duration) {
         self.duration = duration
     }
 
     init?(argument: String) {
-        let digits = argument.prefix { $0.isASCII && $0.isNumber }
-        guard !digits.isEmpty, let number = Int64(digits) else { return nil }
-        let unitInMilliseconds: Int64
-        switch argument[digits.endIndex...] {
-        case "ms": unitInMilliseconds = 1
-        case "", "s": unitInMilliseconds = 1_000
-        case "m", "min": unitInMilliseconds = 60_000
-        case "h": unitInMilliseconds = 3_600_000
-        case "d": unitInMilliseconds = 86_400_000
-        default: return nil
-        }
-        let (milliseconds, overflow) = number.multipliedReportingOverflow(by: unitInMilliseconds)
-        guard !overflow, milliseconds <= DurationArgument.maximumSeconds * 1_000 else { return nil }
-        duration = .milliseconds(milliseconds)
+        let isBare = argument.allSatisfy { $0.isASCII && $0.isNumber }
+        let text = isBare ? argument + "s" : argument.hasSuffix("min") ? String(argument.dropLast(2)) : argument
+        guard let duration = Duration(settingText: text) else { return nil }
+        self.duration = duration
     }
 
     var defaultValueDescription: String {

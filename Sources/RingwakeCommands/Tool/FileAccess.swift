@@ -19,6 +19,15 @@ extension RingwakeError {
     }
 }
 
+/// Does something with files, and says of a failure what to do about it.
+func withFiles<Result>(_ body: () throws(FileSystemError) -> Result) throws(RingwakeError) -> Result {
+    do throws(FileSystemError) {
+        return try body()
+    } catch {
+        throw RingwakeError(error)
+    }
+}
+
 /// Reading files that the command line names.
 enum InputFile {
     /// The largest file that is read, in bytes: far above any certificate, key or payload.
@@ -27,11 +36,8 @@ enum InputFile {
     /// What `path` holds; `-` is standard input where `allowsStandardInput`.
     static func read(_ path: String, allowsStandardInput: Bool = false) throws(RingwakeError) -> [UInt8] {
         let isStandardInput = allowsStandardInput && path == "-"
-        do throws(FileSystemError) {
-            return try FileSystem.read(
-                isStandardInput ? "/dev/stdin" : path, maximumSize: maximumBytes, acceptingPipes: true)
-        } catch {
-            throw RingwakeError(error)
+        return try withFiles { () throws(FileSystemError) in
+            try FileSystem.read(isStandardInput ? "/dev/stdin" : path, maximumSize: maximumBytes, acceptingPipes: true)
         }
     }
 }
@@ -40,7 +46,7 @@ extension InputFile {
     /// The bytes that one read takes.
     private static let pieceBytes = 64 * 1024
 
-    /// Hands over what `path` holds, piece by piece, however long it is; `-` is standard input.
+    /// Reads what `path` holds, piece by piece, however long it is; `-` is standard input.
     static func forEachPiece(
         of path: String, _ take: ([UInt8]) throws(RingwakeError) -> Void
     ) throws(RingwakeError) {

@@ -1,10 +1,10 @@
 /// The audio session of one call.
-package struct CallAudioState: Hashable, Sendable, Codable {
+package struct CallAudioState: Hashable, Sendable {
     /// Rises with each activation of this call, over restarts too.
     package internal(set) var activation = 0
     package internal(set) var phase = Phase.inactive
 
-    package enum Phase: Hashable, Sendable, Codable {
+    package enum Phase: Hashable, Sendable {
         case inactive
         /// The handler may play and record.
         case active(AudioRoute)
@@ -63,11 +63,4 @@ extension Call {
         if let audioConfiguration { return audioConfiguration }
         return update.hasVideo == true ? .videoCall : .voiceCall
     }
-}
-
-extension AudioSessionConfiguration {
-    /// What a call by voice has if its handler does not say.
-    static let voiceCall = AudioSessionConfiguration(callWith: .voiceChat)
-    /// What a call with video has if its handler does not say.
-    static let videoCall = AudioSessionConfiguration(callWith: .videoChat)
 }

@@ -1,4 +1,4 @@
-/// What the journal keeps of a call: where it stood when this was written, and how it came there.
+/// What the journal keeps of a call, in one row: where it stood when this was written, and how it came there.
 package struct CallRecord: Hashable, Sendable {
     /// Its number in the journal: unique, and higher than those of earlier calls.
     package var number: Int64
@@ -35,6 +35,13 @@ package struct CallRecord: Hashable, Sendable {
     package var receivedWallClock: Int64?
     /// What happened, in order; the first entry is the push's arrival.
     package var timeline: [TimelineEntry]
+    /// Where it stands in detail; nil once it has ended, and where only the call log's part is of interest.
+    package var progress: CallProgress?
+
+    /// The numbers that calls get: more than a device takes in its life, and far from where counting ends.
+    package static let numbers: ClosedRange<Int64> = 1...(1 << 62)
+    /// How often a call may have been given to a handler.
+    package static let attempts = 0...Int(Int32.max)
 
     package init(
         number: Int64, key: CallKey, topic: Topic, environment: PushEnvironment, team: String, apnsID: String,
@@ -69,12 +76,17 @@ package struct CallRecord: Hashable, Sendable {
     /// Whether somebody has been disturbed by it: then it must not ring again.
     package var hasRung: Bool { time(of: .rang) != nil }
 
+    /// Whether it may have rung: the ring was requested, and it rings as soon as this is durable.
+    package var mayHaveRung: Bool { hasRung || (state == .confirmed && progress?.retryAt == nil) }
+
+    /// When the ring was requested of which the record doesn't say yet that it began.
+    var ringRequestedAt: BootInstant? {
+        guard !hasRung, mayHaveRung, let progress, let until = progress.until else { return nil }
+        return receivedAt.advanced(byOffset: until).advanced(by: .nanoseconds(-progress.reportTime))
+    }
+
     /// Whether it belongs into the list of missed calls: it ended, and nobody answered or declined it anywhere.
     package var isMissed: Bool {
-        guard state == .ended, time(of: .answered) == nil else { return false }
-        switch reason {
-        case .unanswered, .expired, .cancelled, .handlerFailed, .failed, .remoteEnded, .restricted, .busy: return true
-        case .answeredElsewhere, .declinedElsewhere, .declined, .localEnded, .blocked, nil: return false
-        }
+        state == .ended && time(of: .answered) == nil && reason?.isMissed == true
     }
 }

@@ -146,7 +146,7 @@ extension CallStateMachine {
     }
 
     /// Its handler left, and may never have seen it: it waits for another one.
-    package mutating func handOn() -> [Output] {
+    package mutating func reassign() -> [Output] {
         guard case .woken = state, lease == .taken else { return [] }
         return enter(.queued)
     }

@@ -33,7 +33,7 @@
 /// | woken -> ended | ``restrict(_:_:)`` |
 /// | any but ended -> ended | ``remoteEnded(_:)``, ``handlerGone(_:_:fallback:at:)``, ``advance(to:fallback:)`` |
 /// | woken, reported, confirmed -> confirmed, rung by the daemon | ``handlerGone(_:_:fallback:at:)``, ``advance(to:fallback:)`` |
-/// | woken -> queued, its handler having left | ``handOn()`` |
+/// | woken -> queued, its handler having left | ``reassign()`` |
 /// | woken, reported, confirmed -> queued, after a restart | ``handlerLostAtRestart(at:)`` |
 ///
 /// What holds in each state:
@@ -53,9 +53,9 @@
 ///       |                                           ^  +----------claim--------------> taken
 ///       |                                           +--that handler ends-- offered
 ///       +--it fails before the ring, fallback: ring--> absent --answer--> lost
-package struct CallStateMachine: Hashable, Sendable, Codable {
+package struct CallStateMachine: Hashable, Sendable {
     /// Where the call stands, with the deadline by which something has to happen.
-    package enum State: Hashable, Sendable, Codable {
+    package enum State: Hashable, Sendable {
         case queued
         case woken(reportBy: BootInstant)
         case reported(confirmBy: BootInstant)
@@ -70,7 +70,7 @@ package struct CallStateMachine: Hashable, Sendable, Codable {
     }
 
     /// Whether a handler has the call.
-    package enum Lease: Hashable, Sendable, Codable {
+    package enum Lease: Hashable, Sendable {
         /// One has it, or will be given it as a new call.
         case taken
         /// Its handler is gone, and none has heard of it since: by then one has to have claimed it.

@@ -28,9 +28,30 @@ package enum CallEndReason: String, Sendable, Codable, CaseIterable {
     case busy
 
     /// The reasons that a handler may give when it reports that a call has ended; CallKit's `CXCallEndedReason`.
-    package static let reportable: Set<CallEndReason> = [
-        .failed, .remoteEnded, .unanswered, .answeredElsewhere, .declinedElsewhere,
-    ]
+    package static let reportable = Set(allCases.filter(\.facts.isReportable))
+    /// The reasons that a push may take a call back for; any other value means ``cancelled``.
+    package static let ofPushes = Set(allCases.filter(\.facts.isOfPushes))
+    /// Whether a call that nobody answered, and that ended for it, is a missed call.
+    package var isMissed: Bool { facts.isMissed }
+
+    /// What else is known of each reason.
+    private var facts: (isReportable: Bool, isOfPushes: Bool, isMissed: Bool) {
+        switch self {
+        case .failed: (true, false, true)
+        case .remoteEnded: (true, false, true)
+        case .unanswered: (true, false, true)
+        case .answeredElsewhere: (true, true, false)
+        case .declinedElsewhere: (true, true, false)
+        case .declined: (false, false, false)
+        case .localEnded: (false, false, false)
+        case .expired: (false, false, true)
+        case .cancelled: (false, true, true)
+        case .handlerFailed: (false, false, true)
+        case .restricted: (false, false, true)
+        case .blocked: (false, false, false)
+        case .busy: (false, false, true)
+        }
+    }
 }
 
 /// What a handler is asked to do to a call, and answers with *fulfill* or *fail*; CallKit's `CXCallAction`.
@@ -52,7 +73,7 @@ package enum CallAction: String, Sendable, Codable, CaseIterable {
 }
 
 /// An action that the handler was asked for and owes an answer to.
-package struct PendingAction: Hashable, Sendable, Codable {
+package struct PendingAction: Hashable, Sendable {
     package let action: CallAction
     /// Of `dtmf`: what to play, one or more of `0`-`9`, `*`, `#`, `A`-`D`, and `,` for a pause.
     package let digits: String?
@@ -67,7 +88,7 @@ package struct PendingAction: Hashable, Sendable, Codable {
 }
 
 /// What is known of a call: from its payload, and from the handler that reports it; CallKit's `CXCallUpdate`.
-package struct CallUpdate: Hashable, Sendable, Codable {
+package struct CallUpdate: Hashable, Sendable {
     /// Who calls: a SIP URI, a number, any handle of the app's. Untrusted text.
     package var caller: String?
     /// The name to show. Untrusted text.
@@ -99,7 +120,7 @@ package struct CallUpdate: Hashable, Sendable, Codable {
 }
 
 /// How long each state of a call may last.
-package struct CallDeadlines: Hashable, Sendable, Codable {
+package struct CallDeadlines: Hashable, Sendable {
     /// From the wake to the handler's report, and from a provisional report to its confirmation.
     package var report: Duration
     /// How long a call rings.
@@ -151,13 +172,18 @@ package enum HandlerExit: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// One thing that happened to a call, for its timeline.
-package struct TimelineEntry: Hashable, Sendable, Codable {
+package struct TimelineEntry: Hashable, Comparable, Sendable {
     package let stage: Stage
     package let at: BootInstant
 
     package init(_ stage: Stage, at instant: BootInstant) {
         self.stage = stage
         at = instant
+    }
+
+    /// By time; what happened at one instant stands in the order of the stages.
+    package static func < (left: TimelineEntry, right: TimelineEntry) -> Bool {
+        (left.at, left.stage.order) < (right.at, right.stage.order)
     }
 
     /// The hops of a call from the sender to its end.
@@ -184,5 +210,7 @@ package struct TimelineEntry: Hashable, Sendable, Codable {
         case hungUp
         /// It ended.
         case ended
+
+        fileprivate var order: Int { Self.allCases.firstIndex(of: self) ?? 0 }
     }
 }

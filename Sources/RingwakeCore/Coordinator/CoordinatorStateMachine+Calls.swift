@@ -136,19 +136,19 @@ extension CoordinatorStateMachine {
             call.note(stage, at: now)
         }
         call.restriction = restriction ?? call.restriction
-        if case .woken = before.state { call.dropFetched() }
-        if call.machine.hasEnded { call.dropPayloads() }
+        if case .woken = before.state { call.pushes.dropFetched() }
+        if call.machine.hasEnded { call.pushes.dropAll() }
         let former = call.handler
         switch call.machine.lease {
         case .taken, .offered: break
         case .absent:
             call.handler = nil
             call.ringer = .daemon
-            call.keepForClaim()
+            call.pushes.keepForClaim()
         case .lost(let deadline):
             call.handler = nil
             if before.claimBy != deadline { call.claimStarts = 0 }
-            call.keepForClaim()
+            call.pushes.keepForClaim()
         }
         file(call)
         return effects(of: outputs, on: call, former: former, isCharged: isCharged, at: now)
@@ -178,7 +178,7 @@ extension CoordinatorStateMachine {
             effects += leave(call, former, isHanging: outputs.contains(.stopHandler), at: now)
         }
         if case .lost = call.machine.lease { waitForClaim(call, at: now) }
-        if hasEnded, call.wasEndedInFocus == true { effects += resumeHeld(at: now) }
+        if hasEnded, call.wasEndedInFocus { effects += resumeHeld(at: now) }
         return effects
     }
 

@@ -15,7 +15,7 @@ extension CoordinatorStateMachine {
         var effects: [Effect] = handler.isReleased ? [.retainHandler(known)] : []
         for key in handler.calls {
             // What went by another connection may have been lost with it.
-            active[key]?.forgetFetched()
+            active[key]?.pushes.forgetFetched()
             effects += deliverUnread(of: key, to: known, at: now)
         }
         return effects + startWaiting(of: app, at: now)
@@ -71,7 +71,7 @@ extension CoordinatorStateMachine {
     /// What is unread of a call goes to its handler if that keeps a connection; else that is told of it. So is the one
     /// that will get a waiting call.
     mutating func tellHandler(of key: CallKey, at now: BootInstant) -> [Effect] {
-        guard let call = active[key], call.hasUnfetched, let lane = lanes[key.app] else { return [] }
+        guard let call = active[key], call.pushes.hasUnfetched, let lane = lanes[key.app] else { return [] }
         guard let wake = call.handler else {
             guard lane.waiting.contains(key), let taker = lane.taker, !isStruckOut(key.app) else { return [] }
             return [.pushWaits(taker, key, .update)]

@@ -56,16 +56,18 @@ extension CoordinatorStateMachine {
             call.attempt += 1
         }
         // A handler that is to claim the call may know nothing of it, so it is told by which push it came.
-        let claim = call.machine.claimBy != nil && (isNew || way == .fetch) && limit > 0 ? call.pushToClaim : nil
-        let given = way == .delivery ? call.fetched : 0
-        let new = call.unread.dropFirst(given).prefix(limit - (claim == nil ? 0 : 1))
+        let claim =
+            call.machine.claimBy != nil && (isNew || way == .fetch) && limit > 0
+            ? call.pushes.claim(receivedAt: call.receivedAt) : nil
+        let given = way == .delivery ? call.pushes.fetched : 0
+        let new = call.pushes.unread.dropFirst(given).prefix(limit - (claim == nil ? 0 : 1))
         let unread = (claim.map { [$0] } ?? []) + new
         let isKept =
             switch call.machine.state {
             case .queued, .woken: way != .start
             default: false
             }
-        isKept ? call.noteFetched(given + new.count) : call.dropUnread(new.count)
+        isKept ? call.pushes.noteFetched(given + new.count) : call.pushes.drop(new.count)
         active[key] = call
         var effects: [Effect] = []
         if case .queued = call.machine.state {
@@ -86,10 +88,10 @@ extension CoordinatorStateMachine {
         guard let app = app(of: wake) else { return [.refused(.unknownHandler(wake))] }
         lanes[app]?.started(wake, pid: pid)
         noteChange(of: app)
-        for key in lanes[app]?.handlers[wake]?.calls ?? [] {
+        return (lanes[app]?.handlers[wake]?.calls ?? []).compactMap { key in
             active[key]?.note(.woke, at: now)
+            return active[key].map { .callNoted($0) }
         }
-        return []
     }
 
     /// The most pushes of one fetch; the rest waits for the next. Their payloads have 5 KiB at most each.
@@ -140,8 +142,8 @@ extension CoordinatorStateMachine {
         var isCharged = false
         for key in calls {
             guard let call = active[key] else { continue }
-            if isInGoodOrder, key != origin, lane.findsAnother, call.mayBeHandedOn {
-                effects += handOn(key, at: now)
+            if isInGoodOrder, key != origin, lane.findsAnother, call.mayBeReassigned {
+                effects += reassign(key, at: now)
                 continue
             }
             let fallback = fallback(for: call)
@@ -155,8 +157,8 @@ extension CoordinatorStateMachine {
     }
 
     /// A call that its handler may never have seen waits for another one, as if it had just come.
-    private mutating func handOn(_ key: CallKey, at now: BootInstant) -> [Effect] {
-        let effects = settle(key, at: now) { machine throws(CallStateMachine.Refusal) in machine.handOn() }
+    private mutating func reassign(_ key: CallKey, at now: BootInstant) -> [Effect] {
+        let effects = settle(key, at: now) { machine throws(CallStateMachine.Refusal) in machine.reassign() }
         return requeue(key, at: now) ?? effects
     }
 
@@ -164,7 +166,7 @@ extension CoordinatorStateMachine {
     mutating func requeue(_ key: CallKey, at now: BootInstant) -> [Effect]? {
         guard var queued = active[key], case .queued = queued.machine.state else { return nil }
         queued.handler = nil
-        queued.restoreFirst()
+        queued.pushes.restoreFirst()
         active[key] = queued
         return [.callChanged(queued)] + wait(queued, at: now)
     }

@@ -2,7 +2,7 @@
 // holds all of ours.
 extension CoordinatorStateMachine {
     /// What the user asked of a call, which is done when the others are out of the way.
-    struct Waiter: Hashable, Sendable, Codable {
+    struct Waiter: Hashable, Sendable {
         let key: CallKey
         /// `answer` or `unhold`.
         let action: CallAction

@@ -5,7 +5,7 @@ extension CoordinatorStateMachine {
         at now: BootInstant
     ) -> [Effect] {
         let key = key(of: push, facts)
-        if let call = call(key), let before = call.outcome(ofRepeated: push, isCancel: facts.cancel != nil) {
+        if let call = call(key), let before = call.pushes.outcome(ofRepeated: push, isCancel: facts.cancel != nil) {
             return again(push, call, before)
         }
         switch (call(key), facts.cancel) {
@@ -16,7 +16,7 @@ extension CoordinatorStateMachine {
         case (nil, _?) where facts.call == nil:
             // It names no call: there is nothing to take back.
             let record = PushRecord(push, call: key.id, outcome: .tooLate)
-            return [.journalPush(record, payload: [], call: nil), .pushIgnored(push, key, .tooLate)]
+            return [.journalPush(record, payloads: [], call: nil), .pushIgnored(push, key, .tooLate)]
         case (nil, let reason?):
             return start(key, push, facts, policy, restriction, at: now, outcome: .cancelled) { machine in
                 machine.abandon(reason, "it was taken back before it came")
@@ -88,7 +88,7 @@ extension CoordinatorStateMachine {
         call.restriction = restriction
         nextCallNumber += 1
         if isOver {
-            call.dropPayloads()
+            call.pushes.dropAll()
             call.note(.ended, at: now)
         }
         file(call)
@@ -102,8 +102,9 @@ extension CoordinatorStateMachine {
         }
         // After the wake, which must not wait, and before anyone hears of it.
         let record = PushRecord(push, call: key.id, outcome: outcome)
+        let journaled = (self.call(key) ?? call).journalRecord
         let journal = Effect.journalPush(
-            record, payload: isOver ? [] : push.payload, call: (self.call(key) ?? call).journalRecord)
+            record, payloads: isOver ? [] : [CallPayload(push: 0, bytes: push.payload)], call: journaled)
         let wakes = effects.prefix(while: \.isFirstWord)
         return wakes + [journal] + effects.dropFirst(wakes.count)
     }
@@ -114,7 +115,7 @@ extension CoordinatorStateMachine {
         let record = PushRecord(push, call: call.key.id, outcome: isDurable ? .duplicate : before)
         return [
             .journalPush(
-                record, payload: call.isJournaled || call.machine.hasEnded ? [] : push.payload,
+                record, payloads: call.isJournaled ? [] : call.pushes.payloads,
                 call: call.isJournaled ? nil : call.journalRecord),
             .pushIgnored(push, call.key, .duplicate),
         ]
@@ -126,14 +127,16 @@ extension CoordinatorStateMachine {
     ) -> [Effect] {
         // Not durable yet: perhaps its first push was answered 503.
         let adopts = !known.isJournaled
-        let outcome: PushOutcome = adopts ? (known.wasWithheld ? .withheld : .started) : .updated
+        let outcome: PushOutcome = adopts ? (known.pushes.wasWithheld ? .withheld : .started) : .updated
         var call = known
         call.update.merge(facts.update)
-        call.keep(push, outcome)
+        call.pushes.keep(push, outcome)
         file(call)
         let record = PushRecord(push, call: call.key.id, outcome: outcome)
         let effects: [Effect] = [
-            .journalPush(record, payload: adopts ? push.payload : [], call: call.journalRecord), .callChanged(call),
+            .journalPush(
+                record, payloads: adopts ? call.pushes.payloads : call.pushes.newestPayload, call: call.journalRecord),
+            .callChanged(call),
         ]
         return effects + tellHandler(of: call.key, at: now)
     }
@@ -147,18 +150,18 @@ extension CoordinatorStateMachine {
         guard var call = call(known.key), call.machine != known.machine else {
             return ignore(push, known, .tooLate)
         }
-        call.note(push, .cancelled)
+        call.pushes.note(push, .cancelled)
         file(call)
         let record = PushRecord(push, call: known.key.id, outcome: .cancelled)
-        // A handler that has disturbed nobody yet has nothing to tidy up: no client of a call that is over stays.
+        // Nothing has rung yet, so the handler has nothing to clean up; stop it.
         let stop = known.hasDisturbedNobody ? dismissHandlerIfIdle(known.handler, of: known.key.app, at: now) : []
-        return [.journalPush(record, payload: [], call: call.journalRecord)] + effects + stop
+        return [.journalPush(record, payloads: [], call: call.journalRecord)] + effects + stop
     }
 
     private func ignore(_ push: VerifiedPush, _ call: Call, _ outcome: PushOutcome) -> [Effect] {
         let record = PushRecord(push, call: call.key.id, outcome: outcome)
         return [
-            .journalPush(record, payload: [], call: call.isJournaled ? nil : call.journalRecord),
+            .journalPush(record, payloads: [], call: call.isJournaled ? nil : call.journalRecord),
             .pushIgnored(push, call.key, outcome),
         ]
     }

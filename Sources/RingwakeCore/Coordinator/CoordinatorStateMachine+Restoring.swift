@@ -1,23 +1,38 @@
-// The daemon starts again within the same boot: calls stand where they stood, and their handlers may run still.
+// The daemon starts again: calls go on where they stood, are delivered once more, or are over.
 extension CoordinatorStateMachine {
-    /// Takes up a call as it stood. It finds its handler, or another one, with ``restoreHandlers(_:of:alive:_:at:)``.
-    mutating func restore(
-        _ restored: Call, _ policy: AppPolicy, journaledAt: BootInstant, rangAt: BootInstant?, at now: BootInstant
-    ) -> [Effect] {
-        guard call(restored.key) == nil else { return [] }
-        nextCallNumber = max(nextCallNumber, restored.number + 1)
-        if let handler = restored.handler { nextWakeNumber = max(nextWakeNumber, handler.number + 1) }
-        var call = restored
-        call.policy = policy
-        // When that was may not have been written down any more; that it was is sure, for the journal handed it over.
-        call.note(.journaled, at: journaledAt)
-        call.claimStarts = 0
-        call.restoreAudio()
-        if !call.machine.hasEnded { call.machine.restored(at: now) }
+    /// Takes up a call that had not ended. Within the boot in which it was written it stands as it stood. After a restart of
+    /// the machine what never rang is delivered again if it's still in time; what may have rung is not rung again. Either
+    /// way it finds its handler, or another one, with ``restoreHandlers(_:of:alive:_:at:)``.
+    mutating func restore(_ stored: StoredCall, _ policy: AppPolicy?, at now: BootInstant) -> [Effect] {
+        var record = stored.record
+        guard call(record.key) == nil else { return [] }
+        guard record.state != .ended else {
+            remember([record])
+            return []
+        }
+        nextCallNumber = max(nextCallNumber, record.number + 1)
+        if let handler = record.progress?.handler { nextWakeNumber = max(nextWakeNumber, handler.number + 1) }
+        let isContinued = policy != nil && stored.origin == .thisBoot && record.progress != nil
+        let rangAt = record.ringRequestedAt
+        if !isContinued { record.progress = nil }
+        var call = Call(record, stored.payloads, policy ?? AppPolicy())
+        // When that was may not have been written any more; that it was is sure.
+        call.note(.journaled, at: now)
+        if isContinued {
+            call.claimStarts = 0
+            call.restoreAudio()
+            call.machine.restored(at: now)
+        }
         file(call)
+        guard isContinued else {
+            guard let (reason, detail) = end(of: stored, call, hasPolicy: policy != nil, at: now) else { return [] }
+            return settle(call.key, at: now) { machine throws(CallStateMachine.Refusal) in
+                machine.abandon(reason, detail)
+            }
+        }
         var effects: [Effect] = []
         if let rangAt = rangAt.map({ min($0, now) }) {
-            // It was about to ring, and that is on the disk: people may have heard of it.
+            // The ring was requested, and that is on the disk: people may have noticed it.
             effects += settle(call.key, at: rangAt) { machine throws(CallStateMachine.Refusal) in
                 machine.ringJournaled(at: rangAt)
             }
@@ -28,6 +43,36 @@ extension CoordinatorStateMachine {
             machine.advance(to: now, fallback: fallback)
         }
         return effects
+    }
+
+    /// Why a call that can't stand as it stood is over; nil when it is to be delivered again.
+    private func end(
+        of stored: StoredCall, _ call: Call, hasPolicy: Bool, at now: BootInstant
+    ) -> (CallEndReason, String)? {
+        let record = stored.record
+        switch record.state {
+        case .ending:
+            return (record.reason ?? .localEnded, "ringwaked stopped before its handler had ended it")
+        case .answering, .connected, .held:
+            return (.failed, "ringwaked stopped during the call")
+        case _ where record.mayHaveRung:
+            return (.unanswered, "ringwaked stopped while it rang")
+        default:
+            break
+        }
+        if record.isOneAttempt {
+            return (.expired, "ringwaked stopped before it rang, and its sender allowed one attempt only")
+        }
+        if !call.pushes.hasFirst {
+            return (.failed, "the journal has no payload to deliver again")
+        }
+        if stored.origin == .otherBoot(isTimeKnown: false) {
+            return (.expired, "the machine was restarted, and its clock does not show how long that took")
+        }
+        if record.ringBefore <= now {
+            return (.expired, "ringwaked stopped before it rang, and started after its expiration")
+        }
+        return hasPolicy ? nil : (.handlerFailed, "its app is not configured any more")
     }
 
     /// The handlers of an app that ran when the daemon ended. Calls of those that do not run any more, and those that had

@@ -71,7 +71,7 @@ extension CoordinatorStateMachine {
 }
 
 /// An app's strikes.
-struct StrikeRecord: Hashable, Sendable, Codable {
+struct StrikeRecord: Hashable, Sendable {
     /// The most strikes that are kept of an app.
     static let maximum = 64
     /// As many are kept, for whoever looks, where fewer or none lead to anything.

@@ -18,7 +18,7 @@
 /// | event | function, in the file |
 /// |---|---|
 /// | pushReceived | ``receive(_:_:_:at:)``, `+Pushes` |
-/// | pushJournaled, ringJournaled, ringNotJournaled, recovered | `+Journal` |
+/// | pushJournaled, ringJournaled, ringNotJournaled | `+Journal` |
 /// | restored, handlersRestored | `+Restoring` |
 /// | handlerStarted, handlerNotStarted, handlerExited, pushesFetched | `+Handlers` |
 /// | handlerConnected, handlerDisconnected, claimed | `+Connections` |
@@ -91,27 +91,6 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
         nextCallNumber = firstCallNumber
         nextWakeNumber = firstWakeNumber
         self.limits = limits
-    }
-
-    /// The coordinator that `snapshot` was taken of.
-    ///
-    /// - Throws: `conflict` when another version wrote the snapshot.
-    package init(restoring snapshot: CoordinatorSnapshot, limits: Limits = Limits()) throws(RingwakeError) {
-        guard snapshot.version == CoordinatorSnapshot.currentVersion else {
-            throw RingwakeError(
-                .conflict,
-                "the snapshot has version \(snapshot.version), and this program reads version "
-                    + "\(CoordinatorSnapshot.currentVersion); use the program that wrote it")
-        }
-        self.init(firstCallNumber: snapshot.nextCallNumber, limits: limits)
-        nextWakeNumber = snapshot.nextWakeNumber
-        active = Dictionary(snapshot.active.map { ($0.key, $0) }) { first, _ in first }
-        lanes = Dictionary(snapshot.lanes.map { ($0.app, $0.lane) }) { first, _ in first }
-        strikeRecords = Dictionary(snapshot.strikes.map { ($0.app, $0.record) }) { first, _ in first }
-        waiter = snapshot.waiter
-        isCellularActive = snapshot.isCellularActive
-        for call in snapshot.finished where call.machine.hasEnded { file(call) }
-        findDeadline()
     }
 
     /// The call of this name, running or among the last that ended.
@@ -187,10 +166,8 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
             return ringJournaled(key, number: number, isKnown: isKnown, at: now)
         case .ringNotJournaled(let key, let number):
             return ringNotJournaled(key, number: number, at: now)
-        case .recovered(let call, let policy):
-            return recover(call, policy, at: now)
-        case .restored(let call, let policy, let journaledAt, let rangAt):
-            return restore(call, policy, journaledAt: journaledAt ?? now, rangAt: rangAt, at: now)
+        case .restored(let call, let policy):
+            return restore(call, policy, at: now)
         case .handlersRestored(let app, let handlers, let alive, let policy):
             return restoreHandlers(handlers, of: app, alive: alive, policy, at: now)
         case .strikesRestored(let app, let strikes, let isStruckOut):

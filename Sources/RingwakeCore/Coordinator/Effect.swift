@@ -18,8 +18,9 @@ package enum Effect: Hashable, Sendable {
     case retainHandler(WakeID)
     /// Ask this call's handler to do something, and to say so before the deadline.
     case request(PendingAction, CallKey)
-    /// Make the push durable, together with its call as it stands, and then answer its sender.
-    case journalPush(PushRecord, payload: [UInt8], call: CallRecord?)
+    /// Make the push durable, together with its call as it stands and the payloads that the journal may not have yet; then
+    /// answer its sender.
+    case journalPush(PushRecord, payloads: [CallPayload], call: CallRecord?)
     /// Make durable that the call rings, and say what came of it: only then it does.
     case journalRing(CallRecord)
     /// A call changed: write its ``Call/journalRecord`` down, and tell who listens. The call is as it was right after

@@ -11,16 +11,12 @@ package enum Event: Hashable, Sendable {
     case ringJournaled(CallKey, number: Int64, isKnown: Bool)
     /// The journal failed to record that the call with this number rings.
     case ringNotJournaled(CallKey, number: Int64)
-    /// At the start: a call that had not ended when the daemon last did. Without a policy its app is gone.
-    case recovered(RecoveredCall, AppPolicy?)
-    /// At the start, within the same boot: a call as it stood when the daemon last ended, when the journal had it, if
-    /// that was written down, and when the journal has it that it rang, which it may have been told last. The journal's
-    /// record of it is handed in no more then. To come after ``strikesRestored(_:_:isStruckOut:)``.
-    case restored(Call, AppPolicy, journaledAt: BootInstant? = nil, rangAt: BootInstant? = nil)
-    /// At the start: handlers of the last run, with the calls that they had; those named alive run still. To come once
-    /// for each app that has any, or a restored call, after all of these: only then its calls find their handlers.
-    /// Before every ``recovered(_:_:)``, which may start handlers; and as this may start some, the coordinator has been
-    /// made with a first number above those of all handlers, of whatever app.
+    /// At the start: a call that had not ended when the daemon last did, as the journal has it. Without a policy its app is
+    /// gone. To come after ``strikesRestored(_:_:isStruckOut:)``. It starts nothing: that's for the next event.
+    case restored(StoredCall, AppPolicy?)
+    /// At the start: handlers of the last run, with the calls that they had; those named alive run still. To come once for
+    /// each app that has any, or a restored call, after all of these: only then its calls find their handlers. As this may
+    /// start handlers, the coordinator has been made with a first number above those of all handlers, of whatever app.
     case handlersRestored(AppID, [WakeID: HandlerLane.Handler], alive: Set<WakeID>, AppPolicy)
     /// At the start: the strikes of the last run.
     case strikesRestored(AppID, [Strike], isStruckOut: Bool)

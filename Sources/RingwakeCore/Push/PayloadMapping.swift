@@ -121,7 +121,7 @@ extension PayloadMapping {
         if try value.says(yes: [], no: ["false", "no", "none"]) == false {
             return nil
         }
-        guard let reason = CallEndReason(rawValue: word), PushFacts.cancelReasons.contains(reason) else {
+        guard let reason = CallEndReason(rawValue: word), CallEndReason.ofPushes.contains(reason) else {
             return .cancelled
         }
         return reason

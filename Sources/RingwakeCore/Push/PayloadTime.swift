@@ -62,7 +62,8 @@ enum PayloadTime {
                 hour < 24, minute < 60, second <= 60,
                 let fraction = fraction(), let zone = zone(), offset == bytes.count
             else { return nil }
-            let minutes = (Digits.days(year: year, month: month, day: day) * 24 + hour) * 60 + minute - zone
+            let minutes =
+                (GregorianDate(year: year, month: month, day: day).daysSince1970 * 24 + hour) * 60 + minute - zone
             return (minutes * 60 + second) * 1000 + fraction
         }
 
@@ -116,15 +117,6 @@ enum PayloadTime {
             case 4, 6, 9, 11: 30
             default: 31
             }
-        }
-
-        /// Days since 1970 of a date of the Gregorian calendar. Years begin in March here, so that the leap day is
-        /// the last of its year.
-        private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
-            let shifted = month > 2 ? year : year - 1
-            let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-            // From 1 March of the year 0 to 1970 there are 719,468 days.
-            return shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468
         }
     }
 }

@@ -1,5 +1,5 @@
 /// What a push's payload says of its call, as far as its app maps it. Nothing but text from a stranger.
-package struct PushFacts: Hashable, Sendable, Codable {
+package struct PushFacts: Hashable, Sendable {
     /// The call that the push is about; nil when it names none, and then the `apns-id` is the call id.
     package var call: CallID?
     /// Who calls, the name to show, and whether with video.
@@ -22,8 +22,6 @@ package struct PushFacts: Hashable, Sendable, Codable {
         self.ringTime = ringTime
     }
 
-    /// The reasons that a push may take a call back for; any other value than these two means `cancelled`.
-    package static let cancelReasons: Set<CallEndReason> = [.answeredElsewhere, .declinedElsewhere, .cancelled]
     /// The shortest and the longest ring time that a payload may ask for; others are brought within.
     package static let ringTimes: ClosedRange<Duration> = .seconds(1) ... .seconds(300)
 }

@@ -62,7 +62,7 @@ extension VerifiedPush {
     }
 
     /// The `apns-expiration` of a push, converted to the boot clock once, at arrival.
-    package enum Expiration: Hashable, Sendable, Codable {
+    package enum Expiration: Hashable, Sendable {
         /// `apns-expiration: 0`: one attempt now, never stored.
         case oneAttempt
         /// The call must not start to ring from this instant on. One that lies in the past already is recorded

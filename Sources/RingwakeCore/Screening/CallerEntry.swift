@@ -12,13 +12,11 @@ package struct CallerEntry: Hashable, Sendable {
     }
 
     private static func kept(_ label: String) -> String? {
-        guard label.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) else {
-            return (try? ShownText.kept(String(label.trimmingBlanks()))) ?? nil
+        let isControl = { (scalar: Unicode.Scalar) in scalar.value < 0x20 || scalar.value == 0x7F }
+        var label = label
+        if label.unicodeScalars.contains(where: isControl) {
+            label = String(String.UnicodeScalarView(label.unicodeScalars.map { isControl($0) ? " " : $0 }))
         }
-        var scalars = String.UnicodeScalarView()
-        for scalar in label.unicodeScalars {
-            scalars.append(scalar.value < 0x20 || scalar.value == 0x7F ? " " : scalar)
-        }
-        return (try? ShownText.kept(String(String(scalars).trimmingBlanks()))) ?? nil
+        return (try? ShownText.kept(String(label.trimmingBlanks()))) ?? nil
     }
 }

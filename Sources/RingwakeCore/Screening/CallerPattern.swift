@@ -55,7 +55,7 @@ package struct CallerPattern: Hashable, Sendable, CustomStringConvertible {
             let text = rules.canonical(handle.text[...].utf8, isInternational: false)
             return CallerPattern(.exact(CallerHandle(.number, text, domain: handle.domain)))
         case .numberPrefix(let prefix) where prefix.utf8.first?.isDigit == true:
-            let text = rules.canonicalPrefix(prefix[...].utf8, isInternational: false)
+            let text = rules.canonical(prefix[...].utf8, isInternational: false, isPrefix: true)
             return CallerPattern(.numberPrefix(text.prefix(bytes: CallerPattern.maximumDigits + 1)))
         default:
             return self
@@ -135,7 +135,8 @@ extension CallerPattern {
             throw problem(text, "is every caller: for that, use do not disturb with an allow list")
         }
         guard let number = WrittenNumber(bytes) else { throw problem(text, "is no number before the *") }
-        let prefix = rules.canonicalPrefix(number.digits[...].utf8, isInternational: number.isInternational)
+        let prefix = rules.canonical(
+            number.digits[...].utf8, isInternational: number.isInternational, isPrefix: true)
         guard prefix.utf8.count <= maximumDigits + 1, number.digits.utf8.count <= maximumDigits else {
             throw problem(text, "has more than \(maximumDigits) digits before the *")
         }

@@ -29,7 +29,7 @@ package struct DiallingRules: Hashable, Sendable {
                 "'\(countryCode)' is no calling code: write one to three digits without + or zeros before them, as in 49"
             )
         }
-        if let trunkPrefix, !DiallingRules.isTrunkPrefix(trunkPrefix) {
+        if let trunkPrefix, !(1...3).contains(trunkPrefix.utf8.count) || !trunkPrefix.utf8.allSatisfy(\.isDigit) {
             throw RingwakeError(
                 .invalidRequest,
                 "'\(trunkPrefix)' is no trunk prefix: write one to three digits, as in 0, or leave it out")
@@ -47,9 +47,6 @@ package struct DiallingRules: Hashable, Sendable {
         (1...3).contains(text.utf8.count) && text.utf8.first != UInt8(ascii: "0") && text.utf8.allSatisfy(\.isDigit)
     }
 
-    private static func isTrunkPrefix(_ text: String) -> Bool {
-        (1...3).contains(text.utf8.count) && text.utf8.allSatisfy(\.isDigit)
-    }
 }
 
 extension DiallingRules {
@@ -61,28 +58,28 @@ extension DiallingRules {
     private static let northAmericanDigits = 10
 
     /// The number in E.164 with its plus, or the digits as they are where that cannot be told.
-    /// - Parameter digits: digits only, without a plus.
-    package func canonical(_ digits: Substring.UTF8View, isInternational: Bool) -> String {
+    /// - Parameters:
+    ///   - digits: digits only, without a plus.
+    ///   - isPrefix: these are the first digits of a number, which may be few.
+    package func canonical(
+        _ digits: Substring.UTF8View, isInternational: Bool, isPrefix: Bool = false
+    ) -> String {
         if isInternational { return plus(digits) }
         if let rest = after(internationalPrefix, digits), rest.first != UInt8(ascii: "0") { return plus(rest) }
-        guard let country = countryCode, digits.count >= DiallingRules.fewestNationalDigits else { return text(digits) }
+        guard let country = countryCode, isPrefix || digits.count >= DiallingRules.fewestNationalDigits else {
+            return text(digits)
+        }
         if let trunkPrefix, let rest = after(trunkPrefix, digits) { return "+\(country)\(text(rest))" }
-        if country == "1", digits.count == DiallingRules.northAmericanDigits { return "+1\(text(digits))" }
-        let beginsWithCountry = after(country, digits) != nil
-        if digits.count >= DiallingRules.fewestDigitsWithCallingCode, trunkPrefix != nil || beginsWithCountry {
+        let isAreaCode = digits.first != UInt8(ascii: "0") && digits.first != UInt8(ascii: "1")
+        if country == "1", isPrefix ? isAreaCode : digits.count == DiallingRules.northAmericanDigits {
+            return "+1\(text(digits))"
+        }
+        if !isPrefix, digits.count >= DiallingRules.fewestDigitsWithCallingCode,
+            trunkPrefix != nil || after(country, digits) != nil
+        {
             return plus(digits)
         }
         return trunkPrefix == nil ? "+\(country)\(text(digits))" : text(digits)
-    }
-
-    /// The same of the first digits of a number, which may be few.
-    package func canonicalPrefix(_ digits: Substring.UTF8View, isInternational: Bool) -> String {
-        if isInternational { return plus(digits) }
-        if let rest = after(internationalPrefix, digits), rest.first != UInt8(ascii: "0") { return plus(rest) }
-        guard let country = countryCode else { return text(digits) }
-        if let trunkPrefix, let rest = after(trunkPrefix, digits) { return "+\(country)\(text(rest))" }
-        let isAreaCode = country == "1" && digits.first != UInt8(ascii: "0") && digits.first != UInt8(ascii: "1")
-        return trunkPrefix == nil || isAreaCode ? "+\(country)\(text(digits))" : text(digits)
     }
 
     private func after(_ prefix: String, _ digits: Substring.UTF8View) -> Substring.UTF8View? {

@@ -1,7 +1,7 @@
 /// When calls are kept out, and which come through all the same.
 package struct DoNotDisturb: Hashable, Sendable {
     /// What the user said by hand; it goes before the schedule.
-    package enum Switch: Hashable, Sendable, Codable {
+    package enum Switch: Hashable, Sendable {
         /// Nothing: the schedule decides.
         case scheduled
         /// Calls are kept out, until this time by the wall clock (milliseconds since 1970), or until it is switched off.
@@ -143,8 +143,45 @@ extension DoNotDisturb {
 }
 
 extension DoNotDisturb: Codable {
-    private enum CodingKeys: CodingKey {
+    private enum CodingKeys: String, CodingKey {
         case version, position, schedule, allowedApps, allowedCallers, repeatWithinMilliseconds
+    }
+
+    /// ``Switch`` as it is stored: an object with the one word that holds.
+    private struct Position: Codable {
+        struct Until: Codable {
+            var untilMilliseconds: Int64?
+
+            enum CodingKeys: String, CodingKey {
+                case untilMilliseconds
+            }
+        }
+
+        var scheduled: Until?
+        var on: Until?
+        var off: Until?
+
+        enum CodingKeys: String, CodingKey {
+            case scheduled, on, off
+        }
+
+        init(_ position: Switch) {
+            switch position {
+            case .scheduled: scheduled = Until()
+            case .on(let until): on = Until(untilMilliseconds: until)
+            case .off(let until): off = Until(untilMilliseconds: until)
+            }
+        }
+
+        /// Nil when no word, or more than one, stands there.
+        var position: Switch? {
+            switch (scheduled, on, off?.untilMilliseconds) {
+            case (_?, nil, nil): .scheduled
+            case (nil, let on?, nil): .on(untilMilliseconds: on.untilMilliseconds)
+            case (nil, nil, let until?): .off(untilMilliseconds: until)
+            default: nil
+            }
+        }
     }
 
     /// - Throws: for another version, and for what the setters refuse.
@@ -155,7 +192,11 @@ extension DoNotDisturb: Codable {
                 forKey: .version, in: container, debugDescription: "an unknown version of do not disturb")
         }
         self.init()
-        position = try container.decode(Switch.self, forKey: .position)
+        guard let position = try container.decode(Position.self, forKey: .position).position else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .position, in: container, debugDescription: "an unknown position of do not disturb")
+        }
+        self.position = position
         try setSchedule(try container.decode([QuietHours].self, forKey: .schedule))
         try setAllowedApps(try container.decode([AppID].self, forKey: .allowedApps))
         try setAllowedCallers(try container.decode([CallerPattern].self, forKey: .allowedCallers))
@@ -166,7 +207,7 @@ extension DoNotDisturb: Codable {
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(DoNotDisturb.version, forKey: .version)
-        try container.encode(position, forKey: .position)
+        try container.encode(Position(position), forKey: .position)
         try container.encode(schedule, forKey: .schedule)
         try container.encode(allowedApps, forKey: .allowedApps)
         try container.encode(allowedCallers, forKey: .allowedCallers)

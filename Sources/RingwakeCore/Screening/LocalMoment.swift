@@ -20,12 +20,14 @@ package struct LocalMoment: Hashable, Sendable {
     /// Minutes since Monday 00:00.
     var minuteOfWeek: Int { (weekday - 1) * LocalMoment.minutesOfDay + minuteOfDay }
 
+    /// Milliseconds since the minute began.
+    private var intoMinute: Int64 { (wallMilliseconds % 60_000 + 60_000) % 60_000 }
+
     /// The moment when the wall clock has gone on by so many minutes, at the beginning of that minute. A change to or
     /// from summer time between the two is not seen: then it is an hour off.
     func advanced(byMinutes minutes: Int) -> LocalMoment {
         let week = LocalMoment.minutesOfWeek
         let minute = (minuteOfWeek + minutes % week + week) % week
-        let intoMinute = (wallMilliseconds % 60_000 + 60_000) % 60_000
         let (start, _) = wallMilliseconds.subtractingReportingOverflow(intoMinute)
         let (wall, overflow) = start.addingReportingOverflow(Int64(minutes) * 60_000)
         return LocalMoment(
@@ -37,7 +39,6 @@ package struct LocalMoment: Hashable, Sendable {
     func at(wallMilliseconds time: Int64) -> LocalMoment? {
         let (difference, overflow) = time.subtractingReportingOverflow(wallMilliseconds)
         guard !overflow, difference.magnitude < 366 * 86_400_000 else { return nil }
-        let intoMinute = (wallMilliseconds % 60_000 + 60_000) % 60_000
         let minutes = Int((Double(difference + intoMinute) / 60_000).rounded(.down))
         let moment = advanced(byMinutes: minutes)
         return LocalMoment(weekday: moment.weekday, minuteOfDay: moment.minuteOfDay, wallMilliseconds: time)

@@ -1,5 +1,5 @@
 /// Why a call was kept out.
-package struct Restriction: Error, Hashable, Sendable, Codable {
+package struct Restriction: Error, Hashable, Sendable {
     /// Which rule kept it out.
     package let kind: Kind
     /// What it was, for a person.

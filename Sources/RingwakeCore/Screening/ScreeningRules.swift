@@ -1,6 +1,9 @@
 /// A call that is to be judged.
 package struct ScreenedCall: Hashable, Sendable {
     package let call: CallKey
+    /// The levels that an app may have, and a device may allow.
+    package static let levels = 0...21
+
     /// The level of its app, as a content rating: 4, 9, 12, 17. Nil when it has none.
     package let level: Int?
     /// The limits that hold for its app.
@@ -75,19 +78,21 @@ package struct ScreeningRules: Sendable {
     private func limitRestriction(_ call: ScreenedCall, _ caller: CallerHandle?, at now: BootInstant) -> Restriction? {
         // What was let in as one call of the app stays so; its caller is counted as soon as it is known.
         let isCounted = history.arrival(of: call.call) != nil
-        if let limit = call.limits.app, !isCounted {
-            let start = now.advanced(by: .zero - limit.window)
-            if history.count(for: call.call, since: start) >= limit.count {
-                return Restriction(.appLimit, "\(limit.count) calls of the app came within \(limit.windowWords)")
-            }
+        if let limit = call.limits.app, !isCounted, isReached(limit, by: call.call, at: now) {
+            return Restriction(.appLimit, "\(limit.count) calls of the app came within \(limit.windowWords)")
         }
-        if let limit = call.limits.caller, let caller, !history.knowsCaller(of: call.call) {
-            let start = now.advanced(by: .zero - limit.window)
-            if history.count(for: call.call, caller: caller, since: start) >= limit.count {
-                return Restriction(.callerLimit, "\(limit.count) calls of the caller came within \(limit.windowWords)")
-            }
+        if let limit = call.limits.caller, let caller, !history.knowsCaller(of: call.call),
+            isReached(limit, by: call.call, caller, at: now)
+        {
+            return Restriction(.callerLimit, "\(limit.count) calls of the caller came within \(limit.windowWords)")
         }
         return nil
+    }
+
+    private func isReached(
+        _ limit: CallLimit, by call: CallKey, _ caller: CallerHandle? = nil, at now: BootInstant
+    ) -> Bool {
+        history.count(for: call, caller: caller, since: now.advanced(by: .zero - limit.window)) >= limit.count
     }
 
     private func quietRestriction(

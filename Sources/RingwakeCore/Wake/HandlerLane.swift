@@ -23,13 +23,13 @@
 ///
 /// What holds: with `instances = app` at most one handler is started at a time; a waiting call belongs to no handler; a
 /// call that belongs to one does not wait.
-package struct HandlerLane: Hashable, Sendable, Codable {
+package struct HandlerLane: Hashable, Sendable {
     /// One start of a handler.
-    package struct Handler: Hashable, Sendable, Codable {
+    package struct Handler: Hashable, Sendable {
         /// Its process; nil until it runs, and where nobody knows it.
         package var pid: Int32?
         /// The call that it was started for; nil for one that came by itself.
-        var origin: CallKey?
+        package var origin: CallKey?
         /// The calls that it has and that have not ended.
         package var calls: [CallKey]
         /// It keeps a connection to the daemon.
@@ -42,10 +42,11 @@ package struct HandlerLane: Hashable, Sendable, Codable {
         package var idleSince: BootInstant?
 
         package init(
-            pid: Int32? = nil, calls: [CallKey] = [], isConnected: Bool = false, cameByItself: Bool = false,
-            isStopping: Bool = false, idleSince: BootInstant? = nil
+            pid: Int32? = nil, origin: CallKey? = nil, calls: [CallKey] = [], isConnected: Bool = false,
+            cameByItself: Bool = false, isStopping: Bool = false, idleSince: BootInstant? = nil
         ) {
             self.pid = pid
+            self.origin = origin
             self.calls = calls
             self.isConnected = isConnected
             self.cameByItself = cameByItself
@@ -116,8 +117,7 @@ package struct HandlerLane: Hashable, Sendable, Codable {
     /// A handler is being started for `call`.
     mutating func begin(_ wake: WakeID, with call: CallKey, at now: BootInstant) {
         waiting.removeAll { $0 == call }
-        handlers[wake] = Handler(calls: [call])
-        handlers[wake]?.origin = call
+        handlers[wake] = Handler(origin: call, calls: [call])
         noteNeglect(at: now)
     }
 

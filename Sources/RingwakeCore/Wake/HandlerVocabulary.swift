@@ -1,6 +1,9 @@
 /// Names one start of a handler. No two are equal as long as the coordinator lives, and what its snapshot restores.
-package struct WakeID: Hashable, Comparable, Sendable, Codable {
+package struct WakeID: Hashable, Comparable, Sendable {
     package let number: UInt64
+
+    /// The numbers that starts of handlers get.
+    package static let numbers: ClosedRange<UInt64> = 0...(1 << 62)
 
     package init(number: UInt64) {
         self.number = number
@@ -33,8 +36,29 @@ package enum HandlerInstances: String, Sendable, Codable, CaseIterable {
     case call
 }
 
+/// Who starts a handler that is a command.
+package enum HandlerStarter: String, Sendable, CaseIterable {
+    /// The daemon, in its own control group and sandbox.
+    case exec
+    /// systemd, in a unit and a control group of its own.
+    case unit
+}
+
+/// Which systemd a unit belongs to.
+package enum SystemdManager: String, Hashable, Sendable, Codable, CaseIterable {
+    /// The manager of the user that the daemon runs as, on the session bus.
+    case user
+    /// The manager of the machine, on the system bus. It asks polkit whether the daemon may.
+    case system
+}
+
+/// Which message bus a handler's name is on.
+package enum MessageBus: String, Hashable, Sendable, Codable, CaseIterable {
+    case session, system
+}
+
 /// What an app's configuration says of its calls.
-package struct AppPolicy: Hashable, Sendable, Codable {
+package struct AppPolicy: Hashable, Sendable {
     /// How long each state of a call may last.
     package var deadlines: CallDeadlines
     /// How many handlers it has at a time.
@@ -105,7 +129,7 @@ package enum CellularPolicy: String, Sendable, Codable, CaseIterable {
 }
 
 /// How many strikes within how long end the starting of an app's handler, until somebody clears them.
-package struct StrikeLimit: Hashable, Sendable, Codable {
+package struct StrikeLimit: Hashable, Sendable {
     /// 0: never.
     package var count: Int
     package var window: Duration
@@ -117,7 +141,7 @@ package struct StrikeLimit: Hashable, Sendable, Codable {
 }
 
 /// One strike against an app's handler.
-package struct Strike: Hashable, Sendable, Codable {
+package struct Strike: Hashable, Sendable {
     package let at: BootInstant
     package let failure: HandlerFailure
     package let call: CallID

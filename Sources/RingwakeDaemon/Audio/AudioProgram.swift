@@ -1,4 +1,5 @@
 internal import FileSystem
+internal import Glibc
 internal import Logging
 internal import RingwakeCore
 internal import RunLoop
@@ -13,7 +14,6 @@ internal import RunLoop
 /// (the audio server was gone, or it and the program were killed), another is started that has no plan: it puts back what
 /// can be put back as soon as the server is there, and leaves.
 final class AudioProgram {
-    /// What it tells.
     var onReport: ((AudioEngineReport) -> Void)?
     /// It ended by itself, or could not be started: why. Never from within a call of these functions.
     var onGone: ((String) -> Void)?
@@ -21,27 +21,32 @@ final class AudioProgram {
     var onChange: ((_ isOpen: Bool) -> Void)?
 
     private(set) var way: AudioEngineWay?
+    /// The child; nil where there is none, and once it has been reaped.
+    private var running: Int32?
     private let runLoop: RunLoop
     private let logger: Logger
     private var state = State.absent {
-        didSet { onChange?(isOpen) }
+        didSet { onChange?(line != nil) }
     }
     /// Somebody has plans for it.
     private var isWanted = false
-    /// What one without a plan told last: news for whoever takes it over.
+    /// The last report of one without a plan: news for whoever takes it over.
     private var lastReport: AudioEngineReport?
     /// How often one without a plan was started for the journal that is there.
-    private var mendings = 0
+    private var restorations = 0
+    private var forceful: Timer?
 
     private enum State {
         case absent
-        /// `isMending`: it has no plan, and puts back what an earlier one left.
-        case open(AudioEngineLink, isMending: Bool)
+        /// `isRestoring`: it has no plan, and puts back what an earlier one left.
+        case open(AudioLine, isRestoring: Bool)
         case leaving
     }
 
     /// What is still left after so many is left to the next call, or to a person.
-    private static let maximumMendings = 3
+    private static let maximumRestorations = 3
+    /// What a child gets between the end of its line and SIGKILL: it bounds itself to less.
+    private static let grace = Duration.seconds(5)
 
     init(_ way: AudioEngineWay?, runLoop: RunLoop, logger: Logger) {
         self.way = way
@@ -49,137 +54,164 @@ final class AudioProgram {
         self.logger = logger
     }
 
-    private var isOpen: Bool { if case .open = state { true } else { false } }
+    private var line: AudioLine? { if case .open(let line, _) = state { line } else { nil } }
 
     /// The child; nil where there is none.
-    var child: Int32? { if case .open(let link, _) = state { link.child } else { nil } }
+    var child: Int32? { line == nil ? nil : running }
 
     /// Nobody has plans, but something has to be put back.
-    var isMending: Bool { if case .open(_, true) = state { true } else { false } }
+    var isRestoring: Bool { if case .open(_, true) = state { true } else { false } }
 
-    /// Has it there. What it tells follows.
+    /// Has it there. Its reports follow.
     func open() {
         isWanted = true
-        switch state {
-        case .absent: start(isMending: false)
-        case .open(let link, isMending: true):
-            state = .open(link, isMending: false)
-            guard let report = lastReport else { return }
-            runLoop.enqueue { [weak self, weak link] in self?.repeatReport(report, of: link) }
-        case .open, .leaving: break
+        if case .absent = state { return start(isRestoring: false) }
+        guard case .open(let line, isRestoring: true) = state else { return }
+        state = .open(line, isRestoring: false)
+        guard let report = lastReport else { return }
+        // What was reported before anybody wanted it, unless it has gone or reported more since.
+        runLoop.enqueue { [weak self, weak line] in
+            guard let self, case .open(let present, isRestoring: false) = state, present === line, lastReport == report
+            else { return }
+            onReport?(report)
         }
     }
 
-    /// What was told before anybody wanted it, unless it has gone or told more since.
-    private func repeatReport(_ report: AudioEngineReport, of link: AudioEngineLink?) {
-        guard case .open(let present, isMending: false) = state, present === link, lastReport == report else { return }
-        onReport?(report)
-    }
-
-    func send(_ request: AudioEngineRequest) {
-        if case .open(let link, _) = state { link.send(request) }
-    }
+    func send(_ request: AudioEngineRequest) { line?.send(request) }
 
     /// It is not wanted any more: it puts everything back, and leaves.
     func close() {
         isWanted = false
-        if case .open(let link, isMending: false) = state { leave(link) }
+        if !isRestoring { leave() }
     }
 
     /// Another way is in force.
     func change(to way: AudioEngineWay?) {
         self.way = way
-        if case .open(let link, let isMending) = state {
-            leave(link)
-            if !isMending { tellGone("the configuration names another way to the audio server") }
-        }
+        let isLost = line != nil && !isRestoring
+        leave()
+        if isLost { gone("the configuration names another way to the audio server") }
     }
 
     /// The daemon stops; what is undone then is the other end's business.
     func stop() {
         isWanted = false
         way = nil
-        if case .open(let link, _) = state { leave(link) }
+        leave()
     }
 
     /// Puts back what an earlier one has left, if there is anything.
-    func mendIfNeeded() {
+    func restoreIfNeeded() {
         guard case .absent = state, !isWanted, case .program(let path, let journal) = way else { return }
         guard FileSystem.exists(journal) else {
-            mendings = 0
+            restorations = 0
             return
         }
-        guard mendings < AudioProgram.maximumMendings else {
+        guard restorations < AudioProgram.maximumRestorations else {
             logger.error(
                 "what a call did to the audio server is not all put back, which the next call tries again",
                 metadata: ["to-do": "run '\(path) --mend --journal \(journal)', which says what is left and why"])
             return
         }
-        mendings += 1
-        start(isMending: true)
+        restorations += 1
+        start(isRestoring: true)
     }
 
     // MARK: - Coming and going
 
-    private func start(isMending: Bool) {
+    private func start(isRestoring: Bool) {
         guard let way else { return }
-        if !isMending { mendings = 0 }
+        if !isRestoring { restorations = 0 }
         lastReport = nil
         do throws(RingwakeError) {
-            let link = try AudioEngineLink(way, runLoop: runLoop, logger: logger) { [weak self] in self?.ended() }
-            link.onReport = { [weak self] in self?.reported($0) }
-            link.onGone = { [weak self, weak link] why in
-                if let link { self?.gone(link, why) }
-            }
-            state = .open(link, isMending: isMending)
+            let line = try connect(way)
+            line.onReport = { [weak self] in self?.reported($0) }
+            line.onEnd = { [weak self, weak line] why in if let line { self?.ended(line, why) } }
+            state = .open(line, isRestoring: isRestoring)
         } catch {
             logger.warning("no way to the audio server", metadata: ["why": "\(error.message)"])
-            if !isMending { tellGone(error.message) }
+            if !isRestoring { gone(error.message) }
         }
     }
 
-    private func leave(_ link: AudioEngineLink) {
-        link.close()
+    private func connect(_ way: AudioEngineWay) throws(RingwakeError) -> AudioLine {
+        let endpoint = try AudioEndpoint(way)
+        // The descriptor goes with it.
+        let line = AudioLine(endpoint.descriptor, logger: logger)
+        do throws(RunLoopError) {
+            if let pid = endpoint.pid { try watch(pid) }
+            try line.begin(on: runLoop)
+            return line
+        } catch {
+            throw RingwakeError(.system, "ringwake-audio cannot be watched: \(error)")
+        }
+    }
+
+    /// Sees the child's end, and reaps it.
+    private func watch(_ pid: Int32) throws(RunLoopError) {
+        try runLoop.watchStarted(pid, beforeReaping: { [weak self] in self?.running = nil }) {
+            [weak self, logger] exit in
+            if exit != .exited(0) {
+                logger.warning("ringwake-audio ended", metadata: ["pid": "\(pid)", "how": "\(exit)"])
+            }
+            self?.exited()
+        }
+        running = pid
+    }
+
+    private func leave() {
+        guard let line else { return }
+        line.close()
         // One that listens is somebody else's; a child may have been reaped before its line was seen to end.
-        if link.child == nil { absent() } else { state = .leaving }
+        guard let pid = running else { return absent() }
+        state = .leaving
+        // The timer keeps this object until the child has ended.
+        forceful = runLoop.schedule(at: runLoop.now.advanced(by: AudioProgram.grace), tolerance: .seconds(1)) {
+            [self] in
+            forceful = nil
+            guard running == pid else { return }
+            logger.error("ringwake-audio does not end and is killed", metadata: ["pid": "\(pid)"])
+            kill(pid, SIGKILL)
+        }
     }
 
     private func absent() {
         state = .absent
         if isWanted {
-            start(isMending: false)
+            start(isRestoring: false)
         } else {
             // Not from within a call that only wanted it gone.
-            runLoop.enqueue { [weak self] in self?.mendIfNeeded() }
+            runLoop.enqueue { [weak self] in self?.restoreIfNeeded() }
         }
     }
 
     /// The child has ended, and lets go of the journal.
-    private func ended() {
+    private func exited() {
+        if let forceful { runLoop.cancel(forceful) }
+        forceful = nil
         if case .leaving = state { absent() }
     }
 
-    private func gone(_ link: AudioEngineLink, _ why: String) {
-        guard case .open(let present, let isMending) = state, present === link else { return }
-        if !isMending {
-            // Whoever has plans says whether it is wanted again.
-            isWanted = false
-            leave(link)
-            // What it said last is why it ended, where it could not begin.
-            if case .unavailable(let said) = lastReport { tellGone(said) } else { tellGone(why) }
-        } else {
-            leave(link)
-        }
+    /// The line has ended.
+    private func ended(_ ended: AudioLine, _ why: String) {
+        guard ended === line else { return }
+        let wasRestoring = isRestoring
+        // Whoever has plans says whether it is wanted again.
+        if !wasRestoring { isWanted = false }
+        leave()
+        guard !wasRestoring else { return }
+        // Its last report is why it ended, where it could not begin.
+        if case .unavailable(let said) = lastReport { gone(said) } else { gone(why) }
     }
 
-    private func tellGone(_ why: String) {
+    private func gone(_ why: String) {
         isWanted = false
         runLoop.enqueue { [weak self] in self?.onGone?(why) }
     }
 
     private func reported(_ report: AudioEngineReport) {
         lastReport = report
-        guard case .open(let link, isMending: true) = state else {
+        guard isRestoring else {
             onReport?(report)
             return
         }
@@ -188,7 +220,7 @@ final class AudioProgram {
             logger.notice("what an earlier call did to audio is put back", metadata: ["effects": "\(mended)"])
         case .problem(let what): logger.warning("audio", metadata: ["problem": "\(what)"])
         // What could be put back is.
-        case .connected: leave(link)
+        case .connected: leave()
         default: break
         }
     }

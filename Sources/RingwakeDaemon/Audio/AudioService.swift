@@ -1,7 +1,6 @@
 internal import ControlProtocol
 internal import DBus
 internal import DeviceServices
-internal import FileSystem
 internal import Glibc
 internal import Logging
 internal import RingwakeCore
@@ -10,17 +9,20 @@ internal import RunLoop
 /// Drives the audio sessions of this daemon's user: gives the arbiter what the calls need, what clients ask for and what
 /// the audio server does; runs its effects; keeps its one timer.
 ///
-///     EffectRunner --calls change--> update() --needs--> AudioArbiter --apply--> AudioEngineLink --> ringwake-audio
+///     EffectRunner --calls change--> update() --needs--> AudioArbiter --apply--> AudioProgram --> ringwake-audio
 ///          ^                                                 ^  |                      |
 ///          +------------------ audioChanged -----------------|--+<------ reports ------+
-///     ControlServer --open, configure, activate--------------+
+///     ControlServer --> AudioClients --open, configure, activate
 ///
 /// Nothing of audio is there while no call has been reported, no session is open and nothing is left to be put back.
 final class AudioService {
     /// All sessions. Read freely; changed by ``submit(_:)`` alone.
     private(set) var arbiter: AudioArbiter
+    private(set) lazy var clients = AudioClients(self)
     /// What is counted since the start.
-    private(set) var counters = AudioCounters()
+    private(set) var counters = AudioStatusMessage.Counters()
+    /// Changes of the server that are in force.
+    private(set) var effectsInForce = 0
 
     let program: AudioProgram
     unowned let runner: EffectRunner
@@ -30,25 +32,8 @@ final class AudioService {
     private var timer: (token: Timer, deadline: BootInstant)?
     private var needs = CallAudioNeeds.none
     private var activationAsked: BootInstant?
-
-    var clients: [AudioSessionID: Client] = [:]
-    /// Who waits for what comes of a choice of an output, by its number.
-    var choosers: [UInt64: (AudioSessionError?) -> Void] = [:]
-    var lastChoice: UInt64 = 0
-    /// Why the last request for the speaker was refused.
-    var overrideRefusal: AudioSessionError?
     private var isRunning = false
     private var queue: [AudioEvent] = []
-
-    /// What a client of a session waits for.
-    struct Client {
-        let notices: (AudioNotice) -> Void
-        /// Of what it asked for and has not been answered, the oldest first.
-        var answers: [(Result<AudioRoute, AudioSessionError>) -> Void] = []
-    }
-
-    /// Called after each event: how the server or a session stands may be another.
-    var onChange: (() -> Void)?
 
     /// An activation is bounded by 2 seconds; nobody minds a little more.
     private static let tolerance = Duration.milliseconds(50)
@@ -70,20 +55,22 @@ final class AudioService {
     }
 
     /// A last run that was killed together with its `ringwake-audio` may have left something to put back.
-    func begin() { program.mendIfNeeded() }
+    func begin() {
+        program.restoreIfNeeded()
+        update()
+    }
 
     /// Looks what the calls need now.
     func update() {
-        let new = runner.coordinator.audioNeeds(after: needs) { [runner] call in
+        var new = runner.coordinator.audioNeeds(after: needs) { [runner] call in
             runner.coordinator.process(of: call).map { [$0] } ?? []
         }
-        var current = new
         // Of what this process started, handlers and what rings, only those count that have a session.
-        if current.isAnyCall || !clients.isEmpty { current.exempt.insert(getpid()) }
-        guard current != needs else { return }
-        if current.focus?.call != needs.focus?.call { activationAsked = current.focus.map { _ in runner.now } }
-        needs = current
-        submit(.calls(current))
+        new.exempt.insert(getpid())
+        guard new != needs else { return }
+        if new.focus?.call != needs.focus?.call { activationAsked = new.focus.map { _ in runner.now } }
+        needs = new
+        submit(.calls(new))
     }
 
     func reconfigure(_ configuration: Configuration) {
@@ -99,20 +86,13 @@ final class AudioService {
         isRunning = true
         var next = 0
         while next < queue.count {
-            let event = queue[next]
-            for effect in arbiter.handle(event, at: runner.now) {
-                if case .refused(let id, let error) = effect {
-                    refused(event, id, error)
-                } else {
-                    run(effect)
-                }
-            }
+            for effect in arbiter.handle(queue[next], at: runner.now) { run(effect, of: queue[next]) }
             next += 1
         }
         queue = []
         isRunning = false
         armTimer()
-        onChange?()
+        clients.update()
     }
 
     private func armTimer() {
@@ -139,70 +119,72 @@ final class AudioService {
 
     // MARK: - What the arbiter asks for
 
-    private func run(_ effect: AudioEffect) {
+    private func run(_ effect: AudioEffect, of event: AudioEvent) {
         switch effect {
         case .startEngine: program.open()
         case .send(let request): program.send(request)
         case .stopEngine:
             program.close()
-            counters.noteEnd()
-        case .notify(let id, let notice): clients[id]?.notices(notice)
-        case .answer(let id, let result): answer(id, result)
-        case .answerChoice(let number, let error): choosers.removeValue(forKey: number)?(error)
-        case .callActivated(let key, let route):
-            if let asked = activationAsked { counters.noteActivation(after: asked.duration(to: runner.now)) }
+            effectsInForce = 0
+        case .notify(let id, let notice): clients.notify(id, notice)
+        case .answer(let id, let result):
+            if case .failure(let error) = result { count(error) }
+            clients.answer(id, result)
+        case .answerChoice(let number, let error): clients.answerChoice(number, error)
+        case .call(let key, let change):
+            note(change, of: key)
+            runner.submit(.audioChanged(key, change))
+        case .refused(let id, let error):
+            switch event {
+            case .configured, .activationRequested, .deactivationRequested: count(error)
+            case .outputOverridden: break
+            default: logger.warning("audio session refused", metadata: ["session": "\(id.number)", "why": "\(error)"])
+            }
+            clients.refuse(id, event, error)
+        case .problem(let what): logger.warning("audio", metadata: ["problem": "\(what)"])
+        }
+    }
+
+    private func note(_ change: CallAudioChange, of key: CallKey) {
+        switch change {
+        case .activated:
+            guard let asked = activationAsked else { return }
             activationAsked = nil
-            tell(key, .activated(route))
-        case .callDeactivated(let key): tell(key, .deactivated)
-        case .callFailed(let key, let error):
-            counters.noteFailure(error.code)
+            let us = asked.duration(to: runner.now).saturatingNanoseconds / 1000
+            counters.activations &+= 1
+            counters.activationUs &+= us
+            counters.longestActivationUs = max(counters.longestActivationUs, us)
+        case .failed(let error):
+            count(error)
             logger.warning(
                 "no audio for a call that goes on",
                 metadata: [
                     "app": "\(key.app)", "call": "\(key.id)", "code": "\(error.code.rawValue)",
                     "why": "\(error.message)",
                 ])
-            tell(key, .failed(error))
-        case .callRouteChanged(let key, let reason, let previous, let current):
-            tell(key, .routeChanged(reason, previous: previous, current: current))
-        case .refused: break
-        case .problem(let what): logger.warning("audio", metadata: ["problem": "\(what)"])
+        case .deactivated, .routeChanged: break
         }
     }
 
-    /// A request that is refused is so at once, so it is the newest of those that wait.
-    private func refused(_ event: AudioEvent, _ id: AudioSessionID, _ error: AudioSessionError) {
-        switch event {
-        case .configured, .activationRequested, .deactivationRequested:
-            counters.noteFailure(error.code)
-            let answer = clients[id]?.answers.popLast()
-            answer?(.failure(error))
-        case .outputOverridden: overrideRefusal = error
-        default: logger.warning("audio session refused", metadata: ["session": "\(id.number)", "why": "\(error)"])
-        }
-    }
+    private func count(_ error: AudioSessionError) { counters.failures[error.code.rawValue, default: 0] &+= 1 }
 
-    private func tell(_ key: CallKey, _ change: CallAudioChange) { runner.submit(.audioChanged(key, change)) }
-
-    private func answer(_ id: AudioSessionID, _ result: Result<AudioRoute, AudioSessionError>) {
-        if case .failure(let error) = result { counters.noteFailure(error.code) }
-        guard clients[id]?.answers.isEmpty == false, let answer = clients[id]?.answers.removeFirst() else { return }
-        answer(result)
-    }
-
-    // MARK: - The line to the audio server
+    // MARK: - What the program reports
 
     private func gone(_ why: String) {
-        counters.noteEnd()
+        effectsInForce = 0
         submit(.engineGone(why))
     }
 
     private func reported(_ report: AudioEngineReport) {
         switch report {
         case .ready(_, let mended) where mended > 0:
-            counters.noteMended(mended)
+            counters.effectsUndone &+= UInt64(clamping: mended)
             logger.notice("effects of an earlier run put back", metadata: ["effects": "\(mended)"])
-        case .applied(_, let applied): counters.note(applied)
+        case .applied(_, let applied):
+            effectsInForce = applied.inForce
+            counters.effectsMade &+= UInt64(clamping: applied.made)
+            counters.effectsUndone &+= UInt64(clamping: applied.undone)
+            counters.effectsLeft &+= UInt64(clamping: applied.left)
         case .unavailable(let why): logger.info("no audio server", metadata: ["why": "\(why)"])
         case .lost(let why): logger.warning("the audio server is gone", metadata: ["why": "\(why)"])
         default: break

@@ -28,24 +28,6 @@ package nonisolated struct AudioSettings: Sendable, Equatable {
         case none
     }
 
-    package init() {}
-
-    /// Reads `[audio]` of `ringwaked.toml`; relative files start at `base`.
-    init(_ root: inout TOMLReader, base: String) throws(RingwakeError) {
-        self.init()
-        guard var reader = try root.table("audio") else { return }
-        backend = try reader.choice("backend")
-        socket = Configuration.absolute(try reader.string("socket"), base)
-        program = Configuration.absolute(try reader.string("program"), base)
-        calls = try reader.choice("calls") ?? calls
-        ringing = try reader.choice("ringing") ?? ringing
-        activation = try reader.duration("activation", upToSeconds: 30) ?? activation
-        linger = try reader.duration("linger", upToSeconds: 3600) ?? linger
-        try reader.refuseUnknownKeys()
-        if backend == .socket, socket == nil { throw reader.missing("socket") }
-        if backend == nil, socket != nil { backend = .socket }
-    }
-
     /// What the arbiter has to know.
     func arbiterSettings(_ way: AudioEngineWay?) -> CallAudioSettings {
         var settings = CallAudioSettings()

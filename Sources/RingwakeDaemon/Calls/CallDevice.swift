@@ -61,8 +61,8 @@ final class CallDevice {
     }
 
     /// Puts other settings in force.
-    func reconfigure(_ configuration: Configuration) {
-        alerts.settings = configuration.ring
+    func reconfigure(_ settings: RingSettings) {
+        alerts.settings = settings
     }
 
     /// Ends all of it: nothing rings on, and nothing keeps the machine awake.

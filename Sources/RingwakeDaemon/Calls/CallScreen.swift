@@ -1,5 +1,4 @@
 internal import CRingwakeLinux
-internal import CallScreening
 internal import FoundationEssentials
 internal import Glibc
 internal import Logging
@@ -14,26 +13,23 @@ final class CallScreen {
     var index: CallerIndex?
     /// How numbers without a country are read.
     var dialling: DiallingRules { rules.dialling }
-    /// Called when the index is found to be damaged, so that it is built again.
+    /// Called when the index turns out to be damaged, to have it rebuilt.
     var onDamage: (() -> Void)?
 
-    private var limits: LimitOverrides
     private let journal: PushJournal
     private let logger: Logger
 
     init(configuration: Configuration, journal: PushJournal, logger: Logger) {
         rules = ScreeningRules(
             allowedLevel: configuration.restrictions.allowedLevel, dialling: configuration.restrictions.dialling)
-        limits = configuration.restrictions.limits
         self.journal = journal
         self.logger = logger
     }
 
     /// Puts other settings in force.
-    func reconfigure(_ configuration: Configuration) {
-        rules.allowedLevel = configuration.restrictions.allowedLevel
-        rules.dialling = configuration.restrictions.dialling
-        limits = configuration.restrictions.limits
+    func reconfigure(_ settings: RestrictionSettings) {
+        rules.allowedLevel = settings.allowedLevel
+        rules.dialling = settings.dialling
     }
 
     // MARK: - Judging
@@ -63,10 +59,7 @@ final class CallScreen {
         at now: BootInstant
     ) -> Restriction? {
         let call = ScreenedCall(
-            call: key, level: app.level,
-            limits: CallLimits(
-                app: app.limits.calls ?? limits.calls, caller: app.limits.callsOfCaller ?? limits.callsOfCaller),
-            caller: caller, listed: listed)
+            call: key, level: app.level, limits: app.limits, caller: caller, listed: listed)
         return rules.restriction(for: call, isReport: isReport, at: now, moment: LocalMoment.now())
     }
 

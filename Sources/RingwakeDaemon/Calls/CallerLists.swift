@@ -1,13 +1,12 @@
-internal import CallScreening
 internal import FileSystem
 internal import Logging
 internal import PushJournal
 internal import RingwakeCore
 
-/// The block and identification lists: the journal keeps them, and an index file beside it is what calls are looked up
-/// in. A change is answered when the index has it, so that it counts from then on.
+/// The block and identification lists: the journal keeps them, and calls are looked up in an index file beside it. A
+/// change is answered when the index has it, so it counts from the answer on.
 final class CallerLists {
-    /// The index is built anew after each change; changes that come meanwhile share the next one.
+    /// The index is rebuilt after each change; changes that arrive meanwhile share the next build.
     private var isBuilding = false
     private var waiters: [(Result<Void, RingwakeError>) -> Void] = []
 
@@ -24,12 +23,12 @@ final class CallerLists {
         screen.onDamage = { [weak self] in self?.rebuild { _ in } }
     }
 
-    /// Opens the index that the last run left; builds it where there is none that fits the lists.
+    /// Opens the index that the last run left, or builds one if there is none that fits the lists.
     func begin(_ contents: JournalContents) {
         // No list was ever made.
         guard contents.listGeneration > 0 else { return }
         do throws(RingwakeError) {
-            let index = try CallerIndex.open(indexPath)
+            let index = try CallerIndex(indexPath)
             if index.generation == contents.listGeneration, index.isBuilt(with: screen.dialling) {
                 screen.index = index
                 return
@@ -41,13 +40,13 @@ final class CallerLists {
         rebuild { _ in }
     }
 
-    /// Numbers may be read in another way from now on.
+    /// Rebuilds the index if the dialling rules have changed.
     func reconfigure() {
         guard let index = screen.index, !index.isBuilt(with: screen.dialling) else { return }
         rebuild { _ in }
     }
 
-    /// Builds the index of what the journal has by now, and puts it in force.
+    /// Builds the index of the lists as the journal has them, and looks callers up in it from then on.
     func rebuild(_ completion: @escaping (Result<Void, RingwakeError>) -> Void) {
         waiters.append(completion)
         guard !isBuilding else { return }
@@ -68,7 +67,7 @@ final class CallerLists {
 
     private func open() -> Result<Void, RingwakeError> {
         do throws(RingwakeError) {
-            screen.index = try CallerIndex.open(indexPath)
+            screen.index = try CallerIndex(indexPath)
             return .success(())
         } catch {
             return .failure(error)

@@ -88,7 +88,7 @@ extension EffectRunner {
 
     /// Writes a call's record down.
     func note(_ call: Call) {
-        if let urgency = call.writeUrgency { journal.write(call.journalRecord, urgency) }
+        journal.write(call.journalRecord, call.writeUrgency)
     }
 
     func changed(_ call: Call, isAppended: Bool) {
@@ -210,17 +210,14 @@ extension EffectRunner {
 }
 
 extension Call {
-    /// How soon the journal has to have what changed; nil when something else brings it along.
-    fileprivate var writeUrgency: WriteUrgency? {
+    /// How soon the journal has to have what changed.
+    fileprivate var writeUrgency: WriteUrgency {
         switch machine.state {
-        // Two starts after two restarts must not carry the same number.
-        case .woken where attempt > 1: .now
-        case .queued, .woken: isJournaled ? .withNext : nil
-        case .reported, .ringing, .connected, .held: .withNext
-        // The ring's own record follows.
-        case .confirmed: nil
-        // What the user did, and what ended, stays so after a restart.
-        case .answering, .ending, .ended: .now
+        // Its push or its ring makes a commit of its own; and that it rings follows from the record before.
+        case .queued, .confirmed: .withNext
+        case .woken where attempt <= 1: .withNext
+        case .ringing where machine.lease == .taken: .withNext
+        default: .now
         }
     }
 }

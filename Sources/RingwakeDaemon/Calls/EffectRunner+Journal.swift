@@ -6,9 +6,9 @@ internal import RingwakeCore
 // What has to be durable.
 extension EffectRunner {
     func append(
-        _ push: PushRecord, _ payload: [UInt8], _ call: CallRecord?, _ answer: ((DeliveryOutcome) -> Void)?
+        _ push: PushRecord, _ payloads: [CallPayload], _ call: CallRecord?, _ answer: ((DeliveryOutcome) -> Void)?
     ) {
-        journal.append(push, payload: payload, call: call) { [weak self] result in
+        journal.append(push, payloads: payloads, call: call) { [weak self] result in
             switch result {
             case .success(let verdict):
                 answer?(.accepted)

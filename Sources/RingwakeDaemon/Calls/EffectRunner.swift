@@ -42,7 +42,7 @@ final class EffectRunner {
 
     private var isRunning = false
     /// Events that came up while effects ran.
-    private var queue: [Event] = []
+    private var queue: [Submission] = []
     private var changes = Changes()
 
     /// What one event and its consequences changed.
@@ -83,7 +83,7 @@ final class EffectRunner {
     }
 
     /// The rules of an app that is configured.
-    func policy(of app: AppID) -> AppPolicy? { configuration.apps[app]?.policy(defaults: configuration) }
+    func policy(of app: AppID) -> AppPolicy? { configuration.apps[app]?.policy }
 
     /// Begins with a coordinator that has numbers above those of the last run.
     ///
@@ -120,7 +120,7 @@ final class EffectRunner {
         let isKnown = facts.cancel != nil || coordinator.call(key) != nil
         let restriction = isKnown ? nil : screen.restriction(of: key, &facts, app, at: now)
         defer { onArrival?() }
-        let event = Event.pushReceived(push, facts, app.policy(defaults: configuration), restriction)
+        let event = Event.pushReceived(push, facts, app.policy, restriction)
         if submit(event, answer: answer) != nil {
             answer(.refused(.tooManyRequests))
         }
@@ -160,27 +160,35 @@ final class EffectRunner {
         return coordinator.waitsForOthers(call.key)
     }
 
+    /// An event and who waits for what comes of it.
+    private struct Submission {
+        let event: Event
+        /// For a push: called when the journal has it.
+        var answer: ((DeliveryOutcome) -> Void)?
+        /// For a fetch: called with what is fetched.
+        var handOver: (([WakeRequest]) -> Void)?
+        /// For a handler that connects by itself: called with which one it is.
+        var connected: ((WakeID) -> Void)?
+    }
+
     /// Applies one event, and those that running its effects leads to. Returns why the event was refused, if it was;
-    /// then it changed nothing.
-    ///
-    /// - Parameters:
-    ///   - answer: for a push: is told when the journal has it.
-    ///   - handOver: for a fetch: is given what is fetched.
-    ///   - connected: for a handler that connects by itself: is told which one it is.
+    /// then it changed nothing. An event that comes up while effects run waits for its turn, and those who wait for what
+    /// comes of it hear of that then; a push that is refused then is answered so.
     @discardableResult
     func submit(
         _ event: Event, answer: ((DeliveryOutcome) -> Void)? = nil, handOver: (([WakeRequest]) -> Void)? = nil,
         connected: ((WakeID) -> Void)? = nil
     ) -> EventRefusal? {
+        let submission = Submission(event: event, answer: answer, handOver: handOver, connected: connected)
         guard !isRunning else {
-            queue.append(event)
+            queue.append(submission)
             return nil
         }
         isRunning = true
-        let refusal = apply(event, answer, handOver, connected)
+        let refusal = apply(submission)
         var next = 0
         while next < queue.count {
-            _ = apply(queue[next], nil, nil, nil)
+            if apply(queue[next]) != nil { queue[next].answer?(.refused(.tooManyRequests)) }
             next += 1
         }
         queue = []
@@ -189,21 +197,18 @@ final class EffectRunner {
         return refusal
     }
 
-    private func apply(
-        _ event: Event, _ answer: ((DeliveryOutcome) -> Void)?, _ handOver: (([WakeRequest]) -> Void)?,
-        _ connected: ((WakeID) -> Void)?
-    ) -> EventRefusal? {
+    private func apply(_ submission: Submission) -> EventRefusal? {
         var refusal: EventRefusal?
         // A call that came too late is over when the journal gets it: it need not be written once more.
         var appended: Int64?
-        for effect in coordinator.handle(event, at: now) {
+        for effect in coordinator.handle(submission.event, at: now) {
             switch effect {
             case .refused(let why): refusal = refusal ?? why
-            case .handOver(let requests): handOver?(requests)
-            case .connected(let wake): connected?(wake)
-            case .journalPush(let push, let payload, let call):
+            case .handOver(let requests): submission.handOver?(requests)
+            case .connected(let wake): submission.connected?(wake)
+            case .journalPush(let push, let payloads, let call):
                 if push.outcome == .expired { appended = call?.number }
-                append(push, payload, call, answer)
+                append(push, payloads, call, submission.answer)
             case .callChanged(let call):
                 changes.calls.insert(call.key)
                 changed(call, isAppended: appended == call.number)

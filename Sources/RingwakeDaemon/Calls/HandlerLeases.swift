@@ -194,13 +194,53 @@ final class HandlerLeases {
     }
 }
 
-/// What is written down of a handler, to find it again after a restart of the daemon.
+/// What is stored of a handler, to find it again after a restart of the daemon.
 nonisolated struct HandlerRecord: Codable, Equatable {
-    let wake: WakeID
+    private struct Wake: Codable, Equatable {
+        let number: UInt64
+
+        enum CodingKeys: String, CodingKey {
+            case number
+        }
+    }
+
+    private struct State: Codable, Equatable {
+        let pid: Int32?
+        let origin: CallKey?
+        let cameByItself: Bool
+        let isStopping: Bool
+
+        enum CodingKeys: String, CodingKey {
+            case pid, origin, cameByItself, isStopping
+        }
+    }
+
+    private let start: Wake
     /// SHA-256 of its secret, in hex.
     let secretHash: String
     /// How to find it; nil when it cannot be.
     let mark: HandlerMark?
-    /// What it was doing.
-    let state: HandlerLane.Handler
+    private let doing: State
+
+    enum CodingKeys: String, CodingKey {
+        case start = "wake"
+        case secretHash, mark
+        case doing = "state"
+    }
+
+    init(wake: WakeID, secretHash: String, mark: HandlerMark?, state: HandlerLane.Handler) {
+        start = Wake(number: wake.number)
+        self.secretHash = secretHash
+        self.mark = mark
+        doing = State(
+            pid: state.pid, origin: state.origin, cameByItself: state.cameByItself, isStopping: state.isStopping)
+    }
+
+    var wake: WakeID { WakeID(number: start.number) }
+
+    /// What it was doing. Which calls it has is in the calls' records, and connections end with the daemon.
+    var state: HandlerLane.Handler {
+        HandlerLane.Handler(
+            pid: doing.pid, origin: doing.origin, cameByItself: doing.cameByItself, isStopping: doing.isStopping)
+    }
 }

@@ -4,10 +4,9 @@ internal import Logging
 internal import PushJournal
 internal import RingwakeCore
 
-/// What outlives the daemon beside the journal's records: where each call stood, which handlers ran, the strikes, and
-/// what apps keep with the daemon. Each object is a row under a path of its own, with a version:
+/// What outlives the daemon beside its calls, whose records are the journal's: which handlers ran, the strikes, and what apps
+/// keep with the daemon. Each object is a row under a path of its own, with the version of its kind:
 ///
-///     call/com.example.phone/ID       a call, as the coordinator has it; until it has ended
 ///     app/com.example.phone/handlers  its handlers: how to find each, and the hash of its secret
 ///     app/com.example.phone/strikes   the strikes that count still
 ///     app/com.example.phone/state     what the app keeps with the daemon
@@ -15,9 +14,6 @@ internal import RingwakeCore
 ///
 /// A row that cannot be read is set aside and said; it is never read again, and the daemon goes on without.
 final class Restoration {
-    /// The version of the rows that this program writes and reads.
-    static let version = 2
-
     /// How a start went, for the status.
     private(set) var report: (restored: Int, setAside: Int, why: String?) = (0, 0, nil)
     /// What apps keep with the daemon.
@@ -26,12 +22,12 @@ final class Restoration {
     private let journal: PushJournal
     private let logger: Logger
     private let excluded: Set<RestorationGroup>
-    /// The rows that there are of calls and handlers, so that what never was need not be removed.
+    /// The rows that there are of handlers and strikes, so that what never was need not be removed.
     private var written: Set<String> = []
     /// The strikes in the rows that there are.
     private var writtenStrikes: [AppID: Strikes] = [:]
-    /// What has changed since rows were written last.
-    private var changes = EffectRunner.Changes()
+    /// Apps whose handlers or strikes have changed since rows were written last.
+    private var changed: Set<AppID> = []
 
     private struct Strikes: Equatable {
         let strikes: [Strike]
@@ -48,46 +44,30 @@ final class Restoration {
 
     /// Notes what has changed. It is written down once, when the turn's work goes to the journal: a handler that is being
     /// started does not wait for it.
-    func note(_ more: EffectRunner.Changes) {
-        changes.calls.formUnion(more.calls)
-        changes.apps.formUnion(more.apps)
+    func note(_ apps: Set<AppID>) {
+        guard !apps.isEmpty else { return }
+        changed.formUnion(apps)
         journal.enqueueHandover()
     }
 
     /// Writes down what has been noted.
     func write(_ runner: EffectRunner) {
-        guard !changes.isEmpty else { return }
-        let coordinator = runner.coordinator
-        if !excluded.contains(.calls) {
-            for key in changes.calls { write(coordinator.active[key], key) }
-        }
-        for app in changes.apps {
+        for app in changed {
             if !excluded.contains(.handlers) { writeHandlers(of: app, runner) }
-            if !excluded.contains(.strikes) { writeStrikes(of: app, coordinator, at: runner.now) }
+            if !excluded.contains(.strikes) { writeStrikes(of: app, runner.coordinator, at: runner.now) }
         }
-        changes = EffectRunner.Changes()
-    }
-
-    private func write(_ call: Call?, _ key: CallKey) {
-        let path = RestorationPath.call(key).text
-        guard let call, call.handler != nil || call.machine.state.name != .queued else { return remove(path) }
-        keep(call, at: path)
+        changed = []
     }
 
     private func writeHandlers(of app: AppID, _ runner: EffectRunner) {
-        let path = RestorationPath.handlers(app).text
+        let path = RestorationPath.handlers(app)
         let handlers = runner.coordinator.lanes[app]?.handlers ?? [:]
-        let records = handlers.sorted { $0.key < $1.key }.compactMap { wake, handler in
-            var state = handler
-            // The calls say whose they are.
-            state.calls = []
-            return runner.handlers.record(of: wake, state)
-        }
+        let records = handlers.sorted { $0.key < $1.key }.compactMap { runner.handlers.record(of: $0, $1) }
         records.isEmpty ? remove(path) : keep(records, at: path)
     }
 
     private func writeStrikes(of app: AppID, _ coordinator: CoordinatorStateMachine, at now: BootInstant) {
-        let path = RestorationPath.strikes(app).text
+        let path = RestorationPath.strikes(app)
         let current = Strikes(strikes: coordinator.strikes(of: app), isStruckOut: coordinator.isStruckOut(app))
         guard current != writtenStrikes[app] else { return }
         guard !current.strikes.isEmpty || current.isStruckOut else {
@@ -98,33 +78,33 @@ final class Restoration {
         writtenStrikes[app] = current
     }
 
-    private func keep(_ value: some Encodable, at path: String) {
+    private func keep(_ value: some Encodable, at path: RestorationPath) {
         do {
-            journal.keep(Array(try JSONEncoder().encode(value)), version: Restoration.version, at: path, .now)
-            written.insert(path)
+            journal.keep(Array(try JSONEncoder().encode(value)), version: path.version, at: path.text, .now)
+            written.insert(path.text)
         } catch {
             // Texts, numbers and Booleans always encode.
-            logger.error("state not written down", metadata: ["path": "\(path)", "why": "\(error)"])
+            logger.error("state not written down", metadata: ["path": "\(path.text)", "why": "\(error)"])
         }
     }
 
-    private func remove(_ path: String) {
-        guard written.remove(path) != nil else { return }
-        journal.keep(nil, version: Restoration.version, at: path, .withNext)
+    private func remove(_ path: RestorationPath) {
+        guard written.remove(path.text) != nil else { return }
+        journal.keep(nil, version: path.version, at: path.text, .withNext)
     }
 
     /// Makes durable that an app has no strikes.
     func forgetStrikes(of app: AppID, completion: @escaping (Result<Void, RingwakeError>) -> Void) {
-        let path = RestorationPath.strikes(app).text
-        written.remove(path)
+        let path = RestorationPath.strikes(app)
+        written.remove(path.text)
         writtenStrikes[app] = nil
-        journal.keep(nil, version: Restoration.version, at: path, completion: completion)
+        journal.keep(nil, version: path.version, at: path.text, completion: completion)
     }
 
     /// An app is gone, and all that was kept of it.
     func forget(_ app: AppID) {
         for path in [RestorationPath.handlers(app), .strikes(app), .state(app)] {
-            journal.keep(nil, version: Restoration.version, at: path.text, .withNext)
+            journal.keep(nil, version: path.version, at: path.text, .withNext)
         }
         states[app] = nil
     }
@@ -133,7 +113,8 @@ final class Restoration {
     func keepState(
         _ state: [UInt8]?, of app: AppID, completion: @escaping (Result<Void, RingwakeError>) -> Void
     ) {
-        journal.keep(state, version: Restoration.version, at: RestorationPath.state(app).text) { [weak self] result in
+        let path = RestorationPath.state(app)
+        journal.keep(state, version: path.version, at: path.text) { [weak self] result in
             if case .success = result { self?.states[app] = state }
             completion(result)
         }
@@ -149,30 +130,17 @@ final class Restoration {
         for (path, reason) in contents.setAside {
             noteAside(path, reason)
         }
-        runner.begin(after: contents, lastWake: last.highestWake)
+        let wakes = contents.open.compactMap(\.record.progress?.handler) + last.handlers.values.joined().map(\.wake)
+        runner.begin(after: contents, lastWake: wakes.map(\.number).max() ?? 0)
         for (app, strikes) in last.strikes where runner.configuration.apps[app] != nil {
             runner.submit(.strikesRestored(app, strikes.strikes(at: runner.now), isStruckOut: strikes.isStruckOut))
         }
-        var recovered: [RecoveredCall] = []
-        for open in contents.open {
-            let key = open.record.key
-            if let call = last.calls.removeValue(forKey: key), call.number == open.record.number,
-                call.reaches(open.record), let policy = runner.policy(of: key.app)
-            {
-                written.insert(RestorationPath.call(key).text)
-                let (journaledAt, rangAt) = (open.record.time(of: .journaled), open.record.time(of: .rang))
-                runner.submit(.restored(call, policy, journaledAt: journaledAt, rangAt: rangAt))
-            } else {
-                recovered.append(open)
-            }
-        }
-        // What the journal knows to be over is over, and what it does not know was never taken, whatever a row says.
-        for key in last.calls.keys {
-            journal.keep(nil, version: Restoration.version, at: RestorationPath.call(key).text, .withNext)
+        for call in contents.open {
+            let isKept = !excluded.contains(.calls)
+            let stored = isKept ? call : StoredCall(call.record, payloads: call.payloads, .otherBoot(isTimeKnown: true))
+            runner.submit(.restored(stored, runner.policy(of: call.record.key.app)))
         }
         restoreHandlers(last.handlers, runner)
-        // After the handlers: a call that is woken again must not get the number of one that runs.
-        for call in recovered { runner.submit(.recovered(call, runner.policy(of: call.record.key.app))) }
         report.restored = runner.coordinator.active.count
         guard !contents.open.isEmpty || report.setAside > 0 else { return }
         logger.notice(
@@ -203,15 +171,8 @@ final class Restoration {
 
     /// What the rows say of the last run.
     private struct LastRun {
-        var calls: [CallKey: Call] = [:]
         var handlers: [AppID: [HandlerRecord]] = [:]
         var strikes: [AppID: StrikeRecord] = [:]
-
-        /// The highest number that a handler of it has; 0 without any.
-        var highestWake: UInt64 {
-            let wakes = calls.values.compactMap(\.handler) + handlers.values.joined().map(\.wake)
-            return wakes.map(\.number).max() ?? 0
-        }
     }
 
     private func read(_ row: StateRow, into last: inout LastRun, _ now: BootInstant) {
@@ -220,18 +181,11 @@ final class Restoration {
             if !row.path.hasPrefix("device/") { setAside(row, "its path names nothing that is kept") }
             return
         }
-        guard row.version == Restoration.version else {
-            return setAside(row, "it has version \(row.version), and this program reads \(Restoration.version)")
+        guard row.version == path.version else {
+            return setAside(row, "it has version \(row.version), and this program reads \(path.version)")
         }
         do {
             switch path {
-            case .call(let key):
-                // Instants of another boot mean nothing; the journal's own record is moved to this one.
-                guard row.isOfThisBoot, !excluded.contains(.calls) else { break }
-                let call = try JSONDecoder().decode(Call.self, from: Data(row.data))
-                guard call.key == key, call.isSound else { return setAside(row, "it holds another call, or none") }
-                last.calls[key] = call
-                return
             case .handlers(let app):
                 guard row.isOfThisBoot, !excluded.contains(.handlers) else { break }
                 let records = try JSONDecoder().decode([HandlerRecord].self, from: Data(row.data))
@@ -256,7 +210,7 @@ final class Restoration {
         } catch {
             return setAside(row, "it cannot be read: \(error)")
         }
-        journal.keep(nil, version: Restoration.version, at: row.path, .withNext)
+        journal.keep(nil, version: path.version, at: row.path, .withNext)
     }
 
     /// A row that cannot be read is kept for whoever wants to look, and not read again.
@@ -269,13 +223,5 @@ final class Restoration {
         report.setAside += 1
         report.why = report.why ?? "\(path): \(why)"
         logger.error("state of the last run set aside", metadata: ["path": "\(path)", "why": "\(why)"])
-    }
-}
-
-extension Call {
-    /// Whether it can go on as it stands. One that rang according to the journal, and is older than that by more than the
-    /// ring itself, must not ring once more.
-    fileprivate func reaches(_ journaled: CallRecord) -> Bool {
-        record.hasRung || !journaled.hasRung || (machine.state.name == .confirmed && journaled.state == .ringing)
     }
 }

@@ -2,19 +2,22 @@ internal import RingwakeCore
 
 /// The path of what is written down of one object.
 nonisolated enum RestorationPath: Equatable {
-    case call(CallKey)
     case handlers(AppID)
     case strikes(AppID)
     case state(AppID)
 
     /// Do not disturb.
     static let doNotDisturb = "device/dnd"
-    /// Where nothing is ever kept.
-    static let nothing = "device/nothing"
+
+    /// The version of this kind of row that is written, and the versions that can be read.
+    var version: Int {
+        switch self {
+        case .handlers, .strikes, .state: 2
+        }
+    }
 
     var text: String {
         switch self {
-        case .call(let key): "call/\(key.app)/\(key.id)"
         case .handlers(let app): "app/\(app)/handlers"
         case .strikes(let app): "app/\(app)/strikes"
         case .state(let app): "app/\(app)/state"
@@ -23,14 +26,12 @@ nonisolated enum RestorationPath: Equatable {
 
     /// Nil for a path that names none of these.
     init?(_ text: String) {
-        // A call's id may hold slashes, an app's may not.
-        let parts = text.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
-        guard parts.count == 3, let app = AppID(parts[1]) else { return nil }
-        switch (parts[0], parts[2]) {
-        case ("call", let id): self = .call(CallKey(app: app, id: CallID(id)))
-        case ("app", "handlers"): self = .handlers(app)
-        case ("app", "strikes"): self = .strikes(app)
-        case ("app", "state"): self = .state(app)
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 3, parts[0] == "app", let app = AppID(parts[1]) else { return nil }
+        switch parts[2] {
+        case "handlers": self = .handlers(app)
+        case "strikes": self = .strikes(app)
+        case "state": self = .state(app)
         default: return nil
         }
     }
@@ -43,6 +44,10 @@ nonisolated struct StrikeRecord: Codable, Equatable {
         let call: CallID
         /// When it was written down.
         let ageMs: Int64
+
+        enum CodingKeys: String, CodingKey {
+            case failure, call, ageMs
+        }
     }
 
     let isStruckOut: Bool

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import HandlerActivation
+internal import RingwakeCore
 
 /// What holds when the configuration does not say. Where things are: the system's folders for root, the XDG ones for a
 /// user. Who starts handlers: the systemd of the user whose service this is.

@@ -1,14 +1,12 @@
 internal import RingwakeCore
 
-/// Reads one table key by key, and afterwards refuses the keys that nobody asked for: a misspelt setting must not
-/// be silently the default.
+/// One table of a TOML file, with what an error about it has to name.
 nonisolated struct TOMLReader {
     private let file: String
     /// The table's name as in its header, `server` or `team.key`; empty for the outermost.
     private let path: String
     private let line: UInt32
     private let members: [String: TOMLNode]
-    private var known: Set<String> = []
 
     init(_ document: TOMLDocument) throws(RingwakeError) {
         try self.init(document.root, path: "", file: document.file)
@@ -24,95 +22,57 @@ nonisolated struct TOMLReader {
         self.members = Dictionary(members.map { ($0.key, $0.node) }) { first, _ in first }
     }
 
-    /// The text under `key`; nil when the key is absent.
-    mutating func string(_ key: String) throws(RingwakeError) -> String? {
-        guard let node = take(key) else { return nil }
-        guard case .string(let text) = node.value else { throw wrongKind(key, node, "text in quotes") }
-        guard !text.utf8.contains(0) else { throw wrongKind(key, node, "text without a zero byte") }
+    /// The value of `key`; nil when it is absent.
+    subscript(key: String) -> TOMLNode? { members[key] }
+
+    /// `path` below the folder of the file, unless it is absolute.
+    func absolute(_ path: String) -> String {
+        path.hasPrefix("/") ? path : Configuration.directory(of: file) + "/" + path
+    }
+
+    /// The text `node` of `key`.
+    func text(_ key: String, _ node: TOMLNode) throws(RingwakeError) -> String {
+        guard case .string(let text) = node.value else { throw wrongType(key, node, "text in quotes") }
+        guard !text.utf8.contains(0) else { throw wrongType(key, node, "text without a zero byte") }
         return text
     }
 
-    /// The texts of the array under `key`; nil when the key is absent.
-    mutating func strings(_ key: String) throws(RingwakeError) -> [String]? {
-        guard let node = take(key) else { return nil }
-        guard case .array(let elements) = node.value else { throw wrongKind(key, node, "an array of texts") }
+    /// The texts of the array `node` of `key`.
+    func texts(_ key: String, _ node: TOMLNode) throws(RingwakeError) -> [String] {
         var texts: [String] = []
+        guard case .array(let elements) = node.value else { throw wrongType(key, node, "an array of texts") }
         for element in elements {
             guard case .string(let text) = element.value, !text.utf8.contains(0) else {
-                throw wrongKind(key, element, "an array of texts")
+                throw wrongType(key, element, "an array of texts")
             }
             texts.append(text)
         }
         return texts
     }
 
-    /// The whole number under `key`, which has to lie in `range`; nil when the key is absent.
-    mutating func integer(_ key: String, in range: ClosedRange<Int>) throws(RingwakeError) -> Int? {
-        guard let node = take(key) else { return nil }
-        guard case .integer(let value) = node.value, let number = Int(exactly: value), range.contains(number) else {
-            throw wrongKind(key, node, "a whole number from \(range.lowerBound) to \(range.upperBound)")
-        }
-        return number
+    /// The table `node` of `key`.
+    func table(_ key: String, _ node: TOMLNode) throws(RingwakeError) -> TOMLReader {
+        try TOMLReader(node, path: name(of: key), file: file)
     }
 
-    /// The duration under `key`, as in "5s"; nil when the key is absent.
-    mutating func duration(_ key: String) throws(RingwakeError) -> Duration? {
-        guard let node = take(key) else { return nil }
-        guard case .string(let text) = node.value, let duration = Duration(configurationText: text) else {
-            throw wrongKind(
-                key, node,
-                "a duration such as \"500ms\", \"5s\", \"2m\", \"4h\" or \"30d\", above zero and at most \"366d\"")
-        }
-        return duration
-    }
-
-    /// The duration under `key`, of at most so many seconds; zero counts as one. Nil when the key is absent.
-    mutating func duration(_ key: String, upToSeconds most: Int) throws(RingwakeError) -> Duration? {
-        guard let node = take(key) else { return nil }
-        guard case .string(let text) = node.value,
-            let duration = ["0s", "0ms"].contains(text) ? .zero : Duration(configurationText: text),
-            duration <= .seconds(most)
-        else {
-            throw wrongKind(key, node, "a duration from \"0s\" to \"\(most)s\", such as \"500ms\"")
-        }
-        return duration
-    }
-
-    /// The Boolean under `key`; nil when the key is absent.
-    mutating func boolean(_ key: String) throws(RingwakeError) -> Bool? {
-        guard let node = take(key) else { return nil }
-        guard case .boolean(let value) = node.value else { throw wrongKind(key, node, "true or false") }
-        return value
-    }
-
-    /// The table under `key`; nil when it is absent.
-    mutating func table(_ key: String) throws(RingwakeError) -> TOMLReader? {
-        guard let node = take(key) else { return nil }
-        return try TOMLReader(node, path: name(of: key), file: file)
-    }
-
-    /// Whether `key` is there and holds a table, for a setting that may be a text as well.
-    func isTable(_ key: String) -> Bool {
-        guard case .table = members[key]?.value else { return false }
-        return true
-    }
-
-    /// The tables of the array `[[key]]`; none when it is absent.
-    mutating func tables(_ key: String) throws(RingwakeError) -> [TOMLReader] {
-        guard let node = take(key) else { return [] }
+    /// The tables of the array `[[key]]`.
+    func tables(_ key: String, _ node: TOMLNode) throws(RingwakeError) -> [TOMLReader] {
         guard case .array(let elements) = node.value else {
-            throw wrongKind(key, node, "an array of tables, [[\(name(of: key))]]")
+            throw wrongType(key, node, "an array of tables, [[\(name(of: key))]]")
         }
         var readers: [TOMLReader] = []
-        for element in elements {
-            readers.append(try TOMLReader(element, path: name(of: key), file: file))
-        }
+        for element in elements { readers.append(try table(key, element)) }
         return readers
     }
 
-    /// An error that names the setting under `key`, its file and its line.
+    /// An error that names the setting `key`, its file and its line.
     func invalid(_ key: String, _ problem: String) -> RingwakeError {
         RingwakeError(.badConfiguration, "\(file):\(members[key]?.line ?? line): '\(name(of: key))' \(problem)")
+    }
+
+    /// An error for a value that is not of the type `expected`.
+    func wrongType(_ key: String, _ node: TOMLNode, _ expected: String) -> RingwakeError {
+        RingwakeError(.badConfiguration, "\(file):\(node.line): '\(name(of: key))' has to be \(expected)")
     }
 
     /// An error for a setting that has to be there.
@@ -120,19 +80,18 @@ nonisolated struct TOMLReader {
         RingwakeError(.badConfiguration, "\(file):\(line): '\(name(of: key))' is missing; it has no default")
     }
 
-    /// Throws for the first key that was never asked for, with the nearest of those that were.
-    func refuseUnknownKeys() throws(RingwakeError) {
+    /// Throws for the first key that is none of `known`, with the nearest of those: a misspelt setting must not
+    /// silently be the default.
+    func refuseKeys(otherThan known: [String]) throws(RingwakeError) {
         let unknown = members.filter { !known.contains($0.key) }.min { $0.value.line < $1.value.line }
-        guard let (key, node) = unknown else { return }
-        let suggestion = TOMLReader.suggestion(for: key, among: known) { name(of: $0) }
-        throw RingwakeError(
-            .badConfiguration, "\(file):\(node.line): '\(name(of: key))' is not a setting\(suggestion)")
+        guard let key = unknown?.key else { return }
+        throw invalid(key, "is not a setting" + TOMLReader.suggestion(for: key, among: known) { name(of: $0) })
     }
 
     /// The end of a message about the unknown word `word`: the nearest of `known`, as `name` writes it, or all of
     /// them.
     static func suggestion(
-        for word: String, among known: some Collection<String>, name: (String) -> String = { $0 }
+        for word: String, among known: [String], name: (String) -> String = { $0 }
     ) -> String {
         let nearest = known.min { distance($0, word) < distance($1, word) }
         guard let nearest, distance(nearest, word) <= max(2, word.count / 3) else {
@@ -141,35 +100,7 @@ nonisolated struct TOMLReader {
         return "; did you mean '\(name(nearest))'?"
     }
 
-    private mutating func take(_ key: String) -> TOMLNode? {
-        known.insert(key)
-        return members[key]
-    }
-
-    private func name(of key: String) -> String {
-        path.isEmpty ? key : "\(path).\(key)"
-    }
-
-    private func wrongKind(_ key: String, _ node: TOMLNode, _ expected: String) -> RingwakeError {
-        RingwakeError(.badConfiguration, "\(file):\(node.line): '\(name(of: key))' has to be \(expected)")
-    }
-}
-
-extension Duration {
-    /// Reads a whole number with its unit, `ms`, `s`, `m`, `h` or `d`; nil for anything else, for zero, and for more
-    /// than a year.
-    nonisolated init?(configurationText text: String) {
-        let units: [(suffix: String, milliseconds: Int64)] = [
-            ("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
-        ]
-        let digits = text.prefix { $0.isASCII && $0.isNumber }
-        guard let unit = units.first(where: { $0.suffix == text.dropFirst(digits.count) }),
-            let count = Int64(digits), count > 0
-        else { return nil }
-        let (milliseconds, overflow) = count.multipliedReportingOverflow(by: unit.milliseconds)
-        guard !overflow, milliseconds <= 366 * 24 * 3_600_000 else { return nil }
-        self = .milliseconds(milliseconds)
-    }
+    private func name(of key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
 }
 
 /// How many insertions, deletions and replacements turn one text into the other (Levenshtein).

@@ -10,7 +10,7 @@ extension AppMessage {
         let (way, wake, exec) = app.way.description
         self.init(
             app: app.id.rawValue, topic: topic, way: way, wake: wake, exec: exec, instances: app.instances.rawValue,
-            payload: app.preset, strikes: strikes, level: app.level, teams: teams.sorted(), state: "registered",
+            payload: app.payload.preset, strikes: strikes, level: app.level, teams: teams.sorted(), state: "registered",
             tokens: [:], file: app.file)
     }
 }

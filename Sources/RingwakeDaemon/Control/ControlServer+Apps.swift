@@ -51,7 +51,7 @@ extension ControlServer {
         _ = try request.caller.confinedApp(asked: app)
         guard let wake = request.caller.wake else {
             let calls = runner.coordinator.active.values
-                .filter { $0.key.app == app && $0.hasUnfetched }
+                .filter { $0.key.app == app && $0.pushes.hasUnfetched }
                 .sorted { $0.number < $1.number }
             guard !calls.isEmpty || runner.configuration.apps[app] != nil else {
                 throw RingwakeError(

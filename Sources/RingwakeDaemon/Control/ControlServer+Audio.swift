@@ -8,7 +8,7 @@ extension ControlServer {
         switch (request.parts.dropFirst().first, request.parts.count) {
         case (nil, _):
             try request.require("GET")
-            let status = daemon.audio.status()
+            let status = AudioStatusMessage(daemon.audio)
             exchange.respond(.success(request.caller == .user ? status.withoutNames : status))
         case ("route", 2): try audioRoute(request, exchange)
         case ("sessions", 2): try audioSessions(request, exchange)
@@ -22,19 +22,19 @@ extension ControlServer {
         try request.caller.requireOwner()
         guard request.method == "POST" else {
             try request.require("GET")
-            return try audioClients.answerConnected(exchange)
+            return try daemon.audio.clients.answerConnected(exchange)
         }
         try request.require("POST")
         let choice = try request.decode(AudioRouteChoice.self, empty: nil)
         guard let output = fitting(exchange, { () throws(AudioSessionError) in try choice.validated() }) else { return }
-        try audioClients.choose(output, exchange)
+        try daemon.audio.clients.choose(output, exchange)
     }
 
     private func audioSessions(_ request: ControlRequest, _ exchange: any HTTPExchange) throws(RingwakeError) {
         let app = try audioApp(request)
         guard request.method == "POST" else {
             try request.require("GET")
-            return exchange.respond(.success(AudioSessionListMessage(sessions: audioClients.list(for: app))))
+            return exchange.respond(.success(AudioSessionListMessage(sessions: daemon.audio.clients.list(for: app))))
         }
         try request.require("POST")
         let opening = try request.decode(AudioSessionOpening.self, empty: AudioSessionOpening())
@@ -42,7 +42,7 @@ extension ControlServer {
             let configuration = fitting(
                 exchange, { () throws(AudioSessionError) in try opening.configuration() })
         else { return }
-        try audioClients.open(
+        try daemon.audio.clients.open(
             opening, configuration,
             for: AudioClients.Owner(app: app, process: request.peer, hasLease: hasAudioLease(request.caller) ?? true),
             exchange)
@@ -54,20 +54,23 @@ extension ControlServer {
         let body = try request.decode(AudioConfigurationBody.self, empty: nil)
         guard let configuration = fitting(exchange, { () throws(AudioSessionError) in try body.configuration() })
         else { return }
-        audioClients.configure(id, configuration, exchange)
+        daemon.audio.clients.ask(id, .configured(id, configuration), exchange)
     }
 
     private func actOnAudio(_ request: ControlRequest, _ exchange: any HTTPExchange) throws(RingwakeError) {
-        let verb = request.parts[3]
+        let (verb, clients) = (request.parts[3], daemon.audio.clients)
         try request.require("POST", parameters: verb == "deactivate" ? ["notifyOthers"] : [])
         guard let id = try audioSession(request, exchange) else { return }
         switch verb {
-        case "activate": audioClients.activate(id, hasLease: hasAudioLease(request.caller), exchange)
+        case "activate":
+            clients.setLease(id, hasAudioLease(request.caller))
+            clients.ask(id, .activationRequested(id), exchange)
         case "deactivate":
-            audioClients.deactivate(id, notifyOthers: try request.flag("notifyOthers"), exchange)
+            let notifies = try request.flag("notifyOthers")
+            clients.ask(id, .deactivationRequested(id, notifiesOthers: notifies), exchange)
         case "speaker":
             let body = try request.decode(AudioSpeakerOverride.self, empty: nil)
-            audioClients.overrideOutput(id, speaker: body.on, exchange)
+            clients.overrideOutput(id, isSpeaker: body.on, exchange)
         default:
             throw RingwakeError(
                 .notFound, "an audio session takes activate, deactivate and speaker, not '\(verb)'")
@@ -99,7 +102,7 @@ extension ControlServer {
                     "the session of a call is the daemon's; its handler says what it is by /v1/calls/ID/audio"))
             return nil
         }
-        return try audioClients.session(text, for: app)
+        return try daemon.audio.clients.session(text, for: app)
     }
 
     /// Whether a handler may interrupt others: it is connected, or has a call. Nil for the owner, who always may.

@@ -45,7 +45,7 @@ extension ControlServer {
             var first = [EventMessage(change: call, at: runner.now)]
             first += call.machine.owed.map { EventMessage(action: $0, of: call.key, at: runner.now) }
             if let audio = EventMessage(audioOf: call) { first.append(audio) }
-            if let unread = call.unread.first {
+            if let unread = call.pushes.unread.first {
                 first.append(EventMessage(waiting: call.key, unread.kind))
             }
             return first

@@ -14,7 +14,6 @@ final class ControlServer {
     let queries: NetworkQueries
     let restoration: Restoration
     let callerLists: CallerLists
-    private(set) lazy var audioClients = AudioClients(daemon.audio)
 
     init(
         daemon: Daemon, runner: EffectRunner, events: EventStreams, journal: JournalReader, network: NetworkWatch,

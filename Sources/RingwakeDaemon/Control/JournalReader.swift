@@ -33,8 +33,7 @@ final class JournalReader {
     func whenDurable(_ body: @escaping () -> Void) {
         let completion = JournalReader.bounded(
             { (_: Result<Void, RingwakeError>) in body() }, by: patience, on: runLoop)
-        // A row that is not there; its removal goes with all that waits.
-        journal.keep(nil, version: 0, at: RestorationPath.nothing, completion: completion)
+        journal.barrier(completion: completion)
     }
 
     /// A completion that passes on the answer or the lack of one, whichever comes first.

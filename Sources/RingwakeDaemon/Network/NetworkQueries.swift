@@ -1,5 +1,6 @@
 internal import ControlProtocol
 internal import HTTPServer
+internal import NetworkMessages
 internal import Reachability
 internal import RingwakeCore
 internal import RunLoop

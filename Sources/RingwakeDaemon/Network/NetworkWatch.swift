@@ -1,5 +1,6 @@
 internal import ControlProtocol
 internal import Logging
+internal import NetworkMessages
 internal import Reachability
 internal import RingwakeCore
 internal import RunLoop

@@ -56,12 +56,7 @@ extension RingwakeClient {
         }
 
         private static func findSocket() -> String {
-            if let path = variable("RINGWAKE_SOCKET") { return path }
-            let system = "/run/ringwake/" + ControlAPI.socketName
-            let runtime = variable("XDG_RUNTIME_DIR") ?? "/run/user/\(getuid())"
-            let own = runtime + "/ringwake/" + ControlAPI.socketName
-            let candidates = getuid() == 0 ? [system, own] : [own, system]
-            return candidates.first { access($0, F_OK) == 0 } ?? candidates[0]
+            ControlSocketPath.find(environment: variable, userID: getuid()) { access($0, F_OK) == 0 }
         }
     }
 }

@@ -17,7 +17,7 @@ public final class RingwakeClient: Sendable {
     let hub = ClientHub()
     let port: ClientPort
     /// Nil once somebody has seen to its end.
-    private let thread: Mutex<LoopThread?>
+    private let thread: Mutex<WorkerThread?>
 
     /// Returns at once; ``connection`` tells how it goes on. A daemon that is not there is no error: it is waited for.
     ///
@@ -52,9 +52,9 @@ public final class RingwakeClient: Sendable {
         thread = Mutex(try Self.start(side))
     }
 
-    private static func start(_ side: sending ClientSide) throws(RingwakeKitError) -> LoopThread {
+    private static func start(_ side: sending ClientSide) throws(RingwakeKitError) -> WorkerThread {
         do throws(RunLoopError) {
-            return try LoopThread(name: "ringwake") { side.run() }
+            return try WorkerThread(name: "ringwake") { side.run() }
         } catch {
             throw RingwakeKitError(refusedBySystem: error)
         }
@@ -96,7 +96,7 @@ public final class RingwakeClient: Sendable {
         if thread.isCurrent { thread.detach() } else { thread.join() }
     }
 
-    private func takeThread() -> LoopThread? {
+    private func takeThread() -> WorkerThread? {
         thread.withLock { thread in
             defer { thread = nil }
             return thread

@@ -1,3 +1,4 @@
+internal import ControlProtocol
 internal import RunLoop
 
 /// The requests of a client that have no answer yet. What a handler says while the daemon is away waits for it; what

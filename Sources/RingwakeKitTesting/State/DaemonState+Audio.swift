@@ -7,13 +7,8 @@ extension DaemonState {
         let needs = coordinator.audioNeeds(after: audioNeeds) { _ in [] }
         guard needs != audioNeeds else { return }
         audioNeeds = needs
-        for effect in audio.handle(.calls(needs), at: now) {
-            switch effect {
-            case .callActivated(let key, let route): submit(.audioChanged(key, .activated(route)))
-            case .callDeactivated(let key): submit(.audioChanged(key, .deactivated))
-            case .callFailed(let key, let error): submit(.audioChanged(key, .failed(error)))
-            default: break
-            }
+        for case .call(let key, let change) in audio.handle(.calls(needs), at: now) {
+            submit(.audioChanged(key, change))
         }
     }
 }

@@ -113,17 +113,10 @@ extension DaemonState {
         audioNeeds = .none
         coordinator.remember(last.finished.map(\.record))
         submit(.strikesRestored(app, last.strikes(of: app), isStruckOut: last.isStruckOut(app)))
-        let calls = last.active.values.sorted { $0.number < $1.number }
-        let (known, unknown) = (calls.filter(\.isKept), calls.filter { !$0.isKept })
-        for call in known {
-            let journaledAt = call.timeline.first { $0.stage == .journaled }?.at
-            submit(.restored(call, policy, journaledAt: journaledAt))
+        for call in last.active.values.sorted(by: { $0.number < $1.number }) {
+            submit(.restored(StoredCall(call.journalRecord, payloads: call.pushes.payloads, .thisBoot), policy))
         }
         restoreHandlers(of: last)
-        for call in unknown {
-            let payload = call.unread.first?.payload ?? []
-            submit(.recovered(RecoveredCall(record: call.record, payload: payload, isTimeKnown: true), policy))
-        }
     }
 
     private mutating func restoreHandlers(of last: CoordinatorStateMachine) {
@@ -135,9 +128,4 @@ extension DaemonState {
         handlers = handlers.filter { former[$0.key] != nil }
         submit(.handlersRestored(app, former, alive: Set(handlers.keys), policy))
     }
-}
-
-extension Call {
-    /// Whether the daemon writes it down as an object, beside the journal's record of it.
-    fileprivate var isKept: Bool { handler != nil || machine.state.name != .queued }
 }

@@ -138,7 +138,7 @@ extension DaemonState {
         case "credentials": return controlJSON(credentials)
         case "pushes":
             guard case .handler(let wake) = caller else {
-                let waiting = coordinator.active.values.filter(\.hasUnfetched).sorted { $0.number < $1.number }
+                let waiting = coordinator.active.values.filter(\.pushes.hasUnfetched).sorted { $0.number < $1.number }
                 return controlJSON(CallListMessage(calls: waiting.map { message(of: $0) }))
             }
             let outcome = submit(.pushesFetched(wake))

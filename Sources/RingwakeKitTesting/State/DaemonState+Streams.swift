@@ -78,7 +78,7 @@ extension DaemonState {
             var first = [EventMessage(change: call, at: now)]
             first += call.machine.owed.map { EventMessage(action: $0, of: call.key, at: now) }
             if let audio = EventMessage(audioOf: call) { first.append(audio) }
-            if let unread = call.unread.first { first.append(EventMessage(waiting: call.key, unread.kind)) }
+            if let unread = call.pushes.unread.first { first.append(EventMessage(waiting: call.key, unread.kind)) }
             return first
         }
     }

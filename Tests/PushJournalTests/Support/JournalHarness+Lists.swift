@@ -1,4 +1,3 @@
-import CallScreening
 import PushJournal
 import RingwakeCore
 import RunLoop
@@ -59,7 +58,7 @@ extension JournalHarness {
     }
 
     @discardableResult
-    func rebuildIndex(at path: String? = nil) throws -> CallerIndexSummary {
+    func rebuildIndex(at path: String? = nil) throws -> Int {
         try wait { journal.rebuildIndex(at: path ?? directory.index, rules: .none, completion: $0) }
     }
 

@@ -140,6 +140,29 @@ extension CallRecord {
     }
 }
 
+extension PushJournal {
+    /// Makes a push durable with its one payload.
+    func append(
+        _ push: PushRecord, payload: [UInt8], call: CallRecord?,
+        completion: @escaping (Result<PushVerdict, RingwakeError>) -> Void
+    ) {
+        append(push, payloads: [CallPayload(push: 0, bytes: payload)], call: call, completion: completion)
+    }
+}
+
+extension StoredCall {
+    /// A call of this boot that one push brought.
+    init(record: CallRecord, payload: [UInt8], isTimeKnown: Bool) {
+        let payloads = payload.isEmpty ? [] : [CallPayload(push: 0, bytes: payload)]
+        self.init(record, payloads: payloads, isTimeKnown ? .thisBoot : .otherBoot(isTimeKnown: false))
+    }
+
+    /// The payload of the push that brought it.
+    var payload: [UInt8] { payloads.first?.bytes ?? [] }
+
+    var isTimeKnown: Bool { origin != .otherBoot(isTimeKnown: false) }
+}
+
 extension AppID {
     static let phone = make("com.example.phone")
     static let door = make("com.example.door")

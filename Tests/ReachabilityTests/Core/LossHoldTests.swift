@@ -67,7 +67,7 @@ struct LossHoldTests {
     mutating func interrupted() {
         _ = machine.offer(Self.online, at: at(0), holding: hold)
         _ = machine.offer(Self.offline, at: at(10), holding: hold)
-        machine.interrupt()
+        #expect(machine.offer(Self.offline, isKnown: false, at: at(20), holding: hold) == nil)
         #expect(machine.deadline == nil)
         #expect(machine.told == Self.online)
         #expect(machine.offer(Self.offline, at: at(300), holding: hold) == nil)

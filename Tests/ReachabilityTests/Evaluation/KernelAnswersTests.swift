@@ -12,7 +12,8 @@ struct KernelAnswersTests {
     private struct Machine {
         let commands: Commands
         let kernel: KernelQueries
-        let tables = KernelTables()
+        private let box = TablesBox()
+        var tables: KernelTables { box.tables }
 
         init(_ commands: Commands) throws {
             self.commands = commands
@@ -39,17 +40,19 @@ struct KernelAnswersTests {
         }
 
         func judge(_ target: String) throws -> TargetReachability {
-            try tables.resynchronize(kernel)
+            try box.tables.resynchronize(kernel)
             var round = Evaluation(tables: tables, kernel: kernel)
             let result = round.reachability(of: try #require(ReachabilityTarget(target)))
+            box.tables = round.tables
             #expect(round.lastError == nil)
             #expect(result.isConsistent)
             return result
         }
 
         func path() throws -> NetworkPath {
-            try tables.resynchronize(kernel)
+            try box.tables.resynchronize(kernel)
             var round = Evaluation(tables: tables, kernel: kernel)
+            defer { box.tables = round.tables }
             return round.path()
         }
     }

@@ -41,6 +41,7 @@ struct KernelTablesTests {
         var round = try scene.round()
         #expect(!round.scope.interfaces.contains(other))
         _ = round.reachability(of: target)
+        scene.tables = round.tables
         #expect(round.scope.interfaces.contains(other))
         #expect(scene.tables.addresses(on: other).count == 1)
         #expect(try scene.round().scope.interfaces.contains(other))
@@ -53,16 +54,16 @@ struct KernelTablesTests {
         let (scene, ethernet) = try Scene.office()
         _ = try scene.round()
         let container = scene.link("veth1", kind: "veth")
-        #expect(!scene.tables.apply(.link(try facts(scene, container))))
+        #expect(!scene.apply(.link(try facts(scene, container))))
         #expect(
-            !scene.tables.apply(
+            !scene.apply(
                 .address(try address("fe80::99", on: container, scope: RT_SCOPE_LINK, length: 64))))
-        #expect(!scene.tables.apply(.addressGone(try address("fe80::99", on: container, scope: RT_SCOPE_LINK))))
-        #expect(!scene.tables.apply(.linkGone(container)))
+        #expect(!scene.apply(.addressGone(try address("fe80::99", on: container, scope: RT_SCOPE_LINK))))
+        #expect(!scene.apply(.linkGone(container)))
         // The same again: a refresh of an address, statistics of a link.
-        #expect(!scene.tables.apply(.link(try facts(scene, ethernet))))
-        #expect(!scene.tables.apply(.address(try address("192.0.2.10", on: ethernet))))
-        #expect(!scene.tables.apply(.addressGone(try address("192.0.2.99", on: ethernet))))
+        #expect(!scene.apply(.link(try facts(scene, ethernet))))
+        #expect(!scene.apply(.address(try address("192.0.2.10", on: ethernet))))
+        #expect(!scene.apply(.addressGone(try address("192.0.2.99", on: ethernet))))
     }
 
     @Test("many links at once are read by two dumps, which find what changed and keep what is in use")
@@ -78,13 +79,13 @@ struct KernelTablesTests {
         _ = try scene.round()
         _ = try scene.tables.link(unnumbered, scene.kernel)
         let before = scene.kernel.linkRequests.count
-        #expect(try !scene.tables.refresh(indexes, scene.kernel))
+        #expect(try !scene.refresh(indexes))
         #expect(scene.kernel.linkRequests.count == before)
         try scene.down(ethernet)
-        #expect(try scene.tables.refresh(indexes, scene.kernel))
+        #expect(try scene.refresh(indexes))
         scene.kernel.addressTable.removeLast()
-        #expect(try scene.tables.refresh(indexes, scene.kernel))
-        #expect(try !scene.tables.refresh(indexes, scene.kernel))
+        #expect(try scene.refresh(indexes))
+        #expect(try !scene.refresh(indexes))
         #expect(scene.tables.relevant == indexes.union([1, ethernet, unnumbered]))
     }
 
@@ -94,7 +95,7 @@ struct KernelTablesTests {
         try scene.address("192.0.2.10/24", on: ethernet)
         _ = try scene.round()
         scene.kernel.addressTable.removeLast()
-        #expect(scene.tables.apply(.addressGone(try address("192.0.2.10", on: ethernet))))
+        #expect(scene.apply(.addressGone(try address("192.0.2.10", on: ethernet))))
         _ = scene.later()
         #expect(scene.tables.owners(of: try #require(IPAddress("192.0.2.10"))) == [ethernet])
     }
@@ -103,13 +104,13 @@ struct KernelTablesTests {
     func changes() throws {
         let (scene, ethernet) = try Scene.office()
         _ = try scene.round()
-        #expect(scene.tables.apply(.routing))
+        #expect(scene.apply(.routing))
         try scene.down(ethernet)
-        #expect(scene.tables.apply(.link(try facts(scene, ethernet))))
-        #expect(scene.tables.apply(.address(try address("192.0.2.10", on: ethernet, flags: IFA_F_DEPRECATED))))
-        #expect(scene.tables.apply(.addressGone(try address("192.0.2.10", on: ethernet))))
+        #expect(scene.apply(.link(try facts(scene, ethernet))))
+        #expect(scene.apply(.address(try address("192.0.2.10", on: ethernet, flags: IFA_F_DEPRECATED))))
+        #expect(scene.apply(.addressGone(try address("192.0.2.10", on: ethernet))))
         #expect(scene.tables.owners(of: try #require(IPAddress("192.0.2.10"))).isEmpty)
-        #expect(scene.tables.apply(.linkGone(ethernet)))
+        #expect(scene.apply(.linkGone(ethernet)))
         #expect(scene.tables.relevant == [1])
         #expect(scene.tables.addresses(on: ethernet) == [])
     }
@@ -120,7 +121,7 @@ struct KernelTablesTests {
         var round = try scene.round()
         #expect(round.path().status == .satisfied)
         try scene.down(ethernet)
-        #expect(scene.tables.apply(.link(try facts(scene, ethernet))))
+        #expect(scene.apply(.link(try facts(scene, ethernet))))
         round = scene.later()
         #expect(round.path().unsatisfiedReason == .interfaceDown)
     }
@@ -132,7 +133,7 @@ struct KernelTablesTests {
         let wifi = scene.link("wlan0")
         try scene.address("198.51.100.9/24", on: wifi)
         try scene.address("fe80::77/64", on: wifi, scope: RT_SCOPE_LINK)
-        #expect(scene.tables.apply(.address(try address("198.51.100.9", on: wifi))))
+        #expect(scene.apply(.address(try address("198.51.100.9", on: wifi))))
         #expect(scene.tables.relevant.contains(wifi))
         _ = scene.later()
         #expect(scene.kernel.linkRequests == [wifi])
@@ -146,7 +147,7 @@ struct KernelTablesTests {
     func vanishedOwner() throws {
         let (scene, _) = try Scene.office()
         _ = try scene.round()
-        #expect(scene.tables.apply(.address(try address("198.51.100.9", on: 77))))
+        #expect(scene.apply(.address(try address("198.51.100.9", on: 77))))
         _ = scene.later()
         #expect(!scene.tables.relevant.contains(77))
         #expect(scene.tables.owners(of: try #require(IPAddress("198.51.100.9"))).isEmpty)
@@ -156,8 +157,8 @@ struct KernelTablesTests {
     func twoPrefixes() throws {
         let (scene, ethernet) = try Scene.office()
         _ = try scene.round()
-        #expect(scene.tables.apply(.address(try address("192.0.2.10", on: ethernet, length: 25))))
-        #expect(scene.tables.apply(.addressGone(try address("192.0.2.10", on: ethernet, length: 24))))
+        #expect(scene.apply(.address(try address("192.0.2.10", on: ethernet, length: 25))))
+        #expect(scene.apply(.addressGone(try address("192.0.2.10", on: ethernet, length: 24))))
         #expect(scene.tables.owners(of: try #require(IPAddress("192.0.2.10"))) == [ethernet])
     }
 
@@ -171,7 +172,7 @@ struct KernelTablesTests {
             return facts
         }
         try scene.change(ethernet) { $0.operationalState = UInt8(IF_OPER_DOWN) }
-        #expect(scene.tables.apply(.link(try facts(scene, ethernet))))
+        #expect(scene.apply(.link(try facts(scene, ethernet))))
         #expect(scene.later().scope.hasTentativeAddresses)
     }
 
@@ -182,7 +183,7 @@ struct KernelTablesTests {
         for _ in 0..<3 { #expect(try scene.judge("any").interface?.type == .wifi) }
         #expect(scene.kernel.deviceTypeRequests.filter { $0 == "eth0" }.count == 1)
         try scene.change(ethernet) { $0.name = "cell0" }
-        #expect(scene.tables.apply(.link(try facts(scene, ethernet))))
+        #expect(scene.apply(.link(try facts(scene, ethernet))))
         var round = scene.later()
         #expect(round.reachability(of: .any).interface?.type == .cellular)
         #expect(round.reachability(of: .any).interface?.name == "cell0")
@@ -192,13 +193,13 @@ struct KernelTablesTests {
     func refresh() throws {
         let (scene, ethernet) = try Scene.office()
         _ = try scene.round()
-        #expect(try !scene.tables.refresh([1, ethernet], scene.kernel))
+        #expect(try !scene.refresh([1, ethernet]))
         try scene.address("fe80::20/64", on: ethernet, scope: RT_SCOPE_LINK)
-        #expect(try scene.tables.refresh([ethernet], scene.kernel))
+        #expect(try scene.refresh([ethernet]))
         try scene.down(ethernet)
-        #expect(try scene.tables.refresh([ethernet], scene.kernel))
+        #expect(try scene.refresh([ethernet]))
         scene.kernel.linkTable.removeAll { $0.index == ethernet }
-        #expect(try scene.tables.refresh([ethernet], scene.kernel))
+        #expect(try scene.refresh([ethernet]))
         #expect(scene.tables.relevant == [1])
     }
 
@@ -206,9 +207,9 @@ struct KernelTablesTests {
     func silence() throws {
         let (scene, ethernet) = try Scene.office()
         _ = try scene.round()
-        #expect(scene.tables.apply(.address(try address("198.51.100.9", on: 77))))
+        #expect(scene.apply(.address(try address("198.51.100.9", on: 77))))
         scene.kernel.isSilent = true
-        #expect(throws: KernelLookupError.self) { try scene.tables.resynchronize(scene.kernel) }
+        #expect(throws: KernelLookupError.self) { try scene.resynchronize() }
         #expect(scene.later().lastError == "RTM_GETLINK: is silent")
         #expect(scene.tables.relevant == [1, ethernet, 77])
     }

@@ -91,6 +91,7 @@ struct PairAndZoneTests {
         let target = try #require(ReachabilityTarget("fe80::77%\(zone)"))
         #expect(round.reachability(of: target).unsatisfiedReason == .noInterface)
         #expect(round.scope.awaitsLinks)
+        scene.tables = round.tables
         #expect(!(try scene.round()).scope.awaitsLinks)
     }
 
@@ -100,13 +101,14 @@ struct PairAndZoneTests {
         var round = try scene.round()
         let target = try #require(ReachabilityTarget("fe80::77%eth9"))
         _ = round.reachability(of: target)
+        scene.tables = round.tables
         let wrong = scene.link("eth8")
         let right = scene.link("eth9")
         try scene.address("fe80::19/64", on: right, scope: RT_SCOPE_LINK)
         try scene.route("fe80::/64", on: right)
         let links = scene.kernel.linkTable
-        #expect(scene.tables.apply(.link(try #require(links.first { $0.index == wrong }))) == false)
-        #expect(scene.tables.apply(.link(try #require(links.first { $0.index == right }))))
+        #expect(scene.apply(.link(try #require(links.first { $0.index == wrong }))) == false)
+        #expect(scene.apply(.link(try #require(links.first { $0.index == right }))))
         round = scene.later()
         #expect(round.reachability(of: target).isReachable)
         #expect(!round.scope.awaitsLinks)

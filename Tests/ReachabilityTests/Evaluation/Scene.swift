@@ -4,10 +4,20 @@ import Testing
 
 @testable import Reachability
 
+/// Holds tables for rounds that each begin with what the one before left.
+final class TablesBox {
+    var tables = KernelTables()
+}
+
 /// Builds tables as `ip link`, `ip address` and `ip route` would, and judges by them.
 struct Scene {
     let kernel = TableLookup()
-    let tables = KernelTables()
+    private let box = TablesBox()
+    /// As the last round left them; a round of a test that goes on itself is taken back by an assignment.
+    var tables: KernelTables {
+        get { box.tables }
+        nonmutating _modify { yield &box.tables }
+    }
     var overrides: [InterfaceOverride] = []
     var nameServers: [IPAddress] = []
 
@@ -74,6 +84,12 @@ struct Scene {
                     source: try source.map { try #require(IPAddress($0)) }, metric: metric)))
     }
 
+    func apply(_ event: KernelEvent) -> Bool { tables.apply(event) }
+
+    func refresh(_ indexes: Set<UInt32>) throws(KernelLookupError) -> Bool { try tables.refresh(indexes, kernel) }
+
+    func resynchronize() throws(KernelLookupError) { try tables.resynchronize(kernel) }
+
     /// A round after everything was read anew.
     func round() throws -> Evaluation {
         try tables.resynchronize(kernel)
@@ -82,17 +98,21 @@ struct Scene {
 
     /// A round with what the tables have already.
     func later() -> Evaluation {
-        Evaluation(tables: tables, kernel: kernel, overrides: overrides, nameServers: nameServers)
+        let round = Evaluation(tables: tables, kernel: kernel, overrides: overrides, nameServers: nameServers)
+        tables = round.tables
+        return round
     }
 
     /// Judges one target after everything was read anew.
     func judge(_ target: String) throws -> TargetReachability {
         var round = try round()
+        defer { tables = round.tables }
         return round.reachability(of: try #require(ReachabilityTarget(target)))
     }
 
     func path() throws -> NetworkPath {
         var round = try round()
+        defer { tables = round.tables }
         return round.path()
     }
 

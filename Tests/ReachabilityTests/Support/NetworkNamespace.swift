@@ -1,6 +1,7 @@
 import CRingwakeLinux
 import CRingwakeNetlink
 import Glibc
+import RunLoop
 
 /// Runs a body in a network namespace of its own: with a loopback interface that is down, and nothing else.
 ///
@@ -31,20 +32,7 @@ enum NetworkNamespace {
                 try body(Commands())
             }
         }
-        let reference = Unmanaged.passRetained(executor)
-        var thread = pthread_t()
-        let code = ringwake_start_thread(
-            &thread, stackBytes, "namespace",
-            { argument in
-                guard let argument else { return nil }
-                Unmanaged<ThreadExecutor>.fromOpaque(argument).takeRetainedValue().work()
-                return nil
-            }, reference.toOpaque())
-        guard code == 0 else {
-            reference.release()
-            throw CommandFailure.system("pthread_create", code)
-        }
-        pthread_join(thread, nil)
+        try WorkerThread(name: "namespace", stackBytes: stackBytes) { executor.work() }.join()
         try outcome.result.get()
     }
 

@@ -94,15 +94,15 @@ struct AudioChecks {
             asked = (number, plan, resumes)
         case .send: expect(isEngineThere, "nobody is there to hear it")
         case .answer(let id, let result): lookAtAnswer(to: id, isSuccess: result.isSuccess)
-        case .callActivated(let key, _):
+        case .call(let key, .activated):
             expect(activeCall == nil, "every activation is followed by a deactivation before the next")
             activeCall = key
-        case .callDeactivated(let key):
+        case .call(let key, .deactivated):
             expect(activeCall == key, "no deactivation without an activation")
             activeCall = nil
-        case .callRouteChanged(let key, _, let previous, let current):
+        case .call(let key, .routeChanged(_, let previous, let current)):
             expect(activeCall == key && previous != current, "the route of the active call, and another")
-        case .callFailed(let key, _): expect(activeCall != key, "it was told to be active")
+        case .call(let key, .failed): expect(activeCall != key, "it was told to be active")
         case .notify(let id, let notice): look(at: notice, to: id)
         case .refused, .problem: break
         }

@@ -53,7 +53,7 @@ struct AudioHintTests {
         var scenario = AudioScenario()
         let id = scenario.openActive(.mixable)
         scenario.send(AudioHintTests.playing(id))
-        #expect(!scenario.arbiter.isOtherAudioPlaying(for: id) && scenario.arbiter.isRunning(id))
+        #expect(!scenario.arbiter.isOtherAudioPlaying(for: id) && scenario.arbiter.isOtherAudioPlaying(for: .call))
         scenario.send(AudioHintTests.playing(id, others: true))
         #expect(scenario.arbiter.isOtherAudioPlaying(for: id))
         scenario.send(AudioHintTests.playing(id, .call))

@@ -231,10 +231,10 @@ extension [AudioEffect] {
     var calls: [String] {
         compactMap {
             switch $0 {
-            case .callActivated(let key, _): "activated \(key.id)"
-            case .callDeactivated(let key): "deactivated \(key.id)"
-            case .callFailed(let key, let error): "failed \(key.id) \(error.code.rawValue)"
-            case .callRouteChanged(let key, let reason, _, _): "route \(key.id) \(reason.rawValue)"
+            case .call(let key, .activated): "activated \(key.id)"
+            case .call(let key, .deactivated): "deactivated \(key.id)"
+            case .call(let key, .failed(let error)): "failed \(key.id) \(error.code.rawValue)"
+            case .call(let key, .routeChanged(let reason, _, _)): "route \(key.id) \(reason.rawValue)"
             default: nil
             }
         }

@@ -77,7 +77,7 @@ struct CallSessionTests {
         #expect(session?.id == .call && session?.isCall == true && session?.isInputOpen == true)
         #expect(session?.isMuted == true && session?.client.processes == [500] && session?.others == .interrupt)
         let done = scenario.applied(AudioScenario.headset)
-        #expect(done == [.callActivated(AudioScenario.key(), AudioScenario.headset)])
+        #expect(done == [.call(AudioScenario.key(), .activated(AudioScenario.headset))])
         #expect(scenario.arbiter.activeCall == AudioScenario.key() && scenario.arbiter.nextDeadline == nil)
     }
 
@@ -98,7 +98,7 @@ struct CallSessionTests {
         let done = scenario.applied()
         #expect(
             done == [
-                .callDeactivated(AudioScenario.key()),
+                .call(AudioScenario.key(), .deactivated),
                 .notify(music, .interruptionEnded(shouldResume: true)),
             ])
     }

@@ -138,13 +138,6 @@ def test_help_and_version() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+\n", programs.run(RINGWAKE_AUDIO, "--version").stdout)
 
 
-def test_it_links_the_audio_library_and_nothing_of_the_daemons() -> None:
-    done = programs.run("readelf", "--dynamic", RINGWAKE_AUDIO)
-    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", done.stdout)
-    assert [library for library in needed if library.startswith("libpulse.")], needed
-    assert not [library for library in needed if re.match("lib(ssl|crypto|curl|nghttp2|sqlite3)", library)], needed
-
-
 def test_another_descriptor_can_be_the_line(pulseaudio: AudioServer, tmp_path: Path) -> None:
     ours, theirs = socket.socketpair()
     number = theirs.fileno()

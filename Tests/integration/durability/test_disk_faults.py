@@ -177,7 +177,7 @@ def test_handlers_do_not_wait_for_a_disk_that_hangs(sick: Sick) -> None:
         streams = [client.send(push_fields(token, apns_id=call)) for call in calls]
         for call in calls:
             sick.handler.wait(call)
-        assert sick.faults.count("hang") == 1
+        until(lambda: sick.faults.count("hang") == 1, 10, "the disk to hang")
         # The rest of the daemon does not wait either.
         assert {sick.daemon.control.call(call)["state"] for call in calls} == {"woken"}
         assert sick.handler_of(calls[0]).verb(calls[0], "report")["state"] == "reported"

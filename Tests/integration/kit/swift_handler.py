@@ -8,11 +8,10 @@ import time
 from pathlib import Path
 
 from support.apps import App
-from support.programs import ROOT
+from support.programs import EXAMPLES_DIRECTORY
 from support.waiting import until
 
-DIRECTORY = Path(os.environ.get("RINGWAKE_EXAMPLES_DIR") or ROOT / ".build" / "examples")
-HANDLER = (DIRECTORY / "phone-handler").resolve()
+HANDLER = (EXAMPLES_DIRECTORY / "phone-handler").resolve()
 # Where the payloads of these tests say which call they mean, and that it is taken back.
 PRESET = '[payload]\npreset = "ringwake"\n'
 

@@ -98,7 +98,10 @@ def test_what_is_excluded_is_not_restored(telephone, tmp_path: Path, group: str,
 def rows(app: App) -> dict[str, tuple[int, bytes]]:
     """The rows that restoration reads, of a daemon that does not run: version and bytes by path."""
     with sqlite3.connect(app.daemon.directory / "state" / "store.db") as store:
-        found = store.execute("SELECT path, version, data FROM state").fetchall()
+        found = store.execute(
+            "SELECT path, version, data FROM state UNION ALL "
+            "SELECT 'call/' || number, version, CAST(snapshot AS BLOB) FROM call WHERE state <> 'ended'"
+        ).fetchall()
     store.close()
     return {path: (version, data) for path, version, data in found}
 
@@ -112,8 +115,8 @@ def change_rows(app: App, statement: str, *values: object) -> None:
 # Decoded without complaint, and more than can be counted on from.
 OVERFLOWS = {
     "attempt": (r'"attempt":\d+', '"attempt":9223372036854775807'), "fetched": (r'"fetched":\d+', '"fetched":-5'),
-    "deadline": (r'"action":\[\d+,\d+\]', '"action":[-9223372036854775808,0]'),
-    "handler": (r'("handler":|"wake":){"number":\d+', r'\1{"number":18446744073709551615'),
+    "deadline": (r'"action_time":\d+', '"action_time":-9223372036854775808'),
+    "handler": (r'("handler":|"wake":{"number":)\d+', r'\g<1>18446744073709551615'),
 }  # fmt: skip
 
 
@@ -123,12 +126,18 @@ OVERFLOWS = {
 def test_numbers_that_nobody_wrote_are_set_aside(phone: App, path: str, what: str) -> None:
     call = connected(phone)
     phone.daemon.kill()
-    name = f"call/{APP}/{call}" if path == "call" else f"app/{APP}/{path}"
+    name = "call/1" if path == "call" else f"app/{APP}/{path}"
     data = bytes(rows(phone)[name][1]).decode()
     changed = re.sub(*OVERFLOWS[what], data)
     assert changed != data
-    change_rows(phone, "UPDATE state SET data = ? WHERE path = ?", changed.encode(), name)
+    if path == "call":
+        change_rows(phone, "UPDATE call SET snapshot = ? WHERE id = ?", changed, call)
+    else:
+        change_rows(phone, "UPDATE state SET data = ? WHERE path = ?", changed.encode(), name)
     phone.daemon.start()
+    if path == "call":
+        ended = ends(phone.daemon, call, "failed")
+        assert "could not be read" in ended["detail"]
     assert phone.daemon.control.status()["restoration"]["setAside"] == 1
     hang_up(phone, ringing(phone))
 
@@ -148,10 +157,15 @@ def test_a_row_that_cannot_be_read_is_set_aside_and_said(telephone, how: str, pa
     user(app.daemon, "call", "mute", call)
     waits(lambda: strikes(app.daemon)["count"] == 1, "a strike")
     kill(app)
-    name = f"call/{APP}/{call}" if path == "call" else f"app/{APP}/{path}"
+    name = "call/1" if path == "call" else f"app/{APP}/{path}"
     assert name in rows(app), rows(app).keys()
     what, value = DAMAGE[how]
-    change_rows(app, f"UPDATE state SET {what} WHERE path = ?", value, name)
+    if path == "call":
+        what = {"no JSON": "snapshot = CAST(? AS TEXT)", "cut off": "snapshot = substr(snapshot, 1, ?)",
+                "empty": "snapshot = CAST(? AS TEXT)", "huge": "snapshot = hex(zeroblob(?))"}.get(how, what)  # fmt: skip
+        change_rows(app, f"UPDATE call SET {what} WHERE 'call/' || number = ?", value, name)
+    else:
+        change_rows(app, f"UPDATE state SET {what} WHERE path = ?", value, name)
     app.daemon.start()
     status = app.daemon.control.status()["restoration"]
     assert status["setAside"] == 1 and status["why"], status

@@ -9,6 +9,8 @@ ROOT = Path(__file__).resolve().parents[3]
 BIN_DIRECTORY = Path(os.environ.get("RINGWAKE_BIN_DIR") or ROOT / ".build" / "release")
 RINGWAKED = BIN_DIRECTORY / "ringwaked"
 RINGWAKE = BIN_DIRECTORY / "ringwake"
+# The programs of Examples/swift-handler, which Tests/stranger builds.
+EXAMPLES_DIRECTORY = Path(os.environ.get("RINGWAKE_EXAMPLES_DIR") or ROOT / ".build" / "examples")
 
 # dbusmock, dbus-python and GLib are packages of the system's Python.
 SYSTEM_PYTHON = "/usr/bin/python3"

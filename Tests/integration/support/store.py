@@ -6,18 +6,24 @@ from pathlib import Path
 from .promises import Contents
 
 # The version of the tables.
-VERSION = 3
+VERSION = 4
 
 # Queries that find nothing in a store in which nothing is half-written.
 NEVER = {
     "a push without its call": "SELECT push.apns_id FROM push "
     "LEFT JOIN call ON call.id = call_id AND call.app = push.app WHERE call.number IS NULL",
+    "an open call that a start would not find": "SELECT id FROM call WHERE state <> 'ended' "
+    "AND number NOT IN (SELECT call FROM payload)",
     "a call to deliver without its payload": "SELECT id FROM call LEFT JOIN payload ON payload.call = number "
-    "WHERE state <> 'ended' AND rang IS NULL AND bytes IS NULL",
+    "AND push = 0 WHERE state NOT IN ('ended', 'confirmed') AND json_extract(snapshot, '$.times.rang') IS NULL "
+    "AND ifnull(length(bytes), 0) = 0",
     "a payload without its call": "SELECT payload.call FROM payload LEFT JOIN call ON payload.call = number "
     "WHERE number IS NULL",
-    "an ended call without a reason": "SELECT id FROM call WHERE state = 'ended' AND (reason IS NULL OR ended IS NULL)",
-    "a ringing call without the time": "SELECT id FROM call WHERE state = 'ringing' AND rang IS NULL",
+    "an ended call without a reason": "SELECT id FROM call WHERE state = 'ended' "
+    "AND (json_extract(snapshot, '$.reason') IS NULL OR json_extract(snapshot, '$.times.ended') IS NULL)",
+    "an ended call with payloads": "SELECT id FROM call JOIN payload ON payload.call = number WHERE state = 'ended'",
+    "a ringing call without the time": "SELECT id FROM call WHERE state = 'ringing' "
+    "AND json_extract(snapshot, '$.times.rang') IS NULL",
 }
 
 
@@ -31,7 +37,11 @@ def read_contents(connection: sqlite3.Connection) -> Contents:
         found = connection.execute(query).fetchall()
         assert not found, f"{what}: {found[:3]}, {len(found)} in all"
     pushes = connection.execute("SELECT lower(apns_id) FROM push")
-    rung = connection.execute("SELECT lower(id) FROM call WHERE rang IS NOT NULL")
+    # A call rings as soon as the request for it is on the disk.
+    rung = connection.execute(
+        "SELECT lower(id) FROM call WHERE json_extract(snapshot, '$.times.rang') IS NOT NULL "
+        "OR (state = 'confirmed' AND json_extract(snapshot, '$.progress.retry_at') IS NULL)"
+    )
     return Contents({apns_id for (apns_id,) in pushes}, {call for (call,) in rung})
 
 

@@ -1,12 +1,13 @@
 // The lists of callers under load. Each command prints one JSON object.
 //
-//     lists make COUNT FILE             writes COUNT entries: `list<TAB>pattern<TAB>label` a line
-//     lists build FILE INDEX            builds the index of them
+//     lists make COUNT FILE             writes COUNT entries, sorted: `list<TAB>pattern<TAB>label` a line
+//     lists build FILE INDEX            builds the index of them, which come in that order as from the journal
 //     lists import FILE                 reads the patterns and labels as `ringwake block import` does
 //     lists look-up FILE INDEX COUNT    looks callers up, COUNT of each kind
-import CallScreening
+import CallerListFiles
 import FileSystem
 import Glibc
+import PushJournal
 import RingwakeCore
 
 /// Numbers that look like none of a plan, and are the same in each run.
@@ -60,7 +61,7 @@ func memory(_ name: String) throws -> Int {
 }
 
 func build(_ path: String, _ index: String) throws {
-    let (start, before) = (now(), try memory("VmRSS"))
+    let (start, cpu, before) = (now(), now(CLOCK_PROCESS_CPUTIME_ID), try memory("VmRSS"))
     let builder = try CallerIndexBuilder(replacing: index, generation: 1)
     var (list, rest) = ("", [UInt8]())
     try eachPiece(of: path) { piece in
@@ -78,19 +79,20 @@ func build(_ path: String, _ index: String) throws {
         }
         rest.removeFirst(begin)
     }
-    let summary = try builder.finish()
-    print(
-        "{\"seconds\":\(now() - start),\"peak_kib\":\(try memory("VmHWM") - before),\"bytes\":\(summary.bytes),"
-            + "\"entries\":\(summary.entries)}")
+    let count = try builder.finish()
+    let seconds = "\"seconds\":\(now() - start),\"cpu\":\(now(CLOCK_PROCESS_CPUTIME_ID) - cpu)"
+    let bytes = try FileSystem.size(ofFile: index)
+    print("{\(seconds),\"peak_kib\":\(try memory("VmHWM") - before),\"bytes\":\(bytes),\"entries\":\(count)}")
 }
 
 func read(_ path: String) throws {
-    let (start, before) = (now(), try memory("VmRSS"))
+    let (start, cpu, before) = (now(), now(CLOCK_PROCESS_CPUTIME_ID), try memory("VmRSS"))
     var reader = CallerListReader(format: .csv)
     var count = 0
     try eachPiece(of: path) { count += try reader.read($0).count }
     count += try reader.finish().count
-    print("{\"seconds\":\(now() - start),\"peak_kib\":\(try memory("VmHWM") - before),\"entries\":\(count)}")
+    let seconds = "\"seconds\":\(now() - start),\"cpu\":\(now(CLOCK_PROCESS_CPUTIME_ID) - cpu)"
+    print("{\(seconds),\"peak_kib\":\(try memory("VmHWM") - before),\"entries\":\(count)}")
 }
 
 func lookUp(_ path: String, _ indexPath: String, _ count: Int) throws {
@@ -110,7 +112,7 @@ func lookUp(_ path: String, _ indexPath: String, _ count: Int) throws {
     ]
     let before = try memory("VmRSS")
     let start = now(CLOCK_PROCESS_CPUTIME_ID)
-    let index = try CallerIndex.open(indexPath)
+    let index = try CallerIndex(indexPath)
     var figures = ["\"open_us\":\((now(CLOCK_PROCESS_CPUTIME_ID) - start) * 1e6)"]
     for (name, callers) in kinds {
         let start = now(CLOCK_PROCESS_CPUTIME_ID)
@@ -129,10 +131,8 @@ case ("make", 3):
     let count = Int(arguments[2]) ?? 0
     guard let file = fopen(arguments[3], "w") else { exit(1) }
     for list in ["spam", "names"] {
-        for number in 0..<count {
-            let entry = entry(number)
-            if entry.list == list { fputs("\(entry.list)\t\(entry.pattern)\t\(entry.label)\n", file) }
-        }
+        let entries = (0..<count).map(entry).filter { $0.list == list }.sorted { $0.pattern < $1.pattern }
+        for entry in entries { fputs("\(entry.list)\t\(entry.pattern)\t\(entry.label)\n", file) }
     }
     fclose(file)
 case ("build", 3): try build(arguments[2], arguments[3])

@@ -1,0 +1,131 @@
+internal import CRingwakeSQLite
+internal import FileSystem
+internal import Glibc
+package import RingwakeCore
+
+/// The lists of callers as one read-only SQLite file, for look-ups on the run loop.
+///
+/// A look-up is one query by primary key for the caller itself, one for each length of prefix that the lists have, and
+/// one for its host; each reads at most one page that is not in the cache. The file is replaced, never changed: an open
+/// index keeps the file that it has.
+package nonisolated final class CallerIndex {
+    /// The number that it was built with.
+    package let generation: UInt64
+
+    private let path: String
+    private let rules: String
+    private let lists: [(name: String, kind: CallerListKind)]
+    /// In bytes, longest first.
+    private let prefixLengths: [Int]
+    private let connection: Connection
+    private let select: Statement
+
+    // 200 KiB hold the inner pages of 2,000,000 entries, and all pages of some thousand prefixes.
+    private static let cacheKilobytes = 256
+    /// The longest value or row that is read, in bytes: no row that the builder writes has 1,000.
+    private static let maximumValueBytes: Int32 = 4_096
+    /// Steps of SQLite's machine that reading the schema may take: a hundred times what that of an index takes.
+    private static let maximumOpeningSteps: Int32 = 10_000
+    private static let maximumLists = 256
+
+    /// Opens an index that ``CallerIndexBuilder`` wrote.
+    /// - Throws: `notFound` when there is none, `failed` when it is damaged or of another version, `system` when it
+    ///   cannot be read. After each of them it has to be built again.
+    package init(_ path: String) throws(RingwakeError) {
+        self.path = path
+        do {
+            // Nothing but a file is opened: a pipe would stop the daemon.
+            let size = try FileSystem.size(ofFile: path)
+            connection = try Connection(path: path, access: .immutable)
+            connection.limitValues(Self.maximumValueBytes)
+            connection.limitSteps(Self.maximumOpeningSteps)
+            // Without a mapping: where the disk cannot be read that is an error, and with one the end of the process.
+            for setting in ["mmap_size = 0", "cache_size = -\(Self.cacheKilobytes)", "cell_size_check = ON"] {
+                try connection.run("PRAGMA \(setting)")
+            }
+            let pages = try connection.number("PRAGMA page_count") * connection.number("PRAGMA page_size")
+            guard pages == Int64(size), try connection.schema(limit: IndexSchema.tables.count + 1) == IndexSchema.tables
+            else { throw SQLiteFailure.damaged("it is no index of this version, or cut") }
+            let built = try connection.statement("SELECT * FROM built LIMIT 1")
+            guard try built.next() else { throw SQLiteFailure.damaged("it was not finished") }
+            generation = UInt64(bitPattern: built.integer())
+            rules = built.text()
+            let lengths = built.integer()
+            built.reset()
+            prefixLengths = (1...CallerPattern.maximumDigits + 1).reversed().filter { lengths >> Int64($0) & 1 == 1 }
+            lists = try Self.lists(connection)
+            select = try connection.keep("SELECT list, label FROM caller WHERE key = ?1 LIMIT 2")
+            connection.limitSteps(nil)
+        } catch {
+            throw Self.problem(error, path)
+        }
+    }
+
+    private static func lists(_ connection: Connection) throws(SQLiteFailure) -> [(name: String, kind: CallerListKind)]
+    {
+        let select = try connection.statement("SELECT name, kind FROM list ORDER BY number LIMIT ?1", maximumLists)
+        var lists: [(name: String, kind: CallerListKind)] = []
+        while try select.next() { lists.append((select.text(), select.integer() == 0 ? .block : .identify)) }
+        return lists
+    }
+
+    /// The names of its lists.
+    package var listNames: [String] { lists.map(\.name) }
+
+    /// Whether it was built with these rules; under others national numbers are not found.
+    package func isBuilt(with rules: DiallingRules) -> Bool { self.rules == IndexSchema.stamp(of: rules) }
+
+    /// What the lists say of a caller; nil when they do not know it.
+    /// - Throws: `failed` when the file is damaged, `system` when it cannot be read. Treat the caller as unknown then,
+    ///   and have the index built again.
+    package func lookup(_ caller: CallerHandle) throws(RingwakeError) -> ListVerdict? {
+        var (blocked, identified): (ListMatch?, ListMatch?)
+        do throws(SQLiteFailure) {
+            for key in keys(of: caller) where blocked == nil || identified == nil {
+                select.bind(key)
+                while try select.next() {
+                    let (kind, match) = try self.match(ofKey: key)
+                    if kind == .block { blocked = blocked ?? match } else { identified = identified ?? match }
+                }
+            }
+        } catch {
+            throw Self.problem(error, path)
+        }
+        return ListVerdict(blocked: blocked, identified: identified)
+    }
+
+    /// The keys that entries about a caller have, the closest first.
+    private func keys(of caller: CallerHandle) -> [String] {
+        // No exact pattern holds a star, so a caller that calls itself `*4989` finds no prefix.
+        var keys = caller.text.utf8.contains(UInt8(ascii: "*")) ? [] : [caller.text]
+        if caller.kind == .number {
+            for length in prefixLengths where length <= caller.text.utf8.count {
+                keys.append(IndexSchema.key(ofPrefix: Substring(caller.text.utf8.prefix(length))))
+            }
+        }
+        if let domain = caller.domain { keys.append("*@\(domain)") }
+        return keys
+    }
+
+    /// The entry of the row that was read, and the kind of its list.
+    private func match(ofKey key: String) throws(SQLiteFailure) -> (CallerListKind, ListMatch) {
+        guard let number = Int(exactly: select.integer()), lists.indices.contains(number),
+            let pattern = try? CallerPattern(IndexSchema.pattern(ofKey: key))
+        else {
+            select.reset()
+            throw SQLiteFailure.damaged("it names a list that it does not have")
+        }
+        // The label is bounded as one that comes from outside.
+        let label = CallerEntry(pattern: pattern, label: select.optionalText()).label
+        return (lists[number].kind, ListMatch(list: lists[number].name, pattern: pattern, label: label))
+    }
+
+    private static func problem(_ error: any Error, _ path: String) -> RingwakeError {
+        guard let failure = error as? SQLiteFailure else {
+            return RingwakeError((error as? FileSystemError)?.errno == ENOENT ? .notFound : .system, "\(error)")
+        }
+        return [SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_NOMEM].contains(failure.code)
+            ? RingwakeError(.system, "cannot read the caller index \(path): \(failure.reason)")
+            : RingwakeError(.failed, "the caller index \(path) is damaged (\(failure.reason)): have it built again")
+    }
+}

@@ -1,0 +1,120 @@
+internal import FileSystem
+internal import Glibc
+package import RingwakeCore
+
+/// Builds a ``CallerIndex``: entries in any order in, one file out that replaces the last one as a whole.
+///
+/// Entries in the order of their patterns, as the journal has them, fill page after page; others cost more writing. It
+/// holds about 5 MiB, however many entries come, and belongs to the thread that made it.
+///
+///     let builder = try CallerIndexBuilder(replacing: "/var/lib/ringwake/callers.index", generation: 7, rules: rules)
+///     try builder.beginList("spam", kind: .block)
+///     try builder.add(CallerEntry(pattern: CallerPattern("+49900*"), label: "Premium numbers"))
+///     let entries = try builder.finish()
+package nonisolated final class CallerIndexBuilder {
+    private let target: String
+    private let temporary: String
+    private let rules: DiallingRules
+    private let generation: UInt64
+    private let connection: Connection
+    private let insert: Statement
+    private var lists: [CallerListKind] = []
+    private var entries = 0
+    private var prefixLengths: Int64 = 0
+    private var isFinished = false
+
+    private static let cacheKilobytes = 4_096
+
+    /// - Parameters:
+    ///   - path: the index. The temporary file is made in its folder and has a name that begins with a dot.
+    ///   - generation: any number that tells this state of the lists from others.
+    ///   - rules: turn national numbers of the lists into E.164.
+    /// - Throws: `system` when the folder cannot be written to.
+    package init(replacing path: String, generation: UInt64, rules: DiallingRules = .none) throws(RingwakeError) {
+        (target, self.generation, self.rules) = (path, generation, rules)
+        let (directory, name) = FileSystem.split(path)
+        let number = UInt64.random(in: .min ... .max)
+        let temporary = "\(directory)/.\(name).\(getpid()).\(String(number, radix: 36)).tmp"
+        self.temporary = temporary
+        Self.removeLeftovers(of: name, in: directory)
+        do {
+            try FileSystem.create(temporary, mode: 0o600)
+            connection = try Connection(path: temporary)
+            // Nobody sees the file before it is whole, so it needs no journal; the commit alone forces it to the disk.
+            for setting in ["journal_mode = OFF", "synchronous = FULL", "cache_size = -\(Self.cacheKilobytes)"] {
+                try connection.run("PRAGMA \(setting)")
+            }
+            try connection.run("BEGIN EXCLUSIVE")
+            for table in IndexSchema.tables { try connection.run(table) }
+            insert = try connection.keep(
+                "INSERT OR IGNORE INTO caller (key, kind, list, label) VALUES (?1, ?2, ?3, ?4)")
+        } catch {
+            try? FileSystem.remove(temporary)
+            throw Self.problem(error, path)
+        }
+    }
+
+    deinit {
+        if !isFinished { try? FileSystem.remove(temporary) }
+    }
+
+    /// Removes the files of a build whose process was killed. One index is built at a time, and by one process.
+    private static func removeLeftovers(of name: Substring, in directory: String) {
+        // A file that cannot be removed only takes room.
+        for file in (try? FileSystem.entries(of: directory)) ?? []
+        where file.hasPrefix(".\(name).") && file.hasSuffix(".tmp") {
+            try? FileSystem.remove("\(directory)/\(file)")
+        }
+    }
+
+    /// The entries that follow are of this list. Where two lists of one kind name a caller, the earlier one counts.
+    /// - Throws: `system` when the disk does not take it.
+    package func beginList(_ name: String, kind: CallerListKind) throws(RingwakeError) {
+        try writing {
+            try connection.run("INSERT INTO list VALUES (?1, ?2, ?3)", lists.count, name, kind.number)
+        }
+        lists.append(kind)
+    }
+
+    /// Takes an entry of the list that was begun last. Of two with the same pattern the first one counts.
+    /// - Throws: `system` when the disk does not take it.
+    package func add(_ entry: CallerEntry) throws(RingwakeError) {
+        guard let kind = lists.last, !isFinished else { preconditionFailure("an entry without a list") }
+        let pattern = entry.pattern.applying(rules)
+        if case .numberPrefix(let prefix) = pattern.kind { prefixLengths |= 1 << Int64(prefix.utf8.count) }
+        try writing {
+            try insert.run(IndexSchema.key(of: pattern), kind.number, lists.count - 1, entry.label)
+        }
+        entries += connection.changes
+    }
+
+    /// Writes the index, forces it to the disk and puts it in the place of the last one.
+    /// - Returns: How many entries it has; what several lists of one kind name counts once.
+    /// - Throws: `system` when that fails; the last index is there as before then.
+    @discardableResult
+    package func finish() throws(RingwakeError) -> Int {
+        precondition(!isFinished, "an index is finished once")
+        try writing {
+            try connection.run(
+                "INSERT INTO built VALUES (?1, ?2, ?3)", Int64(bitPattern: generation), IndexSchema.stamp(of: rules),
+                prefixLengths)
+            try connection.run("COMMIT")
+            try FileSystem.move(temporary, to: target)
+        }
+        isFinished = true
+        return entries
+    }
+
+    private func writing(_ body: () throws -> Void) throws(RingwakeError) {
+        do {
+            try body()
+        } catch {
+            throw Self.problem(error, target)
+        }
+    }
+
+    private static func problem(_ error: any Error, _ path: String) -> RingwakeError {
+        RingwakeError(
+            .system, "cannot write the caller index \(path): \((error as? SQLiteFailure)?.reason ?? "\(error)")")
+    }
+}

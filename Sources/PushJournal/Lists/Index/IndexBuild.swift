@@ -1,0 +1,160 @@
+internal import RingwakeCore
+internal import RunLoop
+internal import Synchronization
+
+/// Builds an index on a thread of its own, which ends with the build: writing a million entries and forcing them to the
+/// disk takes seconds, and no push may wait for that. The journal's thread, which has the only connection to the store,
+/// reads the entries and passes them to this one piece by piece.
+nonisolated final class IndexBuild: Sendable {
+    /// The most pieces queued for the building thread.
+    private static let maximumPieces = 4
+
+    /// What to build.
+    struct Order: Sendable {
+        let path: String
+        let generation: UInt64
+        let rules: DiallingRules
+    }
+
+    enum Piece: Sendable {
+        /// The next entries of a list; the entries of one list come together, also where there are none.
+        case entries([Store.EntryRow], of: CallerListRecord)
+        /// There are no more.
+        case end
+    }
+
+    private struct State {
+        var pieces: [Piece] = []
+        var isCancelled = false
+        var isOver = false
+    }
+
+    private let order: Order
+    private let mailbox: JournalMailbox
+    private let ticket: UInt64
+    private let state = Mutex(State())
+    private let bell: EventDescriptor
+
+    private init(_ order: Order, mailbox: JournalMailbox, ticket: UInt64) throws(RingwakeError) {
+        self.order = order
+        self.mailbox = mailbox
+        self.ticket = ticket
+        do throws(RunLoopError) {
+            bell = try EventDescriptor(nonblocking: false)
+        } catch {
+            throw RingwakeError(
+                .system, "no descriptor to build the index of callers: \(error.reason); raise the limit on them.")
+        }
+    }
+
+    /// Starts the thread. It answers `ticket` when it has finished.
+    static func start(_ order: Order, mailbox: JournalMailbox, ticket: UInt64) throws(RingwakeError) -> IndexBuild {
+        let build = try IndexBuild(order, mailbox: mailbox, ticket: ticket)
+        do throws(RunLoopError) {
+            try WorkerThread(name: "caller index") { build.run() }.detach()
+        } catch {
+            throw RingwakeError(
+                .system, "no thread to build the index of callers: \(error.reason); raise the limit on tasks.")
+        }
+        return build
+    }
+
+    // MARK: - The journal's side
+
+    /// Whether another piece can be queued. The mailbox rings when that changes.
+    var hasRoom: Bool { state.withLock { $0.pieces.count < Self.maximumPieces || $0.isOver } }
+
+    /// Whether its thread has ended, or is about to.
+    var isOver: Bool { state.withLock { $0.isOver } }
+
+    func give(_ piece: Piece) {
+        state.withLock { if !$0.isOver { $0.pieces.append(piece) } }
+        bell.ring()
+    }
+
+    /// Cancels the build: the old index stays, unless the new one is in its place by then. The request is answered with
+    /// the error that the journal is closed.
+    func cancel() {
+        let wasOver = state.withLock { state in
+            defer { state.isCancelled = true }
+            return state.isOver
+        }
+        // If its thread answers too, the ticket is no longer known.
+        if !wasOver { answer(.failure(ListError.closed)) }
+        bell.ring()
+    }
+
+    // MARK: - Its own thread
+
+    private func run() {
+        do throws(RingwakeError) {
+            if let entries = try build() { answer(.success(.index(entries))) }
+        } catch {
+            answer(.failure(error))
+        }
+        state.withLock {
+            $0.isOver = true
+            $0.pieces = []
+        }
+        mailbox.nudge()
+    }
+
+    private func answer(_ result: Result<ListAnswer, RingwakeError>) {
+        mailbox.answer([.list(ticket: ticket, result)])
+    }
+
+    /// - Returns: Nil when it was cancelled.
+    private func build() throws(RingwakeError) -> Int? {
+        let builder = try CallerIndexBuilder(
+            replacing: order.path, generation: order.generation, rules: order.rules)
+        var list: String?
+        while let piece = nextPiece() {
+            guard case .entries(let rows, let record) = piece else { return try builder.finish() }
+            if record.name != list { try builder.beginList(record.name, kind: record.kind) }
+            list = record.name
+            // Skips rows that no version writes.
+            for entry in rows.lazy.compactMap(\.entry) { try builder.add(entry) }
+        }
+        return nil
+    }
+
+    /// Waits for a piece.
+    /// - Returns: Nil when it is cancelled.
+    private func nextPiece() -> Piece? {
+        while true {
+            let (piece, isCancelled) = state.withLock {
+                ($0.pieces.isEmpty ? nil : $0.pieces.removeFirst(), $0.isCancelled)
+            }
+            if isCancelled { return nil }
+            if let piece {
+                // There is room for another one.
+                mailbox.nudge()
+                return piece
+            }
+            bell.hear()
+        }
+    }
+}
+
+/// How far the lists have been read for an index.
+nonisolated struct IndexReading {
+    /// The lists that are not read to their end.
+    private var lists: ArraySlice<StoredList>
+    private var lastPattern: String?
+
+    init(lists: [StoredList]) {
+        self.lists = lists[...]
+    }
+
+    /// Reads up to `limit` entries, of one list.
+    mutating func next(_ store: Store, limit: Int) throws(SQLiteFailure) -> IndexBuild.Piece {
+        guard let list = lists.first else { return .end }
+        let rows = try store.entries(of: list.generation, after: lastPattern, limit: limit)
+        lastPattern = rows.last?.pattern
+        if rows.count < limit {
+            lists.removeFirst()
+            lastPattern = nil
+        }
+        return .entries(rows, of: list.record)
+    }
+}

@@ -1,0 +1,36 @@
+internal import RingwakeCore
+
+/// The tables of a caller index, and how a caller is written in them.
+nonisolated enum IndexSchema {
+    /// An index has these tables and no others: their text is the version of the format.
+    static let tables = [
+        // One row for each pattern and kind of list: `kind` is 0 to block, 1 to identify.
+        "CREATE TABLE caller (key TEXT NOT NULL, kind INTEGER NOT NULL, list INTEGER NOT NULL, label TEXT, "
+            + "PRIMARY KEY (key, kind)) WITHOUT ROWID",
+        "CREATE TABLE list (number INTEGER PRIMARY KEY, name TEXT NOT NULL, kind INTEGER NOT NULL)",
+        // One row. `prefix_lengths` has a bit for each length of a prefix in bytes, so that only those are queried.
+        "CREATE TABLE built (generation INTEGER NOT NULL, rules TEXT NOT NULL, prefix_lengths INTEGER NOT NULL)",
+    ]
+
+    /// The key of callers whose number begins with `prefix`. The star stands first, so that all prefixes lie together:
+    /// their few pages stay in SQLite's cache.
+    static func key(ofPrefix prefix: some StringProtocol) -> String { "*\(prefix)" }
+
+    static func key(of pattern: CallerPattern) -> String {
+        if case .numberPrefix(let prefix) = pattern.kind { key(ofPrefix: prefix) } else { pattern.description }
+    }
+
+    /// The pattern that has this key, as text.
+    static func pattern(ofKey key: String) -> String {
+        key.hasPrefix("*") && !key.hasPrefix("*@") ? "\(key.dropFirst())*" : key
+    }
+
+    /// Tells one set of dialling rules from another.
+    static func stamp(of rules: DiallingRules) -> String {
+        "\(rules.countryCode ?? "-")/\(rules.trunkPrefix ?? "-")/\(rules.internationalPrefix)"
+    }
+}
+
+nonisolated extension CallerListKind {
+    var number: Int64 { self == .block ? 0 : 1 }
+}

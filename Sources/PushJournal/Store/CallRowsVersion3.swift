@@ -1,0 +1,101 @@
+internal import FoundationEssentials
+internal import RingwakeCore
+
+/// Calls as stores of version 3 kept them: a column for each fact, a payload, and for a running call a row of state.
+nonisolated enum CallRowsVersion3 {
+    private static let columns = [
+        "number", "app", "id", "topic", "environment", "team", "apns_id", "boot", "received_boot", "received_wall",
+        "state", "reason", "detail", "caller", "caller_name", "has_video", "attempt", "ring_before", "is_one_attempt",
+        "ring_time", "identified_as", "restriction", "verified", "journaled", "woke", "reported", "rang", "answered",
+        "connected", "audio_active", "hung_up", "ended",
+    ]
+
+    /// The stages that have a column, in the columns' order.
+    private static let stages: [TimelineEntry.Stage] = [
+        .verified, .journaled, .woke, .reported, .rang, .answered, .connected, .audioActive, .hungUp, .ended,
+    ]
+
+    /// Writes each call of `call_3` into `call` and `payload`, one at a time. One that can't be read is left out: no version
+    /// could show it.
+    static func convert(_ connection: Connection) throws(SQLiteFailure) {
+        let select = try Statement(
+            "SELECT \(columns.joined(separator: ", ")) FROM call_3 ORDER BY number", on: connection.database)
+        let findState = try Statement(
+            "SELECT boot, data FROM state_3 WHERE path = ?1 AND version = 2", on: connection.database)
+        let findPayload = try Statement("SELECT bytes FROM payload_3 WHERE call = ?1", on: connection.database)
+        let insertCall = try Statement(Schema.insertCall, on: connection.database)
+        let insertPayload = try Statement(Schema.insertPayload, on: connection.database)
+        while try select.next() {
+            guard let (call, rowBoot) = read(select) else { continue }
+            var (record, boot) = (call, rowBoot)
+            findPayload.bind(call.number)
+            var payloads = [CallPayload(push: 0, bytes: try findPayload.next() ? findPayload.bytes() : [])]
+            findPayload.reset()
+            findState.bind("call/\(call.key.app)/\(call.key.id)")
+            if try findState.next(), call.state != .ended {
+                let stateBoot = findState.integer()
+                let data = Data(findState.bytes())
+                // What can't be decoded goes on as after a restart of the machine: from the record.
+                if let row = try? JSONDecoder().decode(CallRowVersion2.self, from: data),
+                    let running = row.record(beside: call)
+                {
+                    (record, boot) = (running.record, stateBoot)
+                    payloads = running.payloads.isEmpty ? payloads : running.payloads
+                }
+            }
+            findState.reset()
+            // The row is of the boot in which it was written; nobody asks this value for another time.
+            let times = BootTimes(
+                boot: boot, now: record.receivedAt, wall: record.receivedWallClock ?? 0, newestWall: nil, trust: .none)
+            try StoreRows.bind(record, times: times, to: insertCall)
+            try insertCall.run()
+            for payload in payloads {
+                insertPayload.bind(record.number)
+                insertPayload.bind(Int64(payload.push))
+                insertPayload.bind(payload.bytes)
+                try insertPayload.run()
+            }
+        }
+    }
+
+    /// The call of a row and the boot that its arrival is told by; nil when the row holds something that no version wrote.
+    private static func read(_ row: Statement) -> (CallRecord, boot: Int64)? {
+        let number = row.integer()
+        let app = AppID(row.text())
+        let id = CallID(row.text())
+        let topic = Topic(row.text())
+        let environment = PushEnvironment(rawValue: row.text())
+        let team = row.text()
+        let apnsID = row.text()
+        let boot = row.integer()
+        let arrival = BootInstant(nanoseconds: row.integer())
+        let receivedWall = row.integer()
+        let state = CallStateMachine.State.Name(rawValue: row.text())
+        let reason = row.optionalText().flatMap(CallEndReason.init(rawValue:))
+        let detail = row.optionalText()
+        var update = CallUpdate(
+            caller: row.optionalText(), callerName: row.optionalText(), hasVideo: row.optionalInteger().map { $0 != 0 })
+        let attempt = Int(clamping: row.integer())
+        let ringBefore = arrival.advanced(byOffset: row.integer())
+        let isOneAttempt = row.integer() != 0
+        let ringTime = Duration.nanoseconds(row.integer())
+        update.identifiedAs = row.optionalText()
+        let restriction = row.optionalText().flatMap(Restriction.Kind.init(rawValue:))
+        var timeline = [TimelineEntry(.received, at: arrival)]
+        for stage in stages {
+            if let offset = row.optionalInteger() {
+                timeline.append(TimelineEntry(stage, at: arrival.advanced(byOffset: offset)))
+            }
+        }
+        guard let app, let environment, let state, CallRecord.numbers.contains(number),
+            CallRecord.attempts.contains(attempt), state != .ended || reason != nil
+        else { return nil }
+        var record = CallRecord(
+            number: number, key: CallKey(app: app, id: id), topic: topic, environment: environment, team: team,
+            apnsID: apnsID, state: state, reason: reason, detail: detail, update: update, attempt: attempt,
+            ringBefore: ringBefore, isOneAttempt: isOneAttempt, ringTime: ringTime, timeline: timeline)
+        record.receivedWallClock = receivedWall
+        record.restriction = restriction
+        return (record, boot)
+    }
+}

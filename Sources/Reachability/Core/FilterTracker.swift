@@ -1,0 +1,63 @@
+/// What the filter of the event socket lets through, and which events it may have dropped before it let them through.
+struct FilterTracker {
+    /// Destinations of former targets that the filter may keep, besides as many as are needed.
+    private static let spareDestinations = 64
+
+    /// What the filter lets through, or is about to.
+    private(set) var attached = FilterScope()
+    /// How many destinations mattered when everything was judged last.
+    private var judgedDestinations = 0
+    /// Interfaces whose events pass only from the next `filterAttached` on.
+    private var newInterfaces: Set<UInt32> = []
+
+    /// Whether most of the filter's destinations belong to former targets.
+    var isTooWide: Bool { attached.destinations.count > 2 * judgedDestinations + Self.spareDestinations }
+
+    /// Takes what the last round needs.
+    /// - Parameters:
+    ///   - isAll: everything was judged, so the scope may shrink.
+    ///   - unsettled: interfaces with addresses whose duplicate check has not ended.
+    /// - Returns: The scope to attach; nil if the filter in force fits.
+    mutating func adopt(_ judged: FilterScope, isAll: Bool, unsettled: Set<UInt32>) -> (
+        scope: FilterScope, isWider: Bool
+    )? {
+        var scope = judged
+        if isAll {
+            judgedDestinations = judged.destinations.count
+        } else {
+            scope.formUnion(attached)
+            scope.interfaces = judged.interfaces
+        }
+        guard scope != attached else { return nil }
+        let isWider = !scope.isSubset(of: attached)
+        if isWider {
+            newInterfaces.formUnion(scope.interfaces.subtracting(attached.interfaces))
+            // The end of a duplicate check looks like a refresh, which the filter dropped until now.
+            if scope.hasTentativeAddresses, !attached.hasTentativeAddresses { newInterfaces.formUnion(unsettled) }
+        }
+        attached = scope
+        return (scope, isWider)
+    }
+
+    /// The new filter is in force.
+    /// - Returns: The interfaces to read again.
+    mutating func takeNewInterfaces() -> Set<UInt32> {
+        defer { newInterfaces = [] }
+        return newInterfaces
+    }
+}
+
+extension FilterScope {
+    /// Whether a filter for `other` lets through all that this one asks for.
+    fileprivate func isSubset(of other: FilterScope) -> Bool {
+        destinations.isSubset(of: other.destinations) && interfaces.isSubset(of: other.interfaces)
+            && (!hasTentativeAddresses || other.hasTentativeAddresses) && (!awaitsLinks || other.awaitsLinks)
+    }
+
+    fileprivate mutating func formUnion(_ other: FilterScope) {
+        destinations.formUnion(other.destinations)
+        interfaces.formUnion(other.interfaces)
+        hasTentativeAddresses = hasTentativeAddresses || other.hasTentativeAddresses
+        awaitsLinks = awaitsLinks || other.awaitsLinks
+    }
+}

@@ -1,0 +1,9 @@
+/// The resolver's answer for a host name.
+enum Resolution: Equatable, Sendable {
+    /// At least one address, in the order of preference (RFC 6724) of the system.
+    case addresses([IPAddress])
+    /// There is no such name, or it has no address.
+    case notFound
+    /// Nobody could be asked, or nobody answered; the system's reason.
+    case failed(String)
+}

@@ -1,0 +1,189 @@
+import ArgumentParser
+import ControlProtocol
+import RingwakeCore
+
+// The commands that are one request for one call: a declaration for each, and a command for each shape.
+
+/// What a verb's command says of itself.
+protocol CallVerbDeclaration {
+    static var verb: CallVerb { get }
+    static var abstract: String { get }
+    static var details: String { get }
+}
+
+extension CallVerbDeclaration {
+    static var details: String { "" }
+
+    /// A handler may leave out the call's id.
+    static func configuration(usage: String? = nil, _ words: [String] = [""]) -> CommandConfiguration {
+        let (command, id) = ("ringwake call \(verb.rawValue)", "7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11")
+        let handlers = verb.isHandlers ? words.prefix(1).map { command + $0 } : []
+        return CommandConfiguration(
+            verb.rawValue, abstract, usage: usage,
+            examples: (handlers + words.map { "\(command) \(id)\($0)" }).joined(separator: "\n"), details: details)
+    }
+}
+
+/// `ringwake call VERB [ID]`
+struct CallVerbCommand<Declaration: CallVerbDeclaration>: CallSubcommand {
+    static var configuration: CommandConfiguration { Declaration.configuration() }
+
+    @Argument(help: .of("id", "The call's id (default: $RINGWAKE_CALL)."))
+    var id: String?
+
+    @OptionGroup var options: CallOptions
+
+    func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        try post(Declaration.verb, to: id, nil as ActionResult?, in: context)
+    }
+}
+
+enum RingVerb: CallVerbDeclaration {
+    static let (verb, abstract) = (CallVerb.ring, "Handler: confirm the reported call, so that it rings.")
+}
+
+enum ClaimVerb: CallVerbDeclaration {
+    static let (verb, abstract) = (CallVerb.claim, "Handler: take over a call that has lost its handler.")
+    static let details = """
+        A handler that is started with the kind "claim" has a few seconds to claim the
+        call, else the call ends. The requests that the lost handler did not answer are
+        sent again.
+        """
+}
+
+enum DeclineVerb: CallVerbDeclaration {
+    static let (verb, abstract) = (CallVerb.decline, "Decline a ringing call.")
+}
+
+enum EndVerb: CallVerbDeclaration {
+    static let (verb, abstract) = (CallVerb.end, "Hang up, whatever the call's state.")
+}
+
+enum HoldVerb: CallVerbDeclaration {
+    static let (verb, abstract) = (CallVerb.hold, "Hold a call.")
+    static let details = """
+        The call's handler has to report that it holds the call; until then 'ringwake
+        call show' lists the request as pending.
+        """
+}
+
+enum MuteVerb: CallVerbDeclaration {
+    static let (verb, abstract) = (CallVerb.mute, "Turn the microphone of a call off.")
+}
+
+enum UnmuteVerb: CallVerbDeclaration {
+    static let (verb, abstract) = (CallVerb.unmute, "Turn the microphone of a call on again.")
+}
+
+/// `ringwake call VERB [ID] [--end-others | --hold-others]`
+struct OtherCallsCommand<Declaration: CallVerbDeclaration>: CallSubcommand {
+    static var configuration: CommandConfiguration { Declaration.configuration(["", " --end-others"]) }
+
+    @Argument(help: .of("id", "The call's id (default: $RINGWAKE_CALL)."))
+    var id: String?
+
+    @Flag(help: "End the other active calls, whatever the app's policy is.")
+    var endOthers = false
+
+    @Flag(help: "Hold the other active calls, whatever the app's policy is.")
+    var holdOthers = false
+
+    @OptionGroup var options: CallOptions
+
+    func validate() throws {
+        try require(!endOthers || !holdOthers, "Give one of --end-others and --hold-others.")
+    }
+
+    func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        let others: OtherCalls? = endOthers ? .end : holdOthers ? .hold : nil
+        return try post(
+            Declaration.verb, to: id, others.map { CallAnswer(others: $0.rawValue) }, in: context)
+    }
+}
+
+enum AnswerVerb: CallVerbDeclaration {
+    static let (verb, abstract) = (CallVerb.answer, "Answer a ringing call.")
+    static let details = """
+        The call's handler has to report that it answered; 'ringwake watch' shows it.
+        Other active calls are held or ended first, as the app's policy says. If that
+        fails, the call keeps ringing and the exit status is 1.
+        """
+}
+
+enum UnholdVerb: CallVerbDeclaration {
+    static let (verb, abstract) = (CallVerb.unhold, "Resume a held call.")
+    static let details = "Other active calls are held or ended first, as the app's policy says."
+}
+
+/// `ringwake call VERB [ID] ACTION`
+struct CallActionCommand<Declaration: CallVerbDeclaration>: CallSubcommand {
+    static var configuration: CommandConfiguration {
+        let usage = "ringwake call \(Declaration.verb.rawValue) [<id>] <action> [options]"
+        return Declaration.configuration(usage: usage, [" answer", " hold"])
+    }
+
+    private static var names: String { CallAction.allCases.map(\.rawValue).joined(separator: ", ") }
+
+    @Argument(help: .of("id> <action", "The call's id (default: $RINGWAKE_CALL), then the action: \(names)."))
+    var words: [String] = []
+
+    @OptionGroup var options: CallOptions
+
+    private var action: CallAction? { words.last.flatMap(CallAction.init(rawValue:)) }
+
+    func validate() throws {
+        try require(
+            (1...2).contains(words.count) && action != nil,
+            "Give the action, one of \(Self.names), after the call's id if there is one.")
+    }
+
+    func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        let result = action.map { ActionResult(action: $0.rawValue) }
+        return try post(Declaration.verb, to: words.count == 2 ? words[0] : nil, result, in: context)
+    }
+}
+
+enum FulfillVerb: CallVerbDeclaration {
+    static let (verb, abstract) = (CallVerb.fulfill, "Handler: report that the requested action succeeded.")
+}
+
+enum FailVerb: CallVerbDeclaration {
+    static let (verb, abstract) = (CallVerb.fail, "Handler: report that the requested action failed.")
+    static let details = """
+        A call whose answer or end fails ends. When another action fails, the call
+        continues unchanged.
+        """
+}
+
+/// `ringwake call dtmf`
+struct CallDTMFCommand: CallSubcommand {
+    static let configuration = CommandConfiguration(
+        "dtmf", "Play digits to the other side.", usage: "ringwake call dtmf [<id>] <digits> [options]",
+        examples: """
+            ringwake call dtmf 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11 1234#
+            ringwake call dtmf 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11 0,,42
+            """,
+        details: """
+            Digits are 0-9, *, #, A-D, and a comma for a pause; at most \(PendingAction.maximumDigits) at a time.
+            The call's handler plays them in the order of the requests.
+            """)
+
+    @Argument(help: .of("id> <digits", "The call's id (default: $RINGWAKE_CALL), then the digits."))
+    var words: [String] = []
+
+    @OptionGroup var options: CallOptions
+
+    func validate() throws {
+        guard (1...2).contains(words.count), let digits = words.last else {
+            throw ValidationError("Give the digits, after the call's id if there is one.")
+        }
+        try require(
+            PendingAction.areDigits(digits),
+            "'\(digits)' is no digits: give 1 to \(PendingAction.maximumDigits) of 0-9, *, #, A-D and ','.")
+    }
+
+    func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        let call = words.count == 2 ? words[0] : nil
+        return try post(.dtmf, to: call, words.last.map { CallDigits(digits: $0) }, in: context)
+    }
+}

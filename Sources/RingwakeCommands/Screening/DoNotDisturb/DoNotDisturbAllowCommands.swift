@@ -1,0 +1,103 @@
+import ArgumentParser
+import ControlProtocol
+import RingwakeCore
+
+/// Apps and callers that ring all the same.
+struct DoNotDisturbExceptionOptions: ParsableArguments {
+    @Option(name: .customLong("app"), help: .of("id", "An app; may be repeated."))
+    var apps: [AppID] = []
+
+    @Option(
+        name: .customLong("caller"),
+        help: .of("pattern", "A caller: a number, +49900*, alice@example.org, *@example.org; may be repeated."))
+    var callers: [String] = []
+
+    func validate() throws {
+        try require(!apps.isEmpty || !callers.isEmpty, "Give --app or --caller.")
+    }
+
+    /// The callers, as the daemon writes them back.
+    func patterns() throws(RingwakeError) -> [String] {
+        var patterns: [String] = []
+        for caller in callers {
+            patterns.append(try CallerPattern(caller).description)
+        }
+        return patterns
+    }
+}
+
+/// `ringwake dnd allow`
+struct DoNotDisturbAllowCommand: DoNotDisturbSubcommand {
+    static let configuration = CommandConfiguration(
+        "allow", "Let an app's or a caller's calls ring despite do not disturb.",
+        examples: """
+            ringwake dnd allow --caller +4989123456
+            ringwake dnd allow --caller '*@family.example' --app com.example.doorbell
+            """)
+
+    @OptionGroup var exceptions: DoNotDisturbExceptionOptions
+    @OptionGroup var control: ControlOptions
+
+    func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        let patterns = try exceptions.patterns()
+        let current = try current(in: context)
+        let join = { (old: [String], new: [String]) in old + new.filter { !old.contains($0) } }
+        return try change(
+            DoNotDisturbChange(
+                allowApps: exceptions.apps.isEmpty
+                    ? nil : join(current.allowApps, exceptions.apps.map(\.rawValue)),
+                allowCallers: patterns.isEmpty ? nil : join(current.allowCallers, patterns)),
+            in: context)
+    }
+}
+
+/// `ringwake dnd disallow`
+struct DoNotDisturbDisallowCommand: DoNotDisturbSubcommand {
+    static let configuration = CommandConfiguration(
+        "disallow", "Remove exceptions that 'ringwake dnd allow' added.",
+        examples: """
+            ringwake dnd disallow --caller +4989123456
+            ringwake dnd disallow --app com.example.doorbell
+            """)
+
+    @OptionGroup var exceptions: DoNotDisturbExceptionOptions
+    @OptionGroup var control: ControlOptions
+
+    func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        let apps = exceptions.apps.map(\.rawValue)
+        let written = try zip(exceptions.callers, exceptions.patterns()).map { [$0, $1] }
+        let current = try current(in: context)
+        if let unknown = apps.first(where: { !current.allowApps.contains($0) }) {
+            throw DoNotDisturbDisallowCommand.notAllowed(unknown)
+        }
+        var patterns: [String] = []
+        for forms in written {
+            guard let pattern = try allowed(among: current.allowCallers, forms, in: context) else {
+                throw DoNotDisturbDisallowCommand.notAllowed(forms[0])
+            }
+            patterns.append(pattern)
+        }
+        let without = { (old: [String], gone: [String]) in old.filter { !gone.contains($0) } }
+        return try change(
+            DoNotDisturbChange(
+                allowApps: apps.isEmpty ? nil : without(current.allowApps, apps),
+                allowCallers: patterns.isEmpty ? nil : without(current.allowCallers, patterns)),
+            in: context)
+    }
+
+    /// The pattern that is there of a caller that was written in these forms. What a national number stands for is for
+    /// the daemon to say.
+    private func allowed(
+        among patterns: [String], _ forms: [String], in context: CommandContext
+    ) throws(RingwakeError) -> String? {
+        if let form = forms.first(where: patterns.contains) { return form }
+        guard !forms[0].contains("*") else { return nil }
+        let check: CallerCheckMessage = try control.client(in: context).get(
+            RequestTarget("lists", "check", query: [("caller", forms[0])]))
+        return patterns.contains(check.caller) ? check.caller : nil
+    }
+
+    private static func notAllowed(_ what: String) -> RingwakeError {
+        RingwakeError(.notFound, "'\(what)' is not allowed; 'ringwake dnd' lists what is")
+    }
+}

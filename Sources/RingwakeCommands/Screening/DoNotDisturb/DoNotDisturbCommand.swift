@@ -1,0 +1,152 @@
+import ArgumentParser
+import ControlProtocol
+import RingwakeCore
+
+/// `ringwake dnd`
+struct DoNotDisturbCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "dnd", "Control do not disturb: by command and by schedule.",
+        examples: """
+            ringwake dnd
+            ringwake dnd on --for 1h
+            ringwake dnd on --until 07:00
+            ringwake dnd off
+            ringwake dnd schedule add mon-fri 22:00-07:00
+            ringwake dnd allow --caller +4989123456 --app com.example.doorbell
+            ringwake dnd repeat 3m
+            """,
+        details: """
+            A blocked call does not ring; it is recorded with the reason
+            ('ringwake call list'). Changes apply immediately and survive
+            restarts.
+            """,
+        subcommands: [
+            DoNotDisturbStatusCommand.self, DoNotDisturbOnCommand.self, DoNotDisturbOffCommand.self,
+            DoNotDisturbScheduleCommand.self, DoNotDisturbAllowCommand.self, DoNotDisturbDisallowCommand.self,
+            DoNotDisturbRepeatCommand.self,
+        ],
+        defaultSubcommand: DoNotDisturbStatusCommand.self)
+}
+
+/// A command that reads or changes do not disturb, and shows it afterwards.
+protocol DoNotDisturbSubcommand: DaemonCommand {}
+
+private let target = RequestTarget("dnd")
+
+extension DoNotDisturbSubcommand {
+    /// What is in force.
+    func current(in context: CommandContext) throws(RingwakeError) -> DoNotDisturbMessage {
+        try control.client(in: context).get(target)
+    }
+
+    /// Changes it and shows what is in force then.
+    func change(_ change: DoNotDisturbChange, in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        try show(try control.client(in: context).put(target, change), in: context)
+    }
+
+    func show(_ message: DoNotDisturbMessage, in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        try show(message, DoNotDisturbText.text(of: message, style: context.style), in: context)
+    }
+}
+
+/// `ringwake dnd status`, which `ringwake dnd` alone is too
+struct DoNotDisturbStatusCommand: DoNotDisturbSubcommand {
+    static let configuration = CommandConfiguration(
+        "status", "Show whether calls are blocked, until when, and the exceptions.",
+        examples: """
+            ringwake dnd
+            ringwake dnd status --json | jq .active
+            """)
+
+    @OptionGroup var control: ControlOptions
+
+    func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        try show(try current(in: context), in: context)
+    }
+}
+
+/// `ringwake dnd on`
+struct DoNotDisturbOnCommand: DoNotDisturbSubcommand {
+    static let configuration = CommandConfiguration(
+        "on", "Switch do not disturb on.",
+        examples: """
+            ringwake dnd on
+            ringwake dnd on --for 90m
+            ringwake dnd on --until 07:00
+            """,
+        details: """
+            Without --for and --until it lasts until 'ringwake dnd off'.
+            """)
+
+    @Option(name: .customLong("for"), help: .of("duration", "For this long: 30m, 2h, 1d."))
+    var duration: DurationArgument?
+
+    @Option(help: .of("hh:mm", "Until the next time it is this time of day, local time."))
+    var until: TimeOfDayArgument?
+
+    @OptionGroup var control: ControlOptions
+
+    func validate() throws {
+        try require(duration == nil || until == nil, "Give one of --for and --until.")
+        try require((duration?.duration ?? .seconds(1)) >= .seconds(1), "--for is a second or more.")
+    }
+
+    func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        let now = WallClock.seconds()
+        let end = duration.map { now + $0.duration.components.seconds } ?? until.map { $0.next(after: now) }
+        return try change(
+            DoNotDisturbChange(state: "on", until: end.map { UTCTime(milliseconds: $0 * 1000).description }),
+            in: context)
+    }
+}
+
+/// `ringwake dnd off`
+struct DoNotDisturbOffCommand: DoNotDisturbSubcommand {
+    static let configuration = CommandConfiguration(
+        "off", "Switch do not disturb off.",
+        examples: """
+            ringwake dnd off
+            """,
+        details: """
+            Ends what 'dnd on' started, and skips the rest of the schedule's current time.
+            The schedule stays; 'ringwake dnd schedule clear' removes it.
+            """)
+
+    @OptionGroup var control: ControlOptions
+
+    func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        try change(DoNotDisturbChange(state: "off"), in: context)
+    }
+}
+
+/// `ringwake dnd repeat`
+struct DoNotDisturbRepeatCommand: DoNotDisturbSubcommand {
+    static let configuration = CommandConfiguration(
+        "repeat", "Let a caller's second call ring if it follows the first closely.",
+        examples: """
+            ringwake dnd repeat 3m
+            ringwake dnd repeat off
+            """)
+
+    @Argument(help: .of("duration", "Maximum time between the two calls: 1s to 1h, or off."))
+    var within: String
+
+    @OptionGroup var control: ControlOptions
+
+    func validate() throws {
+        try require(milliseconds != nil, "'\(within)' is neither 'off' nor a duration from 1s to 1h.")
+    }
+
+    /// 0 for off; nil for what makes no sense.
+    private var milliseconds: Int64? {
+        if within == "off" { return 0 }
+        guard let duration = DurationArgument(argument: within)?.duration,
+            (.seconds(1)...DoNotDisturb.longestRepeat).contains(duration)
+        else { return nil }
+        return duration.milliseconds
+    }
+
+    func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        try change(DoNotDisturbChange(repeatWithinMs: milliseconds), in: context)
+    }
+}

@@ -1,0 +1,167 @@
+import ArgumentParser
+import ControlProtocol
+import RingwakeCore
+
+/// `ringwake block`
+struct BlockCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        "block", "Manage lists that block or identify callers.",
+        examples: """
+            ringwake block add +49900123456
+            ringwake block add '+49900*' '*@spam.example' --label 'premium rate'
+            ringwake block list
+            ringwake block check sip:bob@spam.example
+            ringwake block import contacts.vcf --identify
+            ringwake block import https://lists.example/spam.csv --list spam
+            ringwake block import --refresh
+            """,
+        details: """
+            A pattern is a number, +49900* for all numbers that begin so, an address as
+            alice@example.org, *@example.org for all callers of a host, or anonymous. Lists
+            survive restarts and are looked up on this device only; changes apply
+            immediately. A blocked call is recorded with the reason.
+            """,
+        subcommands: [
+            BlockAddCommand.self, BlockRemoveCommand.self, BlockListCommand.self, BlockCheckCommand.self,
+            BlockImportCommand.self,
+        ])
+}
+
+/// Which list, and of which kind.
+struct CallerListOptions: ParsableArguments {
+    /// The list of each kind where none is named.
+    static let blockList = "blocked"
+    static let identificationList = "known"
+
+    @Option(
+        name: .customLong("list"),
+        help: .of("name", "The list (default: \(blockList), with --identify \(identificationList))."))
+    var named: CallerListNameArgument?
+
+    @Flag(help: "The list identifies callers and blocks nobody.")
+    var identify = false
+
+    var name: String {
+        named?.name ?? (identify ? CallerListOptions.identificationList : CallerListOptions.blockList)
+    }
+
+    /// A change is answered when calls are looked up in the changed list, which takes a while with a million entries.
+    static let changeTimeout = Duration.seconds(300)
+
+    /// The kind to ask for; nil where a list that is named has its own.
+    var kind: CallerListKind? {
+        identify ? .identify : named == nil ? .block : nil
+    }
+}
+
+/// The name of a list on the command line.
+struct CallerListNameArgument: ExpressibleByArgument, Equatable {
+    let name: String
+
+    init?(argument: String) {
+        let isPlain = argument.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+                true
+            default: false
+            }
+        }
+        // "check" is a path of its own.
+        guard isPlain, (1...ControlAPI.maximumListNameBytes).contains(argument.utf8.count), argument != "check",
+            argument.utf8.first != UInt8(ascii: ".")
+        else { return nil }
+        name = argument
+    }
+}
+
+/// `ringwake block add`
+struct BlockAddCommand: DaemonCommand {
+    static let configuration = CommandConfiguration(
+        "add", "Add callers to a list.",
+        examples: """
+            ringwake block add +49900123456
+            ringwake block add '+49900*' '*@spam.example' --label 'premium rate'
+            ringwake block add anonymous
+            ringwake block add +4989123456 --label 'Dr. Bauer' --identify
+            """)
+
+    /// The most patterns of one command; an import takes more.
+    static let maximumPatterns = 500
+
+    @Argument(help: .of("pattern", "The callers to add."))
+    var patterns: [String]
+
+    @Option(help: .of("text", "Who they are, or why they are listed."))
+    var label: String?
+
+    @OptionGroup var list: CallerListOptions
+    @OptionGroup var control: ControlOptions
+
+    func validate() throws {
+        try require(
+            patterns.count <= BlockAddCommand.maximumPatterns,
+            "At most \(BlockAddCommand.maximumPatterns) patterns; 'ringwake block import FILE' takes more.")
+        try require(!list.identify || label != nil, "An identification list says who callers are: give --label.")
+    }
+
+    func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        var entries: [CallerEntryMessage] = []
+        for pattern in patterns {
+            let entry = CallerEntry(pattern: try CallerPattern(pattern), label: label)
+            entries.append(CallerEntryMessage(pattern: entry.pattern.description, label: entry.label))
+        }
+        var client = control.client(in: context)
+        client.timeout = CallerListOptions.changeTimeout
+        let _: CallerListMessage = try client.put(
+            RequestTarget("lists", list.name), CallerListCreation(kind: list.kind?.rawValue))
+        let changed: CallerListMessage = try client.post(
+            RequestTarget("lists", list.name, "entries"), CallerListChange(add: entries))
+        return try show(changed, CallerListText.summary(of: changed) + "\n", in: context)
+    }
+}
+
+/// `ringwake block remove`
+struct BlockRemoveCommand: DaemonCommand {
+    static let configuration = CommandConfiguration(
+        "remove", "Remove callers from a list, or a whole list.",
+        examples: """
+            ringwake block remove +49900123456
+            ringwake block remove '*@spam.example' --list spam
+            ringwake block remove --all --list spam
+            """)
+
+    @Argument(help: .of("pattern", "The entries, as 'ringwake block list NAME' shows them."))
+    var patterns: [String] = []
+
+    @Flag(help: "Remove the list itself, with all its entries.")
+    var all = false
+
+    @OptionGroup var list: CallerListOptions
+    @OptionGroup var control: ControlOptions
+
+    func validate() throws {
+        try require(patterns.isEmpty == all, "Give the entries to remove, or --all for the whole list.")
+        try require(!all || list.named != nil, "--all needs --list: which list is to be removed?")
+        try require(
+            patterns.count <= BlockAddCommand.maximumPatterns, "At most \(BlockAddCommand.maximumPatterns) patterns.")
+    }
+
+    func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        var client = control.client(in: context)
+        client.timeout = CallerListOptions.changeTimeout
+        let changed: CallerListMessage
+        if all {
+            changed = try client.delete(RequestTarget("lists", list.name))
+        } else {
+            var remove: [String] = []
+            for pattern in patterns {
+                remove.append(try CallerPattern(pattern).description)
+            }
+            changed = try client.post(
+                RequestTarget("lists", list.name, "entries"), CallerListChange(remove: remove))
+        }
+        let text = all ? "removed the list '\(changed.list)'" : CallerListText.summary(of: changed)
+        return try show(changed, TerminalText.printable(text) + "\n", in: context)
+    }
+}

@@ -1,0 +1,150 @@
+import CallerListFiles
+import ControlProtocol
+import Glibc
+import PushClient
+import RingwakeCore
+
+/// One list that is imported: reads its file or URL and gives the daemon what is in it.
+struct CallerListImport {
+    /// A path, `-` for standard input, or a URL.
+    let source: String
+    let list: String
+    let kind: CallerListKind?
+    let format: CallerListFormat
+    /// What the source was at the import before; nil to fetch it whatever it is now.
+    var validator: String?
+    var caFile: String?
+
+    /// What came of it.
+    enum Outcome {
+        /// The source is the same still, and so is the list.
+        case unchanged
+        case replaced(CallerListMessage, format: CallerListFormat, problems: CallerListProblems)
+    }
+
+    func run(by client: ControlClient, progress: ImportProgress) throws(RingwakeError) -> Outcome {
+        let upload = CallerListUpload(client: client, list: list, kind: kind)
+        do throws(RingwakeError) {
+            return try run(upload, progress: progress)
+        } catch {
+            progress.end()
+            upload.abandon()
+            throw error
+        }
+    }
+
+    private func run(_ upload: CallerListUpload, progress: ImportProgress) throws(RingwakeError) -> Outcome {
+        let reading = Reading(format: format, upload: upload, progress: progress)
+        var etag: String?
+        if Download.isURL(source) {
+            let download = try Download(userAgent: "ringwake/\(ProductVersion.current)", caFile: caFile)
+            let result = try download.fetch(source, unlessStill: validator) { piece throws(RingwakeError) in
+                try reading.take(piece)
+            }
+            guard case .fetched(let validator, _) = result else {
+                progress.end()
+                return .unchanged
+            }
+            etag = validator
+        } else {
+            try InputFile.forEachPiece(of: source) { piece throws(RingwakeError) in try reading.take(piece) }
+        }
+        try reading.finish()
+        progress.end()
+        try check(reading)
+        let name = Download.isURL(source) || source == "-" ? source : CallerListImport.absolute(source)
+        let message = try upload.finish(etag: etag, source: name)
+        return .replaced(message, format: reading.reader.format, problems: reading.reader.problems)
+    }
+
+    /// A page of an error, or another file than was meant, must not empty a list that works.
+    private func check(_ reading: Reading) throws(RingwakeError) {
+        let problems = reading.reader.problems
+        guard reading.reader.entryCount == 0 || problems.count > reading.reader.entryCount else { return }
+        let first = problems.first.first.map { "; line \($0.line): \($0.text)" } ?? ""
+        throw RingwakeError(
+            .invalidRequest,
+            "'\(source)' has \(CallerListText.entries(reading.reader.entryCount)) and \(problems.count) lines that make "
+                + "no sense\(first). The list '\(list)' stays as it was; is it the right file, and the right --format?")
+    }
+
+    /// For the list's record: where the file is, whatever folder this runs in.
+    private static func absolute(_ path: String) -> String {
+        guard let resolved = realpath(path, nil) else { return path }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
+    /// Feeds a reader and hands on what it finds.
+    private final class Reading {
+        var reader: CallerListReader
+        private let upload: CallerListUpload
+        private let progress: ImportProgress
+        private var hasBegun = false
+
+        init(format: CallerListFormat, upload: CallerListUpload, progress: ImportProgress) {
+            reader = CallerListReader(format: format)
+            self.upload = upload
+            self.progress = progress
+        }
+
+        func take(_ piece: [UInt8]) throws(RingwakeError) {
+            if !hasBegun {
+                hasBegun = true
+                try refusePage(piece)
+            }
+            try upload.add(try reader.read(piece))
+            progress.show(bytes: piece.count, entries: reader.entryCount)
+        }
+
+        func finish() throws(RingwakeError) {
+            try upload.add(try reader.finish())
+        }
+
+        /// What a portal or a server in trouble answers, with status 200: each line of it could be read as a name.
+        private func refusePage(_ piece: [UInt8]) throws(RingwakeError) {
+            let text = String(decoding: piece.prefix(256), as: UTF8.self).lowercased()
+            let beginning = text.drop { $0.isWhitespace || $0 == "\u{FEFF}" }
+            let isPage = ["<!doctype", "<html", "<head", "<?xml"].contains(where: beginning.hasPrefix)
+            guard !isPage else {
+                throw RingwakeError(
+                    .invalidRequest,
+                    "it is a web page or XML, and no list; the list stays unchanged. Is it the right address, and is "
+                        + "there a portal that wants a sign-in first?")
+            }
+        }
+    }
+}
+
+/// Shows on a terminal how far an import has come.
+final class ImportProgress {
+    /// How long a line stands before the next.
+    private static let step = Duration.milliseconds(200)
+
+    private let output: Output
+    private let name: String
+    private var bytes: Int64 = 0
+    private var next = Deadline(after: ImportProgress.step)
+    private var isShown = false
+
+    /// - Parameter output: standard error; nothing is shown where it is no terminal.
+    init(_ name: String, on output: Output) {
+        self.name = name
+        self.output = output
+    }
+
+    func show(bytes count: Int, entries: Int) {
+        bytes += Int64(count)
+        guard output.isTerminal, next.hasPassed else { return }
+        next = Deadline(after: ImportProgress.step)
+        isShown = true
+        output.write("\r\(name): \(bytes / 1024) KiB, \(CallerListText.entries(entries))\u{1B}[K")
+    }
+
+    /// Takes the line away.
+    func end() {
+        guard isShown else { return }
+        isShown = false
+        output.write("\r\u{1B}[K")
+    }
+}

@@ -1,0 +1,83 @@
+import CallerListFiles
+import ControlProtocol
+import RingwakeCore
+
+/// What came of an import of one list or of several, as `ringwake block import --json` prints it.
+struct ImportReport: Encodable, Equatable {
+    var schema = ControlAPI.schema
+    private(set) var imports: [Entry] = []
+    /// The first import that failed.
+    private(set) var failure: RingwakeError?
+
+    private enum CodingKeys: String, CodingKey {
+        case schema
+        case imports
+    }
+
+    /// One list.
+    struct Entry: Encodable, Equatable {
+        var list: String
+        var source: String
+        /// `replaced`, `unchanged` or `failed`.
+        var outcome: String
+        /// Why it failed.
+        var why: String?
+        /// How many entries the list has now.
+        var entries: Int?
+        /// How the source was written.
+        var format: String?
+        /// What names the source's state now.
+        var etag: String?
+        /// Lines that made no sense: how many, and the first of them.
+        var passedOver: Int?
+        var problems: [Problem]?
+    }
+
+    /// A line that made no sense.
+    struct Problem: Encodable, Equatable {
+        var line: Int
+        var text: String
+    }
+
+    mutating func add(_ outcome: CallerListImport.Outcome, of work: CallerListImport) {
+        var entry = Entry(list: work.list, source: work.source, outcome: "unchanged")
+        if case .replaced(let message, let format, let problems) = outcome {
+            entry.outcome = "replaced"
+            entry.source = message.source ?? work.source
+            entry.entries = message.entries
+            entry.format = format.rawValue
+            entry.etag = message.etag
+            entry.passedOver = problems.count
+            entry.problems = problems.first.map { Problem(line: $0.line, text: $0.text) }
+        }
+        imports.append(entry)
+    }
+
+    mutating func add(_ error: RingwakeError, of work: CallerListImport) {
+        imports.append(Entry(list: work.list, source: work.source, outcome: "failed", why: error.message))
+        failure = failure ?? error
+    }
+
+    func text(style: TextStyle) -> String {
+        imports.map { entry in
+            let name = TerminalText.printable(entry.list)
+            switch entry.outcome {
+            case "failed": return "\(name): " + style.bad("failed") + ", the list stays as it was\n"
+            case "unchanged": return "\(name): unchanged\n"
+            default: return "\(name): " + text(ofReplaced: entry)
+            }
+        }.joined()
+    }
+
+    private func text(ofReplaced entry: Entry) -> String {
+        var lines = [CallerListText.entries(entry.entries ?? 0) + " from \(entry.source) (\(entry.format ?? ""))"]
+        if let count = entry.passedOver, count > 0 {
+            lines.append("  \(count == 1 ? "1 line was" : "\(count) lines were") passed over:")
+            for problem in entry.problems ?? [] {
+                lines.append("  line \(problem.line): \(problem.text)")
+            }
+            if count > entry.problems?.count ?? 0 { lines.append("  ...") }
+        }
+        return lines.map { TerminalText.printable($0) + "\n" }.joined()
+    }
+}

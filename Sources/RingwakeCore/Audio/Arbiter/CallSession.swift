@@ -1,0 +1,212 @@
+/// The one session that all calls of the user have: lent to the call in focus.
+///
+///     idle --focus--> activating --settle--> active --focus goes, another comes--> retained
+///      ^                |  ^  \                |                                      |
+///      |   refused, no  |  |   +--focus goes   | focus goes                           | focus
+///      |        server  v  |         |         v                                      v
+///      |              failed         |     deactivating --settle--> idle          activating
+///      +-------------------+---------+
+///
+/// | transition | function |
+/// |---|---|
+/// | as the calls need it | ``follow(_:failure:until:)`` |
+/// | activating -> active, deactivating -> idle: the server has acknowledged it | ``settle(_:others:route:isFinal:)`` |
+/// | activating -> activating, reported as failed; deactivating -> idle: it took too long | ``passDeadline(_:_:)`` |
+/// | activating -> failed | ``fail(_:)`` |
+/// | failed -> activating | ``retry(failure:until:)`` |
+/// | any -> failed or idle: the server is gone | ``lose(_:)`` |
+///
+/// What holds: `activated` is emitted on the way into *active* and nowhere else, and `deactivated` once afterwards: on the
+/// way out of *active*, where another call follows or the server is lost; on the way out of *deactivating* else. An activation is reported as failed once.
+package struct CallSession: Hashable, Sendable {
+    package typealias Focus = CallAudioNeeds.Focus
+
+    package enum State: Hashable, Sendable {
+        case idle
+        /// `failsAt`: when it is reported as failed; nil once it was. It is activated whenever the server answers.
+        case activating(Focus, failsAt: BootInstant?)
+        case active(Focus)
+        /// Not the call's any more; what it did to others stays for the next one.
+        case retained(Focus)
+        /// Its client has stopped its streams; it is notified when others are heard again, or then at the latest.
+        case deactivating(Focus, until: BootInstant)
+        /// Reported as failed, and not in the plan: tried again when the server, the route or the configuration is
+        /// another.
+        case failed(Focus)
+    }
+
+    package private(set) var state = State.idle {
+        didSet { if !isInPlan { isSpeakerForced = false } }
+    }
+    /// Since which session it is in the plan; nil while it is not.
+    var order: UInt64?
+    package internal(set) var isSpeakerForced = false
+    /// The client of a call that has ended, whose streams still ran.
+    private(set) var silenced: AudioClient?
+    /// A call has been in focus, and that one or another has not ended yet.
+    private(set) var hasHadFocus = false
+
+    /// The call whose audio is active.
+    var activeCall: CallKey? { if case .active(let focus) = state { focus.call } else { nil } }
+
+    /// Whether it is wanted of the server.
+    var isInPlan: Bool {
+        switch state {
+        case .activating, .active, .retained: true
+        case .idle, .deactivating, .failed: false
+        }
+    }
+
+    var deadline: BootInstant? {
+        switch state {
+        case .activating(_, let failsAt): failsAt
+        case .deactivating(_, let until): until
+        case .idle, .active, .retained, .failed: nil
+        }
+    }
+
+    /// What the server is to have of it; nil: nothing.
+    func planned(others: AudioPlan.Others) -> AudioPlan.Session? {
+        let (focus, isRetained): (Focus, Bool)
+        switch state {
+        case .activating(let own, _), .active(let own): (focus, isRetained) = (own, false)
+        case .retained(let own): (focus, isRetained) = (own, true)
+        case .idle, .deactivating, .failed: return nil
+        }
+        return AudioPlan.Session(
+            id: .call, client: focus.client, configuration: focus.configuration, others: others,
+            isInputOpen: focus.configuration.category.hasInput && !isRetained, isMuted: focus.isMuted,
+            isSpeakerForced: isSpeakerForced, isCall: true)
+    }
+
+    // MARK: - What the calls need
+
+    /// - Parameters:
+    ///   - failure: why nothing can be activated now; nil: it can, or soon can.
+    ///   - limit: how long an activation or a deactivation that begins now may take.
+    mutating func follow(
+        _ needs: CallAudioNeeds, failure: AudioSessionError?, until limit: BootInstant
+    ) -> [AudioEffect] {
+        if needs.focus != nil || !needs.isAnyCall { silenced = nil }
+        hasHadFocus = needs.focus != nil || (hasHadFocus && needs.isAnyCall)
+        guard let focus = needs.focus else { return leave(isAnotherComing: needs.isFocusComing, until: limit) }
+        switch state {
+        case .activating(let former, let failsAt) where former.call == focus.call:
+            state = .activating(focus, failsAt: failsAt)
+        case .active(let former) where former.call == focus.call: state = .active(focus)
+        case .failed(let former)
+        where former.call == focus.call && (failure != nil || former.isSameSession(as: focus)):
+            // Nothing that it failed for has changed.
+            state = .failed(focus)
+        case .active(let former), .deactivating(let former, _):
+            return [.call(former.call, .deactivated)] + begin(focus, failure: failure, until: limit)
+        case .idle, .activating, .retained, .failed: return begin(focus, failure: failure, until: limit)
+        }
+        return []
+    }
+
+    private mutating func begin(
+        _ focus: Focus, failure: AudioSessionError?, until limit: BootInstant
+    ) -> [AudioEffect] {
+        guard let failure else {
+            state = .activating(focus, failsAt: limit)
+            return []
+        }
+        return fail(focus, failure)
+    }
+
+    private mutating func leave(isAnotherComing: Bool, until limit: BootInstant) -> [AudioEffect] {
+        switch state {
+        case .idle, .deactivating: break
+        case .active(let former) where isAnotherComing:
+            state = .retained(former)
+            return [.call(former.call, .deactivated)]
+        case .active(let former): state = .deactivating(former, until: limit)
+        case .activating(let former, _) where isAnotherComing: state = .retained(former)
+        case .retained where isAnotherComing: break
+        case .activating, .retained, .failed: state = .idle
+        }
+        return []
+    }
+
+    /// The server, or its devices, are others: a call that failed may be possible now.
+    mutating func retry(failure: AudioSessionError?, until limit: BootInstant) -> [AudioEffect] {
+        guard case .failed(let focus) = state else { return [] }
+        return begin(focus, failure: failure, until: limit)
+    }
+
+    // MARK: - What comes of it
+
+    /// The plan in force may be the one that the call waits for.
+    ///
+    /// - Parameters:
+    ///   - plan: the plan in force; nil while there is no server.
+    ///   - isFinal: nothing else will come into force by itself.
+    mutating func settle(
+        _ plan: AudioPlan?, others: AudioPlan.Others, route: AudioRoute, isFinal: Bool
+    ) -> [AudioEffect] {
+        switch state {
+        case .activating(let focus, _):
+            guard let plan, plan.sessions.first == planned(others: others) else { return [] }
+            state = .active(focus)
+            return [.call(focus.call, .activated(route))]
+        case .deactivating(let focus, _):
+            guard isFinal || plan?.contains(.call) != true else { return [] }
+            return end(focus)
+        case .idle, .active, .retained, .failed: return []
+        }
+    }
+
+    /// The streams of its client ran on when it left the server.
+    mutating func noteBusy() {
+        if case .deactivating(let focus, _) = state { silenced = focus.client }
+    }
+
+    mutating func passDeadline(_ now: BootInstant, _ error: AudioSessionError) -> [AudioEffect] {
+        guard let deadline, deadline <= now else { return [] }
+        switch state {
+        case .activating(let focus, _):
+            state = .activating(focus, failsAt: nil)
+            return [.call(focus.call, .failed(error))]
+        case .deactivating(let focus, _): return end(focus)
+        case .idle, .active, .retained, .failed: return []
+        }
+    }
+
+    /// Its activation was refused; the call goes on.
+    mutating func fail(_ error: AudioSessionError) -> [AudioEffect] {
+        guard case .activating(let focus, _) = state else { return [] }
+        return fail(focus, error)
+    }
+
+    /// The connection to the server is gone, and all that was done with it.
+    mutating func lose(_ error: AudioSessionError) -> [AudioEffect] {
+        silenced = nil
+        switch state {
+        case .active(let focus): return [.call(focus.call, .deactivated)] + fail(focus, error)
+        case .activating(let focus, _): return fail(focus, error)
+        case .deactivating(let focus, _): return end(focus)
+        case .retained: state = .idle
+        case .idle, .failed: break
+        }
+        return []
+    }
+
+    private mutating func fail(_ focus: Focus, _ error: AudioSessionError) -> [AudioEffect] {
+        let isReported = if case .activating(_, failsAt: nil) = state { true } else { false }
+        state = .failed(focus)
+        return isReported ? [] : [.call(focus.call, .failed(error))]
+    }
+
+    private mutating func end(_ focus: Focus) -> [AudioEffect] {
+        state = .idle
+        return [.call(focus.call, .deactivated)]
+    }
+}
+
+extension CallAudioNeeds.Focus {
+    /// Whether both make the same session, muted or not.
+    fileprivate func isSameSession(as other: CallAudioNeeds.Focus) -> Bool {
+        configuration == other.configuration && client == other.client
+    }
+}

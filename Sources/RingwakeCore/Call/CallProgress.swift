@@ -1,0 +1,195 @@
+/// Where a call that hasn't ended stands: what a restarted daemon needs beside what the call log shows.
+///
+/// Written as JSON with the keys below, within ``CallSnapshot``. Times are nanoseconds after the arrival of the call's
+/// push; a time that doesn't fit is at the end of the range.
+package struct CallProgress: Hashable, Sendable, Codable {
+    /// An action that the handler owes.
+    struct Pending: Hashable, Sendable, Codable {
+        let action: CallAction
+        let digits: String?
+        let by: Int64
+
+        enum CodingKeys: String, CodingKey {
+            case action, digits, by
+        }
+    }
+
+    /// What the handler has said of its audio session.
+    struct Audio: Hashable, Sendable, Codable {
+        let category: AudioCategory
+        let mode: AudioMode
+        let options: [AudioOption]
+        let output: String?
+        let input: String?
+
+        enum CodingKeys: String, CodingKey {
+            case category, mode, options, output, input
+        }
+
+        init(_ configuration: AudioSessionConfiguration) {
+            category = configuration.category
+            mode = configuration.mode
+            options = configuration.options.sorted { $0.rawValue < $1.rawValue }
+            output = configuration.preferredOutput
+            input = configuration.preferredInput
+        }
+
+        /// Nil when mode, options or names don't fit.
+        var configuration: AudioSessionConfiguration? {
+            try? AudioSessionConfiguration(
+                category, mode: mode, options: Set(options), preferredOutput: output, preferredInput: input)
+        }
+    }
+
+    /// Whether a handler has the call; ``CallStateMachine/Lease`` without its deadline.
+    enum Lease: String, Hashable, Sendable, Codable {
+        case taken, lost, offered, absent
+    }
+
+    /// When the state ends by itself; nil for `queued`.
+    let until: Int64?
+    /// Of `confirmed`: the journal has just failed to record the ring, and is asked again then.
+    let retryAt: Int64?
+    let lease: Lease
+    let claimBy: Int64?
+    let pending: [Pending]
+    let isMuted: Bool
+    let yields: Bool
+    /// How long its states may last; ``CallRecord/ringTime`` is the fifth.
+    let reportTime: Int64
+    let actionTime: Int64
+    let connectedTime: Int64
+    let claimTime: Int64
+    let ringer: CallRinger
+    let audio: Audio?
+    let activation: Int?
+    let wasEndedInFocus: Bool
+    /// The number of its handler.
+    let handlerNumber: UInt64?
+    let claimStarts: Int
+    let pushes: CallPushes.Record
+
+    enum CodingKeys: String, CodingKey {
+        case until
+        case retryAt = "retry_at"
+        case lease
+        case claimBy = "claim_by"
+        case pending
+        case isMuted = "muted"
+        case yields
+        case reportTime = "report_time"
+        case actionTime = "action_time"
+        case connectedTime = "connected_time"
+        case claimTime = "claim_time"
+        case ringer, audio, activation
+        case wasEndedInFocus = "ended_in_focus"
+        case handlerNumber = "handler"
+        case claimStarts = "claim_starts"
+        case pushes
+    }
+
+    /// The oldest update that no handler has been given, by its ordinal; payloads of earlier ones are not needed.
+    package var oldestUnreadUpdate: Int { pushes.unread.first { $0.push > 0 }?.push ?? pushes.next }
+
+    /// The handler that has the call.
+    package var handler: WakeID? { handlerNumber.map { WakeID(number: $0) } }
+
+}
+
+extension CallProgress {
+    init(of call: Call) {
+        let machine = call.machine
+        let arrival = call.receivedAt
+        let retryAt: BootInstant? = if case .confirmed(_, let retry) = machine.state { retry } else { nil }
+        let lease: Lease =
+            switch machine.lease {
+            case .taken: .taken
+            case .lost: .lost
+            case .offered: .offered
+            case .absent: .absent
+            }
+        self.init(
+            until: machine.state.limit?.offset(from: arrival), retryAt: retryAt?.offset(from: arrival), lease: lease,
+            claimBy: machine.claimBy?.offset(from: arrival),
+            pending: machine.pending.map {
+                Pending(action: $0.action, digits: $0.digits, by: $0.by.offset(from: arrival))
+            },
+            isMuted: machine.isMuted, yields: machine.yields,
+            reportTime: machine.deadlines.report.saturatingNanoseconds,
+            actionTime: machine.deadlines.action.saturatingNanoseconds,
+            connectedTime: machine.deadlines.connected.saturatingNanoseconds,
+            claimTime: machine.deadlines.claim.saturatingNanoseconds, ringer: call.ringer,
+            audio: call.audioConfiguration.map { Audio($0) }, activation: call.audio?.activation,
+            wasEndedInFocus: call.wasEndedInFocus, handlerNumber: call.handler?.number, claimStarts: call.claimStarts,
+            pushes: call.pushes.record(from: arrival))
+    }
+
+    /// The longest that any configuration allows, and more.
+    private static let longestTime = Duration.seconds(400 * 86_400).saturatingNanoseconds
+
+    /// Whether a coordinator can have written it. What it counts on from must not overflow, whoever wrote the file.
+    var isSound: Bool {
+        (handlerNumber.map { WakeID.numbers.contains($0) } ?? true) && pushes.isSound
+            && pending.count <= CallStateMachine.maximumPendingDigits + CallAction.allCases.count
+            && [reportTime, actionTime, connectedTime, claimTime].allSatisfy { (0...Self.longestTime).contains($0) }
+            && (audio == nil || audio?.configuration != nil) && (activation ?? 0) >= 0
+            && (claimBy != nil) == (lease == .lost || lease == .offered)
+    }
+}
+
+extension CallStateMachine {
+    /// The machine of a call that the journal has, as it stood. Without progress the call waits, unless it has ended.
+    init(_ record: CallRecord, _ policy: AppPolicy) {
+        let arrival = record.receivedAt
+        var deadlines = policy.deadlines
+        deadlines.ring = record.ringTime
+        if let progress = record.progress {
+            deadlines.report = .nanoseconds(progress.reportTime)
+            deadlines.action = .nanoseconds(progress.actionTime)
+            deadlines.connected = .nanoseconds(progress.connectedTime)
+            deadlines.claim = .nanoseconds(progress.claimTime)
+        }
+        self.init(deadlines: deadlines, ringBefore: record.ringBefore)
+        if record.state == .ended { state = .ended(record.reason ?? .failed, detail: record.detail) }
+        guard let progress = record.progress else { return }
+        let until = arrival.advanced(byOffset: progress.until ?? 0)
+        state =
+            switch record.state {
+            case .queued: .queued
+            case .woken: .woken(reportBy: until)
+            case .reported: .reported(confirmBy: until)
+            case .confirmed: .confirmed(by: until, retryAt: progress.retryAt.map(arrival.advanced(byOffset:)))
+            case .ringing: .ringing(until: until)
+            case .answering: .answering(fulfillBy: until)
+            case .connected: .connected(until: until)
+            case .held: .held(until: until)
+            case .ending: .ending(record.reason ?? .localEnded, fulfillBy: until)
+            case .ended: .ended(record.reason ?? .failed, detail: record.detail)
+            }
+        let claimBy = arrival.advanced(byOffset: progress.claimBy ?? 0)
+        lease =
+            switch progress.lease {
+            case .taken: .taken
+            case .lost: .lost(claimBy: claimBy)
+            case .offered: .offered(claimBy: claimBy)
+            case .absent: .absent
+            }
+        pending = progress.pending.map {
+            PendingAction($0.action, digits: $0.digits, by: arrival.advanced(byOffset: $0.by))
+        }
+        isMuted = progress.isMuted
+        yields = progress.yields
+    }
+}
+
+extension CallStateMachine.State {
+    /// The deadline that stands in the state itself.
+    fileprivate var limit: BootInstant? {
+        switch self {
+        case .woken(let limit), .reported(let limit), .confirmed(let limit, _), .ringing(let limit),
+            .answering(let limit), .connected(let limit), .held(let limit), .ending(_, let limit):
+            limit
+        case .queued, .ended: nil
+        }
+    }
+}

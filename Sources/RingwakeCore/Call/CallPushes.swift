@@ -1,0 +1,210 @@
+/// The pushes of one call: what no handler has been given yet, and which repeats are known.
+package struct CallPushes: Hashable, Sendable {
+    /// A push that no handler has been given.
+    package struct Unread: Hashable, Sendable {
+        package let kind: WakeRequest.Kind
+        /// Names it among the pushes of its call; 0 is the one that started the call.
+        package let ordinal: Int
+        package let receivedAt: BootInstant
+        package let payload: [UInt8]
+
+        init(_ kind: WakeRequest.Kind, ordinal: Int, receivedAt: BootInstant, payload: [UInt8]) {
+            self.kind = kind
+            self.ordinal = ordinal
+            self.receivedAt = receivedAt
+            self.payload = payload
+        }
+    }
+
+    /// A push that had an effect, so that its repeat has none.
+    private struct Known: Hashable, Sendable {
+        /// In lower case: a UUID is the same in either case (RFC 9562 section 4).
+        let id: String
+        let outcome: PushOutcome
+    }
+
+    /// The most unread pushes that are kept: the first, which started the call, and the newest.
+    static let maximumUnread = 8
+    /// The most pushes whose repeats are known.
+    static let maximumKnown = 8
+
+    /// What no handler has been given, in the order of arrival.
+    package private(set) var unread: [Unread]
+    /// How many of the unread pushes the handler has fetched, and not answered with a report.
+    private(set) var fetched = 0
+    /// The push that started the call: a handler that claims the call may not have it. Nil once the call has ended.
+    private var first: Unread?
+    private var nextOrdinal = 1
+    /// The push that started the call, and the newest.
+    private var known: [Known]
+
+    /// The pushes of a new call; `outcome` is what its push did.
+    init(first push: VerifiedPush, _ outcome: PushOutcome) {
+        let first = Unread(.call, ordinal: 0, receivedAt: push.receivedAt, payload: push.payload)
+        self.first = first
+        unread = [first]
+        known = [Known(id: push.apnsID.lowercased(), outcome: outcome)]
+    }
+
+    // MARK: - Arriving
+
+    /// What this push did when it came before; nil when it's new. A push that cancels the call is no repeat of one that
+    /// doesn't, even under the same id.
+    func outcome(ofRepeated push: VerifiedPush, isCancel: Bool) -> PushOutcome? {
+        let id = push.apnsID.lowercased()
+        return known.first { $0.id == id && ($0.outcome == .cancelled) == isCancel }?.outcome
+    }
+
+    /// Remembers what a further push did.
+    mutating func note(_ push: VerifiedPush, _ outcome: PushOutcome) {
+        if known.count >= Self.maximumKnown { known.remove(at: 1) }
+        known.append(Known(id: push.apnsID.lowercased(), outcome: outcome))
+    }
+
+    /// Keeps a further push for the handler. When there are too many, the oldest after the first is dropped.
+    mutating func keep(_ push: VerifiedPush, _ outcome: PushOutcome) {
+        note(push, outcome)
+        if unread.count >= Self.maximumUnread {
+            unread.remove(at: 1)
+            if fetched > 1 { fetched -= 1 }
+        }
+        unread.append(Unread(.update, ordinal: nextOrdinal, receivedAt: push.receivedAt, payload: push.payload))
+        nextOrdinal += 1
+    }
+
+    /// Whether the call's push came when its app's handler was no longer started.
+    var wasWithheld: Bool { known.first?.outcome == .withheld }
+
+    // MARK: - Giving them to a handler
+
+    /// Whether a push waits that no handler has fetched.
+    package var hasUnfetched: Bool { unread.count > fetched }
+
+    /// What a handler gets with a call that it is to claim; `{}` where the push isn't known any more.
+    func claim(receivedAt: BootInstant) -> Unread {
+        Unread(.claim, ordinal: 0, receivedAt: receivedAt, payload: first?.payload ?? Array("{}".utf8))
+    }
+
+    /// The first of the unread pushes went to the handler. They are kept until it reports the call.
+    mutating func noteFetched(_ count: Int) { fetched = max(fetched, count) }
+
+    /// The first of the unread pushes went to the handler.
+    mutating func drop(_ count: Int) {
+        let dropped = min(count, unread.count)
+        unread.removeFirst(dropped)
+        fetched = max(0, fetched - dropped)
+    }
+
+    /// It is no longer known whether the handler has what it was given.
+    mutating func forgetFetched() { fetched = 0 }
+
+    /// The handler reported the call, so it has what it fetched.
+    mutating func dropFetched() { drop(fetched) }
+
+    /// The call lost its handler: the next one gets all updates anew, and the first push with the claim.
+    mutating func keepForClaim() {
+        fetched = 0
+        unread.removeAll { $0.kind == .call }
+    }
+
+    /// As far as anybody knows, no handler has the call: the next one gets the first push again.
+    mutating func restoreFirst() {
+        fetched = 0
+        if let first, unread.first?.kind != .call { unread.insert(first, at: 0) }
+    }
+
+    /// The call is over: nothing of its pushes goes to anybody.
+    mutating func dropAll() {
+        unread = []
+        fetched = 0
+        first = nil
+    }
+}
+
+// MARK: - In the journal
+
+extension CallPushes {
+    /// All payloads that the journal has to keep.
+    package var payloads: [CallPayload] {
+        let first = self.first.map { [CallPayload(push: 0, bytes: $0.payload)] } ?? []
+        return first + unread.filter { $0.ordinal > 0 }.map { CallPayload(push: $0.ordinal, bytes: $0.payload) }
+    }
+
+    /// The payload of the newest push that was kept.
+    var newestPayload: [CallPayload] {
+        unread.last.map { [CallPayload(push: $0.ordinal, bytes: $0.payload)] } ?? []
+    }
+
+    /// Whether the push that started the call can be delivered again.
+    var hasFirst: Bool { first != nil }
+
+    /// What the journal keeps beside the payloads; offsets are nanoseconds after the call's arrival.
+    struct Record: Hashable, Sendable, Codable {
+        struct Unread: Hashable, Sendable, Codable {
+            let push: Int
+            let received: Int64
+        }
+
+        struct Known: Hashable, Sendable, Codable {
+            let id: String
+            let outcome: PushOutcome
+        }
+
+        let unread: [Unread]
+        let fetched: Int
+        let next: Int
+        let known: [Known]
+
+        enum CodingKeys: String, CodingKey {
+            case unread, fetched, next, known
+        }
+
+        /// Whether ``CallPushes`` can have written it.
+        var isSound: Bool {
+            unread.count <= CallPushes.maximumUnread && (0...unread.count).contains(fetched) && !known.isEmpty
+                && known.count <= CallPushes.maximumKnown && (1...Int(Int32.max)).contains(next)
+                && unread.allSatisfy { (0..<next).contains($0.push) }
+        }
+    }
+
+    func record(from arrival: BootInstant) -> Record {
+        Record(
+            unread: unread.map { .init(push: $0.ordinal, received: $0.receivedAt.offset(from: arrival)) },
+            fetched: fetched, next: nextOrdinal, known: known.map { .init(id: $0.id, outcome: $0.outcome) })
+    }
+
+    /// The pushes of a call that the journal has.
+    ///
+    /// - Parameter record: nil where the journal has only the push that started the call.
+    init(_ record: Record?, startedBy id: String, at arrival: BootInstant, payloads: [CallPayload]) {
+        let bytes = Dictionary(payloads.map { ($0.push, $0.bytes) }) { first, _ in first }
+        first = bytes[0].map { Unread(.call, ordinal: 0, receivedAt: arrival, payload: $0) }
+        guard let record else {
+            unread = first.map { [$0] } ?? []
+            known = [Known(id: id.lowercased(), outcome: .started)]
+            return
+        }
+        unread = record.unread.compactMap { entry in
+            bytes[entry.push].map { payload in
+                Unread(
+                    entry.push == 0 ? .call : .update, ordinal: entry.push,
+                    receivedAt: arrival.advanced(byOffset: entry.received), payload: payload)
+            }
+        }
+        fetched = min(record.fetched, unread.count)
+        nextOrdinal = record.next
+        known = record.known.map { Known(id: $0.id, outcome: $0.outcome) }
+    }
+}
+
+/// The payload of one push of a call, as the journal keeps it: once, apart from the call's record.
+package struct CallPayload: Hashable, Sendable {
+    /// The push's ordinal within its call; 0 started it.
+    package let push: Int
+    package let bytes: [UInt8]
+
+    package init(push: Int, bytes: [UInt8]) {
+        self.push = push
+        self.bytes = bytes
+    }
+}

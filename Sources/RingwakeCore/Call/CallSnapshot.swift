@@ -1,0 +1,93 @@
+/// What a row of the journal says of a call beside its columns: one JSON object with the keys below.
+///
+/// Times are nanoseconds after the arrival of the call's push, so that a row means the same in every boot. Words are those
+/// of the vocabularies. A key that is added is optional; a change of meaning raises ``version`` and gets an upgrade where
+/// rows are read.
+package struct CallSnapshot: Hashable, Sendable, Codable {
+    /// The version that is written. It stands in a column of its own.
+    package static let version = 1
+
+    private let topic: String
+    private let environment: PushEnvironment
+    private let push: String
+    private let isOneAttempt: Bool
+    private let reason: CallEndReason?
+    private let detail: String?
+    private let restriction: Restriction.Kind?
+    private let caller: String?
+    private let callerName: String?
+    private let identifiedAs: String?
+    private let hasVideo: Bool?
+    private let attempt: Int
+    private let ringBefore: Int64
+    private let ringTime: Int64
+    private let times: [String: Int64]
+    private let progress: CallProgress?
+
+    private enum CodingKeys: String, CodingKey {
+        case topic, environment, push
+        case isOneAttempt = "one_attempt"
+        case reason, detail, restriction, caller
+        case callerName = "caller_name"
+        case identifiedAs = "identified_as"
+        case hasVideo = "video"
+        case attempt
+        case ringBefore = "ring_before"
+        case ringTime = "ring_time"
+        case times, progress
+    }
+
+    package init(_ record: CallRecord) {
+        let arrival = record.receivedAt
+        topic = record.topic.rawValue
+        environment = record.environment
+        push = record.apnsID
+        isOneAttempt = record.isOneAttempt
+        reason = record.reason
+        detail = record.detail
+        restriction = record.restriction
+        caller = record.update.caller
+        callerName = record.update.callerName
+        identifiedAs = record.update.identifiedAs
+        hasVideo = record.update.hasVideo
+        attempt = record.attempt
+        ringBefore = record.ringBefore.offset(from: arrival)
+        ringTime = record.ringTime.saturatingNanoseconds
+        var times: [String: Int64] = [:]
+        for entry in record.timeline.dropFirst() { times[entry.stage.rawValue] = entry.at.offset(from: arrival) }
+        self.times = times
+        progress = record.progress
+    }
+
+    /// The latest that happened, in nanoseconds after the arrival; 0 where nothing did.
+    package var lastOffset: Int64 { max(0, times.values.max() ?? 0) }
+
+    /// The record, with the columns that stand beside the snapshot.
+    ///
+    /// - Parameter arrival: when the call's push arrived, by the clock of this boot.
+    /// - Returns: nil when no version writes such a row.
+    package func record(
+        number: Int64, key: CallKey, team: String, state: CallStateMachine.State.Name, receivedAt arrival: BootInstant,
+        receivedWallClock: Int64?
+    ) -> CallRecord? {
+        guard CallRecord.numbers.contains(number), CallRecord.attempts.contains(attempt), ringTime >= 0,
+            progress?.isSound ?? true
+        else { return nil }
+        var timeline = [TimelineEntry(.received, at: arrival)]
+        for (word, offset) in times {
+            guard let stage = TimelineEntry.Stage(rawValue: word), stage != .received else { return nil }
+            timeline.append(TimelineEntry(stage, at: arrival.advanced(byOffset: offset)))
+        }
+        timeline[1...].sort()
+        var record = CallRecord(
+            number: number, key: key, topic: Topic(topic), environment: environment, team: team, apnsID: push,
+            state: state, reason: reason, detail: detail,
+            update: CallUpdate(caller: caller, callerName: callerName, hasVideo: hasVideo, identifiedAs: identifiedAs),
+            attempt: attempt, ringBefore: arrival.advanced(byOffset: ringBefore), isOneAttempt: isOneAttempt,
+            ringTime: .nanoseconds(ringTime), timeline: timeline)
+        record.receivedWallClock = receivedWallClock
+        record.restriction = restriction
+        record.progress = state == .ended ? nil : progress
+        return record
+    }
+}

@@ -1,0 +1,76 @@
+internal import ControlProtocol
+internal import RingwakeCore
+
+extension AudioStatusMessage {
+    /// How the sessions stand, and the server.
+    init(_ audio: AudioService) {
+        let (arbiter, program) = (audio.arbiter, audio.program)
+        self.init(
+            backend: program.way.backend, state: "idle", pid: program.child, output: arbiter.chosenOutput,
+            sessions: arbiter.sessions.count + (arbiter.call.state == .idle ? 0 : 1),
+            active: arbiter.sessions.values.count { $0.machine.state.name == .active }
+                + (arbiter.activeCall == nil ? 0 : 1),
+            call: arbiter.activeCall != nil, effects: audio.effectsInForce, counters: audio.counters)
+        switch arbiter.engine.state {
+        case .absent:
+            if program.way == nil { state = "off" }
+            if program.isRestoring {
+                why = "what an earlier call did is put back as soon as the audio server is there"
+            }
+        case .starting: state = "starting"
+        case .connected(let description):
+            state = "connected"
+            server = AudioStatusMessage.Server(description)
+            route = AudioRouteMessage(arbiter.route)
+        case .unavailable(let why), .failed(let why): (state, self.why) = ("unavailable", why)
+        case .lost(let why): (state, self.why) = ("lost", why)
+        }
+    }
+
+    /// Whether the server may be connected to in a moment.
+    nonisolated var isUndecided: Bool { state == "idle" || state == "starting" }
+}
+
+extension AudioSessionMessage {
+    /// The session of the calls; nil while none needs it.
+    init?(callOf arbiter: AudioArbiter, _ coordinator: CoordinatorStateMachine, at now: BootInstant) {
+        let (focus, state): (CallSession.Focus, String)
+        switch arbiter.call.state {
+        case .idle: return nil
+        case .activating(let own, _): (focus, state) = (own, "activating")
+        case .active(let own): (focus, state) = (own, "active")
+        case .retained(let own): (focus, state) = (own, "interrupted")
+        case .deactivating(let own, _): (focus, state) = (own, "deactivating")
+        case .failed(let own): (focus, state) = (own, "lost")
+        }
+        self.init(
+            id: AudioSessionID.call.number, name: focus.client.name, app: focus.call.app.rawValue,
+            call: focus.call.id.rawValue, pids: Array(focus.client.processes), configuration: focus.configuration,
+            state: state, route: state == "active" ? AudioRouteMessage(arbiter.route) : nil,
+            openMs: (coordinator.call(focus.call)?.receivedAt ?? now).duration(to: now).milliseconds)
+    }
+
+    /// A client's.
+    init(
+        _ id: AudioSessionID, _ session: AudioSessions.Session, app: AppID?, of arbiter: AudioArbiter,
+        at now: BootInstant
+    ) {
+        let state = session.machine.state.name
+        self.init(
+            id: id.number, name: session.client.name, app: app?.rawValue, pids: Array(session.client.processes),
+            configuration: session.configuration, state: state.rawValue,
+            route: state == .active ? AudioRouteMessage(arbiter.route) : nil,
+            openMs: session.openedAt.duration(to: now).milliseconds)
+    }
+}
+
+extension AudioEngineWay? {
+    /// As the configuration names it.
+    nonisolated var backend: String {
+        switch self {
+        case .program: "program"
+        case .socket: "socket"
+        case nil: "none"
+        }
+    }
+}
