@@ -4,18 +4,18 @@ internal import ControlProtocol
 struct AgentCommand: Equatable {
     /// Where requests come from.
     enum Source: Equatable {
-        /// The socket that is this descriptor.
+        /// This descriptor, a socket.
         case descriptor(Int32)
         /// The listening socket that systemd passes (sd_listen_fds(3)).
         case listener
-        /// Nowhere: what the journals hold is undone, and that is all.
+        /// Nowhere: only undo what the journals hold.
         case journals
     }
 
     var source = Source.descriptor(0)
     /// The effect journal; nil for the standard one.
     var journal: String?
-    /// Of a listener: users that may connect besides root and the program's own, by name or number.
+    /// For a listener: users that may connect besides root and the program's own, by name or number.
     var allowed: [String] = []
     var isVerbose = false
 
@@ -44,7 +44,7 @@ struct AgentCommand: Equatable {
 
         """
 
-    /// What the arguments after the program's name ask for.
+    /// What the arguments ask for.
     enum Parsed: Equatable {
         case run(AgentCommand)
         /// Print this text and exit 0.

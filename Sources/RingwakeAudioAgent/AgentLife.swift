@@ -4,17 +4,17 @@ internal import Logging
 internal import RingwakeCore
 internal import RunLoop
 
-/// One life of an engine: from the first request on a line until everything that was done over it has been undone.
+/// Serves one daemon: from the first request on its socket until everything that was done for it is undone.
 final class AgentLife {
-    /// How long a journal may be held by another one, which undoes what it did for a daemon that is gone.
-    private static let journalPatience = Duration.seconds(5)
-    /// How often it is looked whether it still is.
+    /// How long another program may hold the journal, while it undoes effects for a daemon that is gone.
+    private static let journalTimeout = Duration.seconds(5)
+    /// How often that is checked.
     private static let journalStep = Duration.milliseconds(50)
-    /// How long undoing may take in all, before this program leaves it to the next one. The engine bounds itself to less.
-    private static let closingPatience = Duration.seconds(4)
+    /// Timeout of undoing, before this program leaves it to the next one. The engine's own timeout is shorter.
+    private static let closingTimeout = Duration.seconds(4)
 
     private enum State {
-        /// Another one has the journal.
+        /// Another program holds the journal.
         case waiting(until: BootClock.Instant, Timer?)
         case running(AudioEngine)
         case closing(Timer)
@@ -27,7 +27,7 @@ final class AgentLife {
     private let completion: (Int32) -> Void
     private var line: AgentLine?
     private var state: State
-    /// What the program's exit status is to be.
+    /// The program's exit status.
     private var status: Int32 = 0
     private var isUnknownLogged = false
 
@@ -42,7 +42,7 @@ final class AgentLife {
         self.parts = parts
         self.journal = journal
         self.completion = completion
-        state = .waiting(until: parts.runLoop.refreshNow().advanced(by: AgentLife.journalPatience), nil)
+        state = .waiting(until: parts.runLoop.refreshNow().advanced(by: AgentLife.journalTimeout), nil)
         parts.runLoop.enqueue { [self] in begin() }
     }
 
@@ -55,7 +55,7 @@ final class AgentLife {
         case .running(let engine):
             line?.close()
             let timer = runLoop.schedule(
-                at: runLoop.refreshNow().advanced(by: AgentLife.closingPatience), tolerance: .milliseconds(100)
+                at: runLoop.refreshNow().advanced(by: AgentLife.closingTimeout), tolerance: .milliseconds(100)
             ) { [self] in
                 logger.error(
                     "undoing takes too long and is left to the next start", metadata: ["journal": "\(journal)"])
@@ -63,27 +63,27 @@ final class AgentLife {
                 finish()
             }
             state = .closing(timer)
-            // It is held until it has ended.
+            // The engine is kept until it has ended.
             engine.close { [self] in withExtendedLifetime(engine) { closed() } }
         case .closing, .over: break
         }
     }
 
-    // MARK: - The way
+    // MARK: - Progress
 
     private func begin() {
         guard case .waiting(let end, _) = state else { return }
-        do throws(AudioEngineRefusal) {
+        do throws(EffectJournalError) {
             let engine = try parts.makeEngine(journal: journal) { [weak self] in self?.report($0) }
             run(engine)
         } catch {
-            if error.isBusy, runLoop.refreshNow() < end {
+            if error.isInUse, runLoop.refreshNow() < end {
                 let timer = runLoop.schedule(
                     at: runLoop.now.advanced(by: AgentLife.journalStep), tolerance: AgentLife.journalStep
                 ) { [self] in begin() }
                 state = .waiting(until: end, timer)
             } else {
-                give(up: error.message)
+                give(up: error.description)
             }
         }
     }
@@ -107,7 +107,7 @@ final class AgentLife {
         line?.send(report)
     }
 
-    /// The daemon has it in its log each time; here once is enough.
+    /// The daemon logs each of them; once is enough here.
     private func unknown(_ name: String) {
         let text = "'\(name)' is no request that this ringwake-audio knows; use the version of the daemon"
         if !isUnknownLogged { logger.warning("problem", metadata: ["what": "\(text)"]) }
@@ -138,7 +138,7 @@ final class AgentLife {
     private func give(up why: String) {
         logger.error("cannot start", metadata: ["why": "\(why)"])
         status = 1
-        AgentSocket.tell(.unavailable(why), descriptor)
+        AgentSocket.send(.unavailable(why), descriptor)
         finish()
     }
 

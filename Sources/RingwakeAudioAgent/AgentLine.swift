@@ -3,32 +3,31 @@ internal import Glibc
 internal import RingwakeCore
 internal import RunLoop
 
-/// The line to the daemon: requests in, reports out, on one socket.
+/// The connection to the daemon: requests in, reports out, on one socket.
 ///
-/// Nothing waits: what the socket does not take is kept, in order, up to a bound; a daemon that reads nothing any more
-/// counts as gone.
+/// Nothing blocks: unsent reports are queued, in order, up to a limit; a daemon that does not read counts as gone.
 final class AgentLine {
-    /// How it ended.
+    /// Why it ended.
     enum End: Equatable {
-        /// The other side closed it; in the middle of a line, perhaps.
+        /// The other end closed it, perhaps in the middle of a line.
         case closed(isTorn: Bool)
-        /// What came is no request, or more than is taken: why.
+        /// What came is no request, or too long: why.
         case malformed(String)
-        /// The other side does not read, or the socket failed: why.
+        /// The other end does not read, or the socket failed: why.
         case broken(String)
     }
 
-    /// Bytes of reports that wait to be read: a daemon reads each at once.
+    /// Maximum bytes of unsent reports: a daemon reads each at once.
     static let maximumUnsent = 1 << 20
-    /// Bytes read at once.
+    /// Bytes per read.
     private static let readSize = 65_536
-    /// Reads in one turn; the rest comes in the next.
+    /// Reads per turn; the rest follows in the next.
     private static let readsPerTurn = 8
 
     var onRequest: ((AudioEngineRequest) -> Void)?
-    /// A request of a later version: its name.
+    /// The name of a request of a later version.
     var onUnknown: ((String) -> Void)?
-    /// Once; nothing is told after it.
+    /// Called once, and last.
     var onEnd: ((End) -> Void)?
 
     private let descriptor: Int32
@@ -38,7 +37,8 @@ final class AgentLine {
     private var unsent: ArraySlice<UInt8> = []
     private var isOver = false
 
-    /// - Parameter descriptor: A connected stream socket that does not block; it stays the caller's, who closes it after this.
+    /// - Parameter descriptor: A connected stream socket that does not block. The caller keeps it, and closes it after
+    ///   this.
     /// - Throws: It cannot be watched.
     init(_ descriptor: Int32, runLoop: RunLoop) throws(RunLoopError) {
         self.descriptor = descriptor
@@ -50,7 +50,7 @@ final class AgentLine {
 
     deinit { close() }
 
-    /// Reads no more; what was reported is still sent as far as the socket takes it. Idempotent.
+    /// Stops reading; reports are still sent as far as the socket takes them. Idempotent.
     func close() {
         isOver = true
         source?.cancel()
@@ -58,7 +58,7 @@ final class AgentLine {
     }
 
     func send(_ report: AudioEngineReport) {
-        // Also after the end: the other side may have closed its half only.
+        // After the end too: the other end may have closed only its half.
         unsent += AudioEngineLine.encoded(report)
         flush()
     }
@@ -77,7 +77,7 @@ final class AgentLine {
             if sent < 0, errno == EAGAIN { break }
             guard sent > 0 else {
                 unsent = []
-                // What the other side said before it went is still to be read, and then its end.
+                // What the other end sent before it closed is still read, and then its end.
                 return
             }
             unsent.removeFirst(sent)
@@ -121,7 +121,7 @@ final class AgentLine {
         }
     }
 
-    /// Told from the loop, never from within ``send(_:)``.
+    /// Called from the loop, never from within ``send(_:)``.
     private func end(_ end: End) {
         guard !isOver else { return }
         close()

@@ -6,10 +6,10 @@ internal import Logging
 internal import RingwakeCore
 internal import RunLoop
 
-/// Serves the clients of a listening socket, one after the other, and is over when one has ended and no other waits: the
-/// next one starts the program anew. What could not be put back, for the audio server was gone, is put back first.
+/// Serves the clients of a listening socket, one after the other, and ends when no other client waits: the next one
+/// starts the program again. Effects that could not be undone without an audio server are undone first.
 ///
-/// It takes connections all the time: everybody may connect, and those who may not be served must not stand in the way.
+/// It accepts connections all the time: everybody may connect, and clients that are refused must not block others.
 final class AgentListener {
     private let descriptor: Int32
     private let parts: AudioEngineParts
@@ -18,16 +18,16 @@ final class AgentListener {
     private let completion: (Int32) -> Void
     private var source: ReadinessSource?
     private var life: AgentLife?
-    /// A client that may be served, while another one is.
+    /// An allowed client that waits for the present one.
     private var waiting: Int32?
-    /// What puts back what the clients have left, as soon as the server is there.
-    private var mending: JournalMending?
-    private var mendings = 0
-    /// Strangers were refused just now: to leave would mean to be started anew for the next.
-    private var patience: Timer?
+    /// Undoes what clients have left, as soon as the server is back.
+    private var restoring: JournalRestore?
+    private var attempts = 0
+    /// Clients were refused just now: if the program ended, the next one would start it again.
+    private var strangersTimer: Timer?
     private var isOver = false
 
-    private static let maximumMendings = 3
+    private static let maximumAttempts = 3
     private static let strangersTime = Duration.seconds(5)
 
     /// - Parameters:
@@ -53,9 +53,9 @@ final class AgentListener {
         source = nil
         if let waiting { close(waiting) }
         waiting = nil
-        mending?.end()
+        restoring?.end()
         life?.end()
-        if mending == nil, life == nil { finish(0) }
+        if restoring == nil, life == nil { finish(0) }
     }
 
     private func begin() {
@@ -74,7 +74,7 @@ final class AgentListener {
         isOver = true
         source?.cancel()
         source = nil
-        if let patience { parts.runLoop.cancel(patience) }
+        if let strangersTimer { parts.runLoop.cancel(strangersTimer) }
         completion(status)
     }
 
@@ -97,18 +97,18 @@ final class AgentListener {
     }
 
     private func take(_ client: Int32) {
-        guard life != nil || mending != nil else { return serve(client) }
+        guard life != nil || restoring != nil else { return serve(client) }
         guard waiting == nil else {
-            AgentSocket.tell(.unavailable("others are served, and wait to be: one at a time"), client)
+            AgentSocket.send(.unavailable("others are served, and wait to be: one at a time"), client)
             close(client)
             return
         }
         waiting = client
-        mending?.end()
+        restoring?.end()
     }
 
     private func serve(_ client: Int32) {
-        mendings = 0
+        attempts = 0
         life = AgentLife(client, parts, journal: journal) { [self] status in
             life = nil
             if status != 0 { parts.logger.warning("a client's session failed") }
@@ -126,16 +126,19 @@ final class AgentListener {
         settle()
     }
 
-    /// Whether the client's user may connect; another one is told that it is not, and let go.
+    /// Whether the client's user may connect; another one gets the reason, and is disconnected.
     private func isAllowed(_ client: Int32) -> Bool {
         var (process, user, group) = (pid_t(0), uid_t.max, gid_t.max)
         let isKnown = ringwake_peer_credentials(client, &process, &user, &group) == 0
         if isKnown, allowed.contains(user) { return true }
         let who = isKnown ? "user \(user)" : "a client of unknown user"
-        if patience == nil { parts.logger.warning("client refused", metadata: ["who": "\(who)", "pid": "\(process)"]) }
-        AgentSocket.tell(
+        if strangersTimer == nil {
+            parts.logger.warning("client refused", metadata: ["who": "\(who)", "pid": "\(process)"])
+        }
+        AgentSocket.send(
             .unavailable(
-                "\(who) may not use the audio server of user \(geteuid()); '--allow' in its ringwake-audio.service lets it"
+                "\(who) may not use the audio server of user \(geteuid()); "
+                    + "'--allow' in its ringwake-audio.service lets it"
             ), client)
         close(client)
         waitForStrangers()
@@ -143,26 +146,26 @@ final class AgentListener {
     }
 
     private func waitForStrangers() {
-        guard patience == nil else { return }
+        guard strangersTimer == nil else { return }
         let end = parts.runLoop.refreshNow().advanced(by: AgentListener.strangersTime)
-        patience = parts.runLoop.schedule(at: end, tolerance: .seconds(1)) { [self] in
-            patience = nil
+        strangersTimer = parts.runLoop.schedule(at: end, tolerance: .seconds(1)) { [self] in
+            strangersTimer = nil
             settle()
         }
     }
 
-    // MARK: - Nobody is there
+    // MARK: - No client
 
-    /// Nobody is served: puts back what is left, unless a client comes first, and leaves.
+    /// Undoes what is left, unless a client comes first, and ends.
     private func settle() {
-        guard !isOver, life == nil, mending == nil, waiting == nil else { return }
-        guard FileSystem.exists(journal), mendings < AgentListener.maximumMendings else {
-            if patience == nil { finish(0) }
+        guard !isOver, life == nil, restoring == nil, waiting == nil else { return }
+        guard FileSystem.exists(journal), attempts < AgentListener.maximumAttempts else {
+            if strangersTimer == nil { finish(0) }
             return
         }
-        mendings += 1
-        mending = JournalMending([journal], parts, isPatient: true) { [self] _ in
-            mending = nil
+        attempts += 1
+        restoring = JournalRestore([journal], parts, isPatient: true) { [self] _ in
+            restoring = nil
             serveNext()
         }
     }

@@ -5,7 +5,7 @@ internal import Glibc
 internal import RingwakeCore
 internal import RunLoop
 
-/// Why the program does not begin.
+/// Why the program does not start.
 struct AgentRefusal: Error {
     /// Its exit status.
     let status: Int32
@@ -22,7 +22,7 @@ enum AgentSocket {
     /// The first descriptor that systemd passes (sd_listen_fds(3)).
     private static let firstPassed: Int32 = 3
 
-    /// Makes the descriptor ready to be a line.
+    /// Prepares the daemon's socket.
     /// - Throws: It is not open, or no connected stream socket.
     static func checkConnected(_ descriptor: Int32) throws(AgentRefusal) {
         guard isStream(descriptor), option(SO_ACCEPTCONN, of: descriptor) == 0 else {
@@ -65,10 +65,10 @@ enum AgentSocket {
         return users
     }
 
-    /// One report on a socket that has no line.
-    static func tell(_ report: AudioEngineReport, _ descriptor: Int32) {
+    /// Sends one report on a socket that has no ``AgentLine``.
+    static func send(_ report: AudioEngineReport, _ descriptor: Int32) {
         let line = AudioEngineLine.encoded(report)
-        _ = line.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+        _ = line.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
     }
 
     private static func prepare(_ descriptor: Int32) throws(AgentRefusal) {

@@ -6,11 +6,11 @@ internal import LogOutput
 internal import Logging
 internal import RunLoop
 
-/// The program that holds the connection to a user's audio server, and undoes what it did there.
+/// The program that holds the connection to a user's audio server, and undoes its changes there.
 package enum AudioAgent {
     /// Runs `ringwake-audio` with the process's arguments and returns its exit status.
     package static func main() -> Int32 {
-        // A log that nobody reads any more is no reason to leave an audio server as it is.
+        // A log that nobody reads is no reason to leave the audio server changed.
         ringwake_ignore_signal(SIGPIPE)
         // libpulse would ask the X server for the name of an audio server, and wait for its answer.
         unsetenv("DISPLAY")
@@ -31,7 +31,7 @@ package enum AudioAgent {
         let log = StandardErrorLog(level: command.isVerbose ? .debug : .notice, environment: environment)
         let runLoop: RunLoop
         do throws(RunLoopError) {
-            // A suspended machine has no call; the daemon wakes it for one.
+            // No call survives a suspend; the daemon wakes the machine for one.
             runLoop = try RunLoop(wakingFromSuspend: false)
         } catch {
             log.report("ringwake-audio: no event loop: \(error); raise the limit on open files")
@@ -75,14 +75,14 @@ package enum AudioAgent {
             return AgentListener(descriptor, parts, journal: journal, allowed: allowed, completion: stop).end
         case .journals:
             let paths = command.journal.map { [$0] } ?? parts.knownJournals
-            return JournalMending(paths, parts) { result in
+            return JournalRestore(paths, parts) { result in
                 report(result, log)
                 stop(result.isComplete ? 0 : 1)
             }.end
         }
     }
 
-    private static func report(_ result: JournalMending.Result, _ log: StandardErrorLog) {
+    private static func report(_ result: JournalRestore.Result, _ log: StandardErrorLog) {
         if result.mended > 0 { log.report("put back: \(result.mended)") }
         for path in result.inUse { log.report("\(path): in use by a program that runs, which puts back itself") }
         for (path, why) in result.left.sorted(by: { $0.key < $1.key }) {

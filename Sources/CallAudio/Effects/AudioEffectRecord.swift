@@ -1,10 +1,10 @@
-package import RingwakeCore
+internal import RingwakeCore
 
-/// One property of the server that an effect changes: what is changed, and of which thing.
+/// One property of the server that an effect changes.
 ///
-/// Streams are named by index, which means something only together with the server's cookie; cards and devices by
-/// their names, which survive it.
-package enum EffectTarget: Hashable, Sendable, Codable {
+/// A stream is named by its index, which is valid only together with the server's cookie; cards and devices by their
+/// names, which survive a restart of the server.
+enum EffectTarget: Hashable, Sendable, Codable {
     case playingVolume(UInt32)
     case playingMute(UInt32)
     case playingDevice(UInt32)
@@ -17,119 +17,123 @@ package enum EffectTarget: Hashable, Sendable, Codable {
     case defaultSink
     case defaultSource
 
-    /// The sink input that it is of.
-    package var playing: UInt32? {
+    /// The sink input it belongs to.
+    var playing: UInt32? {
         switch self {
         case .playingVolume(let stream), .playingMute(let stream), .playingDevice(let stream): stream
         default: nil
         }
     }
 
-    /// The source output that it is of.
-    package var recording: UInt32? {
+    /// The source output it belongs to.
+    var recording: UInt32? {
         switch self {
         case .recordingMute(let stream), .recordingDevice(let stream): stream
         default: nil
         }
     }
 
-    /// It is of a device, or says to which one a stream goes.
-    package var isOfDevice: Bool {
+    /// The card, sink or source it belongs to.
+    var device: String? {
+        switch self {
+        case .profile(let name), .sinkPort(let name), .sourcePort(let name), .sourceMute(let name): name
+        default: nil
+        }
+    }
+
+    /// Which property it is, whatever stream or device it belongs to.
+    var property: String {
+        switch self {
+        case .playingVolume: "volume"
+        case .playingMute: "mute"
+        case .playingDevice: "sink"
+        case .recordingMute: "recording mute"
+        case .recordingDevice: "source"
+        case .profile: "profile"
+        case .sinkPort, .sourcePort: "port"
+        case .sourceMute: "microphone mute"
+        case .defaultSink: "default sink"
+        case .defaultSource: "default source"
+        }
+    }
+
+    /// A property of a device, or the device that a stream uses.
+    var isOfDevice: Bool {
         switch self {
         case .playingVolume, .playingMute, .recordingMute: false
         default: true
         }
     }
 
-    /// It is of a stream, so that it goes with the stream, and the server may have stored it for the next of its kind.
-    package var isOfStream: Bool { playing != nil || recording != nil }
+    /// A property of a stream: it ends with the stream, and the server may have stored it for the next of its kind.
+    var isOfStream: Bool { playing != nil || recording != nil }
+
+    /// Both are the same property of some stream.
+    func isSameSort(as other: EffectTarget) -> Bool { isOfStream && property == other.property }
 }
 
-/// What a target has, or is to have.
-package enum EffectValue: Hashable, Sendable, Codable {
+/// What a target has, or should have.
+enum EffectValue: Hashable, Sendable, Codable {
     case volume([UInt32])
     case muted(Bool)
-    /// Of a profile, a port, a sink, a source.
+    /// The name of a profile, a port, a sink or a source.
     case name(String)
 
-    /// Whether two values are the same, as far as a server keeps what it is given: PipeWire gives volumes back that are
-    /// up to ``tolerance`` steps off, as it keeps them as floating-point numbers.
-    package func isSame(as other: EffectValue) -> Bool {
+    /// The device that PulseAudio stores for a stream that was moved to the default one.
+    static let noDevice = EffectValue.name("")
+    /// In steps of 1/65536 of full volume.
+    static let tolerance: UInt32 = 1
+
+    /// Whether two values are equal, as far as a server keeps what it gets: PipeWire keeps volumes as floating-point
+    /// numbers, so they come back up to ``tolerance`` steps off.
+    func isSame(as other: EffectValue) -> Bool {
         switch (self, other) {
         case (.volume(let mine), .volume(let theirs)):
-            return mine.count == theirs.count
+            mine.count == theirs.count
                 && zip(mine, theirs).allSatisfy { ($0 > $1 ? $0 - $1 : $1 - $0) <= EffectValue.tolerance }
         case (.name(let mine), .name(let theirs)):
-            return mine == theirs || (HandsFreeProfile.isOne(mine) && HandsFreeProfile.isOne(theirs))
-        default: return self == other
+            mine == theirs || (HandsFreeProfile.isOne(mine) && HandsFreeProfile.isOne(theirs))
+        default: self == other
         }
     }
-
-    /// In steps of 1/65536 of full.
-    static let tolerance: UInt32 = 1
 }
 
-/// One thing done to the server, or about to be done: everything that is needed to take it back.
-package struct AudioEffectRecord: Hashable, Sendable, Codable {
-    package var target: EffectTarget
-    /// What was there. Of a stream that began with what we had set for its kind: what the kind had before.
-    package var before: EffectValue
-    package var set: EffectValue
-    /// The sessions that want it; it is taken back when none does.
-    package var owners: Set<AudioSessionID>
+/// One change of the server, made or about to be made, with everything that is needed to undo it.
+struct AudioEffectRecord: Hashable, Sendable, Codable {
+    var target: EffectTarget
+    /// The value before. For a stream that began with what we had set for its kind: what the kind had before.
+    var before: EffectValue
+    var set: EffectValue
+    /// The sessions that want it; it is undone when the last one leaves.
+    var owners: Set<AudioSessionID>
     /// The instance of the server that gave the index in ``target``.
-    package var cookie: UInt32
-    /// Under which name the server stores what this changes; nil where it does not.
-    package var restoreID: String?
-    /// The user changed a mute meanwhile: it is theirs from then on, also where they changed it back.
-    package var isTaken = false
-    /// The channels' positions of a stream whose volume it is.
-    package var channels: [Int32]
+    var cookie: UInt32
+    /// The name under which the server stores what this changes; nil where it stores nothing.
+    var restoreID: String?
+    /// The user changed this mute since: it stays the user's, even when it is changed back.
+    var isTaken = false
+    /// The positions of the channels of a stream.
+    var channels: [Int32] = []
 
-    package init(
-        target: EffectTarget, before: EffectValue, set: EffectValue, owners: Set<AudioSessionID>, cookie: UInt32,
-        restoreID: String? = nil, channels: [Int32] = []
-    ) {
-        self.target = target
-        self.before = before
-        self.set = set
-        self.owners = owners
-        self.cookie = cookie
-        self.restoreID = restoreID
-        self.channels = channels
-    }
-
-    /// What gives the target this value; nil where the value does not fit the target.
-    package func command(setting value: EffectValue) -> AudioServerCommand? {
-        switch (target, value) {
-        case (.playingVolume(let stream), .volume(let volume)): .setPlayingVolume(stream: stream, volume)
-        case (.playingMute(let stream), .muted(let isMuted)): .mutePlaying(stream: stream, isMuted)
-        case (.recordingMute(let stream), .muted(let isMuted)): .muteRecording(stream: stream, isMuted)
-        case (.playingDevice(let stream), .name(let sink)): .movePlaying(stream: stream, to: sink)
-        case (.recordingDevice(let stream), .name(let source)): .moveRecording(stream: stream, to: source)
-        case (.profile(let card), .name(let profile)): .setProfile(card: card, profile)
-        case (.sinkPort(let sink), .name(let port)): .setSinkPort(sink: sink, port)
-        case (.sourcePort(let source), .name(let port)): .setSourcePort(source: source, port)
-        case (.sourceMute(let source), .muted(let isMuted)): .muteSource(source: source, isMuted)
-        case (.defaultSink, .name(let sink)): .setDefaultSink(sink)
-        case (.defaultSource, .name(let source)): .setDefaultSource(source)
-        default: nil
-        }
-    }
-}
-
-extension AudioEffectRecord {
-    /// Sorts records, so that a journal of the same effects is the same bytes.
+    /// Sort key, so that a journal of the same effects has the same bytes.
     var order: String { "\(target)" }
+    /// It set what was there before.
+    var isNothing: Bool { before.isSame(as: self.set) }
+
+    /// Its stream began before the other's. The index of another instance of the server is older.
+    func isElder(than other: AudioEffectRecord) -> Bool { cookie != other.cookie || index < other.index }
+
+    private var index: UInt32 { target.playing ?? target.recording ?? 0 }
 }
 
-/// In which order changes are made, and taken back: devices before what goes to them, and nobody is overheard meanwhile.
-package enum EffectStage: Int, Comparable, Sendable, CaseIterable {
+/// The order in which changes are made and undone: devices before the streams that use them, and the microphone opens
+/// last.
+enum EffectStage: Int, Comparable, Sendable, CaseIterable {
     case closeMicrophone, profile, port, device, defaultDevice, level, openMicrophone
 
-    package static func < (left: EffectStage, right: EffectStage) -> Bool { left.rawValue < right.rawValue }
+    static func < (left: EffectStage, right: EffectStage) -> Bool { left.rawValue < right.rawValue }
 
-    /// Of giving this value to this target.
+    /// The stage of giving this value to this target.
     init(_ target: EffectTarget, _ value: EffectValue) {
         switch target {
         case .sourceMute, .recordingMute: self = value == .muted(true) ? .closeMicrophone : .openMicrophone
@@ -144,8 +148,18 @@ package enum EffectStage: Int, Comparable, Sendable, CaseIterable {
 
 /// Names of card profiles with which a Bluetooth device is a headset that also records.
 enum HandsFreeProfile {
-    /// PulseAudio 14 and before, its successors, PipeWire: `headset-head-unit` may be `headset-head-unit-cvsd` too.
+    /// PulseAudio up to 14, later versions, PipeWire: `headset-head-unit` may be `headset-head-unit-cvsd` too.
     static let prefixes = ["headset-head-unit", "headset_head_unit", "handsfree_head_unit", "handsfree-head-unit"]
 
     static func isOne(_ name: String) -> Bool { prefixes.contains { name.hasPrefix($0) } }
+}
+
+/// Volumes of PulseAudio's protocol: 65536 is full, and the number is the cube root of the amplitude's gain, so that a
+/// slider sounds even (`pa_sw_volume_to_linear`).
+enum DuckingGain {
+    /// The cube root of 0.2, which is -14 dB.
+    private static let factor = 0.584_803_547_642_573_2
+
+    /// The volume of a ducked stream: the amplitude times 0.2, each channel for itself, so that the balance stays.
+    static func ducked(_ volume: [UInt32]) -> [UInt32] { volume.map { UInt32((Double($0) * factor).rounded()) } }
 }

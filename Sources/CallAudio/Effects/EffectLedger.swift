@@ -1,134 +1,86 @@
 internal import FileSystem
-package import RingwakeCore
+internal import RingwakeCore
 
 /// Everything that is in force because of us: what the journal holds.
-package struct EffectLedger: Hashable, Sendable, Codable {
-    /// What was done, each target once.
-    package private(set) var records: [EffectTarget: AudioEffectRecord] = [:]
-    /// What the server had stored for each kind of streams before the first effect on one of them.
-    package var kinds: [String: KindRecord] = [:]
-    /// Players that were paused.
-    package var players: [MediaPlayer] = []
-    /// The boot in which players were paused: no player outlives it, whatever it is called.
-    package var boot: String?
+struct EffectLedger: Hashable, Sendable, Codable {
+    /// Each changed target, once.
+    private(set) var records: [EffectTarget: AudioEffectRecord] = [:]
+    /// What the server had stored for each kind of streams before our first effect on one of them.
+    var kinds: [String: KindRecord] = [:]
+    /// Players that we paused.
+    var players: [MediaPlayer] = []
+    /// The boot in which players were paused: no player survives a reboot, whatever its name.
+    var boot: String?
     /// The newest streams before the first effect: younger ones may have begun with what we set for their kind.
-    package var baseline: Baseline?
+    private(set) var baseline: Baseline?
 
-    package struct Baseline: Hashable, Sendable, Codable {
-        package var cookie: UInt32
-        package var playing: UInt32
-        package var recording: UInt32
-    }
+    struct Baseline: Hashable, Sendable, Codable {
+        var cookie: UInt32
+        var playing: UInt32
+        var recording: UInt32
 
-    /// What is known of the server's memory of one kind of streams.
-    package struct KindRecord: Hashable, Sendable, Codable {
-        /// What it had stored; nil: nothing, or nobody knows.
-        package var before: StoredStream?
-        /// The server lists what it stores, so that nil above means nothing.
-        package var isListed: Bool
-        /// Values that our commands gave streams of this kind, and took back: what the server stores of these is ours.
-        package var ours: [EffectValue] = []
-        /// Effects of streams that ended with them: of each sort the first.
-        package var gone: [AudioEffectRecord] = []
-        /// Of each sort the last effect: what a stream that begins with it is to be given back.
-        package var last: [AudioEffectRecord] = []
-
-        /// A kind's streams have a handful of values; what is older is no longer what the server stores.
-        static let maximumValues = 64
-
-        package init(before: StoredStream?, isListed: Bool) {
-            self.before = before
-            self.isListed = isListed
+        init(of image: AudioServerImage) {
+            cookie = image.cookie
+            playing = image.playing.keys.max() ?? 0
+            recording = image.recording.keys.max() ?? 0
         }
 
-        /// A kind that has no effect yet. With whatever a stream is given the server stores all that it has: muting two of
-        /// a kind, it stores the volume of the one that comes last.
-        init(of kind: String, before: StoredStream?, isListed: Bool, in image: AudioServerImage) {
-            self.init(before: before, isListed: isListed)
-            for stream in image.playing.values.sorted(by: { $0.index < $1.index }) where stream.restoreID == kind {
-                if !stream.volume.isEmpty { note(.volume(stream.volume)) }
-            }
-        }
-
-        mutating func remember(_ record: AudioEffectRecord) {
-            last.removeAll { $0.target.isSameSort(as: record.target) }
-            last.append(record)
-            note(record.before)
-            note(record.set)
-        }
-
-        /// Streams end in any order, and are buried later still: it is by their beginnings that one follows another.
-        mutating func bury(_ record: AudioEffectRecord) {
-            if record.isTaken { return leave(record, isNow: false) }
-            guard !isUsers(record.target) else { return }
-            guard let first = gone.firstIndex(where: { $0.target.isSameSort(as: record.target) }) else {
-                return gone.append(record)
-            }
-            if record.cookie == gone[first].cookie, record.isElder(than: gone[first]) { gone[first] = record }
-        }
-
-        /// The user changed what we had set, which the server has stored: what older streams had is none of its any more.
-        ///
-        /// - Parameter isNow: It has just been seen; else a younger stream may have been changed since, by us too.
-        mutating func leave(_ record: AudioEffectRecord, isNow: Bool) {
-            let isOver = { (other: AudioEffectRecord) in
-                other.target.isSameSort(as: record.target)
-                    && (isNow || other.target == record.target || other.isElder(than: record))
-            }
-            gone.removeAll(where: isOver)
-            guard !last.contains(where: { $0.target.isSameSort(as: record.target) && !isOver($0) }) else { return }
-            last.removeAll(where: isOver)
-            last.append(record)
-        }
-
-        /// What was last changed of this sort was changed by the user.
-        func isUsers(_ target: EffectTarget) -> Bool {
-            last.contains { $0.isTaken && $0.target.isSameSort(as: target) }
-        }
-
-        mutating func note(_ value: EffectValue) {
-            guard !ours.contains(value) else { return }
-            ours.append(value)
-            if ours.count > Self.maximumValues { ours.removeFirst() }
+        /// The stream of this target began after the baseline was taken.
+        func isOlder(than target: EffectTarget) -> Bool {
+            target.playing.map { $0 > playing } ?? target.recording.map { $0 > recording } ?? false
         }
     }
 
-    package init() {}
+    init() {}
 
-    package var isEmpty: Bool { records.isEmpty && players.isEmpty && kinds.isEmpty }
-
+    var isEmpty: Bool { records.isEmpty && players.isEmpty && kinds.isEmpty }
     /// How many effects are in force.
-    package var count: Int { records.count + players.count }
+    var count: Int { records.count + players.count }
+    /// The records in a fixed order.
+    var ordered: [AudioEffectRecord] { records.values.sorted { $0.order < $1.order } }
 
-    package subscript(_ target: EffectTarget) -> AudioEffectRecord? { records[target] }
+    subscript(_ target: EffectTarget) -> AudioEffectRecord? { records[target] }
 
-    package mutating func insert(_ record: AudioEffectRecord, in image: AudioServerImage) {
-        if baseline == nil || records.isEmpty { baseline = EffectLedger.baseline(of: image) }
+    mutating func insert(_ record: AudioEffectRecord, in image: AudioServerImage) {
+        if baseline == nil || records.isEmpty { baseline = Baseline(of: image) }
         records[record.target] = record
         guard let kind = record.restoreID else { return }
         kinds[kind]?.remember(record)
-        if [record.before, record.set].contains(where: { image.isDefault($0, for: record.target) }) {
+        let defaultDevice: String?
+        switch record.target {
+        case .playingDevice: defaultDevice = image.defaultSink
+        case .recordingDevice: defaultDevice = image.defaultSource
+        default: return
+        }
+        if let name = defaultDevice.map(EffectValue.name), [record.before, record.set].contains(name) {
             kinds[kind]?.note(.noDevice)
         }
     }
 
-    /// The stream ended as it was made: what its kind had is to be put back when the kind is free.
-    package mutating func bury(_ target: EffectTarget) {
+    /// The stream ended with our value: when the kind has no effect left, the value that it had before is stored again.
+    mutating func bury(_ target: EffectTarget) {
         guard let record = records.removeValue(forKey: target), let kind = record.restoreID else { return }
         kinds[kind]?.bury(record)
     }
 
-    package mutating func remove(_ target: EffectTarget) { records[target] = nil }
+    mutating func remove(_ target: EffectTarget) { records[target] = nil }
 
-    package mutating func setOwners(_ owners: Set<AudioSessionID>, of target: EffectTarget) {
+    /// - Returns: Whether the player was one of those that we paused.
+    mutating func remove(_ player: MediaPlayer) -> Bool {
+        guard let index = players.firstIndex(of: player) else { return false }
+        players.remove(at: index)
+        return true
+    }
+
+    mutating func setOwners(_ owners: Set<AudioSessionID>, of target: EffectTarget) {
         records[target]?.owners = owners
     }
 
     /// The user changed it: it is not undone.
-    package mutating func leave(_ target: EffectTarget) { leave(target, isNow: true) }
+    mutating func leave(_ target: EffectTarget) { leave(target, isNow: true) }
 
-    /// It is no effect any more, and somebody else may have made it as it is.
-    package mutating func release(_ target: EffectTarget, in image: AudioServerImage) {
+    /// Ends an effect that needs no undoing. Somebody else may have changed the value.
+    mutating func release(_ target: EffectTarget, in image: AudioServerImage) {
         if let record = records[target], let value = image.value(of: target), !value.isSame(as: record.set),
             image.canTake(record.set, for: target)
         {
@@ -144,8 +96,8 @@ package struct EffectLedger: Hashable, Sendable, Codable {
         if let kind = record.restoreID { kinds[kind]?.leave(record, isNow: isNow) }
     }
 
-    /// Streams that are there no more and ended otherwise than we had set them: the user has done that.
-    package mutating func noticeEnds(
+    /// Notes the user's values: streams that have ended, with another value than ours.
+    mutating func noticeEnds(
         from former: AudioServerImage, to image: AudioServerImage?, but unconfirmed: Set<EffectTarget>
     ) {
         for (target, record) in records where target.isOfStream && !unconfirmed.contains(target) {
@@ -154,7 +106,7 @@ package struct EffectLedger: Hashable, Sendable, Codable {
                 let last = former.value(of: target), !last.isSame(as: record.set), !last.isSame(as: record.before)
             else { continue }
             leave(target, isNow: false)
-            // So is what is remembered of its kind's elder streams that ended before.
+            // The same holds for records of older streams of the kind that ended before.
             for (other, elder) in records
             where elder.restoreID == record.restoreID && record.restoreID != nil && other.isSameSort(as: target)
                 && former.stream(of: other) == nil && elder.isElder(than: record)
@@ -164,31 +116,66 @@ package struct EffectLedger: Hashable, Sendable, Codable {
         }
     }
 
-    /// A record of a stream of this kind, whose target is of the same sort: a stream may have begun with what it set.
-    package func record(ofKind kind: String, where matches: (EffectTarget) -> Bool) -> AudioEffectRecord? {
-        if let known = kinds[kind], known.isListed, known.last.contains(where: { $0.isTaken && matches($0.target) }) {
-            // Now it begins with what the user set. PipeWire stores that a moment later, or never.
-            return nil
+    /// Buries the records of streams of another instance of the server.
+    /// - Returns: How many of these values the server had stored.
+    mutating func buryStreams(notOf image: AudioServerImage) -> Int {
+        let gone = records.values.filter { $0.target.isOfStream && $0.cookie != image.cookie }
+        for record in gone { bury(record.target) }
+        return gone.count { $0.restoreID != nil && !$0.isTaken }
+    }
+
+    /// Takes over streams that began with what we had set for their kind: they get what the kind had before.
+    /// - Parameters:
+    ///   - judged: Targets that are known to be somebody else's doing.
+    ///   - kind: What is known of their kind, where the ledger holds nothing of it.
+    mutating func adopt(
+        _ records: [AudioEffectRecord], _ image: AudioServerImage, without judged: Set<EffectTarget> = [],
+        kind: KindRecord? = nil, where isYoung: (EffectTarget) -> Bool
+    ) {
+        for var record in records where !record.isTaken {
+            guard let name = record.restoreID else { continue }
+            record.cookie = image.cookie
+            for target in image.targets(like: record.target, ofKind: name)
+            where isYoung(target) && self[target] == nil && !judged.contains(target)
+                && image.value(of: target)?.isSame(as: record.set) == true
+            {
+                record.target = target
+                if let kind, kinds[name] == nil { kinds[name] = kind }
+                insert(record, in: image)
+            }
         }
-        return records.values.filter { $0.restoreID == kind && matches($0.target) }.min { $0.order < $1.order }
+    }
+
+    /// A record of a stream of this kind and of the same sort: a stream may have begun with the value that it set.
+    func record(ofKind kind: String, like target: EffectTarget) -> AudioEffectRecord? {
+        // Now a stream begins with what the user set. PipeWire stores that a moment later, or never.
+        if let known = kinds[kind], known.isListed, known.isUsers(target) { return nil }
+        return records.values.filter { $0.restoreID == kind && $0.target.isSameSort(as: target) }
+            .min { $0.order < $1.order }
+    }
+
+    /// This ledger tells how to undo everything in the other one.
+    func covers(_ other: EffectLedger) -> Bool {
+        let areRecordsCovered = other.records.values.allSatisfy { record in
+            guard let known = records[record.target] else { return false }
+            return known.before == record.before && known.set == record.set && known.cookie == record.cookie
+                && known.restoreID == record.restoreID
+        }
+        return areRecordsCovered && other.kinds.allSatisfy { name, kind in kinds[name]?.before == kind.before }
+            && other.players.allSatisfy(players.contains)
     }
 
     /// Names this boot of the machine.
-    package static var presentBoot: String? {
+    static var presentBoot: String? {
         (try? FileSystem.read("/proc/sys/kernel/random/boot_id", maximumSize: 256)).map {
             String(decoding: $0, as: UTF8.self)
         }
     }
 
-    static func baseline(of image: AudioServerImage) -> Baseline {
-        Baseline(
-            cookie: image.cookie, playing: image.playing.keys.max() ?? 0, recording: image.recording.keys.max() ?? 0)
-    }
-
     // A dictionary whose keys are no strings is a flat list in JSON: the records alone say as much.
     private enum CodingKeys: String, CodingKey { case records, kinds, players, boot, baseline }
 
-    package init(from decoder: any Decoder) throws {
+    init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         for record in try container.decode([AudioEffectRecord].self, forKey: .records) {
             records[record.target] = record
@@ -199,37 +186,12 @@ package struct EffectLedger: Hashable, Sendable, Codable {
         baseline = try container.decodeIfPresent(Baseline.self, forKey: .baseline)
     }
 
-    package func encode(to encoder: any Encoder) throws {
+    func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(records.values.sorted { $0.order < $1.order }, forKey: .records)
+        try container.encode(ordered, forKey: .records)
         try container.encode(kinds, forKey: .kinds)
         try container.encode(players, forKey: .players)
         try container.encodeIfPresent(boot, forKey: .boot)
         try container.encodeIfPresent(baseline, forKey: .baseline)
-    }
-}
-
-extension AudioEffectRecord {
-    /// Its stream began before the other's. What has the index of another instance of the server is of a former one.
-    func isElder(than other: AudioEffectRecord) -> Bool { cookie != other.cookie || target.index < other.target.index }
-}
-
-extension EffectTarget {
-    fileprivate var index: UInt32 { playing ?? recording ?? 0 }
-}
-
-extension EffectValue {
-    /// What PulseAudio stores of the device of a stream that was moved to the default one.
-    static let noDevice = EffectValue.name("")
-}
-
-extension AudioServerImage {
-    fileprivate func isDefault(_ value: EffectValue, for target: EffectTarget) -> Bool {
-        guard case .name(let device) = value else { return false }
-        switch target {
-        case .playingDevice: return device == defaultSink
-        case .recordingDevice: return device == defaultSource
-        default: return false
-        }
     }
 }

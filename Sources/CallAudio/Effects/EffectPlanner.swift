@@ -1,215 +1,181 @@
-package import RingwakeCore
+internal import RingwakeCore
 
-/// What is to be in force on a server: from the plan and the mirror alone.
-///
-/// A want says nothing of how it is now. ``EffectPlanner/changes`` makes the difference to what is in force already.
-package struct EffectPlanner {
-    package struct Want: Hashable, Sendable {
-        package var value: Value
-        package var owners: Set<AudioSessionID>
-
-        package enum Value: Hashable, Sendable {
-            case exact(EffectValue)
-            /// Quieter than it was found. Two sessions that duck want the same: a gain is never multiplied.
-            case ducked
-        }
-    }
-
+/// Makes the difference between what should be in force (``EffectWants``) and what is: a value, without I/O.
+struct EffectPlanner {
     let image: AudioServerImage
     let plan: AudioPlan
     let route: RouteDecision
-    let busy: BusyStreams
-    let ownership: StreamOwnership
     let ledger: EffectLedger
+    let tree: ProcessTree
+    var busy = BusyStreams()
     /// Targets that the server would not change.
-    let refused: Set<EffectTarget>
-    /// Targets that the mirror has not shown our value of yet.
-    let unconfirmed: Set<EffectTarget>
-    /// What was wanted, and so, when everything was last as wanted: where it is not any more, somebody else did that.
-    let settled: [EffectTarget: EffectValue]
-    /// Mutes that the server itself took back: they are not the user's doing.
-    let released: Set<EffectTarget>
-    /// Microphones that are left muted.
-    let microphonesMuted: Set<String>
-    /// What other programs of this kind have in force on the same server.
-    let others: () -> [EffectLedger]
-    /// What is not there yet may still come; else it is given up.
-    let isPatient: Bool
-    /// The ledger is of another run of this program.
-    let isMending: Bool
+    var refused: Set<EffectTarget> = []
+    /// Targets that the image has not shown our value of yet.
+    var unconfirmed: Set<EffectTarget> = []
+    /// What was wanted, and so, when everything was last as wanted: a change since then was made by somebody else.
+    var settled: [EffectTarget: EffectValue] = [:]
+    /// Mutes that the server itself removed: that was not the user.
+    var released: Set<EffectTarget> = []
+    /// Microphones that stay muted.
+    var microphonesMuted: Set<String> = []
+    /// Processes whose streams are left as they are.
+    var yielding: Set<Int32> = []
+    /// What other programs like this one have in force on the same server.
+    var others: () -> [EffectLedger] = { [] }
+    /// Wait for what may still appear; else give it up.
+    var isPatient = true
+    /// The ledger is of an earlier run of this program.
+    var isRestoring = false
 
-    /// - Parameter yielding: Processes whose streams are left as they are.
-    package init(
-        image: AudioServerImage, plan: AudioPlan, route: RouteDecision, ledger: EffectLedger, tree: ProcessTree,
-        busy: BusyStreams = BusyStreams(), refused: Set<EffectTarget> = [], unconfirmed: Set<EffectTarget> = [],
-        settled: [EffectTarget: EffectValue] = [:], released: Set<EffectTarget> = [],
-        microphonesMuted: Set<String> = [], yielding: Set<Int32> = [],
-        others: @escaping () -> [EffectLedger] = { [] },
-        isPatient: Bool = true, isMending: Bool = false
-    ) {
-        self.image = image
-        self.plan = plan
-        self.route = route
-        self.busy = busy
-        self.ledger = ledger
-        self.refused = refused
-        self.unconfirmed = unconfirmed
-        self.settled = settled
-        self.released = released
-        self.microphonesMuted = microphonesMuted
-        self.others = others
-        self.isPatient = isPatient
-        self.isMending = isMending
-        ownership = StreamOwnership(plan: plan, yielding: yielding, tree: tree)
+    var ownership: StreamOwnership { StreamOwnership(plan: plan, yielding: yielding, tree: tree) }
+
+    /// What to do now.
+    func changes() -> EffectChanges {
+        var changes = EffectChanges()
+        let wants = EffectWants(self).all
+        for (target, want) in wants.sorted(by: { "\($0.key)" < "\($1.key)" }) where !refused.contains(target) {
+            if let record = ledger[target], record.cookie == image.cookie || !target.isOfStream {
+                keep(record, want, &changes)
+            } else {
+                make(target, want, &changes)
+            }
+        }
+        changes.taken = Set(ledger.records.values.filter(isTaken).map(\.target))
+        let undo = EffectUndo(
+            image: image, unconfirmed: unconfirmed, refused: refused, isPatient: isPatient, isRestoring: isRestoring)
+        var kept: Set<String> = []
+        for record in ledger.ordered where wants[record.target] == nil || refused.contains(record.target) {
+            let isOfProfile = if case .profile = record.target { true } else { false }
+            if isRemembered(record, &kept) || (route.isProvisional && !isOfProfile) { continue }
+            undo.undo(record, &changes)
+        }
+        if route.isProvisional { changes.isWaiting = true }
+        if isPatient { holdUndoing(&changes) }
+        changes.steps.sort { $0.stage < $1.stage }
+        return changes
     }
 
-    package var wants: [EffectTarget: Want] {
-        var wants: [EffectTarget: Want] = [:]
-        for stream in image.playing.values { add(wantsOfPlaying(stream), to: &wants) }
-        for stream in image.recording.values { add(wantsOfRecording(stream), to: &wants) }
-        add(wantsOfDevices, to: &wants)
-        return wants
-    }
-
-    /// What ``settled`` is to be once everything is as wanted: of devices, of where streams go, and of streams of others
-    /// that somebody else had muted. Another mute is not among them: a client that is to be silent is, whoever unmuted it.
-    package var settling: [EffectTarget: EffectValue] {
+    /// The next ``settled``: devices, where streams go, and streams of others that somebody else had muted. Other mutes
+    /// are not included: a client that should be silent is muted again, whoever unmuted it.
+    var settling: [EffectTarget: EffectValue] {
         var values: [EffectTarget: EffectValue] = [:]
-        for (target, want) in wants {
+        for (target, want) in EffectWants(self).all {
             guard case .exact(let value) = want.value else { continue }
-            if target.isOfDevice || (isUsersToUnmute(target) && isSettled(target, value)) { values[target] = value }
+            // It was as wanted without us, now or before.
+            let isSettled = ledger[target] == nil && (settled[target] == value || image.value(of: target) == value)
+            if target.isOfDevice || (isUsersToUnmute(target) && isSettled) { values[target] = value }
         }
         return values
     }
 
-    /// A mute of a stream of others, whose effect it would be to have it silent while a session is active.
-    func isUsersToUnmute(_ target: EffectTarget) -> Bool {
+    /// The mute of a stream of others, which a session silences while it is active.
+    private func isUsersToUnmute(_ target: EffectTarget) -> Bool {
         guard case .playingMute(let index) = target, busy.playing[index] == nil, let stream = image.playing[index]
         else { return false }
         return ownership.owner(of: stream) == .others
     }
 
-    /// It was as wanted without us, now or before.
-    private func isSettled(_ target: EffectTarget, _ value: EffectValue) -> Bool {
-        ledger[target] == nil && (settled[target] == value || image.value(of: target) == value)
-    }
-
-    private typealias Wants = [(EffectTarget, Want)]
-
-    private func add(_ more: Wants, to wants: inout [EffectTarget: Want]) {
-        for (target, want) in more { wants[target] = want }
-    }
-
-    // MARK: - Streams
-
-    private func wantsOfPlaying(_ stream: AudioServerImage.Stream) -> Wants {
-        let volume = EffectTarget.playingVolume(stream.index)
-        let mute = EffectTarget.playingMute(stream.index)
-        switch ownership.owner(of: stream) {
-        case .server, .exempt: return busyWant(busy.playing[stream.index], mute)
-        case .silenced(let ids): return [(mute, muted(by: ids))]
-        case .ducked: return canDuck(stream) ? [(volume, ducked(by: duckingSessions(but: [])))] : []
-        case .sessions(let sessions):
-            var wants: Wants = []
-            let isDucked = sessions.contains { plan.ducked[$0.id] != nil }
-            if isDucked, canDuck(stream) { wants.append((volume, ducked(by: duckingSessions(but: sessions)))) }
-            if let first = plan.sessions.first, sessions.contains(where: { $0.id == first.id }),
-                let output = route.output, !route.isProvisional, stream.device != nil
-            {
-                wants.append((.playingDevice(stream.index), exact(.name(output.device), by: [first.id])))
-            }
-            return wants
-        case .others:
-            let interrupting = ownership.sessions(with: .interrupt)
-            let ducking = ownership.sessions(with: .duck)
-            var wants = busyWant(busy.playing[stream.index], mute)
-            if !interrupting.isEmpty {
-                if ledger[mute] != nil || (stream.isSettled && !stream.isCorked) {
-                    wants.append((mute, muted(by: interrupting)))
-                }
-                // What an interruption replaces comes back with the volume that it had: not twice, there and back.
-                if !ducking.isEmpty, ledger[volume] != nil { wants.append((volume, ducked(by: ducking))) }
-            } else if !ducking.isEmpty, canDuck(stream) {
-                wants.append((volume, ducked(by: ducking)))
-            }
-            return wants
+    /// While a card has no devices for the profile that it got back, nothing else is undone: what can be heard again
+    /// would come from the loudspeaker.
+    private func holdUndoing(_ changes: inout EffectChanges) {
+        guard changes.steps.contains(where: { $0.isUndo && $0.stage == .profile }) || image.isDeviceComing else {
+            return
         }
+        let count = changes.steps.count
+        changes.steps.removeAll { $0.isUndo && $0.stage > .profile }
+        if changes.steps.count < count { changes.isWaiting = true }
     }
 
-    private func wantsOfRecording(_ stream: AudioServerImage.Stream) -> Wants {
-        let mute = EffectTarget.recordingMute(stream.index)
-        switch ownership.owner(of: stream) {
-        case .server, .exempt, .ducked, .others: return busyWant(busy.recording[stream.index], mute)
-        case .silenced(let ids): return [(mute, muted(by: ids))]
-        case .sessions(let sessions):
-            var wants: Wants = []
-            // A call that is not to be heard yet, or any more, is not: whatever its app does.
-            let muting = sessions.filter { $0.isMuted || ($0.isCall && !$0.isInputOpen) }.map(\.id)
-            if !muting.isEmpty { wants.append((mute, muted(by: Set(muting)))) }
-            if let first = plan.sessions.first, sessions.contains(where: { $0.id == first.id }),
-                let input = route.input, !route.isProvisional, isMovable(stream)
-            {
-                wants.append((.recordingDevice(stream.index), exact(.name(input.device), by: [first.id])))
-            }
-            return wants
+    private func keep(_ record: AudioEffectRecord, _ want: EffectWants.Want, _ changes: inout EffectChanges) {
+        let target = record.target
+        if record.owners != want.owners { changes.owners[target] = want.owners }
+        var record = record
+        record.owners = want.owners
+        if released.contains(target), image.value(of: target)?.isSame(as: record.set) == false {
+            record.isTaken = false
+            return changes.make(record)
         }
+        guard case .exact(let value) = want.value, !value.isSame(as: record.set),
+            let current = image.value(of: target), image.canTake(value, for: target)
+        else { return }
+        // The user's value stays. A stream whose device went was put elsewhere by the server, not by the user.
+        let isOurs = current.isSame(as: record.set) || !image.canTake(record.set, for: target)
+        guard isOurs || unconfirmed.contains(target) else { return }
+        record.set = value
+        changes.make(record)
     }
 
-    /// A stream that records what a sink plays is no microphone's.
-    private func isMovable(_ stream: AudioServerImage.Stream) -> Bool {
-        guard let source = stream.device.flatMap({ image.sources[$0] }) else { return false }
-        return source.monitors == nil
+    /// Somebody else changed a mute that we had set. A volume is compared when it is undone: nobody sets our value
+    /// again by chance, and it may show something else for a moment while a stream is moved.
+    private func isTaken(_ record: AudioEffectRecord) -> Bool {
+        guard !record.isTaken, !unconfirmed.contains(record.target), case .muted(let isMuted) = record.set,
+            record.cookie == image.cookie || !record.target.isOfStream,
+            image.stream(of: record.target)?.isSettled ?? true
+        else { return false }
+        return image.value(of: record.target) == .muted(!isMuted)
     }
 
-    private func canDuck(_ stream: AudioServerImage.Stream) -> Bool {
-        ledger[.playingVolume(stream.index)] != nil || (stream.isSettled && stream.isVolumeWritable)
-    }
-
-    private func duckingSessions(but sessions: [AudioPlan.Session]) -> Set<AudioSessionID> {
-        let owners = ownership.sessions(with: .duck).union(ownership.sessions(with: .interrupt))
-        let others = owners.subtracting(sessions.map(\.id))
-        return others.isEmpty ? Set(plan.ducked.keys) : others
-    }
-
-    private func busyWant(_ owner: AudioSessionID?, _ target: EffectTarget) -> Wants {
-        owner.map { [(target, muted(by: [$0]))] } ?? []
-    }
-
-    // MARK: - Devices
-
-    private var wantsOfDevices: Wants {
-        guard let first = plan.sessions.first else { return [] }
-        var wants: Wants = []
-        let owners: Set = [first.id]
-        if let profile = route.profile {
-            wants.append((.profile(card: profile.card), exact(.name(profile.profile), by: owners)))
+    private func make(_ target: EffectTarget, _ want: EffectWants.Want, _ changes: inout EffectChanges) {
+        guard let current = image.value(of: target) else { return }
+        let stream = image.stream(of: target)
+        var record = AudioEffectRecord(
+            target: target, before: current, set: current, owners: want.owners, cookie: image.cookie,
+            restoreID: stream?.restoreID, channels: stream?.channels ?? [])
+        if let before = inherited(target, current) {
+            record.before = before
+            return changes.made.append(record)
         }
-        guard !route.isProvisional else { return wants }
-        if let output = route.output {
-            if let port = output.port { wants.append((.sinkPort(output.device), exact(.name(port), by: owners))) }
-            // Where the streams of the session are not known, the default is what takes them there.
-            if first.client.processes.isEmpty {
-                wants.append((.defaultSink, exact(.name(output.device), by: owners)))
-            }
+        if let before = shared(target, current) {
+            record.before = before
+            if want.value == .ducked || want.value == .exact(current) { return changes.made.append(record) }
         }
-        if first.configuration.category.hasInput, let input = route.input {
-            if let port = input.port { wants.append((.sourcePort(input.device), exact(.name(port), by: owners))) }
-            if first.client.processes.isEmpty {
-                wants.append((.defaultSource, exact(.name(input.device), by: owners)))
-            }
-            let open = plan.sessions.filter { $0.isInputOpen && !$0.isMuted }.map(\.id)
-            if !open.isEmpty, !microphonesMuted.contains(input.device) {
-                wants.append((.sourceMute(input.device), exact(.muted(false), by: Set(open))))
-            }
+        switch (want.value, current) {
+        case (.exact(let value), _):
+            let isUsers = target.isOfDevice || (isUsersToUnmute(target) && !released.contains(target))
+            if isUsers, let known = settled[target], known.isSame(as: value) { return }
+            record.set = value
+        case (.ducked, .volume(let volume)): record.set = .volume(DuckingGain.ducked(volume))
+        default: return
         }
-        return wants
+        if !record.set.isSame(as: current), image.canTake(record.set, for: target) { changes.make(record) }
     }
 
-    private func exact(_ value: EffectValue, by owners: Set<AudioSessionID>) -> Want {
-        Want(value: .exact(value), owners: owners)
+    /// What a stream's kind had before us, where the stream began with what we had set for its kind.
+    private func inherited(_ target: EffectTarget, _ current: EffectValue) -> EffectValue? {
+        guard let kind = image.stream(of: target)?.restoreID, isYoung(target),
+            let other = ledger.record(ofKind: kind, like: target)
+        else { return nil }
+        if case .name = current { return nil }
+        if current.isSame(as: other.set) { return other.before }
+        // With another number of channels, the server has spread the kind's volume over them.
+        guard case .volume(let volume) = current, case .volume(let set) = other.set,
+            case .volume(let old) = other.before,
+            let level = set.max(), let oldLevel = old.max(), volume.count != set.count,
+            volume.allSatisfy({ EffectValue.volume([$0]).isSame(as: .volume([level])) })
+        else { return nil }
+        return .volume(volume.map { _ in oldLevel })
     }
 
-    private func muted(by owners: Set<AudioSessionID>) -> Want { exact(.muted(true), by: owners) }
+    /// The value before another program changed it: the first to finish restores that value, and the other finds it so.
+    private func shared(_ target: EffectTarget, _ current: EffectValue) -> EffectValue? {
+        others().lazy.compactMap { $0[target] }.first {
+            ($0.cookie == image.cookie || !target.isOfStream) && $0.set.isSame(as: current)
+        }?.before
+    }
 
-    private func ducked(by owners: Set<AudioSessionID>) -> Want { Want(value: .ducked, owners: owners) }
+    /// The stream began after the first effect.
+    private func isYoung(_ target: EffectTarget) -> Bool {
+        guard let baseline = ledger.baseline, baseline.cookie == image.cookie else { return true }
+        return baseline.isOlder(than: target)
+    }
+
+    /// One record of each sort outlives its stream while others are to be quiet: the next stream of the kind needs what
+    /// the kind had before.
+    private func isRemembered(_ record: AudioEffectRecord, _ kept: inout Set<String>) -> Bool {
+        guard let playing = record.target.playing, !record.target.isOfDevice, let kind = record.restoreID,
+            image.playing[playing] == nil, record.cookie == image.cookie,
+            plan.sessions.contains(where: { $0.others != .leave })
+        else { return false }
+        return kept.insert("\(record.target.property)\u{0}\(kind)").inserted
+    }
 }

@@ -1,12 +1,12 @@
-/// Takes effects back: each only where the server still has what we set.
+/// Undoes effects: each only where the server still has what we set.
 struct EffectUndo {
     let image: AudioServerImage
     let unconfirmed: Set<EffectTarget>
     let refused: Set<EffectTarget>
-    /// What is not there yet may still come; else it is given up, and stays as it is.
+    /// Wait for what may still appear; else give up and leave it as it is.
     let isPatient: Bool
-    /// The effects are of another run of this program, which may have died between a refusal and its mending.
-    let isMending: Bool
+    /// The effects are of an earlier run, which may have ended between a refusal and its repair.
+    let isRestoring: Bool
 
     func undo(_ record: AudioEffectRecord, _ changes: inout EffectChanges) {
         let target = record.target
@@ -16,31 +16,22 @@ struct EffectUndo {
         }
         guard image.has(target) else {
             // A server that has just started shows its devices a moment later.
-            if target.isOfStream || !isMending { changes.ended[target] = .gone } else { wait(for: target, &changes) }
+            if target.isOfStream || !isRestoring { changes.ended[target] = .gone } else { wait(for: target, &changes) }
             return
         }
         guard !record.isTaken else {
             changes.ended[target] = .left
             return
         }
-        guard let current = image.value(of: target) else {
-            // A stream without a device, a card without a profile: it shows nothing to compare, for a moment.
-            wait(for: target, &changes)
+        // A stream without a device, a card without a profile: for a moment there is nothing to compare.
+        guard let current = image.value(of: target) else { return wait(for: target, &changes) }
+        let isBefore = current.isSame(as: record.before)
+        guard isOurs(current, record), !isBefore || unconfirmed.contains(target) else {
+            changes.ended[target] = isBefore ? .back : .left
             return
         }
-        guard isOurs(current, record) else {
-            changes.ended[target] = current.isSame(as: record.before) ? .back : .left
-            return
-        }
-        guard !current.isSame(as: record.before) || unconfirmed.contains(target) else {
-            changes.ended[target] = .back
-            return
-        }
-        guard image.canTake(record.before, for: target), let command = record.command(setting: record.before) else {
-            wait(for: target, &changes)
-            return
-        }
-        changes.steps.append(.init(target: target, value: record.before, command: command, isUndo: true))
+        guard image.canTake(record.before, for: target) else { return wait(for: target, &changes) }
+        changes.steps.append(.init(target: target, value: record.before, isUndo: true))
     }
 
     private func wait(for target: EffectTarget, _ changes: inout EffectChanges) {
@@ -53,7 +44,7 @@ struct EffectUndo {
         case .profile:
             // PulseAudio switches a card off when it refuses a profile.
             return current == .name("off") && record.before != .name("off")
-                && (isMending || refused.contains(record.target))
+                && (isRestoring || refused.contains(record.target))
         case .playingDevice, .recordingDevice:
             // The device that we moved it to is gone, so the server put it elsewhere.
             return !image.canTake(record.set, for: record.target)

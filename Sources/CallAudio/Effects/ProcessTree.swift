@@ -1,34 +1,34 @@
 internal import FileSystem
 
-/// Which processes belong together, as the kernel says.
-package struct ProcessTree: Sendable {
-    package struct Entry: Hashable, Sendable {
-        package var parent: Int32
-        package var group: Int32
+/// Which processes belong together, as the kernel tells.
+struct ProcessTree: Sendable {
+    struct Entry: Hashable, Sendable {
+        var parent: Int32
+        var group: Int32
 
-        package init(parent: Int32, group: Int32) {
+        init(parent: Int32, group: Int32) {
             self.parent = parent
             self.group = group
         }
     }
 
     /// Of one process; nil when it is gone.
-    package let entry: @Sendable (Int32) -> Entry?
+    let entry: @Sendable (Int32) -> Entry?
 
-    package init(entry: @escaping @Sendable (Int32) -> Entry?) { self.entry = entry }
+    init(entry: @escaping @Sendable (Int32) -> Entry?) { self.entry = entry }
 
-    /// What `/proc` says now.
-    package static let live = ProcessTree { process in
+    /// `/proc` as it is now.
+    static let live = ProcessTree { process in
         let path = "/proc/\(process)/stat"
         guard let bytes = try? FileSystem.read(path, maximumSize: 4_096) else { return nil }
         return parse(String(decoding: bytes, as: UTF8.self))
     }
 
-    /// Generations that are looked at: a process that is nobody's costs no more than this.
+    /// Maximum generations to look at, which bounds the cost of a foreign process.
     private static let maximumDepth = 32
 
     /// Whether a process is one of these, a descendant of one, or in a process group that one leads.
-    package func isOne(_ process: Int32, of processes: Set<Int32>) -> Bool {
+    func isOne(_ process: Int32, of processes: Set<Int32>) -> Bool {
         if processes.isEmpty { return false }
         if processes.contains(process) { return true }
         var current = process
@@ -42,7 +42,7 @@ package struct ProcessTree: Sendable {
         return false
     }
 
-    /// proc_pid_stat(5): the name is in parentheses and may hold any of them; then state, parent and group.
+    /// proc_pid_stat(5): the name is in parentheses and may contain them; then state, parent and group.
     static func parse(_ text: String) -> Entry? {
         guard let end = text.lastIndex(of: ")") else { return nil }
         let fields = text[text.index(after: end)...].split(separator: " ", maxSplits: 3)

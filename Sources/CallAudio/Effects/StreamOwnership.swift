@@ -1,25 +1,42 @@
-package import RingwakeCore
+internal import RingwakeCore
 
-/// Streams that ran on when their session left the plan: they are silent until they end, or their client is active again.
-package struct BusyStreams: Hashable, Sendable {
-    package var playing: [UInt32: AudioSessionID] = [:]
-    package var recording: [UInt32: AudioSessionID] = [:]
+/// Streams that still ran when their session left the plan: they are silent until they end, or their client is active
+/// again.
+struct BusyStreams: Hashable, Sendable {
+    var playing: [UInt32: AudioSessionID] = [:]
+    var recording: [UInt32: AudioSessionID] = [:]
 
-    package init() {}
+    /// Adds the running streams of sessions that leave, unless they belong to one that stays.
+    /// - Returns: Sessions with such a stream.
+    mutating func add(
+        _ image: AudioServerImage, leaving: StreamOwnership, staying: StreamOwnership
+    ) -> Set<AudioSessionID> {
+        var sessions: Set<AudioSessionID> = []
+        func owner(_ stream: AudioServerImage.Stream) -> AudioSessionID? {
+            guard stream.isRunning, case .sessions(let owners) = leaving.owner(of: stream) else { return nil }
+            if case .sessions = staying.owner(of: stream) { return nil }
+            sessions.formUnion(owners.map(\.id))
+            return owners.first?.id
+        }
+        playing = playing.merging(image.playing.compactMapValues(owner)) { $1 }.filter { image.playing[$0.key] != nil }
+        recording = recording.merging(image.recording.compactMapValues(owner)) { $1 }
+            .filter { image.recording[$0.key] != nil }
+        return sessions
+    }
 }
 
-/// Whose a stream is, for one plan.
+/// Who owns a stream, for one plan.
 struct StreamOwnership {
     enum Owner: Hashable {
         /// Of active sessions: at least one.
         case sessions([AudioPlan.Session])
-        /// Of clients that are to be silent.
+        /// Of clients that have to be silent.
         case silenced(Set<AudioSessionID>)
-        /// Of clients that are quieter, of sessions that are none of the plan's.
+        /// Of clients that are ducked, whose sessions are not in the plan.
         case ducked(Set<AudioSessionID>)
-        /// What rings, and players that were paused and are left alone.
+        /// What rings, and players that were paused.
         case exempt
-        /// Of the server itself: loopbacks, filters. What they carry belongs to somebody else.
+        /// Of the server itself: loopbacks, filters. Their sound belongs to somebody else.
         case server
         case others
     }
@@ -34,11 +51,11 @@ struct StreamOwnership {
         exempt = plan.exempt.union(yielding)
     }
 
-    /// The sessions go before all else, as one process may have several of them, and what is exempt last: the daemon's
-    /// children are, and the apps that it started are among them.
+    /// Sessions come first, because a process may have several, and exempt processes last: they are the daemon's
+    /// children, and so are the apps that it started.
     func owner(of stream: AudioServerImage.Stream) -> Owner {
         guard !stream.isServersOwn else { return .server }
-        // It came over a network, or says nothing that is a process: it is somebody's all the same.
+        // It came over a network, or names no process: somebody owns it all the same.
         guard let process = stream.process else { return .others }
         let sessions = plan.sessions.filter { tree.isOne(process, of: $0.client.processes) }
         if !sessions.isEmpty { return .sessions(sessions) }
@@ -49,86 +66,8 @@ struct StreamOwnership {
         return tree.isOne(process, of: exempt) ? .exempt : .others
     }
 
-    /// The sessions that have others treated like this.
+    /// The sessions that treat others like this.
     func sessions(with others: AudioPlan.Others) -> Set<AudioSessionID> {
         Set(plan.sessions.filter { $0.others == others }.map(\.id))
     }
-}
-
-extension AudioServerImage.Stream {
-    /// It has a device and a volume. A new stream of PipeWire has neither for a moment, and each loses its device while
-    /// it is moved: what it shows then is no value of it.
-    var isSettled: Bool { device != nil && volume.contains { $0 > 0 } }
-
-    /// A loopback, a filter: nobody's program made it. A sample that is played has no client, but says whose it is.
-    var isServersOwn: Bool {
-        if properties["node.link-group"] != nil { return true }
-        return client == nil && process == nil && properties["application.process.id"] == nil
-    }
-
-    /// Sound goes through it, or could at once.
-    var isRunning: Bool { device != nil && !isCorked }
-}
-
-extension AudioServerImage {
-    func sink(named name: String) -> Device? { sinks.values.first { $0.name == name } }
-
-    func source(named name: String) -> Device? { sources.values.first { $0.name == name } }
-
-    func card(named name: String) -> Card? { cards.values.first { $0.name == name } }
-
-    /// What a target has now; nil when it is not there, or shows nothing that could be compared.
-    func value(of target: EffectTarget) -> EffectValue? {
-        switch target {
-        case .playingVolume(let index):
-            guard let stream = playing[index], stream.isSettled else { return nil }
-            return .volume(stream.volume)
-        case .playingMute(let index): return playing[index].map { .muted($0.isMuted) }
-        case .recordingMute(let index): return recording[index].map { .muted($0.isMuted) }
-        case .playingDevice(let index):
-            return playing[index]?.device.flatMap { sinks[$0] }.map { .name($0.name) }
-        case .recordingDevice(let index):
-            return recording[index]?.device.flatMap { sources[$0] }.map { .name($0.name) }
-        case .profile(let name): return card(named: name)?.activeProfile.map { .name($0) }
-        case .sinkPort(let name): return sink(named: name)?.activePort.map { .name($0) }
-        case .sourcePort(let name): return source(named: name)?.activePort.map { .name($0) }
-        case .sourceMute(let name): return source(named: name).map { .muted($0.isMuted) }
-        case .defaultSink: return defaultSink.map { .name($0) }
-        case .defaultSource: return defaultSource.map { .name($0) }
-        }
-    }
-
-    /// The thing that the target is of is there.
-    func has(_ target: EffectTarget) -> Bool {
-        switch target {
-        case .playingVolume(let index), .playingMute(let index), .playingDevice(let index): playing[index] != nil
-        case .recordingMute(let index), .recordingDevice(let index): recording[index] != nil
-        case .profile(let name): card(named: name) != nil
-        case .sinkPort(let name): sink(named: name) != nil
-        case .sourcePort(let name), .sourceMute(let name): source(named: name) != nil
-        case .defaultSink, .defaultSource: true
-        }
-    }
-
-    /// Whether the target could take this value now.
-    func canTake(_ value: EffectValue, for target: EffectTarget) -> Bool {
-        guard case .name(let name) = value else { return true }
-        switch target {
-        case .playingDevice, .defaultSink: return sink(named: name) != nil
-        case .recordingDevice, .defaultSource: return source(named: name) != nil
-        case .profile(let card): return self.card(named: card)?.profiles.contains { $0.name == name } ?? false
-        case .sinkPort(let sink): return self.sink(named: sink)?.hasUsablePort(name) ?? false
-        case .sourcePort(let source): return self.source(named: source)?.hasUsablePort(name) ?? false
-        default: return true
-        }
-    }
-
-    func stream(of target: EffectTarget) -> Stream? {
-        if let index = target.playing { return playing[index] }
-        return target.recording.flatMap { recording[$0] }
-    }
-}
-
-extension AudioServerImage.Device {
-    func hasUsablePort(_ name: String) -> Bool { ports.contains { $0.name == name && $0.availability != .no } }
 }

@@ -1,22 +1,22 @@
-package import DBus
-package import Logging
-package import RunLoop
+internal import DBus
+internal import Logging
+internal import RunLoop
 
 /// The media players on the user's session bus, by MPRIS.
 ///
-/// The bus is connected to when it is needed first, and again after it was lost. In between only the players are listened
-/// to that are watched, so others that come, go and play wake nobody. What is paused is told from who is paused already by ``playing``;
+/// Connects to the bus when it is first needed, and again after a loss. In between it subscribes only to watched
+/// players, so others wake nobody. ``playing(completion:)`` finds those that play, and only these are paused;
 /// `PlayPause` is never used.
-package final class MPRISPlayers: MediaPlayers {
-    /// Players that are dealt with at most; those beyond are left alone.
-    package static let maximumPlayers = 64
-    /// How long each step takes at most, over all players: a call waits for it.
-    package static let stepTime = Duration.milliseconds(300)
-    /// When a player that took its order and told nothing is asked once more whether it is paused.
+final class MPRISPlayers: MediaPlayers {
+    /// Maximum number of players; others are never paused.
+    static let maximumPlayers = 64
+    /// Timeout of each step, over all players: a call waits for it.
+    static let stepTime = Duration.milliseconds(300)
+    /// A player that accepted the command and reported no change is asked once more after this time.
     static let secondLook = Duration.milliseconds(200)
-    /// How long the bus may take to let us in, before it counts as none.
-    static let busPatience = Duration.seconds(2)
-    /// A track's name is cut here: it is compared, and written down.
+    /// How long the bus may take to accept us, before it counts as none.
+    static let busTimeout = Duration.seconds(2)
+    /// A track's name is cut here: it is compared, and written to the journal.
     static let maximumTrackCharacters = 512
 
     private let address: DBusAddress
@@ -24,16 +24,16 @@ package final class MPRISPlayers: MediaPlayers {
     private let runLoop: RunLoop
     private let logger: Logger
     private var bus: DBusConnection?
-    package var onPlaying: ((MediaPlayer) -> Void)?
+    var onPlaying: ((MediaPlayer) -> Void)?
     private var watches: [MediaPlayer: PlayerWatch] = [:]
     private var ends: [UInt64: () -> Void] = [:]
     private var nextStep: UInt64 = 0
     private var isClosed = false
 
     /// - Parameters:
-    ///   - address: Which bus; the session's.
-    ///   - environment: What the address goes by.
-    package init(
+    ///   - address: Which bus.
+    ///   - environment: What the address refers to.
+    init(
         address: DBusAddress = .session, environment: [String: String], runLoop: RunLoop, logger: Logger
     ) {
         self.address = address
@@ -42,8 +42,8 @@ package final class MPRISPlayers: MediaPlayers {
         self.logger = logger
     }
 
-    /// Ends it. Nothing is told after this. Idempotent.
-    package func close() {
+    /// Ends all steps and the connection. No completion follows. Idempotent.
+    func close() {
         isClosed = true
         let ends = ends.values
         self.ends = [:]
@@ -53,8 +53,8 @@ package final class MPRISPlayers: MediaPlayers {
         bus = nil
     }
 
-    package func playing(completion: @escaping ([MediaPlayer]) -> Void) {
-        guard let step: PlayerStep<MediaPlayer> = step(completion) else { return }
+    func playing(completion: @escaping ([MediaPlayer]) -> Void) {
+        guard let step = step(completion) else { return }
         step.begin("")
         step.askBus("GetId") { bus in
             guard let bus = bus?.text else { return step.end("") }
@@ -66,18 +66,18 @@ package final class MPRISPlayers: MediaPlayers {
         }
     }
 
-    package func pause(_ players: [MediaPlayer], completion: @escaping ([MediaPlayer]) -> Void) {
+    func pause(_ players: [MediaPlayer], completion: @escaping ([MediaPlayer]) -> Void) {
         each(players, completion) { player, owner, step in PlayerPause(player, owner, step).begin() }
     }
 
-    package func resume(_ players: [MediaPlayer], completion: @escaping (Int) -> Void) {
+    func resume(_ players: [MediaPlayer], completion: @escaping (Int) -> Void) {
         each(players, { completion($0.count) }) { player, owner, step in
             step.askStatus(owner) { status in
                 guard status == .paused else { return step.end(player.name) }
                 step.askTrack(owner) { track in
-                    // One that named no track is known by its connection alone.
+                    // A player without a track is known by its connection alone.
                     guard player.track == nil || track == player.track else { return step.end(player.name) }
-                    step.tellPlayer(owner, "Play") { isDone in
+                    step.command(owner, "Play") { isDone in
                         if isDone { step.note(player.name, player) }
                         step.end(player.name)
                     }
@@ -86,7 +86,7 @@ package final class MPRISPlayers: MediaPlayers {
         }
     }
 
-    package func watch(_ players: [MediaPlayer]) {
+    func watch(_ players: [MediaPlayer]) {
         let wanted = Set(players.prefix(Self.maximumPlayers))
         for player in watches.keys where !wanted.contains(player) {
             watches.removeValue(forKey: player)?.cancel()
@@ -94,7 +94,7 @@ package final class MPRISPlayers: MediaPlayers {
         guard !isClosed else { return }
         for player in wanted where watches[player] == nil {
             guard let owner = PlayerOwner(player.owner)?.connection, let bus = connection() else { continue }
-            // Without a process it is not known to be paused.
+            // Without a process it has not confirmed that it is paused.
             watches[player] = PlayerWatch(owner, isPaused: player.process != nil, bus: bus) { [weak self] in
                 self?.onPlaying?(player)
             }
@@ -104,18 +104,18 @@ package final class MPRISPlayers: MediaPlayers {
     // MARK: - Steps
 
     /// The players' names among those on a bus.
-    package static func players(among names: [DBusValue]) -> ArraySlice<String> {
+    static func players(among names: [DBusValue]) -> ArraySlice<String> {
         names.compactMap(\.text).filter { $0.hasPrefix(MPRIS.namePrefix) && $0 != MPRIS.proxy }.sorted()
             .prefix(maximumPlayers)
     }
 
-    /// Deals with each player whose name has the same owner on the same bus; the others are not found.
+    /// Runs `body` for each player whose name has the same owner on the same bus.
     private func each(
         _ players: [MediaPlayer], _ completion: @escaping ([MediaPlayer]) -> Void,
-        _ body: @escaping (MediaPlayer, _ owner: String, PlayerStep<MediaPlayer>) -> Void
+        _ body: @escaping (MediaPlayer, _ owner: String, PlayerStep) -> Void
     ) {
         let players = players.prefix(Self.maximumPlayers)
-        guard let step: PlayerStep<MediaPlayer> = step(isNeeded: !players.isEmpty, completion) else { return }
+        guard let step = step(isNeeded: !players.isEmpty, completion) else { return }
         step.begin("")
         step.askBus("GetId") { bus in
             for player in players {
@@ -130,10 +130,10 @@ package final class MPRISPlayers: MediaPlayers {
         }
     }
 
-    /// A step over the bus; nil, and an empty answer from the loop, where there is none or none is needed.
-    private func step<Found>(
-        isNeeded: Bool = true, _ completion: @escaping ([Found]) -> Void
-    ) -> PlayerStep<Found>? {
+    /// A new step; nil, and an empty result from the loop, without a bus or where none is needed.
+    private func step(
+        isNeeded: Bool = true, _ completion: @escaping ([MediaPlayer]) -> Void
+    ) -> PlayerStep? {
         guard !isClosed else { return nil }
         nextStep += 1
         let number = nextStep
@@ -144,7 +144,7 @@ package final class MPRISPlayers: MediaPlayers {
             }
             return nil
         }
-        let step = PlayerStep<Found>(bus: bus, runLoop: runLoop, time: Self.stepTime) { [self] found in
+        let step = PlayerStep(bus: bus, runLoop: runLoop, time: Self.stepTime) { [self] found in
             if ends.removeValue(forKey: number) != nil { completion(found) }
         }
         ends[number] = { step.cancel() }
@@ -156,7 +156,7 @@ package final class MPRISPlayers: MediaPlayers {
         do throws(DBusError) {
             let bus = try DBusConnection(
                 address: address, environment: environment, runLoop: runLoop, logger: logger, label: "session",
-                patience: Self.busPatience)
+                patience: Self.busTimeout)
             self.bus = bus
             return bus
         } catch {

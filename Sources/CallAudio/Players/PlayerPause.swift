@@ -1,13 +1,13 @@
 internal import DBus
 
-/// Pauses one player that plays and can be paused, and sees whether it says that it is.
+/// Pauses one player that plays and can be paused, and waits for its confirmation.
 ///
-/// It is kept alive by what its step waits for.
+/// The closures of its step keep it alive.
 final class PlayerPause {
     private let player: MediaPlayer
     private let owner: String
-    private let step: PlayerStep<MediaPlayer>
-    /// What has to be known before it is told to pause.
+    private let step: PlayerStep
+    /// What has to be known before the command is sent.
     private var checks: Set<Check> = [.signals, .status, .ability]
     private var isOrdered = false
 
@@ -15,18 +15,15 @@ final class PlayerPause {
         case signals, status, ability
     }
 
-    init(_ player: MediaPlayer, _ owner: String, _ step: PlayerStep<MediaPlayer>) {
+    init(_ player: MediaPlayer, _ owner: String, _ step: PlayerStep) {
         self.player = player
         self.owner = owner
         self.step = step
     }
 
     func begin() {
-        let match = DBusMatch(
-            sender: owner, path: MPRIS.path, interface: MPRIS.properties, member: "PropertiesChanged",
-            firstArgument: MPRIS.player)
         step.subscribe(
-            match,
+            MPRIS.changes(of: owner),
             onReady: { [self] result in
                 if case .success = result { passed(.signals) } else { end() }
             }, handler: { [self] in changed($0) })
@@ -42,14 +39,14 @@ final class PlayerPause {
         checks.remove(check)
         guard checks.isEmpty, !isOrdered else { return }
         isOrdered = true
-        step.tellPlayer(owner, "Pause") { [self] isDone in
+        step.command(owner, "Pause") { [self] isDone in
             guard isDone else { return end() }
-            // It may do so when nobody waits for it any more: then it is to play again all the same.
+            // It may pause after the timeout: then it has to resume all the same.
             var late = player
             late.process = nil
             step.note(player.name, late)
             look()
-            // For one that tells no changes.
+            // For a player that reports no changes.
             step.after(MPRISPlayers.secondLook) { [self] in look() }
         }
     }
@@ -61,11 +58,11 @@ final class PlayerPause {
     }
 
     private func changed(_ signal: DBusSignal) {
-        guard isOrdered, signal.arguments.count > 2 else { return }
-        if let status = signal.arguments[1]["PlaybackStatus"]?.text {
-            if status == MPRIS.Status.paused.rawValue { paused() }
-        } else if signal.arguments[2].elements?.contains(where: { $0.text == "PlaybackStatus" }) == true {
-            look()
+        guard isOrdered else { return }
+        switch MPRIS.StatusChange(signal) {
+        case .status(MPRIS.Status.paused.rawValue): paused()
+        case .invalidated: look()
+        case .status, .none: break
         }
     }
 

@@ -1,21 +1,21 @@
 internal import DBus
 
-/// Looks which players play.
+/// Finds the players that play.
 ///
-/// It is kept alive by what its step waits for.
+/// The closures of its step keep it alive.
 final class PlayerSearch {
     private let bus: String
-    private let step: PlayerStep<MediaPlayer>
-    /// Connections that have been looked at: some players have several names.
+    private let step: PlayerStep
+    /// Connections that were looked at: some players have several names.
     private var seen: Set<String> = []
 
-    /// - Parameter bus: What the bus calls itself.
-    init(bus: String, _ step: PlayerStep<MediaPlayer>) {
+    /// - Parameter bus: The id of the bus.
+    init(bus: String, _ step: PlayerStep) {
         self.bus = bus
         self.step = step
     }
 
-    /// Notes the player of this name if it plays.
+    /// Adds the player of this name if it plays.
     func look(at name: String) {
         step.begin(name)
         step.askOwner(of: name) { [self] owner in
@@ -31,7 +31,7 @@ final class PlayerSearch {
         var player = MediaPlayer(
             name: name, owner: PlayerOwner(connection: owner, bus: bus).text, process: nil, track: nil)
         step.note(name, player)
-        // The bus itself answers before the player can.
+        // The bus answers before the player can.
         step.askBus("GetConnectionUnixProcessID", [.string(owner)]) { [self] process in
             player.process = process?.integer()
             step.note(name, player)
@@ -44,12 +44,12 @@ final class PlayerSearch {
     }
 }
 
-/// Who owned a player's name: a connection, which means something on its own bus only. A bus that was started anew
-/// gives the same names to others.
+/// The owner of a player's name: a connection, which is unique on its own bus only. A restarted bus gives the same
+/// names to others.
 struct PlayerOwner: Equatable {
     /// Such as `:1.42`.
     var connection: String
-    /// What the bus calls itself: 32 hex digits (D-Bus Specification, `org.freedesktop.DBus.GetId`).
+    /// The id of the bus: 32 hex digits (D-Bus Specification, `org.freedesktop.DBus.GetId`).
     var bus: String
 
     init(connection: String, bus: String) {

@@ -1,24 +1,24 @@
 internal import DBus
 internal import RunLoop
 
-/// One step towards several players, which ends when each of them has been dealt with, and at a deadline at the latest:
-/// a player that hangs holds up nobody.
+/// One question or command for several players. It ends when all have answered, and at its timeout at the latest: a
+/// player that hangs delays nothing else.
 ///
-/// It is kept alive by its deadline. When it ends, all its calls and subscriptions end with it.
-final class PlayerStep<Found> {
+/// Its timer keeps it alive. When it ends, all its calls and subscriptions end with it.
+final class PlayerStep {
     let bus: DBusConnection
     private let runLoop: RunLoop
     private let time: Duration
-    private let completion: ([Found]) -> Void
+    private let completion: ([MediaPlayer]) -> Void
     private var timers: [Timer] = []
     private var pending: Set<String> = []
-    private var found: [String: Found] = [:]
+    private var found: [String: MediaPlayer] = [:]
     private var calls: [DBusCall] = []
     private var subscriptions: [DBusSubscription] = []
     private(set) var isOver = false
 
-    /// - Parameter completion: Gets what was found, in the order of the keys, once, from the loop.
-    init(bus: DBusConnection, runLoop: RunLoop, time: Duration, completion: @escaping ([Found]) -> Void) {
+    /// - Parameter completion: Gets the players in the order of the keys, once, from the loop.
+    init(bus: DBusConnection, runLoop: RunLoop, time: Duration, completion: @escaping ([MediaPlayer]) -> Void) {
         self.bus = bus
         self.runLoop = runLoop
         self.time = time
@@ -26,23 +26,23 @@ final class PlayerStep<Found> {
         after(time) { self.finish() }
     }
 
-    /// What the step waits for from here on.
+    /// Waits for this key.
     func begin(_ key: String) {
         pending.insert(key)
     }
 
-    /// What is known so far of this key: counts if no more comes.
-    func note(_ key: String, _ value: Found) {
-        if !isOver { found[key] = value }
+    /// The result so far for this key: it counts if nothing follows.
+    func note(_ key: String, _ player: MediaPlayer) {
+        if !isOver { found[key] = player }
     }
 
-    /// The step does not wait for this key any more.
+    /// Waits no longer for this key.
     func end(_ key: String) {
         guard !isOver, pending.remove(key) != nil, pending.isEmpty else { return }
         finish()
     }
 
-    /// Runs `body` so much later, unless the step has ended.
+    /// Runs `body` after this time, unless the step has ended.
     func after(_ delay: Duration, _ body: @escaping () -> Void) {
         timers.append(
             runLoop.schedule(
@@ -50,7 +50,7 @@ final class PlayerStep<Found> {
                 body))
     }
 
-    /// Calls a method; nothing is told once the step has ended.
+    /// Calls a method; no completion follows once the step has ended.
     func call(
         _ destination: String, _ path: String, _ interface: String, _ member: String, _ arguments: [DBusValue] = [],
         _ completion: @escaping (Result<[DBusValue], DBusError>) -> Void
@@ -62,7 +62,7 @@ final class PlayerStep<Found> {
                 allowAutoStart: false, timeout: time, completion: completion))
     }
 
-    /// Subscribes for as long as the step goes on.
+    /// Subscribes until the step ends.
     func subscribe(
         _ match: DBusMatch, onReady: @escaping (Result<Void, DBusError>) -> Void,
         handler: @escaping (DBusSignal) -> Void
@@ -71,7 +71,7 @@ final class PlayerStep<Found> {
         subscriptions.append(bus.subscribe(match, onReady: onReady, handler: handler))
     }
 
-    /// Ends it without a word.
+    /// Ends it without a completion.
     func cancel() {
         isOver = true
         for timer in timers { runLoop.cancel(timer) }

@@ -1,37 +1,34 @@
 internal import DBus
 
-/// Sees whether a player that was paused plays again, by whosever hand.
+/// Watches whether a paused player plays again.
 final class PlayerWatch {
     private let owner: String
     private let bus: DBusConnection
     private let onPlaying: () -> Void
-    /// One that has not said yet that it is paused may still do so.
+    /// A player that has not confirmed the pause may still do so.
     private var isPaused: Bool
     private var subscription: DBusSubscription?
     private var call: DBusCall?
 
     /// - Parameters:
-    ///   - isPaused: It said so.
+    ///   - isPaused: It has confirmed.
     ///   - onPlaying: Called once, from the loop.
     init(_ owner: String, isPaused: Bool, bus: DBusConnection, onPlaying: @escaping () -> Void) {
         self.owner = owner
         self.isPaused = isPaused
         self.bus = bus
         self.onPlaying = onPlaying
-        let match = DBusMatch(
-            sender: owner, path: MPRIS.path, interface: MPRIS.properties, member: "PropertiesChanged",
-            firstArgument: MPRIS.player)
         subscription = bus.subscribe(
-            match,
+            MPRIS.changes(of: owner),
             onReady: { [weak self] result in
-                // It may have played again before anybody listened.
+                // It may have started again before the subscription.
                 if case .success = result { self?.ask() }
             }, handler: { [weak self] in self?.changed($0) })
     }
 
     deinit { cancel() }
 
-    /// Nothing is told after this. Idempotent.
+    /// No call follows. Idempotent.
     func cancel() {
         subscription?.cancel()
         subscription = nil
@@ -53,11 +50,10 @@ final class PlayerWatch {
     }
 
     private func changed(_ signal: DBusSignal) {
-        guard signal.arguments.count > 2 else { return }
-        if let status = signal.arguments[1]["PlaybackStatus"]?.text {
-            take(status)
-        } else if signal.arguments[2].elements?.contains(where: { $0.text == "PlaybackStatus" }) == true {
-            ask()
+        switch MPRIS.StatusChange(signal) {
+        case .status(let status): take(status)
+        case .invalidated: ask()
+        case .none: break
         }
     }
 

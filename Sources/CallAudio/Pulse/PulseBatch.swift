@@ -1,9 +1,9 @@
 internal import RunLoop
 
-/// Commands that were sent together, until the server has acknowledged the last one and the image shows what they did.
+/// Commands that are sent together, until the server has acknowledged the last one and the image shows the results.
 final class PulseBatch {
     /// How long the image may take to show what was acknowledged.
-    static let patience = Duration.seconds(1)
+    static let timeout = Duration.seconds(1)
 
     private let runLoop: RunLoop
     private let commands: [AudioServerCommand]
@@ -12,11 +12,11 @@ final class PulseBatch {
     private var openAnswers: Int
     private var isRefreshed = false
     private var expectations: [PulseExpectation] = []
-    /// Those that were met, and may be on the way once more.
+    /// Met expectations whose value may be in between once more.
     private var met: [PulseExpectation] = []
     private var timer: Timer?
 
-    /// What it waits for to be seen.
+    /// What it waits to see.
     var subjects: Set<PulseExpectation.Subject> { Set(expectations.map(\.subject)) }
     private(set) var isDone = false
 
@@ -30,7 +30,7 @@ final class PulseBatch {
 
     deinit { if let timer { runLoop.cancel(timer) } }
 
-    /// Sends them, and behind them the questions that show what they did.
+    /// Sends them, and behind them the questions that show the results.
     func send(
         image: AudioServerImage, connection: PulseConnection, mirror: PulseMirror,
         onProgress: @escaping (PulseBatch) -> Void
@@ -54,13 +54,13 @@ final class PulseBatch {
         }
     }
 
-    /// Somebody has asked for something else there since.
+    /// A later command replaces these.
     func forget(_ subjects: Set<PulseExpectation.Subject>) {
         expectations.removeAll { subjects.contains($0.subject) }
         met.removeAll { subjects.contains($0.subject) }
     }
 
-    /// Whether all is answered and seen.
+    /// Everything is answered and seen.
     func isComplete(_ image: AudioServerImage) -> Bool {
         guard openAnswers == 0, isRefreshed else { return false }
         met += expectations.filter { $0.isMet(image) }
@@ -68,13 +68,13 @@ final class PulseBatch {
         return expectations.isEmpty && !met.contains { $0.isPassing(image) }
     }
 
-    /// Whether all is answered; what is missing is the image.
+    /// Everything is answered; only the image is missing.
     var isAnswered: Bool { openAnswers == 0 && isRefreshed }
 
-    /// From now on there is only so much time for the image.
+    /// Starts the timeout for the image.
     func limit(_ body: @escaping (PulseBatch) -> Void) {
         guard timer == nil else { return }
-        let deadline = runLoop.now.advanced(by: Self.patience)
+        let deadline = runLoop.now.advanced(by: Self.timeout)
         timer = runLoop.schedule(at: deadline, tolerance: .milliseconds(10)) { [weak self] in
             guard let self else { return }
             for expectation in expectations where expectation.isRequired {
@@ -85,7 +85,7 @@ final class PulseBatch {
         }
     }
 
-    /// - Parameter loss: The connection broke: what was done is not known for any of them.
+    /// - Parameter loss: The connection broke: the result of every command is unknown.
     func finish(loss: AudioServerFailure? = nil) {
         guard !isDone else { return }
         isDone = true

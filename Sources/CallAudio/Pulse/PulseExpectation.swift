@@ -1,57 +1,64 @@
-/// What a command is to bring about in the image.
+/// What a command should change in the image.
 ///
 /// PulseAudio does what it acknowledges; PipeWire acknowledges first, and does it a little later or not at all.
 struct PulseExpectation {
-    /// What it is about: a later command about the same takes its place.
+    /// What it is about: a later command about the same replaces it.
     enum Subject: Hashable {
-        case playingVolume(UInt32), playingMute(UInt32), playingDevice(UInt32)
-        case recordingMute(UInt32), recordingDevice(UInt32)
-        case profile(String), profileDevices(String), sinkPort(String), sourcePort(String), sourceMute(String)
-        case defaultSink, defaultSource
+        case target(EffectTarget)
+        case devices(card: String)
     }
 
     let subject: Subject
     /// Which of the commands it belongs to.
     let command: Int
-    /// That it is not seen in time makes the command a failure. Of one connection in some hundreds PipeWire 0.3 makes one
-    /// that never hears of a new default, however often it asks; all others see it.
+    /// The command failed if this is not seen in time. One connection in some hundreds to PipeWire 0.3 never shows a
+    /// new default device, however often it asks; all others see it.
     let isRequired: Bool
-    /// Whether it has come about: it is as was asked, or at least not as it was. A server may round a volume, give a
-    /// profile a longer name, or have been asked for something else by somebody else meanwhile.
+    /// It has the value that was asked for, or at least not the former one: a server may round a volume, give a profile
+    /// a longer name, or have been asked for something else by somebody else meanwhile.
     let isMet: (AudioServerImage) -> Bool
-    /// Whether it is on the way, also once more after it was met: PipeWire unlinks a stream that was moved again when
-    /// the default changes, and links it anew.
+    /// It is in between, perhaps again after it was met: PipeWire unlinks a stream that was moved once more when the
+    /// default changes, and links it again.
     let isPassing: (AudioServerImage) -> Bool
 
-    /// - Parameters:
-    ///   - passing: What it may be on the way.
-    ///   - value: What it is; nil where what it is about is gone.
-    private init<Value: Equatable>(
-        _ subject: Subject, of command: Int, before: AudioServerImage, wanted: Value, passing: Value? = nil,
-        isRequired: Bool = true, _ value: @escaping (AudioServerImage) -> Value?
-    ) {
-        self.subject = subject
+    /// - Parameter number: Which of the batch's commands it is.
+    static func all(of command: AudioServerCommand, number: Int, before: AudioServerImage) -> [PulseExpectation] {
+        guard case .set(let target, let value) = command else { return [] }
+        let expectation = PulseExpectation(target, value, of: number, before: before)
+        guard case (.profile(let card), .name(let profile)) = (target, value) else { return [expectation] }
+        return [expectation, PulseExpectation(devicesOf: card, profile, of: number, before: before)]
+    }
+
+    private init(_ target: EffectTarget, _ value: EffectValue, of command: Int, before: AudioServerImage) {
+        subject = .target(target)
         self.command = command
-        self.isRequired = isRequired
-        let old = value(before)
-        isMet = { image in
-            let now = value(image)
-            return now == wanted || now == nil || (now != old && now != passing)
+        isRequired = !(before.isPipeWire && (target == .defaultSink || target == .defaultSource))
+        var wanted = value
+        if case .volume(let volume) = value, volume.count == 1 {
+            let channels = before.stream(of: target)?.volume.count ?? 1
+            wanted = .volume(Array(repeating: volume[0], count: channels))
         }
-        isPassing = { image in passing.map { value(image) == $0 } ?? false }
+        let old = before.shown(target)
+        let isPassing = { (image: AudioServerImage) in image.shown(target) == .name("") }
+        self.isPassing = isPassing
+        // What it is about may be gone.
+        isMet = { [wanted] image in
+            let now = image.shown(target)
+            return now == wanted || now == nil || (now != old && !isPassing(image))
+        }
     }
 
     /// The devices of a card's new profile. Those of a Bluetooth device's old one have to be gone; others may stay.
     private init(devicesOf card: String, _ profile: String, of command: Int, before: AudioServerImage) {
-        subject = .profileDevices(card)
+        subject = .devices(card: card)
         self.command = command
         isRequired = false
         isPassing = { _ in false }
-        let old = before.cards.values.first { $0.name == card }
-        let isRenewed = old?.activeProfile != profile && old?.isBluetooth == true
+        let old = before.card(named: card)
+        let isRenewed = old?.activeProfile != profile && old?.isBluetoothCard == true
         let gone = isRenewed ? before.devices(of: old) : []
         isMet = { image in
-            guard let card = image.cards.values.first(where: { $0.name == card }) else { return true }
+            guard let card = image.card(named: card) else { return true }
             guard let active = card.profiles.first(where: { $0.name == card.activeProfile }),
                 active.name == profile || active.name != old?.activeProfile
             else { return false }
@@ -60,110 +67,27 @@ struct PulseExpectation {
                 && devices.count { $0.kind == .source } >= Int(active.sources) && devices.isDisjoint(with: gone)
         }
     }
-
-    /// - Parameter number: Which of the batch's commands it is.
-    static func all(of command: AudioServerCommand, number: Int, before: AudioServerImage) -> [PulseExpectation] {
-        switch command {
-        case .setPlayingVolume(let stream, let volume):
-            let channels = before.playing[stream]?.volume.count ?? 1
-            let wanted = volume.count == 1 ? Array(repeating: volume[0], count: channels) : volume
-            return [
-                PulseExpectation(.playingVolume(stream), of: number, before: before, wanted: wanted) {
-                    $0.playing[stream]?.volume
-                }
-            ]
-        case .mutePlaying(let stream, let isMuted):
-            return [
-                PulseExpectation(.playingMute(stream), of: number, before: before, wanted: isMuted) {
-                    $0.playing[stream]?.isMuted
-                }
-            ]
-        case .muteRecording(let stream, let isMuted):
-            return [
-                PulseExpectation(.recordingMute(stream), of: number, before: before, wanted: isMuted) {
-                    $0.recording[stream]?.isMuted
-                }
-            ]
-        case .movePlaying(let stream, let sink):
-            return [
-                PulseExpectation(.playingDevice(stream), of: number, before: before, wanted: sink, passing: "") {
-                    image in
-                    image.playing[stream].map { $0.device.flatMap { image.sinks[$0]?.name } ?? "" }
-                }
-            ]
-        case .moveRecording(let stream, let source):
-            return [
-                PulseExpectation(.recordingDevice(stream), of: number, before: before, wanted: source, passing: "") {
-                    image in
-                    image.recording[stream].map { $0.device.flatMap { image.sources[$0]?.name } ?? "" }
-                }
-            ]
-        case .setProfile(let card, let profile):
-            return [
-                PulseExpectation(.profile(card), of: number, before: before, wanted: profile, passing: "") { image in
-                    image.cards.values.first { $0.name == card }.map { $0.activeProfile ?? "" }
-                },
-                PulseExpectation(devicesOf: card, profile, of: number, before: before),
-            ]
-        case .setSinkPort(let sink, let port):
-            return [
-                PulseExpectation(.sinkPort(sink), of: number, before: before, wanted: port) { image in
-                    image.sinks.values.first { $0.name == sink }?.activePort
-                }
-            ]
-        case .setSourcePort(let source, let port):
-            return [
-                PulseExpectation(.sourcePort(source), of: number, before: before, wanted: port) { image in
-                    image.sources.values.first { $0.name == source }?.activePort
-                }
-            ]
-        case .muteSource(let source, let isMuted):
-            return [
-                PulseExpectation(.sourceMute(source), of: number, before: before, wanted: isMuted) { image in
-                    image.sources.values.first { $0.name == source }?.isMuted
-                }
-            ]
-        case .setDefaultSink(let sink):
-            return [
-                PulseExpectation(
-                    .defaultSink, of: number, before: before, wanted: sink, passing: "", isRequired: !before.isPipeWire
-                ) { $0.defaultSink ?? "" }
-            ]
-        case .setDefaultSource(let source):
-            return [
-                PulseExpectation(
-                    .defaultSource, of: number, before: before, wanted: source, passing: "",
-                    isRequired: !before.isPipeWire
-                ) { $0.defaultSource ?? "" }
-            ]
-        case .store, .forget: return []
-        }
-    }
 }
 
 extension AudioServerCommand {
-    /// What has to be asked for to see what it brought about.
+    /// What has to be read to see the result.
     func touched(_ image: AudioServerImage) -> [PulseObject] {
-        switch self {
-        case .setPlayingVolume(let stream, _), .mutePlaying(let stream, _), .movePlaying(let stream, _):
-            [PulseObject(kind: .sinkInput, index: stream)]
-        case .muteRecording(let stream, _), .moveRecording(let stream, _):
-            [PulseObject(kind: .sourceOutput, index: stream)]
-        case .setProfile:
+        // Streams may have begun with what was stored until then.
+        guard case .set(let target, _) = self else { return PulseObject.streams }
+        switch target {
+        case .playingVolume(let stream), .playingMute(let stream), .playingDevice(let stream):
+            return [PulseObject(kind: .sinkInput, index: stream)]
+        case .recordingMute(let stream), .recordingDevice(let stream):
+            return [PulseObject(kind: .sourceOutput, index: stream)]
+        case .profile:
             // The order matters: what a port is depends on its card.
-            [.card, .sink, .source, .sinkInput, .sourceOutput, .server].map { PulseObject(kind: $0, index: nil) }
-        case .setSinkPort(let sink, _):
-            [PulseObject(kind: .sink, index: image.sinks.values.first { $0.name == sink }?.index)]
-        case .setSourcePort(let source, _), .muteSource(let source, _):
-            [PulseObject(kind: .source, index: image.sources.values.first { $0.name == source }?.index)]
-        case .setDefaultSink:
-            // Streams that follow the default move along.
-            [PulseObject(kind: .server, index: nil), PulseObject(kind: .sinkInput, index: nil)]
-        case .setDefaultSource:
-            [PulseObject(kind: .server, index: nil), PulseObject(kind: .sourceOutput, index: nil)]
-        case .store, .forget:
-            // Streams that began with what was stored until then.
-            PulseObject.streams
+            return [.card, .sink, .source, .sinkInput, .sourceOutput, .server].map { PulseObject(kind: $0, index: nil) }
+        case .sinkPort(let sink): return [PulseObject(kind: .sink, index: image.sink(named: sink)?.index)]
+        case .sourcePort(let source), .sourceMute(let source):
+            return [PulseObject(kind: .source, index: image.source(named: source)?.index)]
+        // Streams that use the default device move along.
+        case .defaultSink: return [.server, .sinkInput].map { PulseObject(kind: $0, index: nil) }
+        case .defaultSource: return [.server, .sourceOutput].map { PulseObject(kind: $0, index: nil) }
         }
     }
 }
@@ -177,11 +101,5 @@ extension AudioServerImage {
         return Set(
             sinks.map { PulseObject(kind: .sink, index: $0.index) }
                 + sources.map { PulseObject(kind: .source, index: $0.index) })
-    }
-}
-
-extension AudioServerImage.Card {
-    fileprivate var isBluetooth: Bool {
-        properties["device.bus"] == "bluetooth" || properties["device.api"]?.hasPrefix("bluez") == true
     }
 }

@@ -1,7 +1,7 @@
 internal import CRingwakePulse
 internal import Glibc
 internal import RingwakeCore
-package import RunLoop
+internal import RunLoop
 
 /// PulseAudio, or PipeWire behind the same protocol, through libpulse on a run loop.
 ///
@@ -9,29 +9,29 @@ package import RunLoop
 ///     server.onEvent = { print($0) }
 ///     server.connect()
 ///
-/// It starts no server. Where there is none, it waits for its socket to appear, and asks nobody meanwhile. A server that
-/// is reached over a network is tried once for each ``connect()``.
-package final class PulseServer: AudioServer {
-    /// A server that has not let us in and told all within this time is unavailable; it may still come.
+/// It starts no server. Without one, it waits for the socket to appear and polls nothing. A server on the network is
+/// tried once for each ``connect()``.
+final class PulseServer: AudioServer {
+    /// A server that has not accepted us and sent everything within this time is unavailable; it may still come.
     static let connectionLimit = Duration.seconds(5)
-    /// After a socket has appeared its owner may not listen yet: it is tried this often, at these distances.
+    /// After a socket has appeared its owner may not listen yet: the pauses between the tries.
     static let retries: [Duration] = [10, 30, 100, 300, 1_000].map { .milliseconds($0) }
-    /// A connection that lasted shorter than this, or never came about, is followed by the next one later and later.
+    /// After a connection that was shorter than this, or failed, the pause before the next one grows.
     static let stableTime = Duration.seconds(10)
     static let shortestPause = Duration.seconds(1)
     static let longestPause = Duration.seconds(30)
 
     private enum Phase {
         case idle
-        /// Not let in yet, or not mirrored.
+        /// Not accepted yet, or not mirrored.
         case connecting(PulseConnection)
         case connected(PulseConnection, PulseMirror)
-        /// Nobody is there, or after a connection that broke at once.
+        /// No server, or a connection that broke at once.
         case waiting
     }
 
-    package private(set) var image: AudioServerImage?
-    package var onEvent: ((AudioServerEvent) -> Void)?
+    private(set) var image: AudioServerImage?
+    var onEvent: ((AudioServerEvent) -> Void)?
 
     private let runLoop: RunLoop
     private let mainLoop: PulseMainLoop
@@ -46,12 +46,12 @@ package final class PulseServer: AudioServer {
     private var pause: Duration = .zero
     private var lastReason: String?
     private var isChangeEnqueued = false
-    /// Counts connections: what one of them enqueued does not reach the next.
+    /// Counts connections: what one of them enqueued is dropped in the next.
     private var epoch: UInt64 = 0
-    /// Counts calls of ``close()``: nothing is told after one.
+    /// Counts calls of ``close()``: no notification follows one.
     private var closings: UInt64 = 0
 
-    /// Objects of libpulse that it has not let go of, and questions without an answer.
+    /// Objects that libpulse has not freed, and unanswered requests.
     var openEvents: Int { mainLoop.eventCount }
     var openRequests: Int {
         switch phase {
@@ -60,8 +60,8 @@ package final class PulseServer: AudioServer {
         }
     }
 
-    /// - Parameter name: What the server shows us as.
-    package init(runLoop: RunLoop, address: PulseAddress = .standard, name: String = "Ringwake") {
+    /// - Parameter name: Our name in the server's list of clients.
+    init(runLoop: RunLoop, address: PulseAddress = .standard, name: String = "Ringwake") {
         self.runLoop = runLoop
         self.address = address
         self.name = name
@@ -70,7 +70,7 @@ package final class PulseServer: AudioServer {
 
     deinit { close() }
 
-    package func connect() {
+    func connect() {
         switch phase {
         case .connecting, .connected: break
         case .idle, .waiting:
@@ -80,7 +80,7 @@ package final class PulseServer: AudioServer {
         }
     }
 
-    package func close() {
+    func close() {
         epoch &+= 1
         closings &+= 1
         batches = []
@@ -111,12 +111,12 @@ package final class PulseServer: AudioServer {
         if let end = connection.connect(to: address.server, as: name) { later(epoch) { $0.ended(end) } }
     }
 
-    /// Let in: mirrors it. Runs within libpulse.
+    /// Accepted: mirrors the server. Runs within libpulse.
     private func load(_ connection: PulseConnection) {
         let mirror = PulseMirror(connection: connection, runLoop: runLoop)
         let epoch = epoch
         mirror.load { [weak self] failure in
-            // Holds the mirror until it is taken over.
+            // Keeps the mirror until it is taken over.
             self?.later(epoch) { failure == nil ? $0.loaded(connection, mirror) : connection.fail(PA_ERR_PROTOCOL) }
         }
     }
@@ -132,13 +132,13 @@ package final class PulseServer: AudioServer {
         remainingRetries = []
         connectedAt = runLoop.refreshNow()
         mirror.onRound = { [weak self] in self?.roundEnded() }
-        tell { $0.onEvent?(.connected(image)) }
+        notify { $0.onEvent?(.connected(image)) }
     }
 
     private func isLate(_ connection: PulseConnection) {
         timer = nil
-        // Goes on until libpulse gives up: a server that is stopped may be continued.
-        tellUnavailable("\(serverText(connection)) does not answer")
+        // Continues until libpulse gives up: a stopped server may be continued.
+        reportUnavailable("\(serverText(connection)) does not answer")
     }
 
     // MARK: - The end of a connection
@@ -151,7 +151,7 @@ package final class PulseServer: AudioServer {
             let server = connection.server
             let reason = reason(end, connection)
             self.end(nil)
-            tellUnavailable(reason)
+            reportUnavailable(reason)
             wait(lastTried: server, isNobodyThere: end.code == PA_ERR_CONNECTIONREFUSED.rawValue)
         case .connected(let connection, _):
             let reason = "\(serverText(connection)): \(end.message)"
@@ -159,13 +159,13 @@ package final class PulseServer: AudioServer {
             image = nil
             let open = batches
             batches = []
-            for batch in open { tell { _ in batch.finish(loss: AudioServerFailure(.lost, reason)) } }
-            tell { $0.onEvent?(.lost(reason)) }
+            for batch in open { notify { _ in batch.finish(loss: AudioServerFailure(.lost, reason)) } }
+            notify { $0.onEvent?(.lost(reason)) }
             comeBack()
         }
     }
 
-    /// Lets go of the connection.
+    /// Releases the connection.
     private func end(_ failure: AudioServerFailure?) {
         switch phase {
         case .idle, .waiting: return
@@ -179,8 +179,8 @@ package final class PulseServer: AudioServer {
         }
     }
 
-    /// At once after a connection that lasted; a server that breaks each one is left more and more time, unless it makes
-    /// its socket anew.
+    /// At once after a connection that lasted; after short ones with growing pauses, unless the server makes its socket
+    /// anew.
     private func comeBack() {
         let isStable = connectedAt.map { $0.advanced(by: Self.stableTime) <= runLoop.now } ?? false
         guard !isStable, pause > .zero else {
@@ -191,8 +191,8 @@ package final class PulseServer: AudioServer {
         tryLater()
     }
 
-    /// Waits for a socket to appear. Behind one that is there may be a server that hung, or was full: nothing tells when
-    /// that is over, so it is tried later and later.
+    /// Waits for a socket to appear. Where one exists, a server may hang or be full: no event tells when that ends, so
+    /// it is tried with growing pauses.
     private func wait(lastTried: String?, isNobodyThere: Bool) {
         guard case .waiting = phase else { return }
         let sockets = watchSockets(lastTried: lastTried).filter { access($0, F_OK) == 0 }
@@ -207,7 +207,7 @@ package final class PulseServer: AudioServer {
         }
     }
 
-    /// After a pause that is longer each time.
+    /// After a pause that grows each time.
     private func tryLater() {
         let pause = max(pause, Self.shortestPause)
         self.pause = min(pause * 2, Self.longestPause)
@@ -225,10 +225,10 @@ package final class PulseServer: AudioServer {
         guard watch?.isBroken ?? true, !sockets.isEmpty else { return sockets }
         do throws(RunLoopError) {
             watch = try SocketWatch(runLoop: runLoop, sockets: sockets) { [weak self] in self?.socketChanged() }
-            // One may have come before it was watched for.
+            // A socket may have appeared before the watch began.
             remainingRetries = Self.retries[...]
         } catch {
-            tellUnavailable("there is no audio server, and nothing tells when one comes: \(error)")
+            reportUnavailable("there is no audio server, and nothing tells when one comes: \(error)")
         }
         return sockets
     }
@@ -244,9 +244,9 @@ package final class PulseServer: AudioServer {
         timer = nil
     }
 
-    // MARK: - Telling
+    // MARK: - Notifications
 
-    /// Runs it later in this turn, out of libpulse, unless the connection has ended by then.
+    /// Runs `body` later in this turn, outside libpulse, unless the connection has ended by then.
     private func later(_ epoch: UInt64, _ body: @escaping (PulseServer) -> Void) {
         runLoop.enqueue { [weak self] in
             guard let self, self.epoch == epoch else { return }
@@ -254,8 +254,8 @@ package final class PulseServer: AudioServer {
         }
     }
 
-    /// Tells our user something: from the loop, in this order.
-    private func tell(_ body: @escaping (PulseServer) -> Void) {
+    /// Notifies the owner from the loop, in this order.
+    private func notify(_ body: @escaping (PulseServer) -> Void) {
         let closings = closings
         runLoop.enqueue { [weak self] in
             guard let self, self.closings == closings else { return }
@@ -263,10 +263,10 @@ package final class PulseServer: AudioServer {
         }
     }
 
-    private func tellUnavailable(_ reason: String) {
+    private func reportUnavailable(_ reason: String) {
         guard reason != lastReason else { return }
         lastReason = reason
-        tell { $0.onEvent?(.unavailable(reason)) }
+        notify { $0.onEvent?(.unavailable(reason)) }
     }
 
     private func serverText(_ connection: PulseConnection) -> String {
@@ -299,12 +299,12 @@ package final class PulseServer: AudioServer {
 // MARK: - Commands
 
 extension PulseServer {
-    package func perform(
+    func perform(
         _ commands: [AudioServerCommand], completion: @escaping ([AudioServerFailure?]) -> Void
     ) {
         guard case .connected(let connection, let mirror) = phase, let image = mirror.image else {
             let failure = AudioServerFailure(.lost, "there is no connection to an audio server")
-            return tell { _ in completion(commands.map { _ in failure }) }
+            return notify { _ in completion(commands.map { _ in failure }) }
         }
         let batch = PulseBatch(commands, runLoop: runLoop, completion: completion)
         let earlier = batches
@@ -314,27 +314,27 @@ extension PulseServer {
         mirror.isAwaited = !batches.isEmpty
     }
 
-    package func storedStreams(completion: @escaping (Result<[StoredStream], AudioServerFailure>) -> Void) {
+    func storedStreams(completion: @escaping (Result<[StoredStream], AudioServerFailure>) -> Void) {
         guard case .connected(let connection, let mirror) = phase else {
             let failure = AudioServerFailure(.lost, "there is no connection to an audio server")
-            return tell { _ in completion(.failure(failure)) }
+            return notify { _ in completion(.failure(failure)) }
         }
         var stored: [StoredStream] = []
         var result: Result<[StoredStream], AudioServerFailure>?
-        // Behind it, as a stream that is not mirrored yet may have begun with what is stored.
+        // Streams are read after it: one that is not mirrored yet may have begun with a stored value.
         let answers = PulseAnswers(2) { [weak self] _ in
             guard let self, let result else { return }
             publish()
-            tell { _ in completion(result) }
+            notify { _ in completion(result) }
         }
         connection.storedStreams {
-            if stored.count < PulseLimits.objects, let entry = PulseReading.stored($0) { stored.append(entry) }
+            if let entry = $0, stored.count < PulseLimits.objects { stored.append(entry) }
         } completion: { failure in
             result =
                 if let failure, !connection.isExtensionMissing { .failure(failure) } else { .success(stored) }
             answers.note(nil)
         }
-        // The mirror lives until it has answered, also where the connection breaks before.
+        // The mirror lives until it has answered, even if the connection breaks before.
         mirror.refresh(PulseObject.streams) { withExtendedLifetime(mirror) { answers.note(nil) } }
     }
 
@@ -343,7 +343,7 @@ extension PulseServer {
         for batch in batches { progressed(batch) }
     }
 
-    /// Takes the mirror's image, and tells if it is another.
+    /// Takes the mirror's image, and notifies the owner of a difference.
     private func publish() {
         guard case .connected(_, let mirror) = phase, let image = mirror.image, image != self.image else { return }
         self.image = image
@@ -371,6 +371,6 @@ extension PulseServer {
         batches.removeAll { $0 === batch }
         mirror.isAwaited = !batches.isEmpty
         publish()
-        tell { _ in batch.finish() }
+        notify { _ in batch.finish() }
     }
 }

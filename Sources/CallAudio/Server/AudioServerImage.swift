@@ -1,120 +1,210 @@
-package import RingwakeCore
+internal import RingwakeCore
 
-/// What is known of an audio server at one time: its mirror. A value, so that what to do about it is decided without it.
+/// What is known of an audio server at one time: a value, so that decisions need no server.
 ///
-/// Indexes mean something only together with ``cookie``: another instance of the server gives them to other things.
-package struct AudioServerImage: Hashable, Sendable {
+/// Indexes are valid only together with ``cookie``: another instance of the server gives them to other objects.
+struct AudioServerImage: Hashable, Sendable {
     /// Names this instance of the server.
-    package var cookie: UInt32
-    package var server: AudioServerDescription
+    var cookie: UInt32
+    var server: AudioServerDescription
     /// The server is PipeWire behind the same protocol.
-    package var isPipeWire: Bool
-    /// Names of the devices in force as the default; nil where there are none.
-    package var defaultSink: String?
-    package var defaultSource: String?
-    package var cards: [UInt32: Card] = [:]
-    package var sinks: [UInt32: Device] = [:]
-    package var sources: [UInt32: Device] = [:]
-    /// Sink inputs: what plays.
-    package var playing: [UInt32: Stream] = [:]
-    /// Source outputs: what records.
-    package var recording: [UInt32: Stream] = [:]
+    var isPipeWire: Bool
+    /// Names of the default devices; nil where there are none.
+    var defaultSink: String?
+    var defaultSource: String?
+    var cards: [UInt32: Card] = [:]
+    var sinks: [UInt32: Device] = [:]
+    var sources: [UInt32: Device] = [:]
+    /// Sink inputs: streams that play.
+    var playing: [UInt32: Stream] = [:]
+    /// Source outputs: streams that record.
+    var recording: [UInt32: Stream] = [:]
 
     /// Whether something can be used: `unknown` where the device cannot tell.
-    package enum Availability: String, Hashable, Sendable, Codable {
+    enum Availability: String, Hashable, Sendable, Codable {
         case unknown, no, yes
     }
 
     /// A sound card, a Bluetooth device.
-    package struct Card: Hashable, Sendable {
-        package var index: UInt32
-        package var name: String
-        package var activeProfile: String?
-        package var profiles: [Profile]
-        package var ports: [Port]
-        /// `device.api`, `device.bus`, `device.form_factor`, `device.string` and what else decides something.
-        package var properties: [String: String]
+    struct Card: Hashable, Sendable {
+        var index: UInt32
+        var name: String
+        var activeProfile: String?
+        var profiles: [Profile]
+        /// `device.api`, `device.bus`, `device.form_factor`, `device.string` and others that decide something.
+        var properties: [String: String]
 
-        package struct Profile: Hashable, Sendable {
-            package var name: String
-            package var description: String
-            package var priority: UInt32
-            package var sinks: UInt32
-            package var sources: UInt32
-            package var isAvailable: Bool
+        struct Profile: Hashable, Sendable {
+            var name: String
+            var priority: UInt32
+            var sinks: UInt32
+            var sources: UInt32
+            var isAvailable: Bool
         }
     }
 
-    /// A connector of a card or of a device.
-    package struct Port: Hashable, Sendable {
-        package var name: String
-        package var description: String
-        package var priority: UInt32
-        package var availability: Availability
-        /// What the server says that it is; `other` where it says nothing.
-        package var kind: AudioPort.Kind
-        package var isInput: Bool
-        /// Of a card's port: the profiles that it is in. Empty for a device's.
-        package var profiles: [String] = []
+    /// A connector of a device.
+    struct Port: Hashable, Sendable {
+        var name: String
+        var description: String
+        var availability: Availability
+        /// `other` where the server does not tell.
+        var kind: AudioPort.Kind
     }
 
     /// A sink or a source.
-    package struct Device: Hashable, Sendable {
-        package var index: UInt32
-        package var name: String
-        package var description: String
+    struct Device: Hashable, Sendable {
+        var index: UInt32
+        var name: String
+        var description: String
         /// The card that it belongs to.
-        package var card: UInt32?
-        package var ports: [Port]
-        package var activePort: String?
-        package var isMuted: Bool
-        /// One value a channel; 65536 is full.
-        package var volume: [UInt32]
-        /// Of a source: the sink whose sound it records, by index.
-        package var monitors: UInt32?
-        package var properties: [String: String]
+        var card: UInt32?
+        var ports: [Port]
+        var activePort: String?
+        var isMuted: Bool
+        /// For a source: the index of the sink that it monitors.
+        var monitors: UInt32?
+        var properties: [String: String]
     }
 
     /// A sink input or a source output.
-    package struct Stream: Hashable, Sendable {
-        package var index: UInt32
-        package var name: String
+    struct Stream: Hashable, Sendable {
+        var index: UInt32
+        var name: String
         /// The sink or source; nil while it has none, as during each re-route.
-        package var device: UInt32?
-        /// The process that it belongs to, as it says itself, else its client or the kernel; nil where none of them can.
-        package var process: Int32?
-        /// The connection that it came over; nil for what the server itself plays or records, and for samples.
-        package var client: UInt32? = nil
-        /// One value a channel; empty while it is not known: PipeWire says 0 of a new stream until it knows.
-        package var volume: [UInt32]
-        /// The channels' positions, as PulseAudio numbers them; empty where they are not known.
-        package var channels: [Int32] = []
-        package var isVolumeWritable: Bool
-        package var isMuted: Bool
-        package var isCorked: Bool
-        /// Under which name the server stores its volume (`module-stream-restore.id`); nil where it does not.
-        package var restoreID: String?
-        /// `application.name`, `application.process.binary`, `media.role`, `media.name` and what else decides something.
-        package var properties: [String: String]
+        var device: UInt32?
+        /// Its process: as it names it itself, else from its client or the kernel; nil where none of them tells.
+        var process: Int32?
+        /// Its client; nil for streams of the server itself, and for samples.
+        var client: UInt32? = nil
+        /// One value a channel; empty while unknown: PipeWire reports 0 for a new stream at first.
+        var volume: [UInt32]
+        /// The channels' positions, in PulseAudio's numbers; empty where unknown.
+        var channels: [Int32] = []
+        var isVolumeWritable: Bool
+        var isMuted: Bool
+        var isCorked: Bool
+        /// The name under which the server stores its volume (`module-stream-restore.id`); nil where it stores none.
+        var restoreID: String?
+        /// `application.name`, `application.process.binary`, `media.role`, `media.name` and others that decide
+        /// something.
+        var properties: [String: String]
     }
 }
 
-/// What a server stores of a kind of streams for the next one of it (PulseAudio's stream restore).
-package struct StoredStream: Hashable, Sendable, Codable {
+/// What a server stores for the next stream of a kind (PulseAudio's stream restore).
+struct StoredStream: Hashable, Sendable, Codable {
     /// Such as `sink-input-by-media-role:music`.
-    package var name: String
-    /// One value a channel, empty where no volume is stored; and the channels' positions, as PulseAudio numbers them.
-    package var volume: [UInt32]
-    package var channels: [Int32]
-    package var isMuted: Bool
-    /// The sink or source that it goes to; nil where none is stored.
-    package var device: String?
+    var name: String
+    /// One value a channel, empty where none is stored; and the channels' positions, in PulseAudio's numbers.
+    var volume: [UInt32]
+    var channels: [Int32]
+    var isMuted: Bool
+    /// The sink or source; nil where none is stored.
+    var device: String?
+}
 
-    package init(name: String, volume: [UInt32], channels: [Int32], isMuted: Bool, device: String?) {
-        self.name = name
-        self.volume = volume
-        self.channels = channels
-        self.isMuted = isMuted
-        self.device = device
+extension AudioServerImage {
+    func sink(named name: String) -> Device? { sinks.values.first { $0.name == name } }
+
+    func source(named name: String) -> Device? { sources.values.first { $0.name == name } }
+
+    func card(named name: String) -> Card? { cards.values.first { $0.name == name } }
+
+    func stream(of target: EffectTarget) -> Stream? {
+        target.playing.flatMap { playing[$0] } ?? target.recording.flatMap { recording[$0] }
+    }
+
+    /// The same property of every stream of a kind.
+    func targets(like target: EffectTarget, ofKind kind: String) -> [EffectTarget] {
+        let isPlaying = target.playing != nil
+        return (isPlaying ? playing : recording).values.filter { $0.restoreID == kind }.compactMap { stream in
+            switch target {
+            case .playingVolume: .playingVolume(stream.index)
+            case .playingMute: .playingMute(stream.index)
+            case .recordingMute: .recordingMute(stream.index)
+            default: nil
+            }
+        }
+    }
+
+    /// What a target shows: an empty name where there is none for the moment, nil where the thing itself is gone.
+    func shown(_ target: EffectTarget) -> EffectValue? {
+        func named(_ name: String?) -> EffectValue { .name(name ?? "") }
+        return switch target {
+        case .playingVolume(let index): playing[index].map { .volume($0.volume) }
+        case .playingMute(let index): playing[index].map { .muted($0.isMuted) }
+        case .recordingMute(let index): recording[index].map { .muted($0.isMuted) }
+        case .playingDevice(let index): playing[index].map { named($0.device.flatMap { sinks[$0]?.name }) }
+        case .recordingDevice(let index): recording[index].map { named($0.device.flatMap { sources[$0]?.name }) }
+        case .profile(let name): card(named: name).map { named($0.activeProfile) }
+        case .sinkPort(let name): sink(named: name).map { named($0.activePort) }
+        case .sourcePort(let name): source(named: name).map { named($0.activePort) }
+        case .sourceMute(let name): source(named: name).map { .muted($0.isMuted) }
+        case .defaultSink: named(defaultSink)
+        case .defaultSource: named(defaultSource)
+        }
+    }
+
+    /// What a target has now; nil when it is not there, or shows nothing that could be compared.
+    func value(of target: EffectTarget) -> EffectValue? {
+        if case .playingVolume(let index) = target, playing[index]?.isSettled != true { return nil }
+        return shown(target).flatMap { $0 == .name("") ? nil : $0 }
+    }
+
+    /// The stream or device of the target is there.
+    func has(_ target: EffectTarget) -> Bool { shown(target) != nil }
+
+    /// Whether the target could take this value now.
+    func canTake(_ value: EffectValue, for target: EffectTarget) -> Bool {
+        switch (target, value) {
+        case (.playingVolume, .volume), (.playingMute, .muted), (.recordingMute, .muted), (.sourceMute, .muted): true
+        case (.playingDevice, .name(let name)), (.defaultSink, .name(let name)): sink(named: name) != nil
+        case (.recordingDevice, .name(let name)), (.defaultSource, .name(let name)): source(named: name) != nil
+        case (.profile(let card), .name(let name)):
+            self.card(named: card)?.profiles.contains { $0.name == name } ?? false
+        case (.sinkPort(let sink), .name(let name)): self.sink(named: sink)?.hasUsablePort(name) ?? false
+        case (.sourcePort(let source), .name(let name)): self.source(named: source)?.hasUsablePort(name) ?? false
+        default: false
+        }
+    }
+
+    /// The device is there, and its port can be used.
+    func isUsable(_ port: AudioPort, isInput: Bool) -> Bool {
+        guard let device = isInput ? source(named: port.device) : sink(named: port.device) else { return false }
+        return port.port.map(device.hasUsablePort) ?? true
+    }
+}
+
+extension AudioServerImage.Device {
+    func hasUsablePort(_ name: String) -> Bool { ports.contains { $0.name == name && $0.availability != .no } }
+}
+
+extension AudioServerImage.Stream {
+    /// It has a device and a volume. A new stream of PipeWire has neither for a moment, and each loses its device while
+    /// it is moved: what it shows then is not its value.
+    var isSettled: Bool { device != nil && volume.contains { $0 > 0 } }
+
+    /// A loopback or a filter of the server itself. A sample that is played has no client, but names its process.
+    var isServersOwn: Bool {
+        if properties["node.link-group"] != nil { return true }
+        return client == nil && process == nil && properties["application.process.id"] == nil
+    }
+
+    /// Sound goes through it, or could at once.
+    var isRunning: Bool { device != nil && !isCorked }
+
+    /// It began with this stored entry.
+    func isSame(as stored: StoredStream) -> Bool {
+        isMuted == stored.isMuted
+            && (stored.volume.isEmpty || EffectValue.volume(volume).isSame(as: .volume(stored.volume)))
+    }
+}
+
+extension StoredStream {
+    /// Equal as far as a server tells: PipeWire keeps volumes as fractions, and no devices.
+    func isSame(as other: StoredStream) -> Bool {
+        name == other.name && isMuted == other.isMuted
+            && (volume.isEmpty || EffectValue.volume(volume).isSame(as: .volume(other.volume)))
     }
 }

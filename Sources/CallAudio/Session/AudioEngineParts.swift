@@ -1,16 +1,15 @@
-internal import FileSystem
 package import Logging
 package import RingwakeCore
 package import RunLoop
 
-/// What an engine is made of: the user's audio server and players, as the environment names them.
+/// What an engine needs: the user's audio server and players, as the environment names them.
 package struct AudioEngineParts {
     package let environment: [String: String]
-    /// The audio server; where every other program of this environment finds it.
+    /// The audio server; by default where every other program with this environment finds it.
     package let address: PulseAddress
     package let runLoop: RunLoop
     package let logger: Logger
-    /// The version that the engine tells.
+    /// The version that the engine reports.
     package let version: String
 
     package init(
@@ -24,51 +23,26 @@ package struct AudioEngineParts {
         self.version = version
     }
 
-    /// The journals of this user's programs, whether they are there or not: those in the usual places, and of others those
-    /// that hold effects which were made since the user logged in.
+    /// The journals of this user's programs, existing or not: those in the usual places, and registered ones with
+    /// effects made since the user logged in.
     package var knownJournals: [String] {
         let usual = EffectJournals.all(environment).map(EffectJournals.place)
         let registered = JournalRegistry(environment, logger)?.journals ?? []
         return usual + registered.filter { !usual.contains($0) }
     }
 
-    /// An engine that has not started.
-    /// - Throws: The journal is another program's, or cannot be used: why, and what to do.
+    /// A new engine, not started.
+    /// - Throws: The journal belongs to another program, or cannot be used.
     package func makeEngine(
         journal path: String, report: @escaping (AudioEngineReport) -> Void
-    ) throws(AudioEngineRefusal) -> AudioEngine {
-        do throws(FileSystemError) {
-            let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
-            if !folder.isEmpty { try FileSystem.createDirectory(folder, mode: 0o700) }
-        } catch {
-            throw AudioEngineRefusal(isBusy: false, "no folder for the effect journal: \(error)")
-        }
-        do throws(EffectJournalError) {
-            let place = EffectJournals.place(of: path)
-            let engine = try AudioEngine(
-                runLoop: runLoop,
-                server: PulseServer(runLoop: runLoop, address: address),
-                players: MPRISPlayers(environment: environment, runLoop: runLoop, logger: logger),
-                journalPath: path, version: version,
-                siblings: EffectJournals.all(environment).map(EffectJournals.place).filter { $0 != place },
-                report: report)
-            engine.journal.registry = JournalRegistry(environment, logger)
-            return engine
-        } catch {
-            throw AudioEngineRefusal(isBusy: error.kind == .inUse, error.description)
-        }
-    }
-}
-
-/// Why there is no engine.
-package struct AudioEngineRefusal: Error {
-    /// Another program has the journal, and will let go of it when it ends.
-    package let isBusy: Bool
-    /// What happened and what to do, for a person.
-    package let message: String
-
-    init(isBusy: Bool, _ message: String) {
-        self.isBusy = isBusy
-        self.message = message
+    ) throws(EffectJournalError) -> AudioEngine {
+        let place = EffectJournals.place(of: path)
+        let engine = try AudioEngine(
+            runLoop: runLoop, server: PulseServer(runLoop: runLoop, address: address),
+            players: MPRISPlayers(environment: environment, runLoop: runLoop, logger: logger), journalPath: path,
+            version: version,
+            siblings: EffectJournals.all(environment).map(EffectJournals.place).filter { $0 != place }, report: report)
+        engine.journal.registry = JournalRegistry(environment, logger)
+        return engine
     }
 }

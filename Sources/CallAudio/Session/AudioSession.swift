@@ -1,7 +1,8 @@
 public import RingwakeCore
+internal import RunLoop
 internal import Synchronization
 
-/// What a program does with the sound of this machine, and how it gets along with others: AVAudioSession for Linux.
+/// How a program uses the sound of this machine together with others: AVAudioSession for Linux.
 ///
 ///     let session = try AudioSession()
 ///     try session.setCategory(.playAndRecord, mode: .voiceChat, options: [.duckOthers])
@@ -9,27 +10,25 @@ internal import Synchronization
 ///     defer { session.close() }                    // and everything is as it was
 ///     for await notice in session.notices { print(notice) }
 ///
-/// It works on the user's PulseAudio, or PipeWire with its pulse server, and needs no daemon. It does not play or record
-/// itself: the streams that this process has with the audio server, by whatever library, are the session's.
+/// It works with the user's PulseAudio, or PipeWire with its pulse server, without a daemon. It does not play or
+/// record: the streams that this process has on the audio server, by whatever library, are the session's.
 ///
 /// All sessions of a process share one connection to the audio server, on one thread. Callbacks run on it.
 public final class AudioSession: Sendable {
-    private let hub: SessionHub
-    private let seat: SessionSeat
+    private let service: SessionService
+    private let shared = SessionState()
 
-    /// A session that is inactive, of the category `soloAmbient`.
+    /// A new session: inactive, of the category `soloAmbient`.
     ///
-    /// - Parameter name: What it is called, for a person.
+    /// - Parameter name: A name for people.
     /// - Throws: `unspecified`: the system has no thread or descriptor left.
     public convenience init(name: String = "audio session") throws(AudioSessionError) {
-        try self.init(name: name, hub: SessionHub.ofProcess())
+        try self.init(name: name, service: SessionService.ofProcess())
     }
 
-    init(name: String, hub: SessionHub) throws(AudioSessionError) {
-        self.hub = hub
-        seat = SessionSeat(number: hub.board.makeNumber())
-        let shown = String(name.prefix(AudioSession.maximumNameCharacters))
-        if let error = hub.board.post(.open(seat, name: shown)) { throw error }
+    init(name: String, service: SessionService) throws(AudioSessionError) {
+        self.service = service
+        try post(.open(name: String(name.prefix(AudioSession.maximumNameCharacters))))
     }
 
     deinit { close() }
@@ -37,12 +36,16 @@ public final class AudioSession: Sendable {
     /// A longer name is cut.
     private static let maximumNameCharacters = 128
 
-    // MARK: - What it is
+    private func post(_ action: SessionRequests.Action) throws(AudioSessionError) {
+        try service.requests.post(action, of: shared)
+    }
 
-    /// Says what the session is. While it is active, what is in force changes by the difference, without a gap.
+    // MARK: - Configuration
+
+    /// Sets what the session does. While it is active, only the difference is changed, without a gap.
     ///
-    /// Preferred devices stay, options do not: they are those given here. If the audio server refuses the difference,
-    /// ``AudioSessionNotice/configurationRefused(_:)`` tells so, and the former configuration stays in force.
+    /// Preferred devices stay; options are replaced. If the audio server refuses the change,
+    /// ``AudioSessionNotice/configurationRefused(_:)`` is sent, and the former configuration stays in force.
     ///
     /// - Throws: `badParam`: the mode or an option does not fit the category; `expiredSession`.
     public func setCategory(
@@ -55,7 +58,7 @@ public final class AudioSession: Sendable {
         }
     }
 
-    /// Says which output the session would like, where it may choose.
+    /// Sets the preferred output, for categories that may choose.
     ///
     /// - Parameter output: The server's name of a sink, or the name of a port's kind, such as `headphones`; nil: none.
     /// - Throws: `badParam`: the name is empty or longer than 256 bytes; `expiredSession`.
@@ -67,7 +70,7 @@ public final class AudioSession: Sendable {
         }
     }
 
-    /// Says which input the session would like, in the same way.
+    /// Sets the preferred input in the same way.
     /// - Throws: As ``setPreferredOutput(_:)``.
     public func setPreferredInput(_ input: String?) throws(AudioSessionError) {
         try configure { former throws(AudioSessionError) in
@@ -81,50 +84,53 @@ public final class AudioSession: Sendable {
         _ change: (AudioSessionConfiguration) throws(AudioSessionError) -> AudioSessionConfiguration
     ) throws(AudioSessionError) {
         let configuration = try change(configuration)
-        // Shown before it is asked for: a failure of the loop to keep up takes it back.
-        seat.shown.withLock { shown in
+        // Shown before it is posted; reverted where it cannot be posted.
+        shared.shown.withLock { shown in
             shown.configuration = configuration
             shown.openConfigurations += 1
         }
-        if let error = hub.board.post(.configure(seat.number, configuration)) {
-            seat.shown.withLock { $0.openConfigurations -= 1 }
+        do throws(AudioSessionError) {
+            try post(.configure(configuration))
+        } catch {
+            shared.shown.withLock { $0.openConfigurations -= 1 }
             throw error
         }
     }
 
-    /// Sends the sound to the speaker, or takes that back. It lasts until the route changes for another reason or the
-    /// session is interrupted (Apple's QA1754). Of effect while the session is active.
+    /// Sends the sound to the speaker, or ends that. It lasts until the route changes for another reason or the session
+    /// is interrupted (Apple's QA1754), and has an effect while the session is active.
     /// - Throws: `expiredSession`.
     public func overrideOutput(_ output: OutputOverride) throws(AudioSessionError) {
-        if let error = hub.board.post(.overrideOutput(seat.number, isSpeaker: output == .speaker)) { throw error }
+        try post(.overrideOutput(isSpeaker: output == .speaker))
     }
 
     /// Where ``overrideOutput(_:)`` sends the sound.
     public enum OutputOverride: String, Hashable, Sendable, CaseIterable {
-        /// Where the category says.
+        /// As the category decides.
         case none
         case speaker
     }
 
-    /// Whether the program is what the user is busy with; it is, until it says otherwise. In the background a session
-    /// can only be made active if it is mixable: it may not interrupt others.
+    /// Tells whether the user works with the program right now; true at first. In the background, only a session that
+    /// mixes with others can become active.
     /// - Throws: `expiredSession`.
     public func setForeground(_ isForeground: Bool) throws(AudioSessionError) {
-        if let error = hub.board.post(.setForeground(seat.number, isForeground)) { throw error }
+        try post(.setForeground(isForeground))
     }
 
     // MARK: - Activation
 
-    /// Makes the session active or inactive. Returns when the audio server has acknowledged everything that this changes.
+    /// Makes the session active or inactive. Returns when the audio server has acknowledged everything that this
+    /// changes.
     ///
     /// - Parameters:
-    ///   - isActive: Whether it is to be active.
-    ///   - notifyOthers: Of a deactivation: sessions and players that were interrupted may go on. Without it they stay
-    ///     silent until the user plays them; volumes and mutes are put back either way.
+    ///   - isActive: Whether it should be active.
+    ///   - notifyOthers: For a deactivation: interrupted sessions and players may resume. Without it they stay silent
+    ///     until the user starts them; volumes and mutes are restored either way.
     /// - Returns: Where the sound goes and comes from.
-    /// - Throws: What activation meets: `insufficientPriority`, `cannotInterruptOthers`, `resourceNotAvailable`,
-    ///   `cannotStartRecording`, `mediaServicesFailed`; what deactivation meets: `isBusy`: the session's streams ran, and
-    ///   **it is inactive all the same**; `expiredSession`. Otherwise everything is as before.
+    /// - Throws: For an activation: `insufficientPriority`, `cannotInterruptOthers`, `resourceNotAvailable`,
+    ///   `cannotStartRecording`, `mediaServicesFailed`; for a deactivation: `isBusy`: the session's streams still ran,
+    ///   and **it is inactive all the same**; `expiredSession`. In all other cases nothing has changed.
     @discardableResult
     public func setActive(_ isActive: Bool, notifyOthers: Bool = false) async throws(AudioSessionError) -> AudioRoute {
         let result = await withCheckedContinuation { continuation in
@@ -133,55 +139,54 @@ public final class AudioSession: Sendable {
         return try result.get()
     }
 
-    /// The same, for those who do not wait.
+    /// The same with a completion.
     /// - Parameters:
-    ///   - isActive: Whether it is to be active.
+    ///   - isActive: Whether it should be active.
     ///   - notifyOthers: As in ``setActive(_:notifyOthers:)``.
-    ///   - completion: Called once: on the sessions' thread, or, when the session was closed, from within.
+    ///   - completion: Called once: on the sessions' thread, or, if the session was closed, before this returns.
     public func setActive(
         _ isActive: Bool, notifyOthers: Bool = false,
         completion: @escaping @Sendable (Result<AudioRoute, AudioSessionError>) -> Void
     ) {
-        let request: SessionBoard.Request =
-            isActive
-            ? .activate(seat.number, completion)
-            : .deactivate(seat.number, notifiesOthers: notifyOthers, completion)
-        if let error = hub.board.post(request) { completion(.failure(error)) }
+        do throws(AudioSessionError) {
+            try post(isActive ? .activate(completion) : .deactivate(notifiesOthers: notifyOthers, completion))
+        } catch {
+            completion(.failure(error))
+        }
     }
 
-    /// Ends the session: an active one is deactivated, and others may go on. Streams of notices finish. Idempotent.
+    /// Ends the session: an active one is deactivated, and others may resume. Streams of notices finish. Idempotent.
     ///
-    /// It does not wait. A process that exits waits for what is to be put back, at most three seconds.
+    /// It does not wait. At its exit the process waits for the restoration, at most three seconds.
     public func close() {
-        _ = hub.board.post(.close(seat.number))
+        try? post(.close)
     }
 
-    // MARK: - How things are
+    // MARK: - State
 
-    /// Where the session stands. This and what follows may be asked on any thread, and does not wait.
-    public var state: AudioSessionState { seat.shown.withLock { $0.state } }
+    /// The session's state. This and the following can be read on any thread, without waiting.
+    public var state: AudioSessionState { shared.shown.withLock { $0.state } }
 
-    /// What was set last.
-    public var configuration: AudioSessionConfiguration { seat.shown.withLock { $0.configuration } }
+    /// The last configuration that was set.
+    public var configuration: AudioSessionConfiguration { shared.shown.withLock { $0.configuration } }
 
-    /// Where sound goes and comes from, as the audio server told last.
-    public var currentRoute: AudioRoute { seat.shown.withLock { $0.route } }
+    /// The route that the audio server reported last.
+    public var currentRoute: AudioRoute { shared.shown.withLock { $0.route } }
 
-    /// Whether anybody else's sound is heard: any stream that runs and is not muted.
-    public var isOtherAudioPlaying: Bool { seat.shown.withLock { $0.isOtherAudioPlaying } }
+    /// Whether others play: any running stream that is not muted.
+    public var isOtherAudioPlaying: Bool { shared.shown.withLock { $0.isOtherAudioPlaying } }
 
-    /// Whether another session that is to be heard alone is active and plays.
-    public var secondaryAudioShouldBeSilencedHint: Bool { seat.shown.withLock { $0.shouldBeSilenced } }
+    /// Whether another session that does not mix is active and plays.
+    public var secondaryAudioShouldBeSilencedHint: Bool { shared.shown.withLock { $0.shouldBeSilenced } }
 
-    /// What the session is told by itself, from now on, until it ends. Each call makes a stream of its own. A stream does
-    /// not keep the session. Of more than 256 notices that wait the oldest are dropped.
-    public var notices: AsyncStream<AudioSessionNotice> { seat.notices.stream() }
+    /// The notices from now on, until the session ends. Each call makes a new stream, which does not keep the session.
+    /// Of more than 256 unread notices the oldest are dropped.
+    public var notices: AsyncStream<AudioSessionNotice> { shared.notices() }
 
     /// Calls `body` with each notice, one at a time, on the sessions' thread, until the session ends.
     ///
-    /// What waits there keeps all sessions of the process waiting. It may call everything here. Capture the session
-    /// weakly.
+    /// A body that waits delays all sessions of the process. It may call everything here. Capture the session weakly.
     public func onNotice(_ body: @escaping @Sendable (AudioSessionNotice) -> Void) {
-        seat.notices.add(body)
+        _ = shared.observers.add(.init(body: body))
     }
 }

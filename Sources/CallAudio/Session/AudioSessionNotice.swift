@@ -1,37 +1,37 @@
 public import RingwakeCore
 
-/// Where a session stands.
+/// The state of a session.
 public enum AudioSessionState: String, Hashable, Sendable, CaseIterable {
     /// Not active: new, deactivated, or its server was restarted.
     case inactive
-    /// It has asked to be active, and the audio server has not acknowledged everything.
+    /// Activation was requested, and the audio server has not acknowledged everything.
     case activating
     case active
-    /// Another session took its place. It becomes active again by ``AudioSession/setActive(_:notifyOthers:)`` alone.
+    /// Another session replaced it. It becomes active again only by ``AudioSession/setActive(_:notifyOthers:)``.
     case interrupted
     case deactivating
     /// The audio server is gone.
     case lost
 }
 
-/// What a session is told by itself: AVAudioSession's notifications.
+/// What a session is notified of: AVAudioSession's notifications.
 public enum AudioSessionNotice: Hashable, Sendable {
-    /// It is interrupted: what it plays is silenced. See `AVAudioSession.interruptionNotification`.
+    /// It is interrupted: its streams are silenced. See `AVAudioSession.interruptionNotification`.
     case interruptionBegan(AudioInterruptionReason)
-    /// What interrupted it is over. With `shouldResume`, make it active again and go on; without, wait for the user.
-    /// There is no promise that this comes.
+    /// The interruption has ended. With `shouldResume`, activate the session and continue; without, wait for the user.
+    /// This notice is not guaranteed.
     case interruptionEnded(shouldResume: Bool)
-    /// Its sound goes, or comes from, elsewhere. See `AVAudioSession.routeChangeNotification`.
+    /// Its route has changed. See `AVAudioSession.routeChangeNotification`.
     case routeChanged(AudioRouteChangeReason, previous: AudioRoute, current: AudioRoute)
-    /// Another session that is to be heard alone has begun to play, or has ended: silence what is not essential, such
-    /// as a game's music. See `AVAudioSession.silenceSecondaryAudioHintNotification`.
+    /// Another session that does not mix has begun to play, or has ended: silence what is not essential, such as a
+    /// game's music. See `AVAudioSession.silenceSecondaryAudioHintNotification`.
     case secondaryAudioShouldBeSilenced(Bool)
     /// The audio server is gone, and the streams with it.
     case mediaServicesWereLost
-    /// The audio server is there again: make streams anew, and make the session active again when that is right. It has
-    /// kept its configuration.
+    /// The audio server is back: make new streams, and activate the session when appropriate. It has kept its
+    /// configuration.
     case mediaServicesWereReset
-    /// A change of the configuration that was in force already was refused by the audio server: the former one is.
+    /// The audio server refused a change of the active configuration: the former one stays in force.
     case configurationRefused(AudioSessionError)
 }
 

@@ -8,9 +8,9 @@
 @_exported public import struct RingwakeCore.AudioSessionConfiguration
 @_exported public import struct RingwakeCore.AudioSessionError
 
-// The words for audio are the same in every library of Ringwake, and lie deeper than this one. Exported, so that their
-// members are seen by programs that want an import for each (MemberImportVisibility, SE-0444); named here too, so that
-// they are on this library's pages.
+// The audio vocabulary is shared by Ringwake's libraries, and defined in another module. It is exported, so that
+// programs which import each module see its members (MemberImportVisibility, SE-0444); the aliases put it on this
+// library's pages.
 
 public typealias AudioCategory = RingwakeCore.AudioCategory
 public typealias AudioInterruptionReason = RingwakeCore.AudioInterruptionReason

@@ -2,28 +2,28 @@ internal import Logging
 internal import RingwakeCore
 internal import RunLoop
 
-/// The engine of a hub, through its lives: each begins with putting back what programs left that are gone, and takes a
-/// journal that no other program has.
+/// The engine of a session service. Each start first undoes what programs left that are gone, and then takes a journal
+/// that no other program has.
 final class SessionEngine {
-    /// What it reports; nothing after ``stop(_:)``.
+    /// Its reports; none after ``stop(_:)``.
     var onReport: ((AudioEngineReport) -> Void)?
-    /// It cannot be had: why, for a person.
+    /// It cannot start: why, for a person.
     var onGone: ((String) -> Void)?
 
     private enum State {
         case stopped
-        case mending(JournalMending)
+        case restoring(JournalRestore)
         case running(AudioEngine)
-        /// Whether it is to start again.
+        /// Whether to start again.
         case stopping(startsAgain: Bool)
     }
 
     private let parts: AudioEngineParts
     private var state = State.stopped
-    /// What was asked of it while it mended.
+    /// Requests that came while it restored.
     private var waiting: [AudioEngineRequest] = []
     private var stopped: [() -> Void] = []
-    /// Counts lives: what an earlier one reports is none of the present one's.
+    /// Counts starts: reports of an earlier one are dropped.
     private var life: UInt64 = 0
 
     init(_ parts: AudioEngineParts) {
@@ -34,57 +34,57 @@ final class SessionEngine {
         switch state {
         case .stopped: begin()
         case .stopping: state = .stopping(startsAgain: true)
-        case .mending, .running: break
+        case .restoring, .running: break
         }
     }
 
     func send(_ request: AudioEngineRequest) {
         switch state {
         case .running(let engine): engine.handle(request)
-        case .mending, .stopping: waiting.append(request)
+        case .restoring, .stopping: waiting.append(request)
         case .stopped: break
         }
     }
 
-    /// Has everything put back; `completion` is called from the loop.
+    /// Undoes everything; `completion` is called from the loop.
     func stop(_ completion: @escaping () -> Void) {
         life += 1
         waiting = []
         stopped.append(completion)
         switch state {
         case .stopped: parts.runLoop.enqueue { [self] in hasStopped() }
-        case .mending(let mending):
+        case .restoring(let restoring):
             state = .stopping(startsAgain: false)
-            // It tells when it has ended, and that is the end.
-            mending.end()
+            // Its completion follows.
+            restoring.end()
         case .running(let engine):
             state = .stopping(startsAgain: false)
-            // It is held until it has ended: the journal's lock is let go of after that.
+            // The engine is kept until it has ended: it holds the journal's lock.
             engine.close { [self] in withExtendedLifetime(engine) { parts.runLoop.enqueue { [self] in hasStopped() } } }
         case .stopping: state = .stopping(startsAgain: false)
         }
     }
 
-    // MARK: - Lives
+    // MARK: - Starts
 
     private func begin() {
         life += 1
         let paths = EffectJournals.all(parts.environment)
-        let mending = JournalMending(paths, parts) { [self] result in
+        let restoring = JournalRestore(paths, parts) { [self] result in
             if result.mended > 0 {
                 parts.logger.notice("put back what a program left", metadata: ["effects": "\(result.mended)"])
             }
             mended()
         }
-        state = .mending(mending)
+        state = .restoring(restoring)
     }
 
     private func mended() {
-        guard case .mending = state else { return hasStopped() }
+        guard case .restoring = state else { return hasStopped() }
         var refusal = "neither XDG_STATE_HOME nor HOME is set: there is no place for the effect journal"
         for path in EffectJournals.numbered(parts.environment) {
             let life = life
-            do throws(AudioEngineRefusal) {
+            do throws(EffectJournalError) {
                 let engine = try parts.makeEngine(journal: path) { [weak self] report in
                     guard let self, self.life == life else { return }
                     onReport?(report)
@@ -96,8 +96,8 @@ final class SessionEngine {
                 for request in requests { engine.handle(request) }
                 return
             } catch {
-                refusal = error.message
-                guard error.isBusy else { break }
+                refusal = error.description
+                guard error.isInUse else { break }
             }
         }
         state = .stopped

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ControlProtocol
 import RingwakeCore
 
 /// A command that does something, as opposed to one that only groups others.

@@ -12,10 +12,10 @@ struct DeviceEffectTests {
         bench.image.record(6, process: 100, source: 2)
         bench.image.play(7, process: 300, sink: 9)
         bench.apply(try .call(others: .leave))
-        #expect(bench.commands == [.movePlaying(stream: 5, to: "speakers")])
+        #expect(bench.commands == [.set(.playingDevice(5), .name("speakers"))])
         bench.image.play(8, process: 100, sink: 9)
         bench.upkeep()
-        #expect(bench.commands == [.movePlaying(stream: 8, to: "speakers")])
+        #expect(bench.commands == [.set(.playingDevice(8), .name("speakers"))])
         bench.apply(AudioPlan())
         #expect(bench.image.playing[5]?.device == 9)
         #expect(bench.image.playing[8]?.device == 9)
@@ -71,7 +71,7 @@ struct DeviceEffectTests {
         bench.apply(try .call(others: .leave))
         #expect(bench.commands.isEmpty)
         bench.apply(try .call(others: .leave, processes: []))
-        #expect(bench.commands == [.setDefaultSink("room")])
+        #expect(bench.commands == [.set(.defaultSink, .name("room"))])
         bench.apply(AudioPlan())
         #expect(bench.image.defaultSink == "speakers")
         bench.apply(try .call(others: .leave, processes: []))
@@ -99,7 +99,7 @@ struct DeviceEffectTests {
         var bench = EffectBench()
         bench.image.plug(true)
         bench.apply(try .call(isSpeakerForced: true))
-        #expect(bench.commands == [.setSinkPort(sink: "speakers", "speaker")])
+        #expect(bench.commands == [.set(.sinkPort("speakers"), .name("speaker"))])
         bench.apply(try .call())
         #expect(bench.image.sinks[1]?.activePort == "headphones")
         bench.apply(try .call(isSpeakerForced: true))
@@ -118,14 +118,15 @@ struct DeviceEffectTests {
         bench.apply(try .call())
         #expect(
             bench.commands == [
-                .setProfile(card: "bluez_card.1", "headset-head-unit-msbc"), .mutePlaying(stream: 6, true),
-                .movePlaying(stream: 5, to: "bluez.hfp"),
+                .set(.profile(card: "bluez_card.1"), .name("headset-head-unit-msbc")),
+                .set(.playingMute(6), .muted(true)),
+                .set(.playingDevice(5), .name("bluez.hfp")),
             ])
         #expect(bench.route.output?.kind == .bluetoothHFP)
         #expect(bench.route.input?.device == "bluez.microphone")
         bench.apply(AudioPlan())
         #expect(bench.image.cards[7]?.activeProfile == "a2dp-sink")
-        #expect(bench.commands.first == .setProfile(card: "bluez_card.1", "a2dp-sink"))
+        #expect(bench.commands.first == .set(.profile(card: "bluez_card.1"), .name("a2dp-sink")))
         #expect(bench.ledger.records[.profile(card: "bluez_card.1")] == nil)
         #expect(bench.image.playing[6]?.isMuted == false)
     }
@@ -137,14 +138,14 @@ struct DeviceEffectTests {
         bench.image.play(6, process: 300, sink: 70)
         bench.apply(try .call())
         bench.plan = AudioPlan()
-        #expect(bench.changes().steps.map(\.command) == [.setProfile(card: "bluez_card.1", "a2dp-sink")])
+        #expect(bench.changes().steps.map(\.command) == [.set(.profile(card: "bluez_card.1"), .name("a2dp-sink"))])
         bench.ledger.remove(.profile(card: "bluez_card.1"))
         bench.image.cards[7]?.activeProfile = "a2dp-sink"
         bench.image.addBluetoothDevices("off")
         #expect(bench.changes().isEmpty)
         #expect(bench.changes().isWaiting)
         bench.image.addBluetoothDevices("a2dp-sink")
-        #expect(bench.changes().steps.map(\.command) == [.mutePlaying(stream: 6, false)])
+        #expect(bench.changes().steps.map(\.command) == [.set(.playingMute(6), .muted(false))])
     }
 
     @Test("A profile of another codec than was asked for is ours all the same")
@@ -168,8 +169,9 @@ struct DeviceEffectTests {
         bench.apply(try .call())
         #expect(
             bench.commands == [
-                .setProfile(card: "bluez_card.1", "headset-head-unit-msbc"), .mutePlaying(stream: 5, true),
-                .setProfile(card: "bluez_card.1", "a2dp-sink"),
+                .set(.profile(card: "bluez_card.1"), .name("headset-head-unit-msbc")),
+                .set(.playingMute(5), .muted(true)),
+                .set(.profile(card: "bluez_card.1"), .name("a2dp-sink")),
             ])
         #expect(bench.image.cards[7]?.activeProfile == "a2dp-sink")
         #expect(bench.route.output?.device == "speakers")

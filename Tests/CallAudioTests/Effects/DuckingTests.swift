@@ -78,7 +78,7 @@ struct DuckingTests {
         var plan = try AudioPlan.media()
         plan.exempt = [400]
         bench.apply(plan)
-        #expect(bench.commands == [.setPlayingVolume(stream: 11, [ducked, ducked])])
+        #expect(bench.commands == [.set(.playingVolume(11), .volume([ducked, ducked]))])
     }
 
     @Test("A stream that came over a connection is somebody's, whatever it says of its process, and so is a sample")
@@ -88,7 +88,7 @@ struct DuckingTests {
         bench.image.play(6, process: nil, client: 3, properties: ["application.process.id": "none"])
         bench.image.play(7, process: nil, properties: ["application.process.id": "none"])
         bench.apply(try .media())
-        #expect(Set(bench.commands) == Set([5, 6, 7].map { .setPlayingVolume(stream: $0, [ducked, ducked]) }))
+        #expect(Set(bench.commands) == Set([5, 6, 7].map { .set(.playingVolume($0), .volume([ducked, ducked])) }))
     }
 
     @Test("A stream that has no device yet, no volume or a silent one is let be until it has")
@@ -101,7 +101,7 @@ struct DuckingTests {
         #expect(bench.commands.isEmpty)
         bench.image.play(5, process: 300)
         bench.upkeep()
-        #expect(bench.commands == [.setPlayingVolume(stream: 5, [ducked, ducked])])
+        #expect(bench.commands == [.set(.playingVolume(5), .volume([ducked, ducked]))])
     }
 
     @Test("A ducked stream without a device for a moment is no change of the user's: it is waited for")

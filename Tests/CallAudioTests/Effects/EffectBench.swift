@@ -93,7 +93,7 @@ struct EffectBench {
         let inForce = Set(ledger.records.values.compactMap(\.restoreID))
         for (name, kind) in ledger.kinds where !inForce.contains(name) {
             let stored = image.isPipeWire ? nil : server.stored[name]
-            for command in StoredStreamMending.commands(kind: name, kind, stored: stored) {
+            for command in kind.commands(name, stored: stored) {
                 commands.append(command)
                 _ = server.perform(command)
             }

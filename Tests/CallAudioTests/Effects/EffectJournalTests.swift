@@ -48,9 +48,9 @@ struct EffectJournalTests {
             do {
                 let journal = try EffectJournal(path: path)
                 #expect(journal.found.isEmpty && !FileSystem.exists(path))
-                #expect(!journal.covers(ledger))
+                #expect(!journal.written.covers(ledger))
                 try journal.write(ledger)
-                #expect(journal.covers(ledger))
+                #expect(journal.written.covers(ledger))
             }
             let journal = try EffectJournal(path: path)
             #expect(journal.found == ledger)
@@ -72,18 +72,18 @@ struct EffectJournalTests {
             var record = try #require(ledger[.playingVolume(5)])
             record.before = .volume([1, 1])
             other.insert(record, in: image)
-            #expect(!journal.covers(other))
+            #expect(!journal.written.covers(other))
             other = ledger
             other.kinds["new"] = .init(before: nil, isListed: true)
             other.kinds["music"]?.before = StoredStream(name: "", volume: [], channels: [], isMuted: true, device: nil)
-            #expect(!journal.covers(other))
+            #expect(!journal.written.covers(other))
             other = ledger
             other.players[0].owner = ":1.6"
-            #expect(!journal.covers(other))
+            #expect(!journal.written.covers(other))
             other = ledger
             other.remove(.playingVolume(5))
             other.setOwners([], of: .recordingMute(7))
-            #expect(journal.covers(other))
+            #expect(journal.written.covers(other))
         }
     }
 
@@ -119,7 +119,7 @@ struct EffectJournalTests {
     func damagedBefore() throws {
         try cleaningUp {
             _ = try EffectJournal(path: path)
-            let names = (0..<EffectJournal.maximumAside).map { path + ".damaged" + ($0 == 0 ? "" : ".\($0)") }
+            let names = (0..<EffectJournalFile.maximumAside).map { path + ".damaged" + ($0 == 0 ? "" : ".\($0)") }
             // A folder with something in it is replaced by nothing.
             for folder in [path, names[0], names[1]] {
                 mkdir(folder, 0o700)
@@ -175,7 +175,7 @@ struct EffectJournalTests {
             let ledger = try ledger()
             let error = #expect(throws: EffectJournalError.self) { try journal.write(ledger) }
             #expect(error?.kind == .unusable)
-            #expect(!journal.covers(ledger))
+            #expect(!journal.written.covers(ledger))
         }
     }
 }

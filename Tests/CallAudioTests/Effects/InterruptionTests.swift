@@ -13,10 +13,10 @@ struct InterruptionTests {
         bench.image.play(8, process: 303)
         bench.yielding = [303]
         bench.apply(try .call())
-        #expect(bench.commands == [.mutePlaying(stream: 5, true)])
+        #expect(bench.commands == [.set(.playingMute(5), .muted(true))])
         bench.image.playing[6]?.isCorked = false
         bench.upkeep()
-        #expect(bench.commands == [.mutePlaying(stream: 6, true)])
+        #expect(bench.commands == [.set(.playingMute(6), .muted(true))])
         bench.image.playing[6]?.isCorked = true
         bench.upkeep()
         #expect(bench.commands.isEmpty)
@@ -68,7 +68,7 @@ struct InterruptionTests {
         var plan = try AudioPlan.call()
         plan.silenced = [.other: AudioClient(processes: [200], name: "")]
         bench.apply(plan)
-        #expect(bench.commands == [.mutePlaying(stream: 5, true)])
+        #expect(bench.commands == [.set(.playingMute(5), .muted(true))])
     }
 
     @Test("Whom the user unmutes and mutes again stays muted: that was the user")
@@ -109,9 +109,9 @@ struct InterruptionTests {
         var both = try AudioPlan.call()
         both.sessions += try AudioPlan.media(process: 200).sessions
         bench.apply(both)
-        #expect(bench.commands == [.mutePlaying(stream: 5, true)])
+        #expect(bench.commands == [.set(.playingMute(5), .muted(true))])
         bench.apply(try .media(process: 200))
-        #expect(bench.commands == [.mutePlaying(stream: 5, false)])
+        #expect(bench.commands == [.set(.playingMute(5), .muted(false))])
         #expect(bench.image.playing[5]?.volume == ducked)
         bench.apply(AudioPlan())
         #expect(bench.image.playing[5]?.volume == [65_536, 65_536])
@@ -138,10 +138,10 @@ struct InterruptionTests {
         ]
         plan.exempt = [200, 100]
         bench.apply(plan)
-        #expect(bench.commands == [.muteRecording(stream: 6, true), .mutePlaying(stream: 5, true)])
+        #expect(bench.commands == [.set(.recordingMute(6), .muted(true)), .set(.playingMute(5), .muted(true))])
         plan.silenced = [:]
         bench.apply(plan)
-        #expect(bench.commands == [.mutePlaying(stream: 5, false), .muteRecording(stream: 6, false)])
+        #expect(bench.commands == [.set(.playingMute(5), .muted(false)), .set(.recordingMute(6), .muted(false))])
     }
 
     @Test("The microphone's own mute is lifted for who may be heard, last of all, and put back first of all")
@@ -150,12 +150,14 @@ struct InterruptionTests {
         bench.image.play(5, process: 300)
         bench.image.sources[2]?.isMuted = true
         bench.apply(try .call(isInputOpen: false))
-        #expect(bench.commands == [.mutePlaying(stream: 5, true)])
+        #expect(bench.commands == [.set(.playingMute(5), .muted(true))])
         bench.apply(AudioPlan())
         bench.apply(try .call())
-        #expect(bench.commands == [.mutePlaying(stream: 5, true), .muteSource(source: "microphone", false)])
+        #expect(
+            bench.commands == [.set(.playingMute(5), .muted(true)), .set(.sourceMute("microphone"), .muted(false))])
         bench.apply(AudioPlan())
-        #expect(bench.commands == [.muteSource(source: "microphone", true), .mutePlaying(stream: 5, false)])
+        #expect(
+            bench.commands == [.set(.sourceMute("microphone"), .muted(true)), .set(.playingMute(5), .muted(false))])
     }
 
     @Test("A microphone that the user mutes during the call stays muted, then and afterwards")
@@ -191,9 +193,9 @@ struct InterruptionTests {
         bench.image.record(7, process: 300)
         bench.apply(try .call())
         bench.apply(try .call(isMuted: true))
-        #expect(bench.commands == [.muteRecording(stream: 6, true)])
+        #expect(bench.commands == [.set(.recordingMute(6), .muted(true))])
         bench.apply(try .call())
-        #expect(bench.commands == [.muteRecording(stream: 6, false)])
+        #expect(bench.commands == [.set(.recordingMute(6), .muted(false))])
     }
 
     @Test("A call that is not to be heard records silence, whatever its app does")

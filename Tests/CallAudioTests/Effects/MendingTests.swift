@@ -47,7 +47,7 @@ struct MendingTests {
     func users() throws {
         var bench = bench(entry([60_000, 60_000]))
         bench.apply(try .media())
-        _ = bench.server.perform(.setPlayingVolume(stream: 5, [20_000, 20_000]))
+        _ = bench.server.perform(.set(.playingVolume(5), .volume([20_000, 20_000])))
         bench.apply(AudioPlan())
         #expect(bench.server.stored[kind]?.volume == [20_000, 20_000])
     }
@@ -80,7 +80,7 @@ struct MendingTests {
         bench.apply(AudioPlan())
         #expect(
             bench.commands == [
-                .setPlayingVolume(stream: 6, [30_000]), .store(entry([60_000, 50_000], isMuted: true)),
+                .set(.playingVolume(6), .volume([30_000])), .store(entry([60_000, 50_000], isMuted: true)),
                 .store(entry([60_000, 50_000])),
             ])
     }

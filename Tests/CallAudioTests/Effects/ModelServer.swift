@@ -16,35 +16,42 @@ struct ModelServer: Hashable {
 
     mutating func perform(_ command: AudioServerCommand) -> AudioServerFailure? {
         switch command {
-        case .setPlayingVolume(let index, let volume):
-            guard image.playing[index] != nil else { return .absent }
+        case .set(let target, let value):
+            guard image.has(target) else { return .absent }
+            return set(target, value)
+        case .store(let entry): stored[entry.name] = entry
+        case .forget(let name): stored[name] = nil
+        }
+        return nil
+    }
+
+    private mutating func set(_ target: EffectTarget, _ value: EffectValue) -> AudioServerFailure? {
+        switch (target, value) {
+        case (.playingVolume(let index), .volume(let volume)):
             image.playing[index]?.volume = volume
             store(image.playing[index])
-        case .mutePlaying(let index, let isMuted):
-            guard image.playing[index] != nil else { return .absent }
+        case (.playingMute(let index), .muted(let isMuted)):
             image.playing[index]?.isMuted = isMuted
             store(image.playing[index])
-        case .muteRecording(let index, let isMuted):
-            guard image.recording[index] != nil else { return .absent }
+        case (.recordingMute(let index), .muted(let isMuted)):
             image.recording[index]?.isMuted = isMuted
             store(image.recording[index])
-        case .movePlaying(let index, let name):
-            guard image.playing[index] != nil, let sink = image.sink(named: name) else { return .absent }
+        case (.playingDevice(let index), .name(let name)):
+            guard let sink = image.sink(named: name) else { return .absent }
             if fixedStreams.contains(index) { return AudioServerFailure(.refused, "it does not move") }
             image.playing[index]?.device = sink.index
             store(image.playing[index]) { [image] in $0.device = name == image.defaultSink ? nil : name }
-        case .moveRecording(let index, let name):
-            guard image.recording[index] != nil, let source = image.source(named: name) else { return .absent }
+        case (.recordingDevice(let index), .name(let name)):
+            guard let source = image.source(named: name) else { return .absent }
             image.recording[index]?.device = source.index
             store(image.recording[index]) { [image] in $0.device = name == image.defaultSource ? nil : name }
-        case .setProfile(let card, let profile): return setProfile(card, profile)
-        case .setSinkPort(let name, let port): return change(sink: name) { $0.activePort = port }
-        case .setSourcePort(let name, let port): return change(source: name) { $0.activePort = port }
-        case .muteSource(let name, let isMuted): return change(source: name) { $0.isMuted = isMuted }
-        case .setDefaultSink(let name): image.defaultSink = name
-        case .setDefaultSource(let name): image.defaultSource = name
-        case .store(let entry): stored[entry.name] = entry
-        case .forget(let name): stored[name] = nil
+        case (.profile(let card), .name(let profile)): return setProfile(card, profile)
+        case (.sinkPort(let name), .name(let port)): return change(sink: name) { $0.activePort = port }
+        case (.sourcePort(let name), .name(let port)): return change(source: name) { $0.activePort = port }
+        case (.sourceMute(let name), .muted(let isMuted)): return change(source: name) { $0.isMuted = isMuted }
+        case (.defaultSink, .name(let name)): image.defaultSink = name
+        case (.defaultSource, .name(let name)): image.defaultSource = name
+        default: return AudioServerFailure(.refused, "no such value")
         }
         return nil
     }

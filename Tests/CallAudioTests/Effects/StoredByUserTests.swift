@@ -16,7 +16,7 @@ struct StoredByUserTests {
     }
 
     private func user(_ bench: inout EffectBench, mutes isMuted: Bool, _ stream: UInt32 = 9) {
-        _ = bench.server.perform(.mutePlaying(stream: stream, isMuted))
+        _ = bench.server.perform(.set(.playingMute(stream), .muted(isMuted)))
         bench.upkeep()
     }
 
@@ -121,7 +121,7 @@ struct StoredByUserTests {
         bench.image.play(5, process: 300, volume: [20_000, 20_000], kind: kind)
         bench.image.play(6, process: 300, volume: [45_000, 45_000], kind: kind)
         bench.apply(try .call())
-        if isUsers { _ = bench.server.perform(.setPlayingVolume(stream: 6, [30_000, 30_000])) }
+        if isUsers { _ = bench.server.perform(.set(.playingVolume(6), .volume([30_000, 30_000]))) }
         bench.apply(AudioPlan())
         #expect(bench.server.stored[kind]?.volume == (isUsers ? [30_000, 30_000] : [20_000, 20_000]))
         #expect(bench.server.stored[kind]?.isMuted == false)
@@ -159,7 +159,7 @@ struct StoredByUserTests {
     @Test("Who moves it to the default device has it there", arguments: [false, true])
     func deviceOfUser(ends: Bool) throws {
         var bench = try inTheHall()
-        _ = bench.server.perform(.movePlaying(stream: 6, to: "speakers"))
+        _ = bench.server.perform(.set(.playingDevice(6), .name("speakers")))
         bench.upkeep()
         if ends {
             let former = bench.image

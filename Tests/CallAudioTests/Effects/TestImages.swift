@@ -11,15 +11,15 @@ extension AudioServerImage {
             cookie: cookie, server: AudioServerDescription(name: "test", version: "1", location: "here"),
             isPipeWire: isPipeWire, defaultSink: "speakers", defaultSource: "microphone")
         image.cards[0] = Card(
-            index: 0, name: "card", activeProfile: "duplex", profiles: [.named("duplex")], ports: [], properties: [:])
+            index: 0, name: "card", activeProfile: "duplex", profiles: [.named("duplex")], properties: [:])
         image.sinks[1] = .device(
             1, "speakers", card: 0,
             ports: [.port("speaker", .builtInSpeaker), .port("headphones", .headphones, availability: .no)])
         image.sources[2] = .device(
             2, "microphone", card: 0,
             ports: [
-                .port("internal", .builtInMicrophone, isInput: true),
-                .port("headset", .headset, availability: .no, isInput: true),
+                .port("internal", .builtInMicrophone),
+                .port("headset", .headset, availability: .no),
             ])
         image.sources[3] = .device(3, "speakers.monitor", card: 0, ports: [], monitors: 1)
         return image
@@ -32,7 +32,7 @@ extension AudioServerImage {
             profiles: [
                 .named("off"), .named("a2dp-sink", priority: 40), .named("headset-head-unit", priority: 10),
                 .named("headset-head-unit-msbc", priority: 20),
-            ], ports: [], properties: ["device.bus": "bluetooth"])
+            ], properties: ["device.bus": "bluetooth"])
         addBluetoothDevices("a2dp-sink")
     }
 
@@ -47,7 +47,7 @@ extension AudioServerImage {
             sinks[71] = .device(71, "bluez.hfp", card: 7, ports: [.port("out", .bluetoothHFP, availability: .yes)])
             sources[72] = .device(
                 72, "bluez.microphone", card: 7,
-                ports: [.port("in", .bluetoothHFP, availability: .yes, isInput: true)])
+                ports: [.port("in", .bluetoothHFP, availability: .yes)])
         }
     }
 
@@ -97,24 +97,22 @@ extension AudioServerImage.Device {
     ) -> Self {
         Self(
             index: index, name: name, description: "", card: card, ports: ports, activePort: ports.first?.name,
-            isMuted: false, volume: [65_536, 65_536], monitors: monitors, properties: [:])
+            isMuted: false, monitors: monitors, properties: [:])
     }
 }
 
 extension AudioServerImage.Port {
     static func port(
-        _ name: String, _ kind: AudioPort.Kind, availability: AudioServerImage.Availability = .unknown,
-        isInput: Bool = false
+        _ name: String, _ kind: AudioPort.Kind, availability: AudioServerImage.Availability = .unknown
     ) -> Self {
-        Self(
-            name: name, description: name, priority: 1, availability: availability, kind: kind, isInput: isInput)
+        Self(name: name, description: name, availability: availability, kind: kind)
     }
 }
 
 extension AudioServerImage.Card.Profile {
     static func named(_ name: String, priority: UInt32 = 1) -> Self {
         Self(
-            name: name, description: name, priority: priority, sinks: name == "off" ? 0 : 1, sources: 0,
+            name: name, priority: priority, sinks: name == "off" ? 0 : 1, sources: 0,
             isAvailable: true)
     }
 }

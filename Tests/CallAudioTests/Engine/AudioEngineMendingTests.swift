@@ -41,7 +41,7 @@ struct AudioEngineMendingTests {
         let rig = try rig()
         try rig.apply(try .call(others: .duck))
         try rig.restart()
-        rig.server.change { _ = $0.perform(.setPlayingVolume(stream: 5, [1_000, 1_000])) }
+        rig.server.change { _ = $0.perform(.set(.playingVolume(5), .volume([1_000, 1_000]))) }
         try rig.start()
         #expect(rig.server.model.image.playing[5]?.volume == [1_000, 1_000])
         #expect(rig.server.model.stored[kind]?.volume == [1_000, 1_000])
@@ -153,7 +153,7 @@ struct AudioEngineMendingTests {
         #expect(!FileSystem.exists(rig.journalPath))
         // The user's hand, right after.
         let ducked = DuckingGain.ducked([60_000, 60_000])
-        rig.server.change { _ = $0.perform(.setPlayingVolume(stream: 0, ducked)) }
+        rig.server.change { _ = $0.perform(.set(.playingVolume(0), .volume(ducked))) }
         rig.settle()
         #expect(rig.server.model.image.playing[0]?.volume == ducked)
     }

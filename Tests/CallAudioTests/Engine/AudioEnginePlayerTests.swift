@@ -28,7 +28,7 @@ struct AudioEnginePlayerTests {
         }
         try rig.apply(try .call())
         #expect(rig.players.playingNow.isEmpty)
-        #expect(rig.server.commands == [.mutePlaying(stream: 6, true)])
+        #expect(rig.server.commands == [.set(.playingMute(6), .muted(true))])
         try rig.apply(AudioPlan())
         #expect(rig.players.resumed == [player])
         #expect(!FileSystem.exists(rig.journalPath))
@@ -42,9 +42,9 @@ struct AudioEnginePlayerTests {
         rig.server.change { $0.image.playing[6]?.isCorked = true }
         #expect(rig.drive { !rig.server.commands.isEmpty })
         rig.settle()
-        #expect(rig.server.commands == [.mutePlaying(stream: 5, true)])
+        #expect(rig.server.commands == [.set(.playingMute(5), .muted(true))])
         try rig.apply(AudioPlan())
-        #expect(rig.server.commands == [.mutePlaying(stream: 5, true), .mutePlaying(stream: 5, false)])
+        #expect(rig.server.commands == [.set(.playingMute(5), .muted(true)), .set(.playingMute(5), .muted(false))])
         #expect(rig.players.resumed == [player])
         #expect(rig.players.watched.isEmpty)
     }
@@ -105,7 +105,7 @@ struct AudioEnginePlayerTests {
         rig.players.gone = ["third"]
         rig.server.change { $0.image.play(5, process: 303) }
         try rig.apply(try .call())
-        #expect(rig.server.commands == [.mutePlaying(stream: 5, true)])
+        #expect(rig.server.commands == [.set(.playingMute(5), .muted(true))])
         let applied = try rig.apply(AudioPlan())
         #expect(rig.players.resumed.isEmpty)
         #expect((applied.undone, applied.left) == (1, 1))
@@ -120,7 +120,7 @@ struct AudioEnginePlayerTests {
             if !isSameBoot {
                 var ledger = rig.ledgerOnDisk()
                 ledger.boot = "another"
-                try FileSystem.replace(rig.journalPath, with: EffectJournal.bytes(of: ledger), mode: 0o600)
+                try FileSystem.replace(rig.journalPath, with: EffectJournalFile.bytes(of: ledger), mode: 0o600)
             }
             try rig.restart()
             try rig.start()

@@ -27,7 +27,7 @@ struct AudioEngineTests {
         let rig = try EngineRig()
         rig.server.change { $0.image.play(5, process: 300, kind: "music") }
         try rig.apply(try .call(others: .duck))
-        _ = rig.server.model.perform(.setPlayingVolume(stream: 5, [40_000, 40_000]))
+        _ = rig.server.model.perform(.set(.playingVolume(5), .volume([40_000, 40_000])))
         if isClosed { try rig.close() } else { try rig.apply(AudioPlan()) }
         #expect(rig.server.model.image.playing[5]?.volume == [40_000, 40_000])
         #expect(rig.engine.isClean)
@@ -45,7 +45,10 @@ struct AudioEngineTests {
         let before = rig.server.model
         let applied = try rig.apply(try .call())
         #expect(rig.server.batches == 1)
-        #expect(rig.server.commands == [.mutePlaying(stream: 5, true), .muteSource(source: "microphone", false)])
+        #expect(
+            rig.server.commands == [
+                .set(.playingMute(5), .muted(true)), .set(.sourceMute("microphone"), .muted(false)),
+            ])
         #expect((applied.inForce, applied.made, applied.undone, applied.left) == (2, 2, 0, 0))
         #expect(applied.microseconds > 0)
         #expect(rig.ledgerOnDisk().records.count == 2)
@@ -104,7 +107,7 @@ struct AudioEngineTests {
         #expect(rig.drive { rig.answer(to: numbers[2]) != nil })
         let answered = rig.reports.compactMap { if case .applied(let number, _) = $0 { number } else { nil } }
         #expect(answered == numbers)
-        #expect(rig.server.commands == [.mutePlaying(stream: 5, true), .mutePlaying(stream: 5, false)])
+        #expect(rig.server.commands == [.set(.playingMute(5), .muted(true)), .set(.playingMute(5), .muted(false))])
     }
 
     @Test("A stream that begins during a call is treated as the others are, without a request")
@@ -207,7 +210,7 @@ struct AudioEngineTests {
         rig.server.isHeld = true
         let begin = BootClock.now()
         try rig.close()
-        #expect(begin.duration(to: BootClock.now()) >= AudioEngine.closingTime)
+        #expect(begin.duration(to: BootClock.now()) >= AudioEngineStateMachine.closingTime)
         #expect(!rig.engine.isClean)
         #expect(rig.ledgerOnDisk().records.keys.map { $0 } == [.playingMute(5)])
     }

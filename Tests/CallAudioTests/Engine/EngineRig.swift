@@ -82,20 +82,15 @@ final class EngineRig {
     }
 
     private func expectCovered(_ command: AudioServerCommand) {
-        switch command {
-        case .store, .forget: return
-        default: break
-        }
-        let ledger = ledgerOnDisk()
-        let isCovered = ledger.records.values.contains { record in
-            record.command(setting: record.set) == command || record.command(setting: record.before) == command
-        }
+        guard case .set(let target, let value) = command else { return }
+        let record = ledgerOnDisk()[target]
+        let isCovered = record?.set == value || record?.before == value
         #expect(isCovered, "\(command) came before the journal")
     }
 
     func ledgerOnDisk() -> EffectLedger {
         guard FileSystem.exists(journalPath) else { return EffectLedger() }
-        guard case .ledger(let ledger) = try? EffectJournal.contents(of: journalPath) else {
+        guard case .ledger(let ledger) = try? EffectJournalFile.contents(of: journalPath) else {
             Issue.record("the journal cannot be read")
             return EffectLedger()
         }

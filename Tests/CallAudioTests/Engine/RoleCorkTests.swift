@@ -53,7 +53,7 @@ struct RoleCorkTests {
             var plan = try AudioPlan.call()
             plan.exempt = [400]
             try rig.apply(plan)
-            #expect(!rig.server.commands.contains(.mutePlaying(stream: Self.music, true)))
+            #expect(!rig.server.commands.contains(.set(.playingMute(Self.music), .muted(true))))
             release(rig, order) { $0.image.playing[Self.phone] = nil }
             #expect(isMuted(rig) == true)
             try rig.apply(AudioPlan())
@@ -127,7 +127,7 @@ struct RoleCorkTests {
 
     @Test("What comes long after the phone's end, or long before, has nothing to do with it", arguments: [true, false])
     func time(isEndFirst: Bool) {
-        var cork = RoleCork()
+        var cork = RoleCorkModule()
         let former = image()
         var between = former
         var last = former

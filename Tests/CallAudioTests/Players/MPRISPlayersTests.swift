@@ -1,4 +1,4 @@
-import CallAudio
+@testable import CallAudio
 import DBus
 import Glibc
 import RunLoop

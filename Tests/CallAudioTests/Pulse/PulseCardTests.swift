@@ -1,4 +1,4 @@
-import CallAudio
+@testable import CallAudio
 import RingwakeCore
 import RunLoop
 import Testing
@@ -24,7 +24,7 @@ struct PulseCardTests {
         #expect(client.image?.cards[5]?.profiles.count == 3)
         #expect(client.image?.sinks.values.map(\.name) == ["bluez_sink.a2dp_sink"])
         client.forgetEvents()
-        #expect(try client.perform(.setProfile(card: "bluez_card", "headset_head_unit")) == [nil])
+        #expect(try client.perform(.set(.profile(card: "bluez_card"), .name("headset_head_unit"))) == [nil])
         let name = behaviour == .late ? "headset_head_unit-cvsd" : "headset_head_unit"
         let image = try #require(client.image)
         #expect(image.cards[5]?.activeProfile == name)
@@ -42,7 +42,10 @@ struct PulseCardTests {
         let server = try connected(.refuse)
         defer { server.stop() }
         let client = server.client
-        #expect(try client.perform(.setProfile(card: "bluez_card", "headset_head_unit")).map { $0?.kind } == [.refused])
+        #expect(
+            try client.perform(.set(.profile(card: "bluez_card"), .name("headset_head_unit"))).map { $0?.kind } == [
+                .refused
+            ])
         #expect(client.image?.cards[5]?.activeProfile == "off")
         #expect(client.image?.sinks.isEmpty == true)
         client.server.close()
@@ -54,7 +57,8 @@ struct PulseCardTests {
         defer { server.stop() }
         let client = server.client
         let failures = try client.perform(
-            .setProfile(card: "bluez_card", "headset_head_unit"), .setDefaultSink("bluez_sink.a2dp_sink"))
+            .set(.profile(card: "bluez_card"), .name("headset_head_unit")),
+            .set(.defaultSink, .name("bluez_sink.a2dp_sink")))
         #expect(failures.map { $0?.kind } == [.refused, nil])
         #expect(client.image?.cards[5]?.activeProfile == "a2dp_sink")
         client.server.close()

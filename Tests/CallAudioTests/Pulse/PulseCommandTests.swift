@@ -1,4 +1,4 @@
-import CallAudio
+@testable import CallAudio
 import Glibc
 import RunLoop
 import Testing
@@ -14,10 +14,10 @@ struct PulseCommandTests {
         defer { server.stop() }
         let client = try PulseClient(server)
         let stream = try client.playing(server.play())
-        #expect(try client.perform(.setPlayingVolume(stream: stream.index, [13_107, 20_000])) == [nil])
+        #expect(try client.perform(.set(.playingVolume(stream.index), .volume([13_107, 20_000]))) == [nil])
         #expect(client.image?.playing[stream.index]?.volume.isClose(to: [13_107, 20_000]) == true)
         #expect(try server.pactl("list", "sink-inputs").contains("front-right: 20000 "))
-        #expect(try client.perform(.setPlayingVolume(stream: stream.index, [6_554])) == [nil])
+        #expect(try client.perform(.set(.playingVolume(stream.index), .volume([6_554]))) == [nil])
         #expect(client.image?.playing[stream.index]?.volume.isClose(to: [6_554, 6_554]) == true)
         client.server.close()
     }
@@ -31,8 +31,9 @@ struct PulseCommandTests {
         let recording = try client.recording(server.record())
         for isMuted in [true, false] {
             let failures = try client.perform(
-                .mutePlaying(stream: playing.index, isMuted), .muteRecording(stream: recording.index, isMuted),
-                .muteSource(source: "microphone", isMuted))
+                .set(.playingMute(playing.index), .muted(isMuted)),
+                .set(.recordingMute(recording.index), .muted(isMuted)),
+                .set(.sourceMute("microphone"), .muted(isMuted)))
             #expect(failures == [nil, nil, nil])
             let image = try #require(client.image)
             #expect(image.playing[playing.index]?.isMuted == isMuted)
@@ -52,9 +53,9 @@ struct PulseCommandTests {
         let playing = try client.playing(server.play())
         let recording = try client.recording(server.record())
         let failures = try client.perform(
-            .movePlaying(stream: playing.index, to: "headset"),
-            .moveRecording(stream: recording.index, to: "headset.monitor"), .setDefaultSink("headset"),
-            .setDefaultSource("headset.monitor"))
+            .set(.playingDevice(playing.index), .name("headset")),
+            .set(.recordingDevice(recording.index), .name("headset.monitor")), .set(.defaultSink, .name("headset")),
+            .set(.defaultSource, .name("headset.monitor")))
         #expect(failures == [nil, nil, nil, nil])
         // PipeWire links streams anew after a new default.
         #expect(
@@ -85,14 +86,14 @@ struct PulseCommandTests {
         let stream = try client.playing(server.play()).index
         let before = client.image
         let failures = try client.perform(
-            .setPlayingVolume(stream: 99_999, [1]), .setPlayingVolume(stream: stream, [UInt32.max]),
-            .setPlayingVolume(stream: stream, []), .setPlayingVolume(stream: stream, [1, 2, 3]),
-            .mutePlaying(stream: 99_999, true), .mutePlaying(stream: .max, true),
-            .movePlaying(stream: stream, to: "nowhere"), .movePlaying(stream: stream, to: ""),
-            .movePlaying(stream: stream, to: "headset\0"), .moveRecording(stream: 99_999, to: "microphone"),
-            .setProfile(card: "no-card", "off"), .setSinkPort(sink: "speakers", "no-port"),
-            .setSourcePort(source: "no-source", "port"), .muteSource(source: "no-source", true),
-            .setDefaultSink(String(repeating: "x", count: 5_000)), .forget(stored: ""),
+            .set(.playingVolume(99_999), .volume([1])), .set(.playingVolume(stream), .volume([UInt32.max])),
+            .set(.playingVolume(stream), .volume([])), .set(.playingVolume(stream), .volume([1, 2, 3])),
+            .set(.playingMute(99_999), .muted(true)), .set(.playingMute(.max), .muted(true)),
+            .set(.playingDevice(stream), .name("nowhere")), .set(.playingDevice(stream), .name("")),
+            .set(.playingDevice(stream), .name("headset\0")), .set(.recordingDevice(99_999), .name("microphone")),
+            .set(.profile(card: "no-card"), .name("off")), .set(.sinkPort("speakers"), .name("no-port")),
+            .set(.sourcePort("no-source"), .name("port")), .set(.sourceMute("no-source"), .muted(true)),
+            .set(.defaultSink, .name(String(repeating: "x", count: 5_000))), .forget(stored: ""),
             .store(StoredStream(name: "x", volume: [1], channels: [], isMuted: false, device: nil)))
         #expect(failures.allSatisfy { $0 != nil && $0?.kind != .lost }, "\(failures)")
         #expect(failures[0]?.kind == .notFound)
@@ -100,7 +101,8 @@ struct PulseCommandTests {
         #expect(failures[6]?.kind == .notFound)
         #expect(client.image == before)
         let mixed = try client.perform(
-            .mutePlaying(stream: 99_999, true), .mutePlaying(stream: stream, true), .setDefaultSink("headset"))
+            .set(.playingMute(99_999), .muted(true)), .set(.playingMute(stream), .muted(true)),
+            .set(.defaultSink, .name("headset")))
         #expect(mixed.map { $0?.kind } == [.notFound, nil, nil], "\(mixed)")
         #expect(client.image?.playing[stream]?.isMuted == true)
         client.server.close()
@@ -117,7 +119,7 @@ struct PulseCommandTests {
         var done: [Int] = []
         client.server.perform([]) { _ in done.append(0) }
         for number in 1...20 {
-            client.server.perform([.mutePlaying(stream: stream, number % 2 == 0)]) { failures in
+            client.server.perform([.set(.playingMute(stream), .muted(number % 2 == 0))]) { failures in
                 #expect(failures == [nil])
                 done.append(number)
             }

@@ -14,7 +14,7 @@ struct PulseExpectationTests {
             cookie: 1, server: AudioServerDescription(name: "", version: "", location: ""), isPipeWire: true)
         for (index, name) in [(UInt32(1), "speakers"), (2, "headset"), (3, "third")] {
             image.sinks[index] = AudioServerImage.Device(
-                index: index, name: name, description: name, ports: [], isMuted: false, volume: [], properties: [:])
+                index: index, name: name, description: name, ports: [], isMuted: false, properties: [:])
         }
         var stream = stream
         change(&stream)
@@ -28,37 +28,37 @@ struct PulseExpectationTests {
 
     @Test("A volume: as asked, rounded, or another by somebody else, but not the old one")
     func volume() {
-        let command = AudioServerCommand.setPlayingVolume(stream: 7, [13_107])
+        let command = AudioServerCommand.set(.playingVolume(7), .volume([13_107]))
         #expect(!isMet(command, Self.image()))
         #expect(isMet(command, Self.image { $0.volume = [13_107, 13_107] }))
         #expect(isMet(command, Self.image { $0.volume = [13_106, 13_107] }))
-        #expect(isMet(.setPlayingVolume(stream: 7, [65_536]), Self.image()))
+        #expect(isMet(.set(.playingVolume(7), .volume([65_536])), Self.image()))
     }
 
     @Test("A move: on the way it is nowhere, and that does not count")
     func move() {
-        let command = AudioServerCommand.movePlaying(stream: 7, to: "headset")
+        let command = AudioServerCommand.set(.playingDevice(7), .name("headset"))
         #expect(!isMet(command, Self.image()))
         #expect(!isMet(command, Self.image { $0.device = nil }))
         #expect(isMet(command, Self.image { $0.device = 2 }))
         #expect(isMet(command, Self.image { $0.device = 3 }))
-        #expect(isMet(.movePlaying(stream: 7, to: "speakers"), Self.image()))
+        #expect(isMet(.set(.playingDevice(7), .name("speakers")), Self.image()))
     }
 
     @Test("What is gone is waited for no longer")
     func gone() {
         var gone = Self.image()
         gone.playing = [:]
-        #expect(isMet(.mutePlaying(stream: 7, true), gone))
-        #expect(isMet(.movePlaying(stream: 7, to: "headset"), gone))
-        #expect(!isMet(.mutePlaying(stream: 7, true), Self.image()))
+        #expect(isMet(.set(.playingMute(7), .muted(true)), gone))
+        #expect(isMet(.set(.playingDevice(7), .name("headset")), gone))
+        #expect(!isMet(.set(.playingMute(7), .muted(true)), Self.image()))
     }
 
     @Test("The default device: none at all is on the way too")
     func defaults() {
         var before = Self.image()
         before.defaultSink = "speakers"
-        let expectation = PulseExpectation.all(of: .setDefaultSink("headset"), number: 0, before: before)[0]
+        let expectation = PulseExpectation.all(of: .set(.defaultSink, .name("headset")), number: 0, before: before)[0]
         var now = before
         #expect(!expectation.isMet(now))
         now.defaultSink = nil
@@ -71,12 +71,12 @@ struct PulseExpectationTests {
     @Test("A stream that has moved may be linked anew, and is waited for; one that is gone is not")
     func linkedAnew() {
         let move = PulseExpectation.all(
-            of: .movePlaying(stream: 7, to: "headset"), number: 0, before: Self.image())[0]
+            of: .set(.playingDevice(7), .name("headset")), number: 0, before: Self.image())[0]
         var gone = Self.image()
         gone.playing = [:]
         #expect(move.isRequired && move.isPassing(Self.image { $0.device = nil }))
         #expect(!move.isPassing(Self.image { $0.device = 2 }) && !move.isPassing(gone))
-        let mute = PulseExpectation.all(of: .mutePlaying(stream: 7, true), number: 0, before: Self.image())[0]
+        let mute = PulseExpectation.all(of: .set(.playingMute(7), .muted(true)), number: 0, before: Self.image())[0]
         #expect(!mute.isPassing(Self.image()))
     }
 }

@@ -42,7 +42,7 @@ struct PulseLoadTests {
         let image = try client.wait { $0.playing.count == count && $0.playing.values.allSatisfy { !$0.volume.isEmpty } }
         client.forgetEvents()
         var failures: [AudioServerFailure?]?
-        client.server.perform(image.playing.keys.map { .setPlayingVolume(stream: $0, [13_107]) }) { failures = $0 }
+        client.server.perform(image.playing.keys.map { .set(.playingVolume($0), .volume([13_107])) }) { failures = $0 }
         #expect(server.runLoop.drive { failures != nil })
         #expect(failures == Array(repeating: nil, count: count))
         let volumes = Set(client.image?.playing.values.flatMap(\.volume) ?? [])
@@ -90,7 +90,7 @@ struct PulseLoadTests {
         server.runLoop.drive(for: .milliseconds(100))
         #expect(client.names == ["changed"])
         client.forgetEvents()
-        #expect(try client.perform(.mutePlaying(stream: stream, false)) == [nil])
+        #expect(try client.perform(.set(.playingMute(stream), .muted(false))) == [nil])
         server.runLoop.drive(for: .milliseconds(100))
         #expect(client.names == ["changed"])
         client.server.close()
@@ -230,7 +230,7 @@ struct PulseLoadTests {
         let client = server.client
         client.server.onEvent = { [unowned client] event in
             client.note(event)
-            if case .connected = event { client.server.perform([.setPlayingVolume(stream: 1, [1])]) { _ in } }
+            if case .connected = event { client.server.perform([.set(.playingVolume(1), .volume([1]))]) { _ in } }
         }
         client.server.connect()
         server.runLoop.drive(for: .milliseconds(2_500))

@@ -81,7 +81,7 @@ struct PulseLossTests {
         var done: [[AudioServerFailure.Kind?]] = []
         var wasLost = false
         for number in 1...10 {
-            let commands = (0..<UInt32(number)).map { AudioServerCommand.setPlayingVolume(stream: stream, [$0]) }
+            let commands = (0..<UInt32(number)).map { AudioServerCommand.set(.playingVolume(stream), .volume([$0])) }
             client.server.perform(commands) { failures in
                 done.append(failures.map { $0?.kind })
                 wasLost = wasLost || client.names.contains("lost")
@@ -96,7 +96,7 @@ struct PulseLossTests {
         #expect(done == (1...10).map { Array(repeating: .lost, count: $0) })
         #expect(stored.count == 1)
         #expect(!wasLost)
-        let after = try client.perform(.setDefaultSink("speakers"), .setDefaultSink("headset"))
+        let after = try client.perform(.set(.defaultSink, .name("speakers")), .set(.defaultSink, .name("headset")))
         #expect(after.map { $0?.kind } == [.lost, .lost])
         client.server.close()
         #expect(client.server.openEvents == 0)
@@ -112,7 +112,7 @@ struct PulseLossTests {
         let stream = try client.playing(server.play()).index
         var counts = Array(repeating: 0, count: 50)
         for number in counts.indices {
-            client.server.perform([.mutePlaying(stream: stream, number % 2 == 0)]) { _ in counts[number] += 1 }
+            client.server.perform([.set(.playingMute(stream), .muted(number % 2 == 0))]) { _ in counts[number] += 1 }
             if number == 25 { server.runLoop.runOnce(timeout: .zero) }
         }
         server.kill()
@@ -131,12 +131,12 @@ struct PulseLossTests {
         let stream = try client.playing(server.play()).index
         client.forgetEvents()
         var isTold = false
-        client.server.perform([.mutePlaying(stream: stream, true)]) { _ in isTold = true }
+        client.server.perform([.set(.playingMute(stream), .muted(true))]) { _ in isTold = true }
         client.server.storedStreams { _ in isTold = true }
         client.server.close()
         client.server.close()
         // Without a connection the answer is on its way already.
-        client.server.perform([.mutePlaying(stream: stream, true)]) { _ in isTold = true }
+        client.server.perform([.set(.playingMute(stream), .muted(true))]) { _ in isTold = true }
         client.server.close()
         server.runLoop.drive(for: .milliseconds(50))
         #expect(!isTold && client.events.isEmpty && client.image == nil)
@@ -162,7 +162,7 @@ struct PulseLossTests {
         let client = try PulseClient(server)
         let stream = try client.playing(server.play()).index
         var isDone = false
-        client.server.perform([.mutePlaying(stream: stream, true)]) { _ in
+        client.server.perform([.set(.playingMute(stream), .muted(true))]) { _ in
             client.server.close()
             isDone = true
         }

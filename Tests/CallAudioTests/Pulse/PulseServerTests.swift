@@ -1,4 +1,4 @@
-import CallAudio
+@testable import CallAudio
 import RingwakeCore
 import RunLoop
 import Testing

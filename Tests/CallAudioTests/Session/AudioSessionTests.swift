@@ -181,7 +181,7 @@ struct AudioSessionTests {
         try session.setCategory(.playback, options: [.duckOthers])
         _ = try bench.set(session, active: true).get()
         #expect(try bench.volumes() != before)
-        bench.hub.close()
+        bench.service.close()
         #expect(try bench.volumes() == before)
         #expect(bench.journals().isEmpty)
         withExtendedLifetime(stream) {}
@@ -223,10 +223,10 @@ struct AudioSessionTests {
     func twoPrograms() throws {
         let bench = try SessionBench(.pulseAudio)
         defer { bench.stop() }
-        let other = try SessionHub(environment: bench.environment, address: bench.server.address)
+        let other = try SessionService(environment: bench.environment, address: bench.server.address)
         defer { other.close() }
         let before = try bench.music()
-        let sessions = [try bench.session(), try AudioSession(name: "other", hub: other)]
+        let sessions = [try bench.session(), try AudioSession(name: "other", service: other)]
         for session in sessions {
             try session.setCategory(.playback, options: [.duckOthers])
             _ = try bench.set(session, active: true).get()
@@ -240,16 +240,16 @@ struct AudioSessionTests {
 
 /// What needs no audio server.
 struct AudioSessionFaceTests {
-    /// A hub in a place where no folder can be, let alone a server.
-    private static func hub() throws -> SessionHub {
-        try SessionHub(environment: ["XDG_STATE_HOME": "/dev/null/state"], address: .server("unix:/dev/null/pulse"))
+    /// A service in a place where no folder can be, let alone a server.
+    private static func service() throws -> SessionService {
+        try SessionService(environment: ["XDG_STATE_HOME": "/dev/null/state"], address: .server("unix:/dev/null/pulse"))
     }
 
     @Test("an activation that fails throws, and leaves the session inactive")
     func failure() async throws {
-        let hub = try Self.hub()
-        defer { hub.close() }
-        let session = try AudioSession(name: "test", hub: hub)
+        let service = try Self.service()
+        defer { service.close() }
+        let session = try AudioSession(name: "test", service: service)
         await #expect(throws: AudioSessionError.self) { try await session.setActive(true) }
         #expect(session.state == .inactive)
         try await session.setActive(false)
@@ -257,9 +257,9 @@ struct AudioSessionFaceTests {
 
     @Test("streams of notices end with the session")
     func streams() async throws {
-        let hub = try Self.hub()
-        defer { hub.close() }
-        let session = try AudioSession(name: "test", hub: hub)
+        let service = try Self.service()
+        defer { service.close() }
+        let session = try AudioSession(name: "test", service: service)
         let (one, two) = (session.notices, session.notices)
         session.close()
         for await _ in one {}
@@ -269,29 +269,29 @@ struct AudioSessionFaceTests {
 
     @Test("everybody who waits is answered when the process ends")
     func answered() async throws {
-        let hub = try Self.hub()
-        let session = try AudioSession(name: "test", hub: hub)
+        let service = try Self.service()
+        let session = try AudioSession(name: "test", service: service)
         let answers = Box<Bool>()
         for _ in 0..<500 { session.setActive(true) { _ in answers.put(true) } }
-        hub.close()
+        service.close()
         #expect(answers.values.count == 500)
         await #expect(throws: AudioSessionError.self) { try await session.setActive(true) }
     }
 
-    @Test("sessions of a process share a hub")
+    @Test("sessions of a process share a service")
     func shared() throws {
-        #expect(try SessionHub.ofProcess() === SessionHub.ofProcess())
+        #expect(try SessionService.ofProcess() === SessionService.ofProcess())
     }
 
     @Test("sessions come and go from many threads")
     func crowd() async throws {
-        let hub = try Self.hub()
-        defer { hub.close() }
+        let service = try Self.service()
+        defer { service.close() }
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<32 {
                 group.addTask {
                     for _ in 0..<20 {
-                        guard let session = try? AudioSession(name: "\(number)", hub: hub) else { return }
+                        guard let session = try? AudioSession(name: "\(number)", service: service) else { return }
                         try? session.setCategory(.playAndRecord, mode: .voiceChat)
                         _ = try? await session.setActive(true)
                         session.close()

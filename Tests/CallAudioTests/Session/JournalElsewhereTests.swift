@@ -75,11 +75,11 @@ struct JournalElsewhereTests {
 
     /// What comes of it when nobody has any journal any more: a process that another test is just starting may have a lock
     /// for a moment longer.
-    private func mended(_ parts: AudioEngineParts) throws -> JournalMending.Result {
-        let box = Box<JournalMending.Result>()
+    private func mended(_ parts: AudioEngineParts) throws -> JournalRestore.Result {
+        let box = Box<JournalRestore.Result>()
         repeat {
             let count = box.values.count
-            _ = JournalMending(parts.knownJournals, parts) { box.put($0) }
+            _ = JournalRestore(parts.knownJournals, parts) { box.put($0) }
             try #require(parts.runLoop.drive { box.values.count > count })
         } while box.values.last?.inUse.isEmpty == false && box.values.count < 1_000
         return try #require(box.values.last)

@@ -9,13 +9,13 @@ import Testing
 /// An audio server, and sessions of a program that has it.
 final class SessionBench {
     let server: AudioServerUnderTest
-    let hub: SessionHub
+    let service: SessionService
 
     var environment: [String: String] { Self.variables(server) }
 
     init(_ kind: AudioServerKind, isStarted: Bool = true) throws {
         server = try AudioServerUnderTest(kind, isStarted: isStarted)
-        hub = try SessionHub(environment: Self.variables(server), address: server.address)
+        service = try SessionService(environment: Self.variables(server), address: server.address)
     }
 
     static func variables(_ server: AudioServerUnderTest) -> [String: String] {
@@ -27,10 +27,10 @@ final class SessionBench {
         return variables
     }
 
-    func session(_ name: String = "test") throws -> AudioSession { try AudioSession(name: name, hub: hub) }
+    func session(_ name: String = "test") throws -> AudioSession { try AudioSession(name: name, service: service) }
 
     func stop() {
-        hub.close()
+        service.close()
         server.stop()
     }
 

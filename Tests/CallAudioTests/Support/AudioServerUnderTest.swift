@@ -1,4 +1,4 @@
-import CallAudio
+@testable import CallAudio
 import Glibc
 import RunLoop
 import Testing

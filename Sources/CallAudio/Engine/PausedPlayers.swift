@@ -1,0 +1,40 @@
+internal import RingwakeCore
+internal import RunLoop
+
+/// Processes of players whose streams are not muted while others are silent.
+struct PausedPlayers {
+    /// A stream that still plays so long after its player was paused is something else: a page in another tab.
+    private static let pausingTime = Duration.milliseconds(400)
+
+    /// Players that were just paused: their streams end a moment later. If they were muted, they would resume muted.
+    private var pausing: Set<Int32> = []
+    /// Players that somebody started again since.
+    private var startedByUser: Set<Int32> = []
+    /// The process of each owner.
+    private var processes: [String: Int32] = [:]
+    private(set) var deadline: BootClock.Instant?
+
+    var yielding: Set<Int32> { pausing.union(startedByUser) }
+
+    mutating func found(_ players: [MediaPlayer]) {
+        for player in players { processes[player.owner] = player.process }
+    }
+
+    mutating func paused(_ players: [MediaPlayer], at now: BootClock.Instant) {
+        let paused = players.compactMap(\.process)
+        guard !paused.isEmpty else { return }
+        pausing.formUnion(paused)
+        deadline = now.advanced(by: Self.pausingTime)
+    }
+
+    mutating func started(_ player: MediaPlayer) {
+        if let process = processes[player.owner] { startedByUser.insert(process) }
+    }
+
+    /// - Returns: Whether the time of players that were just paused is over.
+    mutating func expire(at now: BootClock.Instant) -> Bool {
+        guard let deadline, deadline <= now else { return false }
+        (self.deadline, pausing) = (nil, [])
+        return true
+    }
+}

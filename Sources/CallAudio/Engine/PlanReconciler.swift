@@ -1,0 +1,398 @@
+internal import RingwakeCore
+internal import RunLoop
+
+/// Makes one instance of an audio server as a plan says: image + plan + ledger -> steps. A value without I/O and clock.
+///
+///     begin(work) --> pass: wanted (``EffectWants``) - in force (``EffectLedger``) = changes
+///                      |                    |                      |
+///                   nothing              waiting                changes
+///                      |              (1.2 s at most)              |
+///                      v                                           v
+///     players resume, stored values are repaired       journal --> commands --> next pass
+///                      |
+///                      v
+///               work is finished
+///
+/// `awaiting` names the one answer that the work waits for. So a stream that begins during a call, a device that
+/// appears and a server that refuses are not special cases: the next pass sees them.
+///
+/// What holds:
+/// - Commands leave only after the journal covers their records; a record that cannot be written is not made.
+/// - Undoing is compare-and-set (``EffectUndo``), and never happens before all streams were read again in this work.
+/// - A work ends: after ``EngineWork/maximumPasses`` passes and ``StoredRepair/maximumTries`` repairs at most.
+struct PlanReconciler {
+    typealias Effect = AudioEngineStateMachine.Effect
+    typealias Answer = AudioEngineStateMachine.Answer
+
+    var now: BootClock.Instant
+    private(set) var image: AudioServerImage
+    private(set) var inForce: EffectsInForce
+    private(set) var work: EngineWork?
+    private(set) var effects: [Effect] = []
+    var wanted = WantedState()
+    private var players = PausedPlayers()
+    private var mutedMicrophones = MutedMicrophones()
+    private var roleCorkModule = RoleCorkModule()
+    private var awaiting: EngineQuestion?
+    private var waitingEnd: BootClock.Instant?
+    private let surroundings: EngineSurroundings
+
+    init(
+        _ image: AudioServerImage, _ ledger: EffectLedger, _ surroundings: EngineSurroundings, at now: BootClock.Instant
+    ) {
+        (self.image, self.surroundings, self.now, inForce) = (image, surroundings, now, EffectsInForce(ledger))
+    }
+
+    var ownership: StreamOwnership { StreamOwnership(plan: wanted.plan, tree: surroundings.tree) }
+    var decision: RouteDecision { decision(for: wanted.plan) }
+    var hasNothingToDo: Bool { wanted.plan.isEmpty && wanted.busy == BusyStreams() && inForce.ledger.isEmpty }
+
+    var nextDeadline: BootClock.Instant? {
+        let retry: BootClock.Instant? = if case .retry(let time) = awaiting { time } else { nil }
+        return [waitingEnd, players.deadline, retry].compactMap(\.self).min()
+    }
+
+    mutating func takeEffects() -> [Effect] {
+        defer { effects = [] }
+        return effects
+    }
+
+    // MARK: - Between works
+
+    mutating func see(_ image: AudioServerImage) {
+        let former = self.image
+        self.image = image
+        inForce.see(image, after: former)
+        mutedMicrophones.notice(
+            from: former, to: image, isWatching: !wanted.plan.isEmpty || wanted.plan.isCallWaiting)
+        let ownership = ownership
+        roleCorkModule.notice(from: former, to: image, at: now) { stream in
+            if stream.properties["media.role"] == "phone" { return true }
+            if case .sessions = ownership.owner(of: stream) { return true }
+            return false
+        }
+    }
+
+    /// The connection broke: streams that ended with it may have had the user's values.
+    mutating func lost() { inForce.see(nil, after: image) }
+
+    mutating func confirm() { inForce.confirm(image) }
+
+    /// The user chose an output. A plan that is refused later does not undo this.
+    mutating func choose(_ name: String?) {
+        wanted.wishes.choose(name)
+        work?.former.wishes.choose(name)
+    }
+
+    /// Somebody started a player that we had paused: it is the user's from then on, and not muted.
+    /// - Returns: Whether it was one of those.
+    mutating func started(_ player: MediaPlayer) -> Bool {
+        guard inForce.ledger.remove(player) else { return false }
+        effects += [.watchPlayers(inForce.ledger.players), .write(inForce.ledger)]
+        if wanted.plan.interrupts { players.started(player) }
+        return true
+    }
+
+    /// - Returns: Whether there were streams that began with our value before it was undone: they are in the journal
+    ///   now.
+    @discardableResult
+    mutating func takeBackEchoes() -> Bool {
+        guard inForce.takeBackEchoes(image, at: now) else { return false }
+        effects.append(.write(inForce.ledger))
+        return true
+    }
+
+    /// - Returns: Whether streams have to be looked at because the time of players that were just paused is over.
+    mutating func deadlineReached() -> Bool {
+        if let end = waitingEnd, end <= now { stopWaiting() }
+        if case .retry(let time) = awaiting, time <= now {
+            awaiting = nil
+            work?.isRepaired = false
+        }
+        return players.expire(at: now)
+    }
+
+    /// What is not there yet is given up.
+    mutating func stopWaiting() {
+        waitingEnd = nil
+        work?.isPatient = false
+    }
+
+    // MARK: - The work in progress
+
+    mutating func begin(_ next: EngineWork) {
+        work = next
+        work?.former = wanted
+        switch next.kind {
+        case .apply(_, let plan, _): adopt(plan)
+        case .close, .restore:
+            if next.isRestoring {
+                work?.isFresh = true
+                work?.undone = inForce.takeOver(image)
+            }
+            (wanted.plan, wanted.busy) = (AudioPlan(), BusyStreams())
+            players = PausedPlayers()
+            mutedMicrophones.forget()
+        case .prepare, .upkeep: break
+        }
+    }
+
+    /// Continues until something has to be waited for.
+    /// - Returns: The work, once it is finished.
+    mutating func advance() -> EngineWork? {
+        while awaiting == nil, let work {
+            switch pass(work) {
+            case .again: continue
+            case .wait: return nil
+            case .finished:
+                defer { self.work = nil }
+                return self.work
+            }
+        }
+        return nil
+    }
+
+    private enum Outcome { case again, wait, finished }
+
+    private mutating func ask(_ effect: Effect, _ awaiting: EngineQuestion) -> Outcome {
+        effects.append(effect)
+        self.awaiting = awaiting
+        return .wait
+    }
+
+    private mutating func problem(_ text: String?) {
+        if let text { effects.append(.report(.problem(text))) }
+    }
+
+    private mutating func adopt(_ plan: AudioPlan) {
+        inForce.refused = []
+        if !plan.interrupts { players = PausedPlayers() }
+        if plan.isEmpty, !plan.isCallWaiting { mutedMicrophones.forget() }
+        wanted.wishes.adopt(plan, after: wanted.plan)
+        let sessions = wanted.plan.sessions.filter { session in !plan.sessions.contains { $0.id == session.id } }
+        let leaving = StreamOwnership(plan: AudioPlan(sessions: sessions), tree: surroundings.tree)
+        let staying = StreamOwnership(plan: plan, tree: surroundings.tree)
+        work?.busySessions = wanted.busy.add(image, leaving: leaving, staying: staying)
+        wanted.plan = plan
+    }
+
+    private mutating func pass(_ work: EngineWork) -> Outcome {
+        if case .prepare(let plan) = work.kind { return prepare(plan, work) }
+        // Stored values of their kinds are repaired again after these have been undone.
+        if takeBackEchoes() { self.work?.isRepaired = false }
+        if case .apply = work.kind, work.refusal == nil, !work.havePlayersBeenAsked, wanted.plan.interrupts,
+            !work.former.plan.interrupts
+        {
+            self.work?.havePlayersBeenAsked = true
+            return ask(.findPlayers, .playersToPause)
+        }
+        let route = decision
+        if work.refusal == nil, !work.numbers.isEmpty, let error = route.lack(for: wanted.plan.sessions.first) {
+            self.work?.refusal = error
+            wanted = work.former
+            return .again
+        }
+        let changes = planner(wanted.plan, route).changes()
+        if changes.steps.contains(where: \.isUndo), !work.isFresh {
+            // A change that the user made a moment ago may not have been seen yet: it must not be overwritten.
+            self.work?.isFresh = true
+            return ask(.readStored, .allStreams)
+        }
+        if !changes.isEmpty {
+            if work.passes < EngineWork.maximumPasses { return carryOut(changes) }
+            problem("the audio server does not become as it is asked to be: \(changes.steps.count) changes left")
+        } else if changes.isWaiting {
+            guard !work.isPatient else {
+                waitingEnd = waitingEnd ?? now.advanced(by: EngineWork.timeout)
+                return .wait
+            }
+            if let card = route.profile?.card, route.isProvisional {
+                problem("\(card) does not become a headset in time: the call goes on without it")
+                wanted.wishes.refusedCards.insert(card)
+                return .again
+            }
+        }
+        return settle()
+    }
+
+    private func decision(for plan: AudioPlan) -> RouteDecision {
+        RoutePlanner(image: image, session: plan.sessions.first, wishes: wanted.wishes).decision
+    }
+
+    private func planner(_ plan: AudioPlan, _ route: RouteDecision) -> EffectPlanner {
+        EffectPlanner(
+            image: image, plan: plan, route: route, ledger: inForce.ledger, tree: surroundings.tree, busy: wanted.busy,
+            refused: inForce.refused, unconfirmed: inForce.unconfirmed, settled: inForce.settled,
+            released: roleCorkModule.released, microphonesMuted: mutedMicrophones.names, yielding: players.yielding,
+            others: surroundings.others, isPatient: work?.isPatient ?? true, isRestoring: work?.isRestoring ?? false)
+    }
+
+    /// Writes to the journal what a plan would change, so that applying it need not wait for the disk.
+    private mutating func prepare(_ plan: AudioPlan, _ work: EngineWork) -> Outcome {
+        if plan.interrupts, !work.havePlayersBeenAsked {
+            self.work?.havePlayersBeenAsked = true
+            return ask(.findPlayers, .playersToPrepare)
+        }
+        guard work.stored != nil else { return ask(.readStored, .stored) }
+        var expected = inForce.ledger
+        let changes = planner(plan, decision(for: plan)).changes()
+        for kind in inForce.newKinds(changes) { expected.kinds[kind] = kindRecord(kind, work) }
+        for record in changes.made { expected.insert(record, in: image) }
+        expected.players += work.players.filter { !expected.players.contains($0) }
+        expected.boot = surroundings.boot
+        effects.append(.write(expected))
+        return .finished
+    }
+
+    private func kindRecord(_ kind: String, _ work: EngineWork) -> EffectLedger.KindRecord {
+        if let known = surroundings.others().compactMap({ $0.kinds[kind] }).first {
+            return EffectLedger.KindRecord(before: known.before, isListed: known.isListed)
+        }
+        return EffectLedger.KindRecord(
+            of: kind, before: work.stored?[kind], isListed: !image.isPipeWire && !work.isStoreRefused, in: image)
+    }
+
+    private mutating func carryOut(_ changes: EffectChanges) -> Outcome {
+        guard var work else { return .finished }
+        for kind in inForce.newKinds(changes) {
+            guard work.stored != nil else { return ask(.readStored, .stored) }
+            inForce.ledger.kinds[kind] = kindRecord(kind, work)
+        }
+        work.passes += 1
+        let before = inForce.ledger
+        inForce.enter(changes, image, &work)
+        self.work = work
+        return ask(.cover(inForce.ledger), .journal(changes, before: before))
+    }
+
+    /// Everything on the server is as wanted: stored values are repaired, players resume.
+    private mutating func settle() -> Outcome {
+        waitingEnd = nil
+        if work?.isRepaired == false {
+            work?.isRepaired = true
+            let free = inForce.freeKinds
+            if !free.isEmpty { return ask(.readStored, .storedToRepair(free)) }
+        }
+        let paused = inForce.ledger.players
+        if !paused.isEmpty, !wanted.plan.interrupts {
+            inForce.ledger.players = []
+            effects.append(.watchPlayers([]))
+            if work?.resumes == true, inForce.ledger.boot == surroundings.boot {
+                return ask(.resumePlayers(paused), .resuming(count: paused.count))
+            }
+        }
+        inForce.settled = planner(wanted.plan, decision).settling
+        return .finished
+    }
+
+    // MARK: - Answers
+
+    /// The disk holds the ledger; or it cannot be written.
+    mutating func covered(_ isWritten: Bool) {
+        let question = awaiting
+        awaiting = nil
+        switch question {
+        case .journal(let changes, let before):
+            guard isWritten else { return inForce.withdraw(changes, to: before) }
+            guard !changes.steps.isEmpty else { return }
+            for step in changes.steps { mutedMicrophones.ask(step) }
+            _ = ask(.perform(changes.steps.map(\.command)), .commands(changes.steps))
+        case .playersJournal(let found, let before):
+            if isWritten { _ = ask(.pausePlayers(found), .pausing(found)) } else { inForce.ledger.players = before }
+        default: preconditionFailure("nothing waits for the journal")
+        }
+    }
+
+    mutating func answered(_ answer: Answer) {
+        let question = awaiting
+        awaiting = nil
+        switch (question, answer) {
+        case (.commands(let steps), .performed(let failures)): take(failures, of: steps)
+        case (.stored, .stored(let list)):
+            work?.stored = Dictionary((list ?? []).map { ($0.name, $0) }, uniquingKeysWith: { $1 })
+            work?.isStoreRefused = list == nil
+        case (.storedToRepair(let kinds), .stored(let list)): repair(kinds, list ?? [])
+        case (.repair(let kinds), .performed(let failures)): repaired(kinds, failures)
+        case (.storedToCheck(let kinds), .stored(let list)): check(kinds, list ?? [])
+        case (.playersToPrepare, .players(let found)): work?.players = found
+        case (.playersToPause, .players(let found)): pause(found)
+        case (.pausing(let asked), .players(let paused)):
+            inForce.ledger.players.removeAll { asked.contains($0) }
+            inForce.ledger.players += paused
+            work?.made += paused.count
+            effects.append(.watchPlayers(inForce.ledger.players))
+            players.paused(paused, at: now)
+        case (.resuming(let count), .resumed(let resumed)):
+            work?.undone += resumed
+            work?.left += count - resumed
+        // The connection is lost; that is reported next.
+        default: break
+        }
+    }
+
+    private mutating func take(_ failures: [AudioServerFailure?], of steps: [EffectChanges.Step]) {
+        guard var work else { return }
+        for (step, failure) in zip(steps, failures) {
+            if failure != nil { mutedMicrophones.fail(step) }
+            problem(inForce.take(failure, of: step, image, &work))
+            if failure?.kind == .refused, !step.isUndo, case .profile(let card) = step.target {
+                wanted.wishes.refusedCards.insert(card)
+            }
+        }
+        self.work = work
+    }
+
+    /// Players that play are written to the journal, and then paused.
+    private mutating func pause(_ found: [MediaPlayer]) {
+        guard wanted.plan.interrupts else { return }
+        let ours = Set(wanted.plan.sessions.flatMap(\.client.processes)).union(wanted.plan.exempt)
+        let before = inForce.ledger.players
+        let others = found.filter { player in
+            !before.contains(player) && !(player.process.map { surroundings.tree.isOne($0, of: ours) } ?? false)
+        }
+        guard !others.isEmpty else { return }
+        players.found(others)
+        inForce.ledger.players += others
+        inForce.ledger.boot = surroundings.boot
+        _ = ask(.cover(inForce.ledger), .playersJournal(others, before: before))
+    }
+
+    // MARK: - Stored values
+
+    private mutating func free(_ kinds: some Sequence<String>) {
+        for name in kinds { inForce.free(name, image, givenBack: work?.givenBack ?? [], at: now) }
+    }
+
+    private mutating func repair(_ kinds: StoredRepair.Kinds, _ stored: [StoredStream]) {
+        guard let (commands, arrived) = work?.repair.begin(kinds, stored, image) else { return }
+        free(arrived.keys)
+        let rest = kinds.filter { arrived[$0.key] == nil }
+        if commands.isEmpty { free(rest.keys) } else { _ = ask(.perform(commands), .repair(rest)) }
+    }
+
+    private mutating func repaired(_ kinds: StoredRepair.Kinds, _ failures: [AudioServerFailure?]) {
+        guard !failures.contains(where: { $0?.kind == .lost }) else { return }
+        for failure in failures.compactMap(\.self) {
+            problem("what the audio server stores is not mended: \(failure)")
+        }
+        let blind = kinds.filter { !$0.value.isListed && !$0.value.gone.isEmpty }
+        free(kinds.keys.filter { blind[$0] == nil })
+        if !blind.isEmpty { _ = ask(.readStored, .storedToCheck(blind)) }
+    }
+
+    private mutating func check(_ kinds: StoredRepair.Kinds, _ stored: [StoredStream]) {
+        guard let arrived = work?.repair.check(kinds, stored, image), let repair = work?.repair else { return }
+        free(arrived.keys)
+        let rest = kinds.keys.filter { arrived[$0] == nil }
+        guard !rest.isEmpty else { return }
+        guard repair.tries >= StoredRepair.maximumTries else {
+            awaiting = .retry(now.advanced(by: StoredRepair.retryTime))
+            return
+        }
+        for name in rest where !repair.freed.contains(name) {
+            problem("the audio server does not take back what it stores of \(name)")
+        }
+        // Streams that begin with our value are undone as echoes.
+        free(rest)
+    }
+}

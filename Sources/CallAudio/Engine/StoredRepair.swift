@@ -1,0 +1,68 @@
+/// Repairs what the server stores of kinds whose effects are all undone, and sees whether it has arrived.
+///
+///     read -> write -> (a server that lists its entries: done)
+///                   -> read -> arrived: done
+///                           -> after ``retryTime``, write and read again, ``maximumTries`` times; then give up
+///
+/// A server that lists its entries has an entry once it has acknowledged it. Of another one it is only seen whether the
+/// entry has arrived somewhere: PipeWire drops it while WirePlumber, which stores it, has not started yet.
+struct StoredRepair {
+    typealias Kinds = [String: EffectLedger.KindRecord]
+
+    /// PipeWire acknowledges before the program that stores has even started.
+    static let retryTime = Duration.milliseconds(150)
+    static let maximumTries = 8
+
+    /// How often an entry was written and has not arrived.
+    private(set) var tries = 0
+    /// The newest streams at the first write.
+    private var baseline: EffectLedger.Baseline?
+    /// Kinds whose streams, when last seen, had begun after the write with no value of ours.
+    private(set) var freed: Set<String> = []
+
+    /// - Returns: The commands that are needed, and the kinds whose entry has arrived meanwhile.
+    mutating func begin(
+        _ kinds: Kinds, _ stored: [StoredStream], _ image: AudioServerImage
+    ) -> (commands: [AudioServerCommand], arrived: Kinds) {
+        let isAgain = baseline != nil
+        let arrived = kinds.filter { isAgain && !$0.value.isListed && hasArrived($0.key, $0.value, stored, image) }
+        let commands = kinds.sorted { $0.key < $1.key }.filter { arrived[$0.key] == nil }.flatMap { name, kind in
+            kind.commands(name, stored: stored.first { $0.name == name }, isAgain: isAgain)
+        }
+        if !isAgain, !commands.isEmpty { baseline = EffectLedger.Baseline(of: image) }
+        return (commands, arrived)
+    }
+
+    /// - Returns: The kinds whose entry has arrived.
+    mutating func check(_ kinds: Kinds, _ stored: [StoredStream], _ image: AudioServerImage) -> Kinds {
+        let arrived = kinds.filter { hasArrived($0.key, $0.value, stored, image) }
+        for (name, kind) in kinds where arrived[name] == nil {
+            // While streams come and go all the time, a client of PipeWire does not hear of new entries: then the
+            // streams show whether the stored value is still ours.
+            let begun = streamsBegun(name, image)
+            guard !begun.isEmpty else { continue }
+            if begun.contains(where: kind.hasMade) { freed.remove(name) } else { freed.insert(name) }
+        }
+        if arrived.count < kinds.count { tries += 1 }
+        return arrived
+    }
+
+    /// The server lists the entry, or streams begin with it.
+    private func hasArrived(
+        _ name: String, _ kind: EffectLedger.KindRecord, _ stored: [StoredStream], _ image: AudioServerImage
+    ) -> Bool {
+        guard let entry = kind.blindEntry(name) else { return true }
+        if stored.contains(where: entry.isSame) { return true }
+        let begun = streamsBegun(name, image)
+        return !begun.isEmpty && begun.allSatisfy { $0.isSame(as: entry) }
+    }
+
+    /// Streams of a kind that began after the first write, and long enough after it to have begun with the entry.
+    private func streamsBegun(_ name: String, _ image: AudioServerImage) -> [AudioServerImage.Stream] {
+        guard tries > 0, let baseline, baseline.cookie == image.cookie else { return [] }
+        return
+            (image.playing.values.filter { $0.index > baseline.playing }
+            + image.recording.values.filter { $0.index > baseline.recording })
+            .filter { $0.restoreID == name && $0.isSettled }
+    }
+}

@@ -1,0 +1,226 @@
+internal import RingwakeCore
+
+/// What decides a route besides the server and the session: what was chosen and plugged in since the plan began.
+struct RouteWishes: Hashable, Sendable {
+    /// The user's choice: a device, or a kind of port.
+    var chosen: String?
+    /// The choice was made in a mixer, for this call alone.
+    var isByHand = false
+    /// The speaker was requested after that choice.
+    var isSpeakerNewer = false
+    /// Devices and ports that appeared while the plan was in force, the newest last (``AudioPort/identity``).
+    var arrived: [String] = []
+    /// The requested speaker is no longer used: the route has changed since.
+    var isSpeakerOver = false
+    /// Bluetooth cards that refused to be a headset.
+    var refusedCards: Set<String> = []
+
+    /// The user chooses, for this call and the next ones. The last request wins, so it overrides a requested speaker
+    /// and a new headset.
+    mutating func choose(_ name: String?) {
+        chosen = name
+        isByHand = false
+        guard name != nil else { return }
+        isSpeakerOver = true
+        arrived = []
+    }
+
+    /// Another plan comes into force.
+    mutating func adopt(_ plan: AudioPlan, after former: AudioPlan) {
+        if plan.sessions.first?.id != former.sessions.first?.id { arrived = [] }
+        if plan.isEmpty { self = RouteWishes(chosen: isByHand ? nil : chosen) }
+        guard plan.sessions.first?.isSpeakerForced == true, former.sessions.first?.isSpeakerForced != true else {
+            return
+        }
+        // The last request wins.
+        isSpeakerOver = false
+        isSpeakerNewer = true
+    }
+}
+
+/// Where the sound of the session that counts goes and comes from.
+struct RouteDecision: Hashable, Sendable {
+    var output: AudioPort?
+    var input: AudioPort?
+    /// The profile that the output's card must have.
+    var profile: CardProfile?
+    /// The card does not have that profile yet: the final ``output`` appears with it.
+    var isProvisional = false
+
+    struct CardProfile: Hashable, Sendable {
+        var card: String
+        var profile: String
+    }
+
+    var route: AudioRoute {
+        AudioRoute(inputs: input.map { [$0] } ?? [], outputs: output.map { [$0] } ?? [])
+    }
+
+    /// What a session needs and cannot get.
+    func lack(for session: AudioPlan.Session?) -> AudioSessionError? {
+        guard let category = session?.configuration.category, !isProvisional else { return nil }
+        if category.hasOutput, output == nil {
+            return AudioSessionError(.resourceNotAvailable, "the audio server has no output: connect one")
+        }
+        guard category.hasInput, input == nil else { return nil }
+        let code: AudioSessionError.Code = category == .record ? .cannotStartRecording : .resourceNotAvailable
+        return AudioSessionError(code, "the audio server has no microphone: connect one")
+    }
+}
+
+/// Decides the route, in this order: the user's choice, the forced speaker, the session's preference, a new headset,
+/// hands-free Bluetooth, what is plugged in, the receiver, the server's default.
+struct RoutePlanner {
+    let image: AudioServerImage
+    let session: AudioPlan.Session?
+    let wishes: RouteWishes
+    private let outputs: [RouteCandidate]
+    private let inputs: [RouteCandidate]
+    private let handsFree: [RouteCandidate]
+
+    init(image: AudioServerImage, session: AudioPlan.Session?, wishes: RouteWishes) {
+        self.image = image
+        self.session = session
+        self.wishes = wishes
+        outputs = image.outputCandidates
+        inputs = image.inputCandidates
+        let isAllowed = session.map { RoutePlanner.allowsHandsFree($0) } ?? false
+        handsFree = isAllowed ? image.handsFreeCandidates(without: wishes.refusedCards) : []
+    }
+
+    var decision: RouteDecision {
+        let output = decideOutput()
+        var decision = RouteDecision(output: output?.port, input: nil)
+        if let output, let card = output.card.flatMap({ image.cards[$0] }), card.isBluetoothCard {
+            if let profile = output.profile {
+                decision.profile = .init(card: card.name, profile: profile)
+                decision.isProvisional = true
+            } else if handsFreeIsWanted, let active = card.activeProfile, HandsFreeProfile.isOne(active) {
+                decision.profile = .init(card: card.name, profile: active)
+            }
+        }
+        if session?.configuration.category.hasInput ?? true {
+            decision.input = decideInput(for: output)?.port
+        }
+        return decision
+    }
+
+    private static func allowsHandsFree(_ session: AudioPlan.Session) -> Bool {
+        session.configuration.category.hasInput
+            && session.configuration.effectiveOptions.contains(.allowBluetoothHFP)
+    }
+
+    private var handsFreeIsWanted: Bool { session.map { RoutePlanner.allowsHandsFree($0) } ?? false }
+
+    /// A call or a recording: the route is limited to its purpose, and the user's choice is for it.
+    private var isVoice: Bool { session.map { $0.isCall || $0.configuration.category.hasInput } ?? false }
+
+    // MARK: - Output
+
+    private func decideOutput() -> RouteCandidate? {
+        guard let session else { return defaultOutput }
+        let forced = session.isSpeakerForced && !wishes.isSpeakerOver ? speaker : nil
+        if wishes.isSpeakerNewer, let forced { return forced }
+        if isVoice, let chosen = wishes.chosen.flatMap(output(matching:)) { return chosen }
+        if let forced { return forced }
+        if let preferred = session.configuration.preferredOutput.flatMap(output(matching:)) { return preferred }
+        if let headset = arrivedHeadset { return headset }
+        if isVoice {
+            if let headset = handsFreeOutput { return headset }
+            if let wired = pluggedIn { return wired }
+            if let end = receiverOrSpeaker(session.configuration) { return end }
+        }
+        return defaultOutput
+    }
+
+    private var defaultOutput: RouteCandidate? {
+        candidate(ofDevice: image.defaultSink, in: outputs) ?? outputs.first
+    }
+
+    /// The active port of a device, or its best usable port.
+    private func candidate(ofDevice name: String?, in candidates: [RouteCandidate]) -> RouteCandidate? {
+        guard let name else { return nil }
+        let ports = candidates.filter { $0.port.device == name }
+        if let active = ports.first(where: { $0.isActive && $0.availability != .no }) { return active }
+        return ports.first { $0.availability == .yes } ?? ports.first { $0.availability == .unknown } ?? ports.first
+    }
+
+    private func output(matching name: String) -> RouteCandidate? {
+        let match = match(name, in: outputs)
+        // The same device as a headset, where the session needs one that records.
+        if let match, match.port.kind == .bluetoothA2DP,
+            let headset = handsFree.first(where: { $0.card == match.card })
+        {
+            return headset
+        }
+        return match ?? handsFree.first { $0.port.device == name || $0.port.kind.rawValue == name }
+    }
+
+    private func match(_ name: String, in candidates: [RouteCandidate]) -> RouteCandidate? {
+        if let device = candidate(ofDevice: name, in: candidates) { return device }
+        let ofKind = candidates.filter { $0.port.kind.rawValue == name && $0.availability != .no }
+        return ofKind.first(where: \.isActive) ?? ofKind.first
+    }
+
+    private var speaker: RouteCandidate? {
+        let speakers = outputs.filter { $0.port.kind == .builtInSpeaker && $0.availability != .no }
+        return speakers.first { $0.port.device == image.defaultSink } ?? speakers.first
+    }
+
+    private var arrivedHeadset: RouteCandidate? {
+        for identity in wishes.arrived.reversed() {
+            if let found = outputs.first(where: { $0.port.identity == identity && $0.isPersonal }) {
+                return handsFree.first { $0.card == found.card && found.port.kind == .bluetoothA2DP } ?? found
+            }
+        }
+        return nil
+    }
+
+    private var handsFreeOutput: RouteCandidate? {
+        guard handsFreeIsWanted else { return nil }
+        let present = outputs.filter { $0.port.kind == .bluetoothHFP }
+        let all = present + handsFree
+        let defaultCard = image.defaultSink.flatMap { image.sink(named: $0)?.card }
+        return all.first { $0.card == defaultCard && defaultCard != nil } ?? all.first
+    }
+
+    /// What is plugged into a jack, where the default is a loudspeaker. Any other default was set up on purpose.
+    private var pluggedIn: RouteCandidate? {
+        switch defaultOutput?.port.kind {
+        case .builtInSpeaker, .builtInReceiver, .hdmi, nil: break
+        default: return nil
+        }
+        let plugged = outputs.filter { ($0.port.kind == .headphones || $0.port.kind == .headset) && $0.isPersonal }
+        return plugged.first { $0.port.device == image.defaultSink } ?? plugged.first
+    }
+
+    private func receiverOrSpeaker(_ configuration: AudioSessionConfiguration) -> RouteCandidate? {
+        guard configuration.category == .playAndRecord else { return nil }
+        if configuration.effectiveOptions.contains(.defaultToSpeaker) {
+            return defaultOutput?.port.kind == .builtInReceiver ? speaker : nil
+        }
+        switch defaultOutput?.port.kind {
+        case .builtInSpeaker, nil:
+            return outputs.first { $0.port.kind == .builtInReceiver && $0.availability != .no }
+        default: return nil
+        }
+    }
+
+    // MARK: - Input
+
+    private func decideInput(for output: RouteCandidate?) -> RouteCandidate? {
+        if let preferred = session?.configuration.preferredInput.flatMap({ match($0, in: inputs) }) { return preferred }
+        if isVoice, let output, output.isPersonal, let headset = microphone(of: output) { return headset }
+        let usable = inputs.filter { $0.availability != .no || $0.isActive }
+        return candidate(ofDevice: image.defaultSource, in: usable) ?? usable.first
+    }
+
+    /// The microphone of the same headset.
+    private func microphone(of output: RouteCandidate) -> RouteCandidate? {
+        let siblings = inputs.filter { $0.card != nil && $0.card == output.card && $0.availability != .no }
+        switch output.port.kind {
+        case .bluetoothHFP, .bluetoothA2DP: return siblings.first
+        default: return siblings.first { $0.port.kind == .headset }
+        }
+    }
+}
