@@ -54,7 +54,10 @@ static int note_log_pages(void *unused, sqlite3 *connection, const char *name, i
 }
 
 /* What every push has in common is in the statements, and is bound to nothing. */
-#define COMMON "'com.example.phone', 'com.example.phone.voip', 'development', 'DEVTEAM001'"
+#define APP "'com.example.phone'"
+#define TOPIC "'com.example.phone.voip'"
+#define TEAM "'DEVTEAM001'"
+#define COMMON APP ", " TOPIC ", 'development', " TEAM
 
 void store_open(const char *path) {
     if (sqlite3_open_v2(path, &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
@@ -79,10 +82,11 @@ void store_open(const char *path) {
         ", 10, NULL, ?2, 'expired', ?3, ?4, ?5, NULL) "
         "ON CONFLICT (lower(apns_id), app, environment, team) DO NOTHING");
     insert_call = prepare(
-        "INSERT INTO call (number, id, app, topic, environment, team, apns_id, boot, received_boot, received_wall, "
-        "is_missed, state, reason, detail, has_video, attempt, ring_before, is_one_attempt, ring_time, verified, "
-        "ended) VALUES (?1, ?2, " COMMON ", ?2, ?3, ?4, ?5, 1, 'ended', 'expired', "
-        "'its push came after its expiration', 0, 1, -1000000000, 0, 45000000000, 20000, 20000) "
+        "INSERT INTO call (number, id, app, team, boot, received_boot, received_wall, state, is_missed, version, "
+        "snapshot) VALUES (?1, ?2, " APP ", " TEAM ", ?3, ?4, ?5, 'ended', 1, 1, "
+        "'{\"attempt\":1,\"detail\":\"its push came after its expiration\",\"environment\":\"development\","
+        "\"one_attempt\":false,\"push\":\"' || ?2 || '\",\"reason\":\"expired\",\"ring_before\":-1000000000,"
+        "\"ring_time\":45000000000,\"times\":{\"ended\":20000,\"verified\":20000},\"topic\":\"' || " TOPIC " || '\"}') "
         "ON CONFLICT DO NOTHING");
     sequence = number("SELECT max(sequence) FROM push");
     boot = number("SELECT max(id) FROM boot");
