@@ -242,7 +242,8 @@ public final class CallHandler: Sendable {
                 }
             }
             await attempt("\(action.kind)") { try await action.fulfill() }
-            log("did: \(action.kind) \(action.call)")
+            let words = ["did: \(action.kind)", action.digits, action.call.rawValue]
+            log(words.filter { !$0.isEmpty }.joined(separator: " "))
         } catch {
             log("failed: \(action.kind) \(action.call): \(error)")
             await attempt("\(action.kind)") { try await action.fail() }
