@@ -127,7 +127,7 @@ extension CallProgress {
     /// The longest that any configuration allows, and more.
     private static let longestTime = Duration.seconds(400 * 86_400).saturatingNanoseconds
 
-    /// Whether a coordinator can have written it. What it counts on from must not overflow, whoever wrote the file.
+    /// Whether a coordinator can have written it. Numbers out of range are refused, so that no later sum overflows.
     var isSound: Bool {
         (handlerNumber.map { WakeID.numbers.contains($0) } ?? true) && pushes.isSound
             && pending.count <= CallStateMachine.maximumPendingDigits + CallAction.allCases.count
