@@ -96,11 +96,14 @@ let package = Package(
             swiftSettings: common),
         .target(
             name: "CallerListFiles", dependencies: ["RingwakeCore"], swiftSettings: common),
+        .target(name: "ProviderAPI", dependencies: ["RingwakeCore"], swiftSettings: common),
 
         // Ring 3: one stage each; they do not know each other.
         .target(
             name: "PushGateway",
-            dependencies: ["Cryptography", "FileSystem", "HTTPServer", "RingwakeCore", "RunLoop", logging],
+            dependencies: [
+                "Cryptography", "FileSystem", "HTTPServer", "ProviderAPI", "RingwakeCore", "RunLoop", logging,
+            ],
             swiftSettings: onTheRunLoop),
         .target(
             name: "PushJournal",
@@ -110,21 +113,29 @@ let package = Package(
             swiftSettings: onTheRunLoop),
         .target(
             name: "HandlerActivation",
-            dependencies: ["CRingwakeLinux", "DBus", "RingwakeCore", "RunLoop", logging],
+            dependencies: ["CRingwakeLinux", "DBus", "FileSystem", "RingwakeCore", "RunLoop", logging],
             swiftSettings: onTheRunLoop),
         .target(
             name: "DeviceServices",
-            dependencies: ["CRingwakeLinux", "DBus", "RingwakeCore", "RunLoop", logging],
+            dependencies: ["CRingwakeLinux", "DBus", "FileSystem", "RingwakeCore", "RunLoop", logging],
             swiftSettings: onTheRunLoop),
         .target(
-            name: "PushClient", dependencies: ["CRingwakeCurl", "Cryptography", "RingwakeCore"],
+            name: "PushClient", dependencies: ["CRingwakeCurl", "Cryptography", "ProviderAPI", "RingwakeCore"],
             swiftSettings: common),
         .target(
             name: "VoIPCertificates", dependencies: ["Cryptography", "FileSystem", "RingwakeCore"],
             swiftSettings: common),
-        .target(name: "ControlProtocol", dependencies: ["RingwakeCore"], swiftSettings: common),
+        .target(name: "ControlProtocol", dependencies: ["RingwakeCore", "RunLoop"], swiftSettings: common),
 
         // Ring 4: the library for call apps, and the messages that only the daemon and the command line make.
+        .target(name: "CallService", dependencies: ["ControlProtocol", "RingwakeCore"], swiftSettings: common),
+        .target(
+            name: "DaemonConfiguration",
+            dependencies: [
+                "CRingwakeTOML", "DeviceServices", "FileSystem", "HTTPServer", "HandlerActivation", "PushJournal",
+                "Reachability", "RingwakeCore", logging,
+            ],
+            swiftSettings: common),
         .target(name: "NetworkMessages", dependencies: ["ControlProtocol", "Reachability"], swiftSettings: common),
         .target(
             name: "RingwakeKit",
@@ -133,12 +144,13 @@ let package = Package(
 
         // Ring 5: composition roots, and the daemon's double for tests of apps.
         .target(
-            name: "RingwakeKitTesting", dependencies: ["ControlProtocol", "RingwakeCore", "RingwakeKit"],
+            name: "RingwakeKitTesting",
+            dependencies: ["CallService", "ControlProtocol", "RingwakeCore", "RingwakeKit", "RunLoop"],
             swiftSettings: common),
         .target(
             name: "RingwakeDaemon",
             dependencies: [
-                "CRingwakeLinux", "CRingwakeTOML", "ControlProtocol", "Cryptography", "DBus",
+                "CRingwakeLinux", "CallService", "ControlProtocol", "Cryptography", "DBus", "DaemonConfiguration",
                 "DeviceServices", "FileSystem", "HandlerActivation", "HTTPServer", "LogOutput", "NetworkMessages",
                 "PushGateway", "PushJournal", "Reachability", "RingwakeCore", "RunLoop", logging,
             ],
@@ -147,8 +159,8 @@ let package = Package(
             name: "RingwakeCommands",
             dependencies: [
                 "CRingwakeLinux", "CallerListFiles", "ControlProtocol", "Cryptography", "FileSystem", "HTTP1",
-                "NetworkMessages", "PushClient", "Reachability", "RingwakeCore", "RunLoop", "VoIPCertificates",
-                argumentParser,
+                "NetworkMessages", "ProviderAPI", "PushClient", "Reachability", "RingwakeCore", "RunLoop",
+                "VoIPCertificates", argumentParser,
             ],
             swiftSettings: common),
 
@@ -186,7 +198,8 @@ let package = Package(
         .testTarget(
             name: "PushGatewayTests",
             dependencies: [
-                "Cryptography", "FileSystem", "HTTPServer", "PushGateway", "RingwakeCore", "RunLoop", logging,
+                "Cryptography", "FileSystem", "HTTPServer", "ProviderAPI", "PushGateway", "RingwakeCore", "RunLoop",
+                logging,
             ],
             swiftSettings: onTheRunLoop),
         .testTarget(
@@ -218,7 +231,12 @@ let package = Package(
             swiftSettings: common),
         .testTarget(
             name: "ControlProtocolTests",
-            dependencies: ["ControlProtocol", "NetworkMessages", "Reachability", "RingwakeCore"],
+            dependencies: [
+                "CRingwakeLinux", "ControlProtocol", "NetworkMessages", "Reachability", "RingwakeCore", "RunLoop",
+            ],
+            swiftSettings: common),
+        .testTarget(
+            name: "CallServiceTests", dependencies: ["CallService", "ControlProtocol", "RingwakeCore"],
             swiftSettings: common),
         .testTarget(
             name: "RingwakeKitTests",
@@ -230,10 +248,17 @@ let package = Package(
         .testTarget(
             name: "RingwakeDaemonTests",
             dependencies: [
-                "ControlProtocol", "HTTPServer", "HandlerActivation", "PushGateway", "PushJournal", "Reachability",
-                "RingwakeCore", "RingwakeDaemon", "RunLoop", logging,
+                "CallService", "ControlProtocol", "DaemonConfiguration", "HTTPServer", "HandlerActivation",
+                "PushGateway", "PushJournal", "Reachability", "RingwakeCore", "RingwakeDaemon", "RunLoop", logging,
             ],
             swiftSettings: onTheRunLoop),
+        .testTarget(
+            name: "DaemonConfigurationTests",
+            dependencies: [
+                "ControlProtocol", "DaemonConfiguration", "DeviceServices", "HTTPServer", "HandlerActivation",
+                "PushJournal", "Reachability", "RingwakeCore", logging,
+            ],
+            swiftSettings: common),
         .testTarget(
             name: "RingwakeAudioAgentTests",
             dependencies: ["CRingwakeLinux", "ControlProtocol", "RingwakeAudioAgent", "RingwakeCore", "RunLoop"],

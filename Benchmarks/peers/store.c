@@ -77,12 +77,12 @@ void store_open(const char *path) {
     begin = prepare("BEGIN IMMEDIATE");
     commit = prepare("COMMIT");
     insert_push = prepare(
-        "INSERT INTO push (sequence, apns_id, app, topic, environment, team, priority, collapse_id, call_id, outcome, "
+        "INSERT INTO push (sequence, push_id, app, topic, door, sender, priority, collapse_id, call_id, outcome, "
         "boot, received_boot, received_wall, journaled) VALUES (?1, ?2, " COMMON
         ", 10, NULL, ?2, 'expired', ?3, ?4, ?5, NULL) "
-        "ON CONFLICT (lower(apns_id), app, environment, team) DO NOTHING");
+        "ON CONFLICT (lower(push_id), app, door, sender) DO NOTHING");
     insert_call = prepare(
-        "INSERT INTO call (number, id, app, team, boot, received_boot, received_wall, state, is_missed, version, "
+        "INSERT INTO call (number, id, app, sender, boot, received_boot, received_wall, state, is_missed, version, "
         "snapshot) VALUES (?1, ?2, " APP ", " TEAM ", ?3, ?4, ?5, 'ended', 1, 1, "
         "'{\"attempt\":1,\"detail\":\"its push came after its expiration\",\"environment\":\"development\","
         "\"one_attempt\":false,\"push\":\"' || ?2 || '\",\"reason\":\"expired\",\"ring_before\":-1000000000,"

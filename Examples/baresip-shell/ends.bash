@@ -1,22 +1,22 @@
-# Sourced by `handler`: the two that it stands between, ringwaked and the SIP client, and how it hears and tells them.
+# Sourced by `handler`: the connections to ringwaked and to the SIP client.
 
-# ---- Two senders and one inbox, a pipe. What comes is made into lines of fields with $us between them, each written at
-# once and shorter than PIPE_BUF, so that they do not mix. The readers only have the end to write: when this process is
-# killed they notice.
+# ---- Two readers and one inbox, a pipe. A reader turns each message into a line of fields with $us between them. It
+# writes each line at once and shorter than PIPE_BUF, so that lines do not mix. The readers have only the writing end:
+# when this process is killed, they notice.
 us=$'\x1f'
 exec {inbox}<> <(:) {never}<> <(:)
 
-# member NAME LINE: a JSON member's text in $value, as it stands there. The first one is ours, as the payload comes
-# last; and what stands in a text cannot look like a name, for its quotes have backslashes.
+# member NAME LINE: puts a JSON member's text into $value, with its escapes. The first member of that name is the right
+# one, because the payload comes last; a text cannot look like a name, because its quotes have backslashes.
 member() {
     local pattern="\"$1\":\"(([^\"\\]|\\\\.)*)\""
     if [[ $2 =~ $pattern ]]; then value=${BASH_REMATCH[1]}; else value= && return 1; fi
 }
 
-# plain TEXT: without its escapes. A Call-ID has no others.
+# plain TEXT: removes the escapes that a Call-ID can have.
 plain() { value=${1//\\\//\/} value=${value//\\\"/\"} value=${value//\\\\/\\}; }
 
-# What ringwaked says: a JSON object a line.
+# Reads ringwaked's stream: one JSON object per line.
 read_events() {
     local line fields name lost n
     while IFS= read -r line; do
@@ -35,7 +35,7 @@ read_events() {
     printf 'away\n'
 }
 
-# What the client says: netstrings, LENGTH:OBJECT and a comma.
+# Reads the client's messages: netstrings, LENGTH:OBJECT and a comma.
 read_client() {
     local length object comma id fields
     trap '' PIPE
@@ -59,13 +59,13 @@ read_client() {
     printf 'left\n' 2>/dev/null
 }
 
-# The handler was killed. The next one goes on with the client, and takes this connection away by that; if there is
-# none, the client is ended.
+# The handler was killed. The next handler continues with the client, which closes this connection. If there is no next
+# handler, end the client.
 abandoned() { read -r -t 6 -u "$never" || printf '18:{"command":"quit"},' >&"$sip"; }
 
 # ---- ringwaked
 
-# The secret goes to curl through a descriptor: arguments can be read by every user of the machine.
+# curl gets the secret through a descriptor, because every user of the machine can read arguments.
 authorization() { [[ -z $secret ]] || printf 'header = "Authorization: Bearer %s"\n' "$secret"; }
 
 ask() { # ask TARGET [CURL'S ARGUMENTS]
@@ -97,7 +97,7 @@ say() { # say VERB CALL BODY
 fulfil() { owed[$1]= && say fulfill "$1" "{\"action\":\"$2\"}"; }
 fail() { owed[$1]= && say fail "$1" "{\"action\":\"$2\"}"; }
 
-# The stream of the app. When it was away, with the calls that are over and whose end it has not heard.
+# Opens the stream of the app. After a lost stream, it also asks for the calls that have ended meanwhile.
 listen() {
     local since=$((highest + 1)) n target="events?app=$app&"
     for n in "${number[@]}"; do
@@ -105,7 +105,7 @@ listen() {
     done
     [[ -z $stays ]] || target="apps/$app/handler?"
     ((highest == 0)) || target+="since=$since"
-    # curl ends with this process, even when that is killed.
+    # curl ends with this process, even if this process is killed.
     exec {lines}< <(exec setpriv --pdeathsig TERM curl --silent --fail --no-buffer --unix-socket "$control" \
         --config <(authorization) "http://ringwake/v1/${target%[&?]}")
     stream=$!
@@ -114,12 +114,12 @@ listen() {
     exec {lines}<&-
 }
 
-# The end of the stream is not the end of a call: ringwaked is restarted, and is listened to again.
+# The end of the stream is not the end of a call: ringwaked restarts, and the handler opens the stream again.
 listen_again() {
     listens=
     wait "$stream"
     if (($? == 22)); then
-        # A handler of before it does not know any more. One that stays comes as a new one, and claims its calls.
+        # ringwaked no longer knows this handler. With --stay, connect as a new handler and claim the calls.
         [[ $stays && $secret ]] || leave 1
         secret=
     fi
@@ -128,7 +128,7 @@ listen_again() {
 
 # ---- baresip
 
-# tell TOKEN COMMAND [PARAMETERS]: what comes of it comes back with the token.
+# tell TOKEN COMMAND [PARAMETERS]: sends a command to the client; its response has the token.
 tell() {
     [[ $sip ]] || return
     local object parameters=${3-} token=$1
@@ -137,10 +137,10 @@ tell() {
     printf '%s:%s,' "${#object}" "$object" >&"$sip"
 }
 
-# tell_of CALL TOKEN COMMAND [PARAMETERS]: commands are about the call that was chosen last.
+# tell_of CALL TOKEN COMMAND [PARAMETERS]: selects the call first, because a command applies to the last selected call.
 tell_of() { tell - callfind "${invite[$1]}" && tell "${@:2}"; }
 
-# Where the client listens to commands; the account, and its address without a password.
+# Reads the client's command address; the account, and its address without a password.
 read_configuration() {
     local name rest
     while read -r name rest; do
@@ -153,8 +153,8 @@ read_configuration() {
 
 connect() { { exec {sip}<>"/dev/tcp/${place%:*}/${place##*:}"; } 2>/dev/null || { sip= && return 1; }; }
 
-# A client that runs without a handler is gone on with; else one is started, which registers when it is told to: an INVITE
-# may come a millisecond after that, and who is not connected by then does not hear of it.
+# Continues with a client that runs without a handler, or starts one. The client registers only on command: an INVITE may
+# arrive a millisecond later, and a handler that is not connected by then misses it.
 start_client() {
     if connect; then
         accounts=1 client=$(<"$folder/pid")
@@ -165,7 +165,7 @@ start_client() {
     fi
 }
 
-# Listens to the client, which listens itself some milliseconds after its start.
+# Connects to the client, which listens some milliseconds after its start.
 attend_client() {
     local tries
     for ((tries = 0; tries < 2000; tries++)); do
@@ -190,7 +190,7 @@ unregister() {
 leave() {
     trap '' TERM
     if [[ $sip && ${readers[1]-} ]]; then
-        # It says goodbye to its server. A server that does not answer is not waited for.
+        # The client unregisters. Do not wait for a server that does not answer.
         tell - quit
         (read -r -t "$goodbye" -u "$never" || kill -KILL "$client") 2>/dev/null &
         readers[2]=$!

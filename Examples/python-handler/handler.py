@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A whole call handler, with nothing but Python's standard library. Replace the class Line, and it is yours.
+"""A complete call handler, with Python's standard library only. Replace the class Line with your own protocol.
 
-    handler.py                 started for a push, by ringwaked (`exec`: the push is on its standard input) or by
-                               systemd (`unit`: it fetches its pushes). It ends with its last call
-    handler.py --stay [APP]    keeps a connection, and takes each call that comes for the app. Started for a push it
-                               takes that first
-    handler.py --listen PATH   is connected to with each push, on PATH or on the socket that systemd passes
+    handler.py                 started for a push, by ringwaked (`exec`: the push is on standard input) or by systemd
+                               (`unit`: the handler fetches its pushes). It exits after its last call
+    handler.py --stay [APP]    keeps a connection open, and handles each call of the app. If it was started for a push,
+                               it handles that push first
+    handler.py --listen PATH   gets each push on a connection to PATH, or to the socket that systemd passes
 
 Documentation/handlers.md explains it step by step; ringwake-handler(7) is the contract.
 """
@@ -24,46 +24,46 @@ import urllib.parse
 from collections.abc import Callable
 from dataclasses import dataclass
 
-# How long the daemon may take for one answer, and how long it may be away. In seconds.
+# How long the daemon may take for one answer, and how long to retry when it does not run. In seconds.
 ANSWER_TIMEOUT = 10
-PATIENCE = 30
-# How long the caller's side may take to be there, in seconds: less than the time to report.
+RETRY_TIMEOUT = 30
+# How long connecting to the caller may take, in seconds: less than the time to report.
 LINE_TIMEOUT = 3
 
 
 class Line(threading.Thread):
-    """The way to the caller: the part to replace by your SIP stack, or by whatever you speak.
+    """The connection to the caller: replace it with your SIP stack, or with your own protocol.
 
     Here it is a TCP connection to a port of this machine, which the payload names as `line`. The handler writes a word
-    for each thing that the user does, and the caller hangs up by closing it. Without a port there is nobody, and the
-    handler only plays along.
+    for each action of the user, and the caller hangs up by closing the connection. Without a port there is no caller,
+    and every action succeeds.
     """
 
     def __init__(self, port: object, word: str) -> None:
         super().__init__(daemon=True)
         self.port = port if type(port) is int else None
         self.word = word
-        self.tell: Callable[[str], None] = print
+        self.notify: Callable[[str], None] = print
         self.state = "opening"
         self.socket: socket.socket | None = None
 
-    def tells(self, tell: Callable[[str], None]) -> None:
-        """Opens the line, if it is not open yet, and says to `tell` what becomes of it."""
-        self.tell = tell
+    def open(self, notify: Callable[[str], None]) -> None:
+        """Opens the line, if it is not open yet, and calls `notify` with each new state."""
+        self.notify = notify
         if self.ident is None:
             self.start()
         elif self.state == "closed":
-            tell(self.state)
+            notify(self.state)
 
     def run(self) -> None:
-        """Waits for the caller's side, and for its end."""
+        """Connects to the caller, and waits until the caller hangs up."""
         if self.port is None:
             return self.becomes("open")
         with contextlib.suppress(OSError):
-            # Only a port: who sends a payload must not choose whom this machine connects to.
+            # Only a port: the sender of a payload must not choose the host that this machine connects to.
             with socket.create_connection(("127.0.0.1", self.port), LINE_TIMEOUT) as self.socket:
                 self.socket.settimeout(None)
-                self.say(self.word)
+                self.send(self.word)
                 self.becomes("open")
                 while self.socket.recv(4096):
                     pass
@@ -71,10 +71,10 @@ class Line(threading.Thread):
 
     def becomes(self, state: str) -> None:
         self.state = state
-        self.tell(state)
+        self.notify(state)
 
-    def say(self, word: str) -> bool:
-        """Whether it could be said."""
+    def send(self, word: str) -> bool:
+        """Sends a word to the caller; false if the caller has hung up."""
         try:
             if self.socket:
                 self.socket.sendall(word.encode() + b"\n")
@@ -83,7 +83,7 @@ class Line(threading.Thread):
             return False
 
     def hang_up(self) -> None:
-        # The caller may have been faster.
+        # The caller may have hung up first.
         with contextlib.suppress(OSError):
             if self.socket:
                 self.socket.shutdown(socket.SHUT_RDWR)
@@ -114,7 +114,7 @@ class Daemon:
         self.secret = secret
 
     def ask(self, method: str, target: str, body: object = None) -> tuple[int, dict]:
-        """The answer's status and object; status 0 while the daemon is away."""
+        """Returns the answer's status and object; status 0 while the daemon does not run."""
         try:
             with self.open(method, target, body) as answer:
                 return answer.status, json.loads(answer.read())
@@ -124,38 +124,37 @@ class Daemon:
     def open(self, method: str, target: str, body: object = None, is_stream: bool = False) -> http.client.HTTPResponse:
         fields = {"Authorization": f"Bearer {self.secret}"} if self.secret else {}
         connection = Connection(self.path)
-        # The answer takes the connection over, and closes it when it is closed itself.
+        # The answer owns the connection, and closes it when the answer is closed.
         connection.request(method, target, None if body is None else json.dumps(body), fields | {"Connection": "close"})
         its_socket = connection.sock
         answer = connection.getresponse()
         if is_stream:
-            # It may have nothing to tell for hours.
+            # The stream may be silent for hours.
             its_socket.settimeout(None)
         return answer
 
 
 @dataclass
 class Call:
-    """A call that is this handler's."""
+    """A call of this handler."""
 
     line: Line
-    # What the payload says of the caller.
+    # The caller, according to the payload.
     report: dict
     is_reported: bool = False
-    # What the user wanted last, and what was done.
+    # The user's last action that succeeded.
     last: str = ""
-    # Which of all calls it is, once the stream has told.
+    # The call's number; 0 until the stream has sent it.
     number: int = 0
 
 
 class Handler:
     """One handler, as the daemon knows it: it has a secret (or a unit), a stream, and calls.
 
-    Two kinds of threads wait, one for the stream and one for each line, and put what comes into one queue. Everything
-    is decided in one place, `live`, one thing after the other.
+    A thread for the stream, and one for each line, put events into one queue. `live` handles them, one after the other.
     """
 
-    # The lines of this process. A handler on a socket comes back by another connection, and finds them here.
+    # The lines of this process. A handler on a socket gets a new connection after a restart, and finds them here.
     lines: dict[str, Line] = {}
 
     def __init__(self, daemon: Daemon, app: str, stays: bool = False) -> None:
@@ -168,8 +167,8 @@ class Handler:
         self.keeps_state = True
 
     def live(self, push: dict | None) -> None:
-        """From its wake until its last call is over; for ever when it stays."""
-        # The stream first: what happens after the report and before the stream would be missed.
+        """Runs until the last call has ended, or for ever with --stay."""
+        # The stream first: otherwise the handler misses events between the report and the stream.
         self.listen_again()
         if push:
             self.given(push)
@@ -187,10 +186,10 @@ class Handler:
     # The stream
 
     def listen(self) -> None:
-        """Opens the stream of the app; a thread reads it, so that it is always read."""
+        """Opens the stream of the app; a separate thread reads it all the time."""
         target = f"/v1/apps/{self.app}/handler?" if self.stays else f"/v1/events?app={self.app}&"
         if self.highest:
-            # It comes again: also with the calls that are over, and whose end it has not heard.
+            # After a lost stream, also ask for the calls that have ended meanwhile.
             target += f"since={min([call.number or self.highest for call in self.calls.values()] + [self.highest + 1])}"
         answer = self.daemon.open("GET", target.rstrip("?&"), is_stream=True)
         if answer.status != 200:
@@ -204,56 +203,56 @@ class Handler:
         self.inbox.put(("stream ended", None))
 
     def listen_again(self) -> None:
-        """The end of the stream is not the end of a call: the daemon is restarted, and knows this handler then.
+        """Opens the stream again: its end is not the end of a call, and a restarted daemon still knows this handler.
 
-        One that stays waits for it as long as that takes.
+        With --stay it retries for ever.
         """
-        deadline, pause = time.monotonic() + PATIENCE, 0.05
+        deadline, pause = time.monotonic() + RETRY_TIMEOUT, 0.05
         while True:
             try:
                 return self.listen()
             except Refused:
                 if not self.stays or not self.daemon.secret:
                     raise
-                # It comes as a new handler, and claims its calls.
+                # Connect as a new handler, and claim the calls.
                 self.daemon.secret = None
             except (OSError, http.client.HTTPException):
                 if time.monotonic() > deadline and not self.stays:
                     raise
                 time.sleep(pause)
-                # A call that has lost its handler waits for some seconds only.
+                # Retry often: a call that has lost its handler waits only some seconds.
                 pause = min(2 * pause, 1 if time.monotonic() < deadline else 10)
 
     # Pushes
 
     def given(self, push: dict) -> None:
-        """A push: of standard input, fetched, or delivered."""
+        """Handles a push: from standard input, fetched, or delivered."""
         call, kind, payload = push["call"], push["kind"], push["payload"]
         say(f"given {call}: {kind}")
         if kind == "claim":
             self.claim(call)
         elif kind == "call" and call not in self.calls:
-            # It comes from outside: what it says is checked before it is believed.
+            # The payload comes from outside: check it.
             texts = {"caller": payload.get("caller"), "callerName": payload.get("name")}
             report = {name: text for name, text in texts.items() if isinstance(text, str)}
             self.take(call, Line(payload.get("line"), f"ready {call}"), report)
-        # A further push for a call that it has, `update`, has nothing to say here.
+        # This example ignores `update`, a further push for one of its calls.
 
     def take(self, call: str, line: Line, report: dict) -> Call:
         self.lines[call] = line
         self.calls[call] = Call(line, report)
-        line.tells(lambda state: self.inbox.put((state, call)))
+        line.open(lambda state: self.inbox.put((state, call)))
         return self.calls[call]
 
     def fetch(self) -> None:
-        """What waits; it is this handler's from now on."""
+        """Fetches the waiting pushes; their calls then belong to this handler."""
         status, answer = self.daemon.ask("GET", f"/v1/apps/{self.app}/pushes")
         if status != 200:
             say(f"could not fetch: {answer.get('message')}")
         for push in answer.get("pushes", []):
             self.given(push)
 
-    # What happens
+    # Events
 
     def happened(self, event: dict) -> None:
         name, call = event["event"], event.get("call", "")
@@ -267,13 +266,13 @@ class Handler:
         elif name == "action" and call in self.calls:
             self.act(call, event["action"], event.get("digits", ""))
         elif name in ("audioActivated", "audioDeactivated", "audioFailed"):
-            # A line with media opens its streams when the audio is activated, and not before.
+            # A line with media opens its streams on audioActivated, not before.
             say(f"{name} {call}")
         elif name == "call":
             self.call_is(call, event)
 
     def call_is(self, name: str, event: dict) -> None:
-        """Where a call stands: told at each change, and when the stream begins."""
+        """Handles a call's state, which comes at each change and when the stream begins."""
         self.highest = max(self.highest, event["number"])
         if call := self.calls.get(name):
             call.number = event["number"]
@@ -282,37 +281,37 @@ class Handler:
         elif "claimMs" in event:
             self.claim(name)
         elif call and call.line.state != "opening":
-            # After a time without the daemon it may not know what was said to it.
+            # After a restart the daemon may not have got the last report: repeat it.
             self.line_became(call.line.state, name, event["state"])
 
     def line_became(self, line: str, name: object, state: str = "woken") -> None:
-        """The caller's side is there, or gone."""
+        """The caller is connected, or has hung up."""
         call = self.calls.get(str(name))
         if call and line == "closed":
-            # Also before the report: then the caller has cancelled while this handler was waking.
+            # This can come before the report: the caller cancelled while this handler started.
             self.verb(str(name), "ended", {"reason": "remoteEnded"})
         elif call and state == "woken" and not call.is_reported:
             call.is_reported = self.verb(str(name), "report", call.report | {"ring": True})
             self.keep()
 
     def act(self, name: str, action: str, digits: str) -> None:
-        """What the user wants. It may be asked for again, when the daemon was restarted in between."""
+        """Does what the user wants. After a restart the daemon may repeat an action."""
         call, word = self.calls[name], f"{action} {digits}".strip()
         if word != call.last or action == "dtmf":
-            # The user's end is final, whatever becomes of it on the caller's side.
-            done = call.line.say(word) or action == "end"
+            # The user's end always succeeds, even if the caller cannot be reached.
+            done = call.line.send(word) or action == "end"
             call.last = word if done else ""
         self.verb(name, "fulfill" if call.last == word else "fail", {"action": action})
 
     def drop(self, name: str, reason: str) -> None:
-        """The call is over."""
+        """Forgets an ended call."""
         if call := self.calls.pop(name, None):
             say(f"ended {name}: {reason}")
             del self.lines[name]
             call.line.hang_up()
             self.keep()
 
-    # What it says to the daemon
+    # Requests to the daemon
 
     def verb(self, call: str, verb: str, body: dict | None = None) -> bool:
         target = f"/v1/calls/{urllib.parse.quote(call, safe='')}/{verb}?app={self.app}"
@@ -322,36 +321,36 @@ class Handler:
         return status == 200
 
     def claim(self, name: str) -> None:
-        """A call has lost its handler, or this one lost the daemon: it is this handler's now."""
+        """Claims a call that has lost its handler, or whose handler lost the daemon."""
         if self.verb(name, "claim") and name not in self.calls:
             _, kept = self.daemon.ask("GET", f"/v1/apps/{self.app}/state")
             line = self.lines.get(name) or Line(kept.get("lines", {}).get(name), f"again {name}")
             self.take(name, line, {}).is_reported = True
 
     def keep(self) -> None:
-        """Keeps with the daemon what another start of this handler needs to go on with its calls."""
+        """Stores in the daemon what the next start of this handler needs to continue its calls."""
         if not self.keeps_state:
             return
         lines = {name: call.line.port for name, call in self.calls.items()}
         status, _ = self.daemon.ask("PUT", f"/v1/apps/{self.app}/state", {"lines": lines})
-        # The app's file does not say `state = true`.
+        # 403: the app's file does not say `state = true`.
         self.keeps_state = status != 403
 
 
 def say(text: str) -> None:
-    """To the daemon's log, or to the journal."""
+    """Prints to the daemon's log, or to the journal."""
     print(text, flush=True)
 
 
 def serve(path: str) -> None:
-    """Each connection is a wake, and the life of the handler that it begins."""
-    # sd_listen_fds(3): systemd listens already, on descriptor 3.
+    """Accepts connections: each one is a wake, and its handler lives as long as the connection."""
+    # sd_listen_fds(3): systemd already listens on descriptor 3.
     if os.environ.get("LISTEN_PID") == str(os.getpid()):
         listener = socket.socket(fileno=3)
     else:
         if os.path.exists(path):
             os.unlink(path)
-        # Whoever may connect can wake this handler.
+        # Everybody who can connect can wake this handler.
         os.umask(0o077)
         listener = socket.socket(socket.AF_UNIX)
         listener.bind(path)
@@ -366,7 +365,7 @@ def serve_one(connection: socket.socket) -> None:
         try:
             Handler(Daemon(wake["socket"], wake["secret"]), wake["wake"]["app"]).live(wake["wake"])
         except (Refused, OSError) as error:
-            # The daemon was restarted: it connects again for the calls that go on, and they are claimed there.
+            # The daemon was restarted: it connects again for the active calls, and that handler claims them.
             say(f"left: {error}")
 
 
@@ -377,15 +376,15 @@ def control_socket() -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="A call handler for ringwaked.")
-    parser.add_argument("--stay", action="store_true", help="keep a connection and take every call")
-    parser.add_argument("--listen", metavar="PATH", help="be connected to with each push")
+    parser.add_argument("--stay", action="store_true", help="keep a connection open and handle every call")
+    parser.add_argument("--listen", metavar="PATH", help="listen for pushes on this socket")
     parser.add_argument("app", nargs="?", default=os.environ.get("RINGWAKE_APP"), help="the app's bundle id")
     options = parser.parse_args()
     if options.listen:
         return serve(options.listen)
     if not options.app:
-        parser.error("which app?")
-    # By exec and in a transient unit there is a push; in a unit of its own, and by hand, there is none.
+        parser.error("no app: name it as an argument, or set RINGWAKE_APP")
+    # With exec and in a transient unit the push is on standard input; in other units, and by hand, there is none.
     text = sys.stdin.read() if "RINGWAKE_CALL" in os.environ else ""
     daemon = Daemon(control_socket(), os.environ.get("RINGWAKE_WAKE_SECRET"))
     Handler(daemon, options.app, options.stay).live(json.loads(text) if text.strip() else None)

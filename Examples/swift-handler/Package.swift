@@ -9,9 +9,9 @@ let package = Package(
     name: "swift-handler",
     dependencies: [.package(name: "ringwake", path: "../..", traits: [])],
     targets: [
-        // What every call app does, whatever carries its calls.
+        // Does what every call app does, independent of the protocol.
         .target(name: "CallHandling", dependencies: [kit]),
-        // A handler whose calls carry nothing: the one to begin with.
+        // A handler whose calls carry no media: start with this one.
         .executableTarget(name: "phone-handler", dependencies: ["CallHandling", kit]),
         // A handler whose calls are SIP calls of baresip.
         .target(name: "Baresip", dependencies: ["CallHandling", kit]),

@@ -1,3 +1,5 @@
+internal import RingwakeCore
+
 /// The control API: HTTP/1.1 and JSON on a unix socket. This module holds its messages, shared by both ends.
 ///
 ///     curl --unix-socket /run/ringwake/control.sock http://localhost/v1/status
@@ -15,7 +17,7 @@
 /// | `GET`, `PUT`, `DELETE /v1/apps/{app}/state` | owner; handler | the app's own octets; ``AppStateMessage`` |
 /// | `DELETE /v1/apps/{app}/strikes` | owner | ``AppMessage`` |
 /// | `POST /v1/reload` | owner | ``ReloadMessage`` |
-/// | `GET /v1/pushes`, `GET /v1/pushes/{apns-id}` | owner; handler | ``PushListMessage``, ``PushMessage`` |
+/// | `GET /v1/pushes`, `GET /v1/pushes/{push-id}` | owner; handler | ``PushListMessage``, ``PushMessage`` |
 /// | `GET /v1/calls`, `GET /v1/calls/{call}` | owner; handler | ``CallListMessage``, ``CallMessage`` |
 /// | `POST /v1/calls/{call}/{verb}` | see ``CallVerb`` | ``CallMessage`` |
 /// | `GET /v1/events` | owner; handler | ``EventMessage``, one a line, until the client closes |
@@ -54,9 +56,12 @@ package enum ControlAPI {
     /// The most that `limit` may ask for.
     package static let maximumListLimit = 500
 
-    /// The longest name of a list of callers, in bytes: letters, digits, `-`, `_` and `.`, not beginning with a dot, and
-    /// not `check`.
-    package static let maximumListNameBytes = 64
+    /// Whether a list of callers may have this name: 1 to 64 letters, digits, `-`, `_` and `.`, not beginning with a dot,
+    /// and not `check`, which is a path of its own.
+    package static func isListName(_ name: String) -> Bool {
+        name.utf8.allSatisfy(\.isNameByte) && (1...64).contains(name.utf8.count) && !name.hasPrefix(".")
+            && name != "check"
+    }
 
     /// The most octets that an app may have kept for it: what fits into the body of one request.
     package static let maximumStateBytes = 64 * 1024

@@ -92,7 +92,6 @@ extension DBusConnection {
     /// Calls a method.
     ///
     /// - Parameters:
-    ///   - allowInteractive: polkit may ask the user, so give the timeout a minute.
     ///   - allowAutoStart: The bus starts the service where it can and nobody has the name.
     ///   - timeout: How long the reply may take, the time to connect included. Time in which the machine is suspended
     ///     does not count.
@@ -102,7 +101,7 @@ extension DBusConnection {
     @discardableResult
     package func call(
         destination: String, path: String, interface: String, member: String, arguments: [DBusValue] = [],
-        allowInteractive: Bool = false, allowAutoStart: Bool = true, timeout: Duration,
+        allowAutoStart: Bool = true, timeout: Duration,
         completion: @escaping DBusCall.Completion
     ) -> DBusCall {
         let call = DBusCall(connection: self, completion: completion)
@@ -110,7 +109,6 @@ extension DBusConnection {
             guard calls.count < DBusLimits.maximumCalls else { throw Self.tooManyCalls }
             let message = try makeCall(
                 destination: destination, path: path, interface: interface, member: member, arguments: arguments)
-            if allowInteractive { message.allowInteractiveAuthorization() }
             if !allowAutoStart { message.forbidAutoStart() }
             call.message = message
         } catch {

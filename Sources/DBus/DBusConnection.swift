@@ -48,11 +48,11 @@ package final class DBusConnection {
     /// - Parameters:
     ///   - environment: What ``DBusAddress`` goes by.
     ///   - label: Names the bus in the log and in the cause of its wakeups: `system`.
-    ///   - patience: How long the bus may take to answer.
+    ///   - openingTimeout: How long the bus may take to answer.
     /// - Throws: `noServer` when nothing listens at the address.
     package init(
         address: DBusAddress, environment: [String: String], runLoop: RunLoop, logger: Logger, label: String = "bus",
-        patience: Duration = .seconds(10)
+        openingTimeout: Duration = .seconds(10)
     ) throws(DBusError) {
         self.runLoop = runLoop
         var logger = logger
@@ -60,11 +60,14 @@ package final class DBusConnection {
         self.logger = logger
         let transport = try Transport(endpoints: address.endpoints(environment: environment))
         self.transport = transport
+        signals.connection = self
         try transport.watch(on: runLoop, cause: WakeupCause("dbus-\(label)")) { [weak self] in self?.pump() }
         openingTimer = runLoop.schedule(
-            at: runLoop.refreshNow().advanced(by: patience), tolerance: patience / 10, wakingFromSuspend: false
+            at: runLoop.refreshNow().advanced(by: openingTimeout), tolerance: openingTimeout / 10,
+            wakingFromSuspend: false
         ) { [weak self] in
-            self?.fail(DBusError(name: DBusError.noServer, message: "the message bus did not answer in \(patience)"))
+            self?.fail(
+                DBusError(name: DBusError.noServer, message: "the message bus did not answer in \(openingTimeout)"))
         }
     }
 
@@ -86,6 +89,32 @@ package final class DBusConnection {
         runLoop.enqueue { [self] in
             if isShut == wasShut { body() }
         }
+    }
+
+    // MARK: - Signals
+
+    /// Subscribes to signals.
+    ///
+    /// - Parameters:
+    ///   - onReady: Called when no signal is missed from then on: the time to read the state that they tell changes
+    ///     of. With an error when the bus refuses, or later, when it has gone away.
+    ///   - handler: Gets each signal that the owner of the match's sender sent. Those whose arguments exceed
+    ///     ``DBusLimits`` are dropped.
+    @discardableResult
+    package func subscribe(
+        _ match: DBusMatch, onReady: ((Result<Void, DBusError>) -> Void)? = nil,
+        handler: @escaping (DBusSignal) -> Void
+    ) -> DBusSubscription {
+        signals.subscribe(match, onReady: onReady, handler: handler)
+    }
+
+    /// Follows who owns a name; does not start the service.
+    ///
+    /// - Parameter body: Gets the owner's unique name, first when the bus has said it, then at each change; nil when
+    ///   nobody has the name, and when the bus has gone away.
+    @discardableResult
+    package func watchName(_ name: String, _ body: @escaping (_ owner: String?) -> Void) -> DBusSubscription {
+        signals.watchName(name, body)
     }
 
     // MARK: - Messages
@@ -166,7 +195,7 @@ package final class DBusConnection {
     private func receive(_ message: ReceivedMessage, _ transport: Transport) {
         switch message.kind {
         case .reply(let cookie): calls.complete(cookie, runLoop) { message.result() }
-        case .signal: deliver(message)
+        case .signal: signals.deliver(message)
         case .methodCall:
             if transport.queuedMessages < DBusLimits.maximumQueuedMessages { message.refuse() }
         }

@@ -36,7 +36,7 @@ package final class DBusService {
     private let runLoop: RunLoop
     private let logger: Logger
     private let label: String
-    private let patience: Duration
+    private let openingTimeout: Duration
     private var connection: DBusConnection?
     private var attemptedAt: AwakeTime?
     private var standing: [Standing] = []
@@ -44,14 +44,14 @@ package final class DBusService {
     /// - Parameters: As of ``DBusConnection``.
     package init(
         address: DBusAddress, environment: [String: String], runLoop: RunLoop, logger: Logger, label: String,
-        patience: Duration = .seconds(10)
+        openingTimeout: Duration = .seconds(10)
     ) {
         self.address = address
         self.environment = environment
         self.runLoop = runLoop
         self.logger = logger
         self.label = label
-        self.patience = patience
+        self.openingTimeout = openingTimeout
     }
 
     // MARK: - Uses
@@ -60,13 +60,13 @@ package final class DBusService {
     @discardableResult
     package func call(
         destination: String, path: String, interface: String, member: String, arguments: [DBusValue] = [],
-        allowInteractive: Bool = false, allowAutoStart: Bool = true, timeout: Duration,
+        allowAutoStart: Bool = true, timeout: Duration,
         completion: @escaping DBusCall.Completion
     ) -> DBusCall {
         do throws(DBusError) {
             return try current().call(
                 destination: destination, path: path, interface: interface, member: member, arguments: arguments,
-                allowInteractive: allowInteractive, allowAutoStart: allowAutoStart, timeout: timeout,
+                allowAutoStart: allowAutoStart, timeout: timeout,
                 completion: completion)
         } catch {
             let call = DBusCall(connection: nil, completion: completion)
@@ -154,7 +154,7 @@ package final class DBusService {
         do throws(DBusError) {
             connection = try DBusConnection(
                 address: address, environment: environment, runLoop: runLoop, logger: logger, label: label,
-                patience: patience)
+                openingTimeout: openingTimeout)
         } catch {
             lost(error)
             throw error

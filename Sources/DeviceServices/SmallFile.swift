@@ -1,27 +1,8 @@
 internal import CRingwakeLinux
 internal import Glibc
 
-/// Short files, read and written with one call each: what the kernel shows in `/sys` and `/proc`, and our own notes.
+/// Short files that are written with one call each: those of the kernel in `/sys`, and our own notes.
 nonisolated enum SmallFile {
-    /// The text of a file; nil when it is not there, cannot be read, or is longer than `maximumBytes`.
-    static func read(_ path: String, maximumBytes: Int = 4_096) -> String? {
-        let file = ringwake_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0)
-        guard file >= 0 else { return nil }
-        defer { close(file) }
-        var bytes = [UInt8](repeating: 0, count: maximumBytes + 1)
-        var size = 0
-        while size <= maximumBytes {
-            let count = bytes.withUnsafeMutableBytes { buffer in
-                Glibc.read(file, buffer.baseAddress?.advanced(by: size), buffer.count - size)
-            }
-            if count == 0 { return String(decoding: bytes[..<size], as: UTF8.self) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return nil }
-            size += count
-        }
-        return nil
-    }
-
     /// Writes a text in one call, as files of the kernel want it.
     /// - Parameter isMade: Makes the file, or empties the one that is there.
     /// - Returns: 0, or an errno.

@@ -7,10 +7,10 @@ internal import RunLoop
 /// It is not our child any more: its end is seen, but neither its status nor the signal, and what it leaves behind of
 /// its group when it ends by itself is not killed. What it prints goes into a file that only the daemon before this one
 /// could read, and takes memory until the process ends.
-final class AdoptedProcess: HandlerLease {
+final class AdoptedProcess: LivingLease {
     let wake: WakeID
     private let follower: ProcessFollower
-    private let life: LeaseLife
+    let life: LeaseLife
 
     init(
         _ identity: ProcessIdentity, wake: WakeID, life: LeaseLife, runLoop: RunLoop
@@ -21,19 +21,10 @@ final class AdoptedProcess: HandlerLease {
             life.ended(.left("ended; how is not known, for the daemon was restarted since it started"))
         }
         self.follower = follower
-        life.ask = {
-            follower.signalGroup(SIGTERM)
-            // A process that is stopped takes SIGTERM only when it goes on.
-            follower.signalGroup(SIGCONT)
-        }
-        life.force = { follower.signalGroup(SIGKILL) }
+        life.ask = { follower.group?.terminate() }
+        life.force = { follower.group?.signal(SIGKILL) }
     }
 
     var pid: Int32? { follower.identity.pid }
-    var isRunning: Bool { !life.isOver }
     var mark: HandlerMark? { isRunning ? .process(follower.identity) : nil }
-
-    func stop(grace: Duration) { life.stop(grace: grace) }
-    func expectExit(within patience: Duration, grace: Duration) { life.expectExit(within: patience, grace: grace) }
-    func keep() { life.keep() }
 }

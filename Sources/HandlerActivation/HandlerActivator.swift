@@ -22,6 +22,8 @@ package final class HandlerActivator {
     private let units: UnitHandlers
     private let names: NameHandlers
     private var leases: [WakeID: any HandlerLease] = [:]
+    /// Handlers that ended while they were being woken or adopted.
+    private var endedEarly: Set<WakeID> = []
 
     /// - Parameters:
     ///   - runtimeDirectory: Where the files for the handlers' output are made; a tmpfs, and there already.
@@ -77,7 +79,9 @@ package final class HandlerActivator {
         case .dbus(let name):
             lease = try names.wake(request, name: name, secret: secret, events: events)
         }
-        leases[request.wake] = lease
+        // It may have ended already.
+        if !endedEarly.contains(request.wake) { leases[request.wake] = lease }
+        endedEarly = []
         return lease
     }
 
@@ -98,9 +102,26 @@ package final class HandlerActivator {
             lease = names.adopt(
                 name, connection: connection, process: process, app: app, call: call, wake: wake, events: events)
         }
-        leases[wake] = lease
+        if !endedEarly.contains(wake) { leases[wake] = lease }
+        endedEarly = []
         return lease
     }
+
+    // MARK: - Handlers that run
+
+    /// What finds this handler again after a restart of the daemon; nil: nothing, or it is not known yet.
+    package func mark(of wake: WakeID) -> HandlerMark? { leases[wake]?.mark }
+
+    /// See ``HandlerLease/stop(grace:)``.
+    package func stop(_ wake: WakeID, grace: Duration) { leases[wake]?.stop(grace: grace) }
+
+    /// See ``HandlerLease/expectExit(within:grace:)``.
+    package func expectExit(_ wake: WakeID, within timeout: Duration, grace: Duration) {
+        leases[wake]?.expectExit(within: timeout, grace: grace)
+    }
+
+    /// See ``HandlerLease/keep()``.
+    package func keep(_ wake: WakeID) { leases[wake]?.keep() }
 
     /// The wake whose unit this process belongs to; nil when there is none. For the rights on the control socket: who
     /// is in a unit's cgroup was started by the unit's manager, or by what that started.
@@ -124,16 +145,19 @@ package final class HandlerActivator {
         }
     }
 
-    /// The same events, and at the end the lease is let go of.
+    /// The same events, and at the end the lease is released.
     private func forgetting(_ wake: WakeID, _ events: HandlerEvents) -> HandlerEvents {
-        HandlerEvents(
+        let forget = { [weak self] in
+            if self?.leases.removeValue(forKey: wake) == nil { self?.endedEarly.insert(wake) }
+        }
+        return HandlerEvents(
             started: events.started,
-            failed: { [weak self] error in
-                self?.leases[wake] = nil
+            failed: { error in
+                forget()
                 events.failed(error)
             },
-            ended: { [weak self] exit in
-                self?.leases[wake] = nil
+            ended: { exit in
+                forget()
                 events.ended(exit)
             })
     }

@@ -14,8 +14,8 @@ package protocol HandlerLease: AnyObject {
     /// Ends the handler: asks it to end now, and ends it by force when it is still there after `grace`. A handler that
     /// has not started yet is ended as soon as it has. No effect the second time, or after its end.
     func stop(grace: Duration)
-    /// It has no call any more: it may tidy up for `patience`, and is stopped then. No effect while it is being stopped.
-    func expectExit(within patience: Duration, grace: Duration)
+    /// It has no call any more: it may clean up for `timeout`, and is stopped then. No effect while it is being stopped.
+    func expectExit(within timeout: Duration, grace: Duration)
     /// It has a call again, and may stay. No effect while it is being stopped.
     func keep()
 }

@@ -15,22 +15,6 @@ package nonisolated enum HandlerMark: Hashable, Sendable {
     case owner(of: DBusHandlerName, connection: String, process: ProcessIdentity, app: AppID, call: CallID)
 }
 
-/// A process that no other can be taken for: numbers of processes are used again, but not with the same start time.
-package nonisolated struct ProcessIdentity: Hashable, Sendable, Codable {
-    package let pid: Int32
-    /// Clock ticks from the boot to its start: field 22 of `/proc/PID/stat` (proc(5)).
-    package let startTime: UInt64
-
-    private enum CodingKeys: String, CodingKey {
-        case pid, startTime
-    }
-
-    package init(pid: Int32, startTime: UInt64) {
-        self.pid = pid
-        self.startTime = startTime
-    }
-}
-
 /// As it is stored: an object with one of three keys. Processes and units of the last run are found by it after an upgrade, so
 /// its keys stay.
 extension HandlerMark: Codable {

@@ -12,16 +12,6 @@ package nonisolated enum HandlerWay: Hashable, Sendable {
     case dbus(DBusHandlerName)
     /// The absolute path of a unix stream socket on which the handler, or systemd for it, listens.
     case socket(String)
-
-    /// The key in `[wake]` that says it.
-    var key: String {
-        switch self {
-        case .exec, .transientUnit: "exec"
-        case .unit: "unit"
-        case .dbus: "dbus"
-        case .socket: "socket"
-        }
-    }
 }
 
 /// A handler on a bus: its well-known name, and the object that has `org.ringwake.Handler1`.

@@ -27,7 +27,6 @@ final class LeaseLife {
     }
 
     var isOver: Bool { phase == .over }
-    var isStarting: Bool { phase == .starting }
 
     // MARK: - What is told
 
@@ -83,9 +82,9 @@ final class LeaseLife {
         if phase != .over { schedule(after: grace) { $0.force?() } }
     }
 
-    func expectExit(within patience: Duration, grace: Duration) {
+    func expectExit(within timeout: Duration, grace: Duration) {
         guard phase != .over, !isStopping else { return }
-        schedule(after: patience) { $0.stop(grace: grace) }
+        schedule(after: timeout) { $0.stop(grace: grace) }
     }
 
     func keep() {
@@ -107,4 +106,17 @@ final class LeaseLife {
         if let timer { runLoop.cancel(timer) }
         timer = nil
     }
+}
+
+/// A lease that is stopped, and kept, as its ``LeaseLife`` says.
+protocol LivingLease: HandlerLease {
+    var life: LeaseLife { get }
+}
+
+extension LivingLease {
+    var isRunning: Bool { !life.isOver }
+
+    func stop(grace: Duration) { life.stop(grace: grace) }
+    func expectExit(within timeout: Duration, grace: Duration) { life.expectExit(within: timeout, grace: grace) }
+    func keep() { life.keep() }
 }

@@ -1,5 +1,6 @@
 internal import CRingwakeLinux
 internal import Glibc
+internal import RingwakeCore
 internal import RunLoop
 
 /// Watches a process that is not our child: its end is seen, but neither its status nor the signal.
@@ -59,10 +60,8 @@ final class ProcessFollower {
         if isRunning { kill(identity.pid, signal) }
     }
 
-    /// Signals its whole group, or the process alone when it went to another group.
-    func signalGroup(_ signal: Int32) {
-        if isRunning, kill(-identity.pid, signal) != 0 { kill(identity.pid, signal) }
-    }
+    /// Its group; nil when the process does not run any more.
+    var group: ProcessGroup? { isRunning ? ProcessGroup(leader: identity.pid) : nil }
 
     /// Whoever adopted it may have reaped it already, and its number may then name a stranger. It takes all other numbers
     /// to come round to it again, so none does between this look and a signal.

@@ -16,13 +16,12 @@ package final class RunningHandler: HandlerLease {
         self.leader = leader
         self.wake = wake
         self.life = life
-        life.ask = { [weak self] in
-            self?.signalGroup(SIGTERM)
-            // A process that is stopped takes SIGTERM only when it goes on.
-            self?.signalGroup(SIGCONT)
-        }
-        life.force = { [weak self] in self?.signalGroup(SIGKILL) }
+        life.ask = { [weak self] in self?.group?.terminate() }
+        life.force = { [weak self] in self?.group?.signal(SIGKILL) }
     }
+
+    /// Nil once it is reaped.
+    private var group: ProcessGroup? { isOurs ? ProcessGroup(leader: leader) : nil }
 
     package var pid: Int32? { leader }
     package var isRunning: Bool { isOurs && !life.isOver }
@@ -34,8 +33,8 @@ package final class RunningHandler: HandlerLease {
         if isRunning { life.stop(grace: grace) }
     }
 
-    package func expectExit(within patience: Duration, grace: Duration) {
-        if isRunning { life.expectExit(within: patience, grace: grace) }
+    package func expectExit(within timeout: Duration, grace: Duration) {
+        if isRunning { life.expectExit(within: timeout, grace: grace) }
     }
 
     package func keep() {
@@ -44,14 +43,7 @@ package final class RunningHandler: HandlerLease {
 
     /// The leader has ended and is not reaped yet: the last moment at which the group's id is surely its own.
     func leaderEnded() {
-        if life.isStopping { signalGroup(SIGKILL) }
+        if life.isStopping { group?.signal(SIGKILL) }
         isOurs = false
-    }
-
-    private func signalGroup(_ signal: Int32) {
-        // Once reaped, the number may name a stranger.
-        guard isOurs else { return }
-        // ESRCH: it went to another group; it alone is still ours.
-        if kill(-leader, signal) != 0 { kill(leader, signal) }
     }
 }

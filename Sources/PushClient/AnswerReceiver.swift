@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ProviderAPI
 
 /// Collects the answer to a push, bounded.
 final class AnswerReceiver: TransferReceiver {
@@ -34,8 +35,8 @@ final class AnswerReceiver: TransferReceiver {
     func takeHeader(_ bytes: UnsafeRawBufferPointer) {
         guard let field = HeaderField(bytes, maximumValueBytes: AnswerReceiver.maximumValueBytes) else { return }
         switch field.name {
-        case "apns-id": apnsID = field.value
-        case "apns-unique-id": uniqueID = field.value
+        case ProviderField.id: apnsID = field.value
+        case ProviderField.uniqueID: uniqueID = field.value
         default: break
         }
     }

@@ -26,7 +26,7 @@ package final class Download {
     package enum Result: Equatable, Sendable {
         /// The server says that the file is still the one of the validator.
         case unchanged
-        /// All of it was handed over. The validator names this state of it: its ETag, else its Last-Modified, else nil.
+        /// All of it was delivered. The validator names this state of it: its ETag, else its Last-Modified, else nil.
         case fetched(validator: String?, bytes: Int64)
     }
 
@@ -70,7 +70,7 @@ package final class Download {
     ///   - validator: what a fetch before gave; the file is not sent again while it is the same.
     ///   - receive: gets the bytes, piece by piece. What it throws ends the transfer, and is thrown here.
     /// - Throws: `unreachable`, `timedOut`, `notFound`, `notPermitted`, `limitReached` for a file that is too large,
-    ///   `invalidRequest` for a URL that cannot be used. Pieces may have been handed over before.
+    ///   `invalidRequest` for a URL that cannot be used. Pieces may have been delivered before.
     package func fetch(
         _ url: String, unlessStill validator: String? = nil, receive: @escaping ([UInt8]) throws(RingwakeError) -> Void
     ) throws(RingwakeError) -> Result {
@@ -124,5 +124,47 @@ package final class Download {
         let scheme = url.prefix { $0 != ":" }.lowercased()
         guard ["http", "https"].contains(scheme), url.dropFirst(scheme.count).hasPrefix("://") else { return nil }
         return scheme
+    }
+}
+
+extension TransferFailure {
+    /// The error to throw for a file that could not be fetched from `url`.
+    fileprivate func error(fetching url: String, maximumBytes: Int64) -> RingwakeError {
+        if code == CURLE_FILESIZE_EXCEEDED || isAnswerTooLong {
+            return RingwakeError(
+                .limitReached,
+                "'\(url)' has more than \(maximumBytes / 1024) KiB, which no list needs; is it the right address?")
+        }
+        return switch code {
+        case CURLE_OPERATION_TIMEDOUT:
+            RingwakeError(.timedOut, "'\(url)' did not come in time (\(text)); try again later")
+        case CURLE_URL_MALFORMAT:
+            RingwakeError(.invalidRequest, "'\(url)' is no URL (\(text))")
+        case CURLE_TOO_MANY_REDIRECTS:
+            RingwakeError(.unreachable, "'\(url)' leads from one address to the next without end (\(text))")
+        case CURLE_UNSUPPORTED_PROTOCOL:
+            RingwakeError(
+                .unreachable,
+                "'\(url)' leads to an address that is not safe to follow (\(text)); import from that address itself if "
+                    + "it is to be trusted")
+        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
+            unreachable(url, "its name cannot be resolved; check the spelling and this machine's network")
+        case CURLE_COULDNT_CONNECT:
+            unreachable(url, "nothing takes the connection; check the address and this machine's network")
+        case CURLE_PEER_FAILED_VERIFICATION:
+            unreachable(url, "its certificate is not trusted here; name the CA that issued it with --ca FILE")
+        case CURLE_SSL_CACERT_BADFILE:
+            RingwakeError(.badCredential, "the CA file cannot be used (\(text)); --ca takes certificates in PEM")
+        case CURLE_PARTIAL_FILE, CURLE_GOT_NOTHING, CURLE_RECV_ERROR, CURLE_HTTP2_STREAM:
+            unreachable(url, "the connection broke before its end; try again")
+        case CURLE_BAD_CONTENT_ENCODING, CURLE_WRITE_ERROR:
+            unreachable(url, "what it sends cannot be unpacked; fetch the file by other means")
+        default:
+            unreachable(url, "it could not be fetched; check the address and this machine's network")
+        }
+    }
+
+    private func unreachable(_ url: String, _ hint: String) -> RingwakeError {
+        RingwakeError(.unreachable, "no list from '\(url)': \(hint) (\(text))")
     }
 }

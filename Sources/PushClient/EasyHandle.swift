@@ -2,7 +2,7 @@ import CRingwakeCurl
 import Glibc
 import RingwakeCore
 
-/// Takes what libcurl hands over of an answer.
+/// Takes what libcurl reads of an answer.
 protocol TransferReceiver: AnyObject {
     /// Forgets the answer before.
     func reset()
@@ -106,7 +106,7 @@ final class EasyHandle {
         try check(result, CURLOPT_COPYPOSTFIELDS)
     }
 
-    /// Runs the transfer. Throws nothing: `failure` tells what went wrong, nil when an answer came.
+    /// Runs the transfer. Throws nothing: `failure` says what went wrong, nil when an answer came.
     func perform() -> TransferFailure? {
         box.receiver.reset()
         errorText[0] = 0

@@ -1,4 +1,4 @@
-package import RingwakeCore
+package import ProviderAPI
 
 /// What the push service answered to one push.
 package struct PushAnswer: Equatable, Sendable {
@@ -25,19 +25,19 @@ package struct PushAnswer: Equatable, Sendable {
 }
 
 /// When each stage of a push was done, in microseconds since its start; each includes those before it.
-package struct PushTimings: Equatable, Sendable {
+package struct PushTimings: Encodable, Equatable, Sendable {
     /// The name was resolved. 0 on a connection that was open already, as the next two.
-    package var dns: Int64
+    package var dnsUs: Int64
     /// TCP was connected.
-    package var connect: Int64
+    package var connectUs: Int64
     /// TLS was agreed.
-    package var tls: Int64
+    package var tlsUs: Int64
     /// The request was about to leave.
-    package var sent: Int64
+    package var sentUs: Int64
     /// The first byte of the answer was there.
-    package var answer: Int64
+    package var answerUs: Int64
     /// The whole answer was there.
-    package var total: Int64
+    package var totalUs: Int64
     /// Whether the push went over a connection that was open already.
-    package var isReusedConnection: Bool
+    package var reusedConnection: Bool
 }

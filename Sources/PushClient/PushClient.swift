@@ -111,10 +111,12 @@ package final class PushClient {
 
     private func timings() -> PushTimings {
         PushTimings(
-            dns: easy.microseconds(CURLINFO_NAMELOOKUP_TIME_T), connect: easy.microseconds(CURLINFO_CONNECT_TIME_T),
-            tls: easy.microseconds(CURLINFO_APPCONNECT_TIME_T), sent: easy.microseconds(CURLINFO_PRETRANSFER_TIME_T),
-            answer: easy.microseconds(CURLINFO_STARTTRANSFER_TIME_T), total: easy.microseconds(CURLINFO_TOTAL_TIME_T),
-            isReusedConnection: easy.number(CURLINFO_NUM_CONNECTS) == 0)
+            dnsUs: easy.microseconds(CURLINFO_NAMELOOKUP_TIME_T),
+            connectUs: easy.microseconds(CURLINFO_CONNECT_TIME_T), tlsUs: easy.microseconds(CURLINFO_APPCONNECT_TIME_T),
+            sentUs: easy.microseconds(CURLINFO_PRETRANSFER_TIME_T),
+            answerUs: easy.microseconds(CURLINFO_STARTTRANSFER_TIME_T),
+            totalUs: easy.microseconds(CURLINFO_TOTAL_TIME_T),
+            reusedConnection: easy.number(CURLINFO_NUM_CONNECTS) == 0)
     }
 
     /// libcurl takes 0 for "no limit" and has 31 bits on some machines.
@@ -123,12 +125,6 @@ package final class PushClient {
     }
 
     private static func isHostByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: ":"), UInt8(ascii: "["), UInt8(ascii: "]"):
-            true
-        default: byte >= 0x80
-        }
+        byte.isNameByte || ":[]".utf8.contains(byte) || byte >= 0x80
     }
 }

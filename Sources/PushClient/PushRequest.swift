@@ -1,3 +1,4 @@
+import ProviderAPI
 import RingwakeCore
 
 /// One push as a sender writes it. The receiver checks it, not this type: senders of wrong pushes are tested too.
@@ -34,19 +35,7 @@ package struct PushRequest: Equatable, Sendable {
     }
 
     /// The path of the request. What could end the path or stand for another one is percent-encoded (RFC 3986 § 2).
-    var path: String {
-        var path = "/3/device/"
-        for byte in token.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
-                path.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                path += "%" + encodeHex([byte])
-            }
-        }
-        return path
-    }
+    var path: String { "/3/device/" + percentEncoded(token) }
 
     /// The header lines of the request.
     ///
@@ -55,13 +44,13 @@ package struct PushRequest: Equatable, Sendable {
         let fields: [(name: String, value: String?)] = [
             // Else libcurl names the body a form.
             ("content-type", "application/json"),
-            ("authorization", authorization),
-            ("apns-topic", topic),
-            ("apns-push-type", pushType),
-            ("apns-priority", priority),
-            ("apns-expiration", expiration.map(String.init)),
-            ("apns-collapse-id", collapseID),
-            ("apns-id", id),
+            (ProviderField.authorization, authorization),
+            (ProviderField.topic, topic),
+            (ProviderField.pushType, pushType),
+            (ProviderField.priority, priority),
+            (ProviderField.expiration, expiration.map(String.init)),
+            (ProviderField.collapseID, collapseID),
+            (ProviderField.id, id),
         ]
         var lines: [String] = []
         for (name, value) in fields {

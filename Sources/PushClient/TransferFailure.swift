@@ -2,7 +2,7 @@ import CRingwakeCurl
 import Glibc
 import RingwakeCore
 
-/// Why a transfer brought no answer, as libcurl tells it, and what that means for a person.
+/// Why a transfer brought no answer, as libcurl reports it, and what that means for a person.
 struct TransferFailure {
     let code: CURLcode
     /// libcurl's own words.

@@ -1,11 +1,9 @@
-package import RingwakeCore
-
 /// What became of the pushes since the start.
 package nonisolated struct GatewayCounters: Equatable, Sendable {
     /// Answered 200.
     package private(set) var accepted: UInt64 = 0
-    /// Answered otherwise, by reason.
-    package private(set) var refused: [RejectionReason: UInt64] = [:]
+    /// Answered otherwise, by the word that the sender was given.
+    package private(set) var refused: [String: UInt64] = [:]
 
     package init() {}
 
@@ -14,7 +12,7 @@ package nonisolated struct GatewayCounters: Equatable, Sendable {
         accepted &+= 1
     }
 
-    mutating func countRefused(_ reason: RejectionReason) {
+    mutating func countRefused(_ reason: String) {
         refused[reason, default: 0] &+= 1
     }
 }

@@ -3,7 +3,7 @@ package import Logging
 package import RingwakeCore
 package import RunLoop
 
-/// Speaks APNs' provider API: takes pushes from senders, checks all there is to check, and hands on what passed.
+/// Speaks APNs' provider API: takes pushes from senders, checks all there is to check, and delivers what passed.
 ///
 ///     let gateway = PushGateway(
 ///         configuration: teams, tokens: store, wallClock: clock, logger: logger, isConfigured: { apps[$0] != nil },

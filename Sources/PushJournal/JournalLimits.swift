@@ -1,3 +1,5 @@
+internal import RingwakeCore
+
 /// What bounds the journal: its size on the disk, what waits in memory, and how long it may take.
 ///
 /// The store's file holds at most `maximumPushes` pushes and as many calls (about 0.6 KB for each pair without its
@@ -17,7 +19,7 @@ package nonisolated struct JournalLimits: Hashable, Sendable {
     /// Pushes and rings in one transaction.
     package var maximumBatch: Int = 256
     /// Answers to one read.
-    package var maximumAnswers: Int = 1_000
+    package var maximumAnswers: Int = JournalQueries.maximumAnswers
     /// Calls given back at a start as not ended; there are never as many, unless the store was made by hand.
     package var maximumOpenCalls: Int = 4_096
     /// Calls given back at a start as ended lately.

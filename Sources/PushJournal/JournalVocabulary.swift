@@ -1,10 +1,10 @@
 package import RingwakeCore
 
-/// What became of a push that was handed in.
+/// What became of a submitted push.
 package nonisolated enum PushVerdict: Hashable, Sendable {
     /// This push is durable now.
     case new
-    /// The same push (team, app, environment and `apns-id`, whose case does not count) was journaled before: it is
+    /// The same push (sender, door, app and id, whose case does not count) was journaled before: it is
     /// durable too.
     case repeated
     /// The push is durable, but the call that came with it was not written: the journal has another call, of another
@@ -18,14 +18,6 @@ package nonisolated enum RingVerdict: Hashable, Sendable {
     case recorded
     /// The journal has another call, of another number, with that app and id: this one must not ring.
     case callKnown
-}
-
-/// When the record of a call is written.
-package nonisolated enum WriteUrgency: Hashable, Sendable {
-    /// With a commit that is made for it, if none is on its way.
-    case now
-    /// With the next commit that something else makes, or with the next read.
-    case withNext
 }
 
 /// What the last run left in the journal.
@@ -95,71 +87,6 @@ package nonisolated enum WallClockTrust: Sendable {
     case battery
     /// A time service keeps it.
     case kept
-}
-
-/// Which pushes to read, newest first.
-package nonisolated struct PushQuery: Hashable, Sendable {
-    /// Only this app's.
-    package var app: AppID?
-    /// Only those with this `apns-id`, whose case does not count.
-    package var apnsID: String?
-    /// How many at most; more than `JournalLimits.maximumAnswers` counts as that.
-    package var limit: Int
-    /// Only those with a lower sequence number: the last one of the page before.
-    package var before: Int64?
-
-    package init(app: AppID? = nil, apnsID: String? = nil, limit: Int = 100, before: Int64? = nil) {
-        self.app = app
-        self.apnsID = apnsID
-        self.limit = limit
-        self.before = before
-    }
-}
-
-/// Which calls to read, newest first.
-package nonisolated struct CallQuery: Hashable, Sendable {
-    /// Only this app's.
-    package var app: AppID?
-    /// Only those with this id: one for each app.
-    package var id: CallID?
-    /// Only those that belong into the list of missed calls.
-    package var missedOnly: Bool
-    /// How many at most; more than `JournalLimits.maximumAnswers` counts as that.
-    package var limit: Int
-    /// Only those with a lower number: the last one of the page before.
-    package var before: Int64?
-
-    package init(
-        app: AppID? = nil, id: CallID? = nil, missedOnly: Bool = false, limit: Int = 100, before: Int64? = nil
-    ) {
-        self.app = app
-        self.id = id
-        self.missedOnly = missedOnly
-        self.limit = limit
-        self.before = before
-    }
-}
-
-/// A push as the journal has it. Its instants are of the present boot.
-package nonisolated struct JournaledPush: Hashable, Sendable {
-    /// Its place in the journal: higher than those of earlier pushes.
-    package let sequence: Int64
-    /// The push.
-    package let push: PushRecord
-    /// When it arrived, in milliseconds since 1970.
-    package let receivedWallClock: Int64
-    /// When it was written: it is durable since the end of that commit. Nil in rows of older versions.
-    package let journaledAt: BootInstant?
-    /// The call that it is about; nil when the journal does not have it, or no longer.
-    package let call: JournaledCall?
-}
-
-/// A call as the journal has it. Its instants are of the present boot.
-package nonisolated struct JournaledCall: Hashable, Sendable {
-    /// The call.
-    package let record: CallRecord
-    /// When the push that started it arrived, in milliseconds since 1970.
-    package let receivedWallClock: Int64
 }
 
 /// Whether the journal can write.

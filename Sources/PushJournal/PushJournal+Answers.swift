@@ -2,7 +2,7 @@ internal import Logging
 internal import RingwakeCore
 internal import RunLoop
 
-// What the thread answers, and how the loop hears it.
+// The answers of the thread.
 extension PushJournal {
     func watchAnswers() throws(RingwakeError) -> ReadinessSource {
         do throws(RunLoopError) {
@@ -43,9 +43,9 @@ extension PushJournal {
 
     /// Has the thread end when it can, without waiting for it.
     func leaveThread() {
-        var order = JournalHandover()
+        var order = JournalSubmission()
         order.work = [.close]
-        mailbox.hand(in: order, limits: limits)
+        mailbox.submit(order, limits: limits)
         thread.abandon()
     }
 
@@ -61,18 +61,18 @@ extension PushJournal {
         answers = []
         nextAnswer = 0
         // The disk has answered: for what still waits its time begins anew.
-        expectNothing()
-        expectAnswers()
+        timeouts.answerReceived()
+        expectAnswer()
     }
 
     private func deliver(_ answer: JournalAnswer) {
         switch answer {
         case .push, .ring, .kept, .list, .pushes, .calls:
-            let tell = waiting.take(answer)
-            tell?()
+            let notify = waiting.take(answer)
+            notify?()
         case .committed(let error, let waitingRecords):
             note(error)
-            if waitingRecords == 0 || error == nil { patience.forgetFailures() } else { tryAgainLater() }
+            if waitingRecords == 0 || error == nil { timeouts.forgetFailures() } else { scheduleRetry() }
         case .untidy(let error):
             // Once for each time that the disk fails; the next commit says whether it still does.
             guard !isUntidy else { return }
@@ -90,6 +90,17 @@ extension PushJournal {
             hasEnded = true
         case .opened:
             break
+        }
+    }
+
+    /// Has the records written that a failed commit has left, though no push comes that brings a commit along: what the
+    /// user ended must not ring after a restart.
+    private func scheduleRetry() {
+        guard !isClosed else { return }
+        timeouts.scheduleRetry { [weak self] in
+            guard let self, !self.isClosed else { return }
+            self.gathered.isUrgent = true
+            self.scheduleSubmission()
         }
     }
 

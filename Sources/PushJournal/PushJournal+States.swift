@@ -4,8 +4,8 @@ internal import RunLoop
 
 /// State that outlives the process: small rows by path.
 ///
-/// What is kept in one turn of the loop goes over with the pushes and records of that turn, and is written with the
-/// first of them: so a row is never older than a push that was handed in with it, but may be there without it when
+/// What is kept in one turn of the loop is submitted with the pushes and records of that turn, and written with the
+/// first of them: so a row is never older than a push that was submitted with it, but may be there without it when
 /// that push was refused.
 extension PushJournal {
     /// Has a row written, in the place of all earlier ones of its path. If the commit fails, it is written with the
@@ -20,7 +20,7 @@ extension PushJournal {
         gathered.merge(state, limits: limits)
         guard urgency == .now else { return }
         gathered.isUrgent = true
-        enqueueHandover()
+        scheduleSubmission()
     }
 
     /// Makes a row durable, in the place of all earlier ones of its path.
@@ -35,7 +35,7 @@ extension PushJournal {
         if let error = isClosed ? closedError : objection(to: state) ?? lackOfRoom(for: state) {
             return runLoop.enqueue { completion(.failure(error)) }
         }
-        hand(in: .keep(ticket: waiting.addState(bytes: state.bytes, completion), state))
+        submit(.keep(ticket: waiting.addState(bytes: state.bytes, completion), state))
     }
 
     /// Puts a row away that cannot be read, so that it is not met at the next start: it stays in the store under
@@ -46,7 +46,7 @@ extension PushJournal {
         guard !isClosed, StatePath.isUsable(path) else { return }
         gathered.setAside(path, reason: reason, limits: limits)
         gathered.isUrgent = true
-        enqueueHandover()
+        scheduleSubmission()
     }
 
     private func revised(_ data: [UInt8]?, version: Int, at path: String) -> RevisedState {
@@ -67,7 +67,7 @@ extension PushJournal {
 
     private func lackOfRoom(for state: RevisedState) -> RingwakeError? {
         guard waiting.states < limits.maximumStates, waiting.stateBytes + state.bytes <= limits.maximumStatesBytes,
-            !patience.isExhausted
+            !timeouts.isSilent
         else {
             return RingwakeError(
                 .limitReached, "\(waiting.states) pieces of state wait for the disk of \(path); try again later.")

@@ -10,9 +10,9 @@ package import RunLoop
 ///     journal.write(record, .withNext)
 ///     journal.close()
 ///
-/// One SQLite file behind one thread, which owns the only connection to it. What is handed in during one turn of the
-/// loop goes over together, and the thread takes all that waits into one transaction: so the more waits, the fewer
-/// times the disk is asked. Results come back on the loop. A transaction that fails is rolled back whole.
+/// One SQLite file behind one thread, which owns the only connection to it. The work of one turn of the loop is
+/// submitted together, and the thread takes all that waits into one transaction: so the more waits, the fewer times the
+/// disk is asked. Results come back on the loop. A transaction that fails is rolled back whole.
 package final class PushJournal {
     /// Whether the journal can write.
     package internal(set) var health = JournalHealth.working
@@ -20,9 +20,9 @@ package final class PushJournal {
     package var path: String { directory + "/" + StoreFile.name }
     /// Called when it begins to fail, and when it works again.
     package var onHealthChange: ((JournalHealth) -> Void)?
-    /// Called before what was handed in during a turn of the loop goes over: the time for what is made of the turn's
-    /// end alone, and would else be made again with each of its events.
-    package var onHandover: (() -> Void)?
+    /// Called before the work of a turn of the loop is submitted: the time for what is made of the turn's end alone, and
+    /// would else be made again with each of its events.
+    package var beforeSubmission: (() -> Void)?
 
     let runLoop: RunLoop
     let logger: Logger
@@ -34,16 +34,16 @@ package final class PushJournal {
     private var source: ReadinessSource?
 
     private var contents: JournalContents?
-    /// What has been handed in since the last turn of the loop.
-    var gathered = JournalHandover()
-    private var isHandoverEnqueued = false
+    /// The work of this turn of the loop.
+    var gathered = JournalSubmission()
+    private var isSubmissionScheduled = false
     var waiting = WaitingWork()
     private var lastRevision: UInt64 = 0
     /// Answers that have been taken and not been dealt with.
     var answers: [JournalAnswer] = []
     var nextAnswer = 0
     var isUntidy = false
-    var patience = JournalPatience()
+    let timeouts: JournalTimeouts
     private(set) var isClosed = false
     var hasEnded = false
 
@@ -63,6 +63,7 @@ package final class PushJournal {
         self.logger = logger
         self.limits = limits
         self.clocks = clocks
+        timeouts = JournalTimeouts(runLoop: runLoop, maximumSilence: limits.maximumSilence)
         mailbox = try JournalMailbox()
         thread = try JournalThread(
             JournalThread.Order(directory: directory, vfs: vfs, limits: limits, clocks: clocks, mailbox: mailbox))
@@ -81,7 +82,7 @@ package final class PushJournal {
         if !isClosed { leaveThread() }
     }
 
-    // MARK: - Handing in
+    // MARK: - Work
 
     /// What the last run left: to be read once at the start.
     /// - Returns: The same at the first time; nothing later.
@@ -90,10 +91,10 @@ package final class PushJournal {
         return contents ?? JournalContents(open: [], recent: [], nextCallNumber: 1, newestWallClock: nil)
     }
 
-    /// False while as much waits for the disk as may, or the disk does not answer at all: what is handed in then fails
-    /// with `limitReached`.
+    /// False while as much waits for the disk as may, or the disk does not answer at all: further work then fails with
+    /// `limitReached`.
     package var hasRoom: Bool {
-        waiting.pushes < limits.maximumWaiting && waiting.bytes < limits.maximumWaitingBytes && !patience.isExhausted
+        waiting.pushes < limits.maximumWaiting && waiting.bytes < limits.maximumWaitingBytes && !timeouts.isSilent
     }
 
     /// Why there is no room, for a person.
@@ -120,7 +121,7 @@ package final class PushJournal {
             return runLoop.enqueue { completion(.failure(error)) }
         }
         let ticket = waiting.addPush(bytes: payloads.reduce(0) { $0 + $1.bytes.count }, completion)
-        hand(in: .push(ticket: ticket, push, payloads: payloads, call: call.map(revised)))
+        submit(.push(ticket: ticket, push, payloads: payloads, call: call.map(revised)))
     }
 
     /// Makes durable that a call is to ring: its state is `confirmed`.
@@ -131,7 +132,7 @@ package final class PushJournal {
             let error = closedError
             return runLoop.enqueue { completion(.failure(error)) }
         }
-        hand(in: .ring(ticket: waiting.addRing(completion), revised(call)))
+        submit(.ring(ticket: waiting.addRing(completion), revised(call)))
     }
 
     /// Has the record of a call written, in the place of all earlier ones. If the commit fails, it is written with
@@ -142,21 +143,21 @@ package final class PushJournal {
         gathered.merge(revised(call), limits: limits)
         guard urgency == .now else { return }
         gathered.isUrgent = true
-        enqueueHandover()
+        scheduleSubmission()
     }
 
     /// Waits for the disk.
-    /// - Parameter completion: Called later, from the loop: when everything that was handed in before is durable, or with
-    ///   why it is not.
+    /// - Parameter completion: Called later, from the loop: when all earlier work is durable, or with why it is
+    ///   not.
     package func barrier(completion: @escaping (Result<Void, RingwakeError>) -> Void) {
         guard !isClosed else {
             let error = closedError
             return runLoop.enqueue { completion(.failure(error)) }
         }
-        hand(in: .barrier(ticket: waiting.addState(bytes: 0, completion)))
+        submit(.barrier(ticket: waiting.addState(bytes: 0, completion)))
     }
 
-    /// Reads pushes, newest first, after everything that was handed in before has been written or has failed to be.
+    /// Reads pushes, newest first, after all earlier work was written or has failed.
     /// - Parameter completion: Called later, from the loop.
     package func pushes(
         _ query: PushQuery, completion: @escaping (Result<[JournaledPush], RingwakeError>) -> Void
@@ -165,10 +166,10 @@ package final class PushJournal {
             let error = isClosed ? closedError : readsError
             return runLoop.enqueue { completion(.failure(error)) }
         }
-        hand(in: .readPushes(ticket: waiting.addRead(completion), query))
+        submit(.readPushes(ticket: waiting.addRead(completion), query))
     }
 
-    /// Reads calls, newest first, after everything that was handed in before has been written or has failed to be.
+    /// Reads calls, newest first, after all earlier work was written or has failed.
     /// - Parameter completion: Called later, from the loop.
     package func calls(
         _ query: CallQuery, completion: @escaping (Result<[JournaledCall], RingwakeError>) -> Void
@@ -177,16 +178,16 @@ package final class PushJournal {
             let error = isClosed ? closedError : readsError
             return runLoop.enqueue { completion(.failure(error)) }
         }
-        hand(in: .readCalls(ticket: waiting.addRead(completion), query))
+        submit(.readCalls(ticket: waiting.addRead(completion), query))
     }
 
     /// Writes what waits, closes the store and ends the thread. All completions are called before it returns; it
-    /// waits for the disk for `JournalLimits.maximumClosing` at most, and says so when that was not enough. What is
-    /// handed in later fails. Idempotent.
+    /// waits for the disk for `JournalLimits.maximumClosing` at most, and says so when that was not enough. Work
+    /// that comes later fails. Idempotent.
     package func close() {
         guard !isClosed else { return }
-        hand(in: .close)
-        handOver()
+        submit(.close)
+        submitGathered()
         isClosed = true
         let deadline = BootClock.now().advanced(by: limits.maximumClosing)
         repeat {
@@ -199,11 +200,11 @@ package final class PushJournal {
             thread.abandon()
             logger.error("journal not closed: the disk does not answer", metadata: ["path": "\(directory)"])
         }
-        for tell in waiting.takeAll(failing: silentError) { tell() }
+        for notify in waiting.takeAll(failing: silentError) { notify() }
     }
 }
 
-// MARK: - Handing over
+// MARK: - Submitting
 
 extension PushJournal {
     func nextRevision() -> UInt64 {
@@ -215,26 +216,35 @@ extension PushJournal {
         RevisedCall(record: call, revision: nextRevision())
     }
 
-    func hand(in work: JournalWork) {
+    func submit(_ work: JournalWork) {
         gathered.work.append(work)
-        enqueueHandover()
+        scheduleSubmission()
     }
 
-    /// What is handed in later in this turn of the loop goes along, and what ``onHandover`` then hands in.
-    package func enqueueHandover() {
-        guard !isHandoverEnqueued else { return }
-        isHandoverEnqueued = true
-        // Before what the turn tells: nobody is to hear of an end long before the disk does.
-        runLoop.enqueue { [weak self] in self?.handOver() }
+    /// Submits the work of this turn of the loop at its end, with what ``beforeSubmission`` adds.
+    package func scheduleSubmission() {
+        guard !isSubmissionScheduled else { return }
+        isSubmissionScheduled = true
+        // Before the turn's notifications: nobody is notified of an end long before it reaches the disk.
+        runLoop.enqueue { [weak self] in self?.submitGathered() }
     }
 
-    private func handOver() {
-        onHandover?()
-        isHandoverEnqueued = false
+    private func submitGathered() {
+        beforeSubmission?()
+        isSubmissionScheduled = false
         guard !gathered.isEmpty else { return }
-        mailbox.hand(in: gathered, limits: limits)
-        gathered = JournalHandover()
-        expectAnswers()
+        mailbox.submit(gathered, limits: limits)
+        gathered = JournalSubmission()
+        expectAnswer()
+    }
+
+    /// Only for what somebody waits for: a record that is written may change nothing, and then no answer comes.
+    func expectAnswer() {
+        guard !waiting.isEmpty, !isClosed else { return }
+        timeouts.expectAnswer { [weak self] in
+            guard let self, !self.isClosed else { return }
+            self.note(self.silentError)
+        }
     }
 
     private var fullError: RingwakeError {

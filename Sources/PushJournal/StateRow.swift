@@ -28,7 +28,7 @@ nonisolated struct RevisedState: Sendable {
     let version: Int
     /// Nil removes the row.
     let data: [UInt8]?
-    /// When it was handed in.
+    /// When it was submitted.
     let at: BootInstant
     let revision: UInt64
 

@@ -70,7 +70,7 @@ struct WaitingWork {
     }
 
     /// Takes out who waits for `answer`.
-    /// - Returns: What tells them; nil when nobody waits for it, or no longer.
+    /// - Returns: A closure that notifies them; nil when nobody waits for it, or no longer.
     mutating func take(_ answer: JournalAnswer) -> (() -> Void)? {
         switch answer {
         case .push(let ticket, let result):
@@ -97,7 +97,7 @@ struct WaitingWork {
     }
 
     /// Takes out everybody, in the order of asking.
-    /// - Returns: What tells them that it failed.
+    /// - Returns: Closures that notify them of the failure.
     mutating func takeAll(failing error: RingwakeError) -> [() -> Void] {
         completions.keys.sorted().compactMap { ticket in
             switch remove(ticket) {

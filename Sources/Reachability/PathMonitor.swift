@@ -1,18 +1,19 @@
-/// Watches what the network as a whole offers, as Apple's `NWPathMonitor` does.
+/// Watches the network as a whole, as Apple's `NWPathMonitor` does.
 ///
 ///     let monitor = try PathMonitor()
 ///     for await path in monitor.updates {
 ///         print(path.status, path.interfaces.map(\.name))
 ///     }
 ///
-/// It reads the kernel's tables, is told by the kernel when they change, and sends no packet. It needs no privileges.
-/// A gain, or another interface, is told at once; a loss once it has lasted ``ReachabilityConfiguration/lossHold``.
+/// The monitor reads the kernel's tables, and the kernel notifies it of changes. It sends no packet and needs no privileges.
+/// It reports a gain or a change of interface immediately, and a loss when it has lasted
+/// ``ReachabilityConfiguration/lossHold``.
 ///
-/// It ends with ``cancel()``, or when neither it nor a stream of its updates is referred to any more.
+/// It ends with ``cancel()``, or with the last reference to it and to the streams of its updates.
 public final class PathMonitor: Sendable {
     private let subscription: Subscription<NetworkPath>
 
-    /// - Parameter context: What it shares with other monitors; nil for one of its own.
+    /// - Parameter context: The context, which several monitors may share; nil: the monitor creates its own.
     /// - Throws: `system`: the kernel refuses a netlink socket, a descriptor or a thread; `limit`: the context has too
     ///   many monitors; `closed`: it was closed.
     public init(context: ReachabilityContext? = nil) throws(ReachabilityError) {
@@ -20,7 +21,7 @@ public final class PathMonitor: Sendable {
         subscription = try Subscription(on: context.board, context: context) { .path($0) }
     }
 
-    /// One that calls back from within ``DrivenReachabilityContext/process()``.
+    /// Creates a monitor that calls back from within ``DrivenReachabilityContext/process()``.
     /// - Throws: `limit`: the context has too many monitors.
     public init(context: DrivenReachabilityContext) throws(ReachabilityError) {
         subscription = try Subscription(on: context.board, context: nil) { .path($0) }
@@ -28,25 +29,25 @@ public final class PathMonitor: Sendable {
 
     deinit { cancel() }
 
-    /// The path as it was told last; known from the start. On any thread, without waiting.
+    /// The path of the last update; known from the start. You can read it on any thread, without waiting.
     public var currentPath: NetworkPath { subscription.board.path }
 
-    /// Calls `body` with the path now and at each change, until the monitor ends.
+    /// Calls `body` with the current path and at each change, until the monitor ends.
     ///
-    /// It is called on the context's thread, one call at a time. What waits there keeps all monitors of the context
-    /// waiting: hand long work over. It may call everything here, ``cancel()`` included. A `body` that refers to the
-    /// monitor keeps it alive until it is cancelled: capture it weakly. May be called several times.
+    /// The context's thread calls it, one call at a time. If `body` blocks, it delays all monitors of the context: do long
+    /// work elsewhere. It may call every method, including ``cancel()``. A `body` that refers to the monitor keeps it alive
+    /// until it is cancelled: capture the monitor weakly. You may add several bodies.
     public func onUpdate(_ body: @escaping @Sendable (NetworkPath) -> Void) {
         subscription.onUpdate(body)
     }
 
-    /// The path now and at each change, until the monitor or the task that reads is cancelled.
+    /// The current path and each change, until the monitor or the reading task is cancelled.
     ///
-    /// Each call makes a stream of its own. A reader that is slow misses what lies between: the next value is always
-    /// the newest. A stream keeps its monitor alive.
+    /// Each call makes a new stream. A slow reader misses intermediate values: the next value is always the newest. A stream
+    /// keeps its monitor alive.
     public var updates: AsyncStream<NetworkPath> { subscription.stream(holding: self) }
 
-    /// Ends it: streams finish, and no call of a callback begins after this, unless another thread is about to make
-    /// it. Idempotent.
+    /// Ends the monitor: streams finish, and no callback begins after this, unless another thread is just about to call it.
+    /// Idempotent.
     public func cancel() { subscription.cancel() }
 }

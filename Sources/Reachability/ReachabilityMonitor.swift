@@ -1,23 +1,23 @@
-/// Watches the way to one destination, as Apple's `SCNetworkReachability` does.
+/// Watches the reachability of one destination, as Apple's `SCNetworkReachability` does.
 ///
 ///     let monitor = try ReachabilityMonitor(.host("example.com"))
 ///     for await reachability in monitor.updates {
 ///         print(reachability.isReachable, reachability.flags.names, reachability.interface?.name ?? "-")
 ///     }
 ///
-/// Whether the destination answers is not asked: no packet is sent to it. What is told is whether this machine has a
-/// way there, by which interface and from which address, and if not, why. A host name is looked up by the system's
-/// resolver, and again when the network or the name servers change.
+/// The monitor reports whether this machine has a route to the destination, over which interface and from which address, or
+/// why not. It sends no packet to the destination, so it cannot say whether the destination answers. The system's resolver
+/// looks up a host name, and again when the network or the name servers change.
 ///
-/// It ends with ``cancel()``, or when neither it nor a stream of its updates is referred to any more.
+/// It ends with ``cancel()``, or with the last reference to it and to the streams of its updates.
 public final class ReachabilityMonitor: Sendable {
-    /// What it watches.
+    /// The destination.
     public let target: ReachabilityTarget
     private let subscription: Subscription<TargetReachability>
 
     /// - Parameters:
     ///   - target: What to watch.
-    ///   - context: What it shares with other monitors; nil for one of its own.
+    ///   - context: The context, which several monitors may share; nil: the monitor creates its own.
     /// - Throws: `system`: the kernel refuses a netlink socket, a descriptor or a thread; `limit`: the context has too
     ///   many monitors or targets; `closed`: it was closed.
     public init(_ target: ReachabilityTarget, context: ReachabilityContext? = nil) throws(ReachabilityError) {
@@ -26,16 +26,16 @@ public final class ReachabilityMonitor: Sendable {
         subscription = try Subscription(on: context.board, context: context) { .target(target, $0) }
     }
 
-    /// One that calls back from within ``DrivenReachabilityContext/process()``.
+    /// Creates a monitor that calls back from within ``DrivenReachabilityContext/process()``.
     /// - Throws: `limit`: the context has too many monitors or targets.
     public init(_ target: ReachabilityTarget, context: DrivenReachabilityContext) throws(ReachabilityError) {
         self.target = target
         subscription = try Subscription(on: context.board, context: nil) { .target(target, $0) }
     }
 
-    /// One for what a user typed: a host name, an address, `LOCAL,REMOTE` or `any`.
-    /// - Returns: Nil when `text` is none of these.
-    /// - Throws: As the other initializers do.
+    /// Creates a monitor for a user's input: a host name, an address, `LOCAL,REMOTE` or `any`.
+    /// - Returns: Nil if `text` is none of these.
+    /// - Throws: The errors of the other initializers.
     public convenience init?(_ text: String, context: ReachabilityContext? = nil) throws(ReachabilityError) {
         guard let target = ReachabilityTarget(text) else { return nil }
         try self.init(target, context: context)
@@ -43,34 +43,34 @@ public final class ReachabilityMonitor: Sendable {
 
     deinit { cancel() }
 
-    /// What was told last; nil until it was judged for the first time, and for a host name until it was looked up. On
-    /// any thread, without waiting.
+    /// The value of the last update; nil before the first one, and for a host name before its look-up has ended. You can
+    /// read it on any thread, without waiting.
     public var current: TargetReachability? { subscription.value }
 
-    /// Calls `body` with what is known now, once something is, and at each change, until the monitor ends.
+    /// Calls `body` with the current value as soon as it is known, and at each change, until the monitor ends.
     ///
-    /// It is called on the context's thread, one call at a time. What waits there keeps all monitors of the context
-    /// waiting: hand long work over. It may call everything here, ``cancel()`` included. A `body` that refers to the
-    /// monitor keeps it alive until it is cancelled: capture it weakly. May be called several times.
+    /// The context's thread calls it, one call at a time. If `body` blocks, it delays all monitors of the context: do long
+    /// work elsewhere. It may call every method, including ``cancel()``. A `body` that refers to the monitor keeps it alive
+    /// until it is cancelled: capture the monitor weakly. You may add several bodies.
     public func onUpdate(_ body: @escaping @Sendable (TargetReachability) -> Void) {
         subscription.onUpdate(body)
     }
 
-    /// What is known now, once something is, and each change, until the monitor or the task that reads is cancelled.
+    /// The current value as soon as it is known, and each change, until the monitor or the reading task is cancelled.
     ///
-    /// Each call makes a stream of its own. A reader that is slow misses what lies between: the next value is always
-    /// the newest. A stream keeps its monitor alive.
+    /// Each call makes a new stream. A slow reader misses intermediate values: the next value is always the newest. A stream
+    /// keeps its monitor alive.
     public var updates: AsyncStream<TargetReachability> { subscription.stream(holding: self) }
 
-    /// Ends it: streams finish, and no call of a callback begins after this, unless another thread is about to make
-    /// it. Idempotent.
+    /// Ends the monitor: streams finish, and no callback begins after this, unless another thread is just about to call it.
+    /// Idempotent.
     public func cancel() { subscription.cancel() }
 
-    /// Judges one destination once; a host name once it was looked up.
+    /// Evaluates one destination once; a host name after its look-up.
     /// - Parameters:
-    ///   - target: What to judge.
-    ///   - context: One that is there already, which spares the making of another.
-    /// - Throws: `CancellationError` when the task is cancelled; what the initializers throw.
+    ///   - target: The destination.
+    ///   - context: An existing context; without one, this creates a context.
+    /// - Throws: `CancellationError` when the task is cancelled; the errors of the initializers.
     public static func evaluate(
         _ target: ReachabilityTarget, context: ReachabilityContext? = nil
     ) async throws -> TargetReachability {

@@ -1,5 +1,5 @@
 internal import CallAudio
-internal import Glibc
+internal import ControlProtocol
 internal import Logging
 internal import RingwakeCore
 internal import RunLoop
@@ -21,11 +21,10 @@ final class AgentLife {
         case over
     }
 
-    private let descriptor: Int32
+    private let connection: AudioEngineConnection<AudioEngineRequest>
     private let parts: AudioEngineParts
     private let journal: String
     private let completion: (Int32) -> Void
-    private var line: AgentLine?
     private var state: State
     /// The program's exit status.
     private var status: Int32 = 0
@@ -38,7 +37,7 @@ final class AgentLife {
     ///   - descriptor: A connected socket that does not block; it is closed when this is over.
     ///   - completion: Gets the exit status, once, from the loop.
     init(_ descriptor: Int32, _ parts: AudioEngineParts, journal: String, completion: @escaping (Int32) -> Void) {
-        self.descriptor = descriptor
+        connection = AudioEngineConnection(descriptor, runLoop: parts.runLoop, decode: AudioEngineLine.request)
         self.parts = parts
         self.journal = journal
         self.completion = completion
@@ -53,7 +52,7 @@ final class AgentLife {
             if let timer { runLoop.cancel(timer) }
             finish()
         case .running(let engine):
-            line?.close()
+            connection.stopReading()
             let timer = runLoop.schedule(
                 at: runLoop.refreshNow().advanced(by: AgentLife.closingTimeout), tolerance: .milliseconds(100)
             ) { [self] in
@@ -90,11 +89,10 @@ final class AgentLife {
 
     private func run(_ engine: AudioEngine) {
         do throws(RunLoopError) {
-            let line = try AgentLine(descriptor, runLoop: runLoop)
-            line.onRequest = { [weak engine] in engine?.handle($0) }
-            line.onUnknown = { [weak self] in self?.unknown($0) }
-            line.onEnd = { [weak self] in self?.ended($0) }
-            self.line = line
+            connection.onMessage = { [weak engine] in engine?.handle($0) }
+            connection.onUnknown = { [weak self] in self?.unknown($0) }
+            connection.onEnd = { [weak self] in self?.ended($0) }
+            try connection.begin(cause: WakeupCause("line"))
         } catch {
             return give(up: "the daemon's socket cannot be watched: \(error)")
         }
@@ -104,7 +102,7 @@ final class AgentLife {
 
     private func report(_ report: AudioEngineReport) {
         if case .problem(let text) = report { logger.warning("problem", metadata: ["what": "\(text)"]) }
-        line?.send(report)
+        connection.send(AudioEngineLine.encoded(report))
     }
 
     /// The daemon logs each of them; once is enough here.
@@ -112,21 +110,24 @@ final class AgentLife {
         let text = "'\(name)' is no request that this ringwake-audio knows; use the version of the daemon"
         if !isUnknownLogged { logger.warning("problem", metadata: ["what": "\(text)"]) }
         isUnknownLogged = true
-        line?.send(.problem(text))
+        connection.send(AudioEngineLine.encoded(.problem(text)))
     }
 
-    private func ended(_ end: AgentLine.End) {
+    private func ended(_ end: AudioEngineConnection<AudioEngineRequest>.End) {
         switch end {
-        case .closed(isTorn: false): logger.debug("the daemon closed the line")
-        case .closed(isTorn: true): logger.warning("the line broke off in the middle of a request")
-        case .malformed(let why):
-            logger.error("the daemon sent what cannot be read", metadata: ["why": "\(why)"])
-            status = 1
-        case .broken(let why):
-            logger.error("the line to the daemon failed", metadata: ["why": "\(why)"])
-            status = 1
+        case .socket(.closed, isTorn: false): logger.debug("the daemon closed the line")
+        case .socket(.closed, isTorn: true): logger.warning("the line broke off in the middle of a request")
+        case .malformed(let why): fail("the daemon sent what cannot be read", why)
+        case .socket(.unread, _): fail("the line to the daemon failed", "the daemon does not read the reports")
+        case .socket(.unwatched(let error), _):
+            fail("the line to the daemon failed", "its socket cannot be watched: \(error)")
         }
         self.end()
+    }
+
+    private func fail(_ what: Logger.Message, _ why: String) {
+        logger.error(what, metadata: ["why": "\(why)"])
+        status = 1
     }
 
     private func closed() {
@@ -136,17 +137,14 @@ final class AgentLife {
     }
 
     private func give(up why: String) {
-        logger.error("cannot start", metadata: ["why": "\(why)"])
-        status = 1
-        AgentSocket.send(.unavailable(why), descriptor)
+        fail("cannot start", why)
+        connection.send(AudioEngineLine.encoded(.unavailable(why)))
         finish()
     }
 
     private func finish() {
         state = .over
-        line?.close()
-        line = nil
-        close(descriptor)
+        connection.close()
         completion(status)
     }
 }

@@ -65,7 +65,7 @@ enum AgentSocket {
         return users
     }
 
-    /// Sends one report on a socket that has no ``AgentLine``.
+    /// Sends one report on a socket that has no connection object.
     static func send(_ report: AudioEngineReport, _ descriptor: Int32) {
         let line = AudioEngineLine.encoded(report)
         _ = line.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }

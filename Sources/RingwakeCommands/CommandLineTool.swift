@@ -1,4 +1,5 @@
 import ArgumentParser
+import ControlProtocol
 import Glibc
 import RingwakeCore
 
@@ -55,7 +56,7 @@ package enum CommandLineTool {
 
     private static func report(_ error: RingwakeError, wantsJSON: Bool, in context: CommandContext) -> Int32 {
         if wantsJSON {
-            context.errors.write(JSONText.errorLine(error))
+            context.errors.write(bytes: controlLine(ErrorMessage(error: error.code.slug, message: error.message)))
         } else {
             context.errors.write("ringwake: \(TerminalText.printable(error.message))\n")
         }

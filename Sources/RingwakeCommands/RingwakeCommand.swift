@@ -4,7 +4,7 @@ import ControlProtocol
 /// The root of the command line.
 struct RingwakeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        "ringwake", "Wake call handlers on Linux by APNs VoIP pushes: the command line of ringwaked.",
+        "ringwake", "Control ringwaked, which wakes call handlers on Linux for APNs VoIP pushes.",
         examples: """
             ringwake status
             ringwake reachability sip.example.org
@@ -19,14 +19,14 @@ struct RingwakeCommand: ParsableCommand {
             """,
         details: """
             EXIT STATUS:
-              0 done, 1 failed, 2 wrong usage, 3 daemon not running,
+              0 success, 1 failure, 2 wrong usage, 3 daemon not running,
               4 not permitted, 5 not found, 6 timed out, 7 push refused,
               8 unreachable, 9 wrong configuration
 
             ENVIRONMENT:
-              RINGWAKE_SOCKET, RINGWAKE_APP, RINGWAKE_CALL and
-              RINGWAKE_WAKE_SECRET are set for a handler that was woken, and
-              are defaults here. NO_COLOR turns colours off.
+              The daemon sets RINGWAKE_SOCKET, RINGWAKE_APP, RINGWAKE_CALL and
+              RINGWAKE_WAKE_SECRET for a handler that it wakes; here they are
+              defaults. NO_COLOR turns colours off.
             """,
         version: "ringwake \(ProductVersion.current)",
         subcommands: [
@@ -35,6 +35,4 @@ struct RingwakeCommand: ParsableCommand {
             PushCommand.self,
             CertsCommand.self,
         ])
-
-    init() {}
 }

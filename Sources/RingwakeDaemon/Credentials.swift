@@ -1,3 +1,4 @@
+internal import DaemonConfiguration
 internal import Cryptography
 internal import FileSystem
 internal import PushGateway

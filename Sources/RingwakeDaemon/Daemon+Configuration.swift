@@ -1,3 +1,5 @@
+internal import DaemonConfiguration
+internal import CallService
 internal import ControlProtocol
 internal import FileSystem
 internal import HTTPServer
@@ -24,8 +26,7 @@ extension Daemon {
         credentials = newCredentials
         configuration = change.configuration
         network.reconfigure(configuration)
-        if let restrictions = change.slice(\.restrictions) { screen.reconfigure(restrictions) }
-        callerLists.reconfigure()
+        callerLists.reconfigure(configuration.restrictions.dialling)
         if let ring = change.slice(\.ring) { device.reconfigure(ring) }
         audio.reconfigure(configuration)
         buses.reopen()
@@ -34,16 +35,16 @@ extension Daemon {
             metadata: [
                 "apps": "\(new.apps.count)", "needs-restart": "\(change.needsRestart.joined(separator: ","))",
             ])
-        events.publish(.reload(.init()), of: nil)
+        calls.publish(.reload(.init()), to: .unfiltered)
         let credentials = knownCredentials()
         for app in Set(former.keys).union(credentials.keys) where former[app] != credentials[app] {
-            events.publish(EventMessage(credentialsOf: app, areValid: credentials[app] != nil), of: app)
+            calls.publish(EventMessage(credentialsOf: app, areValid: credentials[app] != nil), to: .app(app))
         }
         return ReloadMessage(apps: new.apps.keys.map(\.rawValue).sorted(), needsRestart: change.needsRestart)
     }
 
     func apps() -> [AppMessage] {
-        let connections = runner.handlers.connections
+        let connections = calls.service.handlers.connections
         return configuration.apps.values.sorted { $0.id.rawValue < $1.id.rawValue }.map { app in
             var message = AppMessage(app, in: configuration, strikes: strikes(of: app.id))
             let tokens = tokens.tokens(of: app.id).map { ($0.key.rawValue, $0.value.hex) }
@@ -71,16 +72,22 @@ extension Daemon {
     }
 
     private func strikes(of app: AppID) -> StrikesMessage {
-        let (limit, now) = (runner.policy(of: app)?.strikes ?? StrikeLimit(), runner.now)
-        let recent = runner.coordinator.strikes(of: app).filter { $0.at.advanced(by: limit.window) > now }
+        let (limit, now) = (calls.policy(of: app)?.strikes ?? StrikeLimit(), calls.now)
+        let recent = calls.coordinator.strikes(of: app).filter { $0.at.advanced(by: limit.window) > now }
         return StrikesMessage(
             count: recent.count, limit: limit.count, windowMs: limit.window.milliseconds,
-            struckOut: runner.coordinator.isStruckOut(app),
+            struckOut: calls.coordinator.isStruckOut(app),
             recent: recent.map { strike in
                 StrikeMessage(
                     agoMs: max(0, strike.at.duration(to: now).milliseconds), failure: strike.failure.rawValue,
                     call: strike.call.rawValue)
             })
+    }
+
+    /// The owner forgives an app's handler. Completes when that is durable: the strikes must not be back at the next start.
+    func clearStrikes(of app: AppID, completion: @escaping (Result<Void, RingwakeError>) -> Void) {
+        calls.submit(.strikesCleared(app))
+        restoration.forgetStrikes(of: app, completion: completion)
     }
 
     func removeApp(_ id: AppID) throws(RingwakeError) -> AppMessage {
@@ -97,10 +104,11 @@ extension Daemon {
         }
         try tokens.unregister(app: id, at: unixMilliseconds())
         configuration.apps[id] = nil
-        runner.submit(.strikesCleared(id))
+        calls.submit(.strikesCleared(id))
+        calls.submit(.removed(id))
         restoration.forget(id)
         network.reconfigure(configuration)
-        events.publish(EventMessage(credentialsOf: id, areValid: false), of: id)
+        calls.publish(EventMessage(credentialsOf: id, areValid: false), to: .app(id))
         logger.notice("app removed, its tokens are unregistered", metadata: ["app": "\(id)"])
         var message = AppMessage(app, in: configuration, strikes: StrikesMessage())
         message.state = "unregistered"

@@ -1,3 +1,4 @@
+internal import DaemonConfiguration
 internal import FileSystem
 internal import Glibc
 internal import PushJournal

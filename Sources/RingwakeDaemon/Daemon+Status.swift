@@ -1,3 +1,5 @@
+internal import DaemonConfiguration
+internal import CallService
 internal import ControlProtocol
 internal import Cryptography
 internal import Glibc
@@ -23,15 +25,16 @@ extension Daemon {
                     connections: listener.connectionCount)
             },
             serverCertificate: serverCertificate(), apps: configuration.apps.count,
-            activeCalls: runner.coordinator.active.count,
+            activeCalls: calls.coordinator.active.count,
             pushes: StatusMessage.Pushes(
                 accepted: gateway.counters.accepted,
-                refused: Dictionary(gateway.counters.refused.map { ($0.key.rawValue, $0.value) }) { $0 + $1 }),
+                refused: gateway.counters.refused),
             journal: journalStatus(), reachability: reachabilityStatus(), path: network.path.map { PathMessage($0) },
             connection: network.connection.map { ConnectionMessage($0) },
-            strikes: Dictionary(runner.strikes.map { ($0.key.rawValue, $0.value) }) { $0 + $1 },
-            struckOut: configuration.apps.keys.filter { runner.coordinator.isStruckOut($0) }.map(\.rawValue).sorted(),
-            doNotDisturb: screen.doNotDisturbStatus(), awake: device.awakeStatus(), cellular: cellularStatus(),
+            strikes: Dictionary(calls.strikes.map { ($0.key.rawValue, $0.value) }) { $0 + $1 },
+            struckOut: configuration.apps.keys.filter { calls.coordinator.isStruckOut($0) }.map(\.rawValue).sorted(),
+            doNotDisturb: StatusMessage.DoNotDisturb(calls.service.screening.rules.doNotDisturb, at: .now()),
+            awake: device.awakeStatus(), cellular: cellularStatus(),
             ring: device.ringStatus(),
             audio: StatusMessage.Audio(AudioStatusMessage(audio)),
             restoration: StatusMessage.Restoration(
@@ -44,14 +47,14 @@ extension Daemon {
     }
 
     private func journalStatus() -> StatusMessage.Journal {
-        let statistics = runner.journal.statistics
+        let statistics = calls.journal.statistics
         var status = StatusMessage.Journal(
-            file: runner.journal.path, state: "working",
+            file: calls.journal.path, state: "working",
             pushes: Int64(statistics.pushes), calls: Int64(statistics.calls), bytes: statistics.bytes)
-        if case .failing(since: let since, let error) = runner.journal.health {
+        if case .failing(since: let since, let error) = calls.journal.health {
             status.state = "failing"
             status.why = error.message
-            status.sinceMs = max(0, since.duration(to: runner.now).milliseconds)
+            status.sinceMs = max(0, since.duration(to: calls.now).milliseconds)
         }
         return status
     }

@@ -1,3 +1,4 @@
+internal import DaemonConfiguration
 internal import CRingwakeLinux
 internal import ControlProtocol
 internal import Cryptography
@@ -14,24 +15,22 @@ internal import RunLoop
 
 /// The composition root: makes each part, joins them, and takes them down in order.
 ///
-///     sender -> HTTP2TLSListener -> PushGateway -> EffectRunner(CoordinatorStateMachine) -> HandlerLeases
+///     sender -> HTTP2TLSListener -> PushGateway -> CallDriver(CallServiceStateMachine) -> HandlerActivator
 ///                                                   | |  ^  ^                                     |
-///                          PushJournal, Restoration <-+ |  |  +<-------------- events -------------+
+///              PushJournal, Restoration, CallerLists <-+ |  |  +<-------------- events -------------+
 ///                                          CallDevice <-+  |
 ///     CLI, handlers -> UnixHTTPListener -> ControlServer --+
 final class Daemon {
     /// Replaced as a whole, with what follows from it: by a reload, and when an app is removed.
-    var configuration: Configuration { didSet { runner.configuration = configuration } }
+    var configuration: Configuration { didSet { calls.reconfigure(configuration) } }
     let defaults: StandardPaths
     let logger: Logger
     let runLoop: RunLoop
     private let lock: FileLock
     let tokens: TokenStore
     let journal: PushJournal
-    let runner: EffectRunner
-    let events = EventStreams()
+    let calls: CallDriver
     let network: NetworkWatch
-    let screen: CallScreen
     let restoration: Restoration
     let device: CallDevice
     let audio: AudioService
@@ -43,8 +42,7 @@ final class Daemon {
 
     private(set) lazy var gateway = makeGateway()
     private lazy var control = ControlServer(
-        daemon: self, runner: runner, events: events, journal: JournalReader(journal: journal, runLoop: runLoop),
-        network: network, queries: queries, restoration: restoration, callerLists: callerLists)
+        daemon: self, calls: calls, network: network, queries: queries, audio: audio)
     var credentials: Credentials
     private(set) var listeners: [(listener: HTTP2TLSListener, environment: PushEnvironment)] = []
     private let judge: ClockJudge
@@ -77,19 +75,17 @@ final class Daemon {
         journal = try PushJournal(
             directory: configuration.stateDirectory, runLoop: runLoop, logger: logger, limits: configuration.journal,
             clocks: try Daemon.clocks())
-        screen = CallScreen(configuration: configuration, journal: journal, logger: logger)
         callerLists = CallerLists(
-            journal: journal, screen: screen, stateDirectory: configuration.stateDirectory, logger: logger)
-        runner = EffectRunner(
-            configuration: configuration, runLoop: runLoop, journal: journal,
-            handlers: HandlerLeases(activator: activator, exitPatience: .seconds(30)), events: events,
-            screen: screen, logger: logger)
+            journal: journal, dialling: configuration.restrictions.dialling,
+            stateDirectory: configuration.stateDirectory, logger: logger)
         restoration = Restoration(journal: journal, excluded: Set(configuration.notRestored), logger: logger)
+        calls = CallDriver(
+            configuration: configuration, runLoop: runLoop, journal: journal, activator: activator,
+            callers: callerLists, restoration: restoration, logger: logger)
         device = CallDevice(
-            configuration, runner: runner, runLoop: runLoop, buses: buses, events: events, descriptorLimit: original,
-            logger: logger)
+            configuration, calls: calls, runLoop: runLoop, buses: buses, descriptorLimit: original, logger: logger)
         audio = AudioService(
-            configuration, runner: runner, runLoop: runLoop, systemBus: buses.system, logger: logger)
+            configuration, calls: calls, runLoop: runLoop, systemBus: buses.system, logger: logger)
         network = NetworkWatch(runLoop: runLoop, configuration: configuration, logger: logger)
         queries = NetworkQueries(network: network, runLoop: runLoop)
         let contents = journal.takeContents()
@@ -103,26 +99,25 @@ final class Daemon {
             journal.close()
             throw error
         }
-        tellOfNetwork()
+        publishNetwork()
         begin(contents)
     }
 
     /// Takes up what the last run left, and what the device has to tell.
     private func begin(_ contents: JournalContents) {
-        runner.onArrival = { [buses] in buses.reopen() }
-        runner.onMissed = { [device] call in device.missed(call) }
-        runner.onChanges = [
+        calls.onArrival = { [buses] in buses.reopen() }
+        calls.onMissed = { [device] call in device.missed(call) }
+        calls.onChanges = [
             { [restoration] changes in restoration.note(changes.apps) },
             { [device] _ in device.update() },
             { [audio] _ in audio.update() },
         ]
-        journal.onHandover = { [restoration, runner] in restoration.write(runner) }
-        screen.begin(contents, restoration, isExcluded: configuration.notRestored.contains(.dnd))
+        journal.beforeSubmission = { [restoration, calls] in restoration.write(calls) }
         callerLists.begin(contents)
         if configuration.watchesCellular { device.cellular.start() }
         audio.begin()
         // Their handlers speak to the control socket, which is there now.
-        restoration.restore(contents, runner)
+        restoration.restore(contents, calls)
     }
 
     /// Serves until a signal ends it.
@@ -140,7 +135,7 @@ final class Daemon {
         buses.close()
         network.close()
         journal.close()
-        logger.notice("ringwaked has stopped", metadata: ["active-calls": "\(runner.coordinator.active.count)"])
+        logger.notice("ringwaked has stopped", metadata: ["active-calls": "\(calls.coordinator.active.count)"])
     }
 
     // MARK: - Set-up
@@ -149,10 +144,10 @@ final class Daemon {
         PushGateway(
             configuration: credentials.gateway, tokens: tokens, wallClock: { unixMilliseconds() }, logger: logger,
             earliestTime: { [judge] in judge.earliestTime() },
-            isConfigured: { [runner] app in runner.configuration.apps[app] != nil },
-            deliver: { [runner, judge] push, answer in
+            isConfigured: { [calls] app in calls.configuration.apps[app] != nil },
+            deliver: { [calls, judge] push, answer in
                 judge.noteArrival()
-                runner.receive(push, answer: answer)
+                calls.receive(push, answer: answer)
             })
     }
 
@@ -220,7 +215,7 @@ final class Daemon {
         isStopping = true
         logger.notice("ringwaked is stopping", metadata: ["signal": "\(signal)"])
         gateway.beginShutdown()
-        events.finish()
+        calls.requests.endStreams()
         queries.finish()
         audio.clients.finish()
         var draining = listeners.count + 1

@@ -1,3 +1,4 @@
+internal import DaemonConfiguration
 internal import CRingwakeLinux
 internal import ControlProtocol
 internal import Glibc

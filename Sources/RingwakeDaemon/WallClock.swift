@@ -1,7 +1,9 @@
 internal import CRingwakeLinux
 internal import FileSystem
+internal import Glibc
 internal import PushGateway
 internal import PushJournal
+internal import RingwakeCore
 
 /// The wall clock, in milliseconds since 1970. Only for what is written down or compared with a peer's dates.
 nonisolated func unixMilliseconds() -> Int64 { ringwake_realtime_milliseconds() }
@@ -48,5 +50,20 @@ final class ClockJudge {
     /// A push has come.
     func noteArrival() {
         newestArrival = max(newestArrival, unixMilliseconds())
+    }
+}
+
+extension LocalMoment {
+    /// The present, in the time zone that the machine is set to.
+    static func now() -> LocalMoment {
+        let wall = unixMilliseconds()
+        var seconds = time_t(wall / 1000)
+        var local = tm()
+        // The zone's file may have been replaced since: a traveller's device changes it.
+        tzset()
+        localtime_r(&seconds, &local)
+        return LocalMoment(
+            weekday: local.tm_wday == 0 ? 7 : Int(local.tm_wday), minuteOfDay: Int(local.tm_hour * 60 + local.tm_min),
+            wallMilliseconds: wall)
     }
 }

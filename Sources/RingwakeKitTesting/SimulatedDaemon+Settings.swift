@@ -1,3 +1,4 @@
+internal import CallService
 internal import ControlProtocol
 internal import RingwakeCore
 public import RingwakeKit
@@ -56,17 +57,21 @@ extension SimulatedDaemon {
 
         var mapping: PayloadMapping? { preset.flatMap { PayloadMapping.preset($0.rawValue) } }
 
-        var limits: CallLimits {
-            CallLimits(app: appLimit.flatMap { CallLimit($0) }, caller: callerLimit.flatMap { CallLimit($0) })
+        /// The service's configuration, with one app.
+        func configuration(of app: AppID) -> ServiceConfiguration {
+            let limits = CallLimits(
+                app: appLimit.flatMap { CallLimit($0) }, caller: callerLimit.flatMap { CallLimit($0) })
+            return ServiceConfiguration(
+                apps: [app: .init(policy: policy, limits: limits)], socketPath: SimulatedDaemon.socketPath)
         }
     }
 
     /// Switches do not disturb on or off, for calls that are reported from now on.
     public func setDoNotDisturb(_ isOn: Bool) {
-        with { state in
-            let moment = state.moment
-            if isOn { state.rules.doNotDisturb.turnOn() } else { state.rules.doNotDisturb.turnOff(at: moment) }
-        }
+        var change = DoNotDisturbChange.none
+        change.state = isOn ? "on" : "off"
+        let body = controlJSON(change)
+        with { _ = $0.user("PUT", "/v1/dnd", body) }
     }
 
     /// Puts a caller, or all callers of a pattern, on a block list.
@@ -79,14 +84,12 @@ extension SimulatedDaemon {
         } catch {
             throw RingwakeKitError(.invalidRequest, error.message)
         }
-        with { state in
-            state.lists.byName["simulated", default: CallerLists.List(kind: .block)].entries[parsed] = .some(label)
-        }
+        with { $0.block(parsed, label: label) }
     }
 
     /// Begins the first cellular call of the device, for which calls are held, or ends the last one.
     public func setCellularCall(_ isActive: Bool) {
-        with { $0.changeCellular(isActive) }
+        with { $0.setCellularCall(isActive) }
     }
 
     /// Changes the network: calls that ring or are in progress get the new path.
@@ -106,24 +109,18 @@ extension SimulatedDaemon {
         path.supportsIPv4 = !source.contains(":")
         path.supportsIPv6 = source.contains(":")
         path.supportsDNS = interface != nil
-        with { [path] in $0.changeNetwork(path) }
+        with { [path] in $0.setPath(path) }
     }
 
     // MARK: - Credentials
 
     /// Renews the device tokens, as removing and adding the app does: the old ones are invalid.
     public func renewCredentials() {
-        with { state in
-            state.renewTokens()
-            state.tellCredentials()
-        }
+        with { $0.renewTokens() }
     }
 
     /// Invalidates the tokens, without new ones.
     public func invalidateCredentials() {
-        with { state in
-            state.tokens = [:]
-            state.tellCredentials()
-        }
+        with { $0.invalidateTokens() }
     }
 }

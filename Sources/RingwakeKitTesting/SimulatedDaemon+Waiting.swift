@@ -1,3 +1,4 @@
+internal import CallService
 internal import RingwakeCore
 public import RingwakeKit
 
@@ -40,7 +41,7 @@ extension SimulatedDaemon {
 
     /// Waits until a client is connected as a handler; returns immediately if one is.
     public func connected() async throws {
-        _ = try await wait { daemon in daemon.streams.values.contains { $0.wake != nil } ? true : nil }
+        _ = try await wait { daemon in daemon.service.handlers.connections.isEmpty ? nil : true }
     }
 
     /// Waits for the next start of a handler, which the daemon makes for a call when none is connected.
@@ -50,7 +51,7 @@ extension SimulatedDaemon {
 
     /// Ends the process of a started handler.
     public func exited(_ start: SimulatedStart, status: Int32 = 0) {
-        with { $0.handlerExited(start.wake, status: status) }
+        with { $0.exited(start.wake, .exited(status)) }
     }
 
     private func wait<Value: Sendable>(

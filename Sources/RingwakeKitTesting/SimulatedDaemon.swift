@@ -1,3 +1,4 @@
+internal import ControlProtocol
 internal import RingwakeCore
 public import RingwakeKit
 internal import Synchronization
@@ -20,8 +21,8 @@ internal import Synchronization
 public final class SimulatedDaemon: Sendable {
     private struct Guarded {
         var state: DaemonState
-        /// Somebody is telling what is in the outbox: in order, so nobody else may.
-        var isTelling = false
+        /// Somebody delivers what is in the outbox: in order, so nobody else may.
+        var isDelivering = false
     }
 
     private let guarded: Mutex<Guarded>
@@ -40,15 +41,13 @@ public final class SimulatedDaemon: Sendable {
     public init(app: String, settings: Settings = Settings()) throws(RingwakeKitError) {
         guard let id = AppID(app) else { throw RingwakeKitError(.invalidRequest, "'\(app)' is not a bundle id") }
         self.app = app
-        var state = DaemonState(app: id, settings: settings)
-        state.renewTokens()
-        guarded = Mutex(Guarded(state: state))
+        guarded = Mutex(Guarded(state: DaemonState(app: id, settings: settings)))
     }
 
-    /// Does something to the state, and then tells what came of it.
+    /// Does something to the state, and then delivers what came of it.
     func with<Result: Sendable>(_ body: (inout DaemonState) -> Result) -> Result {
         let result = guarded.withLock { body(&$0.state) }
-        tell()
+        deliver()
         return result
     }
 
@@ -57,17 +56,17 @@ public final class SimulatedDaemon: Sendable {
     }
 
     /// Runs what waits in the outbox, outside of the lock, one thread at a time.
-    private func tell() {
+    private func deliver() {
         while true {
             let next = guarded.withLock { guarded -> [DaemonState.Delivery]? in
-                guard !guarded.isTelling, !guarded.state.outbox.isEmpty else { return nil }
-                guarded.isTelling = true
+                guard !guarded.isDelivering, !guarded.state.outbox.isEmpty else { return nil }
+                guarded.isDelivering = true
                 defer { guarded.state.outbox = [] }
                 return guarded.state.outbox
             }
             guard let next else { return }
             for deliver in next { deliver() }
-            guarded.withLock { $0.isTelling = false }
+            guarded.withLock { $0.isDelivering = false }
         }
     }
 
@@ -112,11 +111,10 @@ public final class SimulatedDaemon: Sendable {
     /// Returns when the daemon has accepted it; ``call(_:reaches:)`` waits until the app has done its part.
     /// - Throws: the daemon's refusal.
     public func user(_ request: UserRequest, _ call: RingwakeKit.Call.ID) throws(SimulatedRefusal) {
-        let refusal = with { state -> EventRefusal? in
-            guard state.isRunning else { return nil }
-            return state.submit(request.event(state.key(call))).refusal
+        let target = RequestTarget("calls", call.rawValue, request.verb.rawValue, query: [("app", app)]).text
+        if let refusal = with({ $0.user("POST", target, request.body) }) {
+            throw SimulatedRefusal(code: refusal.error, message: refusal.message)
         }
-        if let refusal { throw SimulatedRefusal(refusal, of: request) }
     }
 
     // MARK: - Time
@@ -151,13 +149,7 @@ public final class SimulatedDaemon: Sendable {
     /// Breaks every connection, as of clients that did not read. A self-connected handler loses its calls by that, until it
     /// claims them.
     public func disconnect() {
-        with { state in
-            for number in state.streams.keys.sorted() {
-                guard let stream = state.streams[number] else { continue }
-                state.outbox.append(stream.sink.end)
-                state.closeStream(number)
-            }
-        }
+        with { $0.disconnect() }
     }
 
     /// Stops the daemon, as by `kill -9`: connections break, requests get no answer, the clock continues.

@@ -1,4 +1,4 @@
-internal import ControlProtocol
+internal import CallService
 internal import RingwakeCore
 internal import RingwakeKit
 internal import Synchronization
@@ -7,26 +7,23 @@ internal import Synchronization
 final class SimulatedTransport: ControlTransport {
     private let daemon: SimulatedDaemon
     private let queue: ClientQueue
-    /// Stands for the process of the client.
-    private let client: UInt64
+    /// Stands for the PID of the client.
+    private let client: Int32
     private let requests: SimulatedRequests
-    /// The stream's number here, and the daemon's of it.
-    private var stream: (number: UInt64, daemons: UInt64)?
+    /// The stream's number here, and the daemon's request for it.
+    private var stream: (number: UInt64, request: RequestID)?
 
-    private init(_ daemon: SimulatedDaemon, _ queue: ClientQueue, client: UInt64) {
+    private init(_ daemon: SimulatedDaemon, _ queue: ClientQueue, client: Int32) {
         self.daemon = daemon
         self.queue = queue
         self.client = client
-        requests = SimulatedRequests(daemon, queue)
+        requests = SimulatedRequests(daemon, queue, client)
     }
 
     static func maker(
         _ daemon: SimulatedDaemon
     ) -> @Sendable (ClientQueue) throws(RingwakeKitError) -> any ControlTransport {
-        let client = daemon.with { state in
-            state.clientsMade += 1
-            return state.clientsMade
-        }
+        let client = daemon.with { $0.addClient() }
         return { queue in SimulatedTransport(daemon, queue, client: client) }
     }
 
@@ -37,36 +34,24 @@ final class SimulatedTransport: ControlTransport {
 
     func openStream(_ number: UInt64, _ request: ControlRequest) {
         let (queue, client) = (queue, client)
-        let sink = LineSink(
-            line: { line in queue.deliver(.streamLine(number, line.last == UInt8(ascii: "\n") ? line.dropLast() : line))
-            },
-            end: { queue.deliver(.streamEnded(number, SimulatedTransport.broken)) })
-        let query = ControlPath(request.target)?.query
-        stream = daemon.with { state in
-            guard state.isRunning else {
-                state.outbox.append { queue.deliver(.streamEnded(number, SimulatedTransport.away)) }
-                return nil
+        let opened = daemon.with { state in
+            state.open(request, of: client) { event in
+                switch event {
+                case .opened: queue.deliver(.streamOpened(number))
+                case .line(let line): queue.deliver(.streamLine(number, line))
+                case .answered(let answer): queue.deliver(.streamRefused(number, answer))
+                case .ended, .dropped: queue.deliver(.streamEnded(number, SimulatedTransport.broken))
+                }
             }
-            state.lastStream += 1
-            let pending = PendingStream(
-                number: state.lastStream, sink: sink, client: client, since: query?["since"].flatMap { Int64($0) })
-            let before = state.outbox.count
-            do throws(RingwakeError) {
-                try state.open(request, pending)
-                state.outbox.insert({ queue.deliver(.streamOpened(number)) }, at: before)
-            } catch {
-                let answer = ControlAnswer(error)
-                state.outbox.append { queue.deliver(.streamRefused(number, answer)) }
-                return nil
-            }
-            return (number, pending.number)
         }
+        stream = opened.map { (number, $0) }
+        if opened == nil { queue.deliver(.streamEnded(number, SimulatedTransport.away)) }
     }
 
     func closeStream(_ number: UInt64) {
         guard let stream, stream.number == number else { return }
         self.stream = nil
-        daemon.with { $0.closeStream(stream.daemons) }
+        daemon.with { $0.leave(stream.request) }
     }
 
     // MARK: - Requests
@@ -91,11 +76,13 @@ private final class SimulatedRequests: Sendable {
 
     private let daemon: SimulatedDaemon
     private let client: ClientQueue
+    private let pid: Int32
     private let queues = Mutex<[ControlRequest.Sender: Queue]>([:])
 
-    init(_ daemon: SimulatedDaemon, _ client: ClientQueue) {
+    init(_ daemon: SimulatedDaemon, _ client: ClientQueue, _ pid: Int32) {
         self.daemon = daemon
         self.client = client
+        self.pid = pid
     }
 
     func send(_ number: UInt64, _ request: ControlRequest) {
@@ -122,16 +109,18 @@ private final class SimulatedRequests: Sendable {
             return queues[sender]?.waiting.removeFirst()
         }
         guard let (number, request) = next else { return }
-        let reply = Reply(
-            answered: { self.finish(sender, .answered(number, $0)) },
-            dropped: { self.finish(sender, .failed(number, SimulatedTransport.broken, wasSent: true)) })
-        daemon.with { state in
-            guard state.isRunning else {
-                let event = TransportEvent.failed(number, SimulatedTransport.away, wasSent: false)
-                return state.outbox.append { self.finish(sender, event) }
+        let pid = pid
+        let opened = daemon.with { state in
+            state.open(request, of: pid) { event in
+                switch event {
+                case .answered(let answer): self.finish(sender, .answered(number, answer))
+                case .dropped, .ended:
+                    self.finish(sender, .failed(number, SimulatedTransport.broken, wasSent: true))
+                case .opened, .line: break
+                }
             }
-            state.answer(request, reply)
         }
+        if opened == nil { finish(sender, .failed(number, SimulatedTransport.away, wasSent: false)) }
     }
 
     private func finish(_ sender: ControlRequest.Sender, _ event: TransportEvent) {

@@ -1,3 +1,4 @@
+internal import ControlProtocol
 internal import RingwakeCore
 public import RingwakeKit
 
@@ -19,17 +20,24 @@ public enum UserRequest: Hashable, Sendable {
     /// Play 1 to 32 digits.
     case dtmf(String)
 
-    func event(_ key: CallKey) -> Event {
+    var verb: CallVerb {
         switch self {
-        case .answer: .answerRequested(key)
-        case .answerInstead(let others): .answerRequested(key, others: .init(rawValue: others.rawValue))
-        case .decline: .declineRequested(key)
-        case .end: .endRequested(key)
-        case .hold: .holdRequested(key, true)
-        case .unhold: .holdRequested(key, false)
-        case .mute: .muteRequested(key, true)
-        case .unmute: .muteRequested(key, false)
-        case .dtmf(let digits): .digitsRequested(key, digits)
+        case .answer, .answerInstead: .answer
+        case .decline: .decline
+        case .end: .end
+        case .hold: .hold
+        case .unhold: .unhold
+        case .mute: .mute
+        case .unmute: .unmute
+        case .dtmf: .dtmf
+        }
+    }
+
+    var body: [UInt8] {
+        switch self {
+        case .answerInstead(let others): controlJSON(CallAnswer(others: others.rawValue))
+        case .dtmf(let digits): controlJSON(CallDigits(digits: digits))
+        default: []
         }
     }
 }
@@ -84,4 +92,30 @@ public struct SimulatedStart: Sendable {
     public let secret: String
     /// The push on standard input.
     public let input: [UInt8]
+}
+
+/// A push as a test writes it.
+struct SimulatedPush: Sendable {
+    var call: String?
+    var caller: String?
+    var callerName: String?
+    var hasVideo: Bool?
+    var payload = "{}"
+    var expiresAfter: Duration?
+    var ringTime: Duration?
+    var cancel: RingwakeCore.CallEndReason?
+}
+
+extension SimulatedCall {
+    init(of call: RingwakeCore.Call, rings: Int) {
+        let machine = call.machine
+        self.init(
+            id: .init(rawValue: call.key.id.rawValue), state: CallState(rawValue: machine.state.name.rawValue),
+            endReason: machine.state.endReason.map { RingwakeKit.CallEndReason(rawValue: $0.rawValue) },
+            endDetail: machine.state.endDetail, caller: call.update.caller, callerName: call.update.callerName,
+            identifiedAs: call.update.identifiedAs, hasVideo: call.update.hasVideo, isMuted: machine.isMuted,
+            pendingActions: machine.owed.map { RingwakeKit.CallAction.Kind(rawValue: $0.action.rawValue) },
+            isLost: machine.claimBy != nil, rings: rings,
+            attempt: call.attempt, filter: call.restriction.map { CallFilter(rawValue: $0.kind.rawValue) })
+    }
 }

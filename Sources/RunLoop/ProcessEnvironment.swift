@@ -13,3 +13,15 @@ package func processEnvironment() -> [String: String] {
     }
     return variables
 }
+
+/// The variables that a child may inherit: without those that belong to this process's own service manager, and those
+/// that no environment can hold.
+///
+/// A child that found the manager's would take this process's sockets for its own, or report it ready, alive or stopping.
+package func inheritable(_ variables: [String: String]) -> [String: String] {
+    let managers: Set = ["NOTIFY_SOCKET", "MAINPID", "INVOCATION_ID", "JOURNAL_STREAM"]
+    return variables.filter { name, value in
+        !managers.contains(name) && !name.hasPrefix("LISTEN_") && !name.hasPrefix("WATCHDOG_") && !name.isEmpty
+            && !name.utf8.contains(UInt8(ascii: "=")) && !"\(name)\(value)".utf8.contains(0)
+    }
+}

@@ -15,12 +15,6 @@ struct CredentialDirectory {
         let name: String
     }
 
-    /// Whether the files of one thing are there.
-    enum Presence: Equatable {
-        case none
-        case all
-    }
-
     let path: String
 
     /// Makes the directory, with mode 0700, where it is missing.
@@ -42,10 +36,9 @@ struct CredentialDirectory {
     /// Whether `entries`, which belong together, are there.
     ///
     /// - Throws: `conflict` when some are and some are not: what is there might be all that is left of something.
-    func presence(of entries: [Entry]) throws(RingwakeError) -> Presence {
+    func has(_ entries: [Entry]) throws(RingwakeError) -> Bool {
         let present = entries.filter { FileSystem.exists(path(of: $0)) }
-        if present.isEmpty { return .none }
-        if present.count == entries.count { return .all }
+        if present.isEmpty || present.count == entries.count { return !present.isEmpty }
         let missing = entries.filter { entry in !present.contains { $0.name == entry.name } }
         throw RingwakeError(
             .conflict,

@@ -31,16 +31,9 @@ package final class DevelopmentAuthority {
         directory = try CredentialDirectory(path: path)
         self.now = now
         let pair = [Self.authorityKey, Self.authorityCertificate]
-        let isNew: Bool
-        switch try directory.presence(of: pair) {
-        case .all:
-            issuer = try Self.open(directory, now: now)
-            isNew = false
-        case .none:
-            issuer = try Self.create(in: directory, now: now)
-            isNew = true
-        }
-        record(pair, isNew: isNew)
+        let isThere = try directory.has(pair)
+        issuer = try isThere ? Self.open(directory, now: now) : Self.create(in: directory, now: now)
+        record(pair, isNew: !isThere)
     }
 
     private static func open(
@@ -147,12 +140,8 @@ package final class DevelopmentAuthority {
     }
 
     private func makeTokenKey() throws(RingwakeError) -> String {
-        let keyID: String
-        if let present = try directory.names().compactMap(TokenKeyName.keyID(inFileName:)).first {
-            keyID = present
-        } else {
-            keyID = try TokenKeyName.makeKeyID()
-        }
+        let present = try directory.names().compactMap(TokenKeyName.keyID(inFileName:)).first
+        let keyID = if let present { present } else { try TokenKeyName.makeKeyID() }
         let secret = CredentialDirectory.Entry(kind: .tokenKey, name: TokenKeyName.privateName(keyID: keyID))
         let open = CredentialDirectory.Entry(kind: .tokenPublicKey, name: TokenKeyName.publicName(keyID: keyID))
         if try shallMake([secret, open], force: false) {
@@ -167,13 +156,9 @@ package final class DevelopmentAuthority {
     /// Whether files that belong together are to be written; those that stay are recorded.
     private func shallMake(_ entries: [CredentialDirectory.Entry], force: Bool) throws(RingwakeError) -> Bool {
         if force { return true }
-        switch try directory.presence(of: entries) {
-        case .none:
-            return true
-        case .all:
-            record(entries, isNew: false)
-            return false
-        }
+        guard try directory.has(entries) else { return true }
+        record(entries, isNew: false)
+        return false
     }
 
     /// - Throws: `conflict` when a certificate that would stay has expired.

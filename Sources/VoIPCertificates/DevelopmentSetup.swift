@@ -51,16 +51,7 @@ package struct DevelopmentSetup: Sendable {
         // A wildcard stands for the first label alone (RFC 6125 section 6.4.3).
         let name = text.hasPrefix("*.") ? text.dropFirst(2) : text[...]
         return name.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { label in
-            !label.isEmpty && label.utf8.count <= 63
-                && label.utf8.allSatisfy { byte in
-                    switch byte {
-                    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-                        true
-                    default:
-                        false
-                    }
-                }
+            !label.isEmpty && label.utf8.count <= 63 && label.utf8.allSatisfy(\.isNameByte)
         }
     }
 }

@@ -61,16 +61,7 @@ package struct ProviderCertificateRequest: Sendable {
 enum TeamID {
     /// - Throws: `invalidRequest` for an id that a provider token could not carry.
     static func check(_ id: String) throws(RingwakeError) {
-        let isPlain = id.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
-                true
-            default:
-                false
-            }
-        }
-        guard !id.isEmpty, id.utf8.count <= ProviderToken.maximumIDBytes, isPlain else {
+        guard !id.isEmpty, id.utf8.count <= ProviderToken.maximumIDBytes, id.utf8.allSatisfy(\.isNameByte) else {
             throw RingwakeError(
                 .invalidRequest,
                 "'\(id)' cannot be a team id; give 10 letters and digits as Apple does, such as DEVTEAM001.")

@@ -1,4 +1,4 @@
-import ControlProtocol
+@testable import ControlProtocol
 import FoundationEssentials
 import RingwakeCore
 import Testing

@@ -1,4 +1,4 @@
-import ControlProtocol
+@testable import ControlProtocol
 import RingwakeCore
 
 /// What audio sessions bring into the messages.

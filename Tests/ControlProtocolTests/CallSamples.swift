@@ -13,7 +13,7 @@ enum CallSamples {
 
     static let held = CallMessage(
         call: "c3", app: "com.example.phone", topic: "com.example.phone.voip", environment: "production",
-        team: "TEAM123456", state: "held", reason: nil, detail: nil, missed: false, apnsId: "A-3",
+        team: "TEAM123456", state: "held", reason: nil, detail: nil, missed: false, pushId: "A-3",
         caller: "+4989123456", callerName: nil, identifiedAs: "Dr. Bauer", video: false, muted: true, ringer: "daemon",
         pending: [
             PendingActionMessage(action: "unhold", deadlineMs: 9000),
@@ -24,7 +24,7 @@ enum CallSamples {
 
     private static let lost = CallMessage(
         call: "c4", app: "com.example.phone", topic: "com.example.phone.voip", environment: "production",
-        team: "TEAM123456", state: "connected", reason: nil, detail: nil, missed: false, apnsId: "A-4",
+        team: "TEAM123456", state: "connected", reason: nil, detail: nil, missed: false, pushId: "A-4",
         caller: "sip:alice@example.org", callerName: "Alice", video: true, attempt: 1, pid: nil, claimMs: 4200,
         deadlineMs: 14_000_000, receivedAt: "2026-11-21T18:58:52.123Z", timeline: [Hop(stage: "received", atUs: 0)])
 
@@ -47,20 +47,20 @@ enum CallSamples {
     static let restricted = CallMessage(
         call: "c5", app: "com.example.phone", topic: "com.example.phone.voip", environment: "production",
         team: "TEAM123456", state: "ended", reason: "blocked", detail: "blocked by the list 'spam' (+49900*)",
-        missed: false, apnsId: "A-5", caller: "+49900123456", callerName: nil, video: false,
+        missed: false, pushId: "A-5", caller: "+49900123456", callerName: nil, video: false,
         restriction: RestrictionMessage(kind: "blocked", detail: "blocked by the list 'spam' (+49900*)"), attempt: 0,
         pid: nil, deadlineMs: nil, receivedAt: "2026-11-21T18:58:52.123Z",
         timeline: [Hop(stage: "received", atUs: 0)])
 
     private static let restrictedPush = PushMessage(
-        apnsId: "A-5", app: "com.example.phone", topic: "com.example.phone.voip", environment: "production",
+        pushId: "A-5", app: "com.example.phone", topic: "com.example.phone.voip", environment: "production",
         team: "TEAM123456", priority: 10, collapseId: nil, call: "c5", outcome: "restricted", state: "restricted",
         reason: "restricted", detail: "do not disturb until 07:00",
         restriction: RestrictionMessage(kind: "doNotDisturb", detail: "do not disturb until 07:00"), attempt: 0,
         receivedAt: "2026-11-21T18:58:52.123Z", timeline: [Hop(stage: "received", atUs: 0)])
 
     private static let withheldPush = PushMessage(
-        apnsId: "A-6", app: "com.example.phone", topic: "com.example.phone.voip", environment: "production",
+        pushId: "A-6", app: "com.example.phone", topic: "com.example.phone.voip", environment: "production",
         team: "TEAM123456", priority: 10, collapseId: nil, call: "c6", outcome: "withheld", state: "withheld",
         reason: "handlerFailed", detail: nil, attempt: 0, receivedAt: "2026-11-21T18:58:52.123Z",
         timeline: [Hop(stage: "received", atUs: 0)])

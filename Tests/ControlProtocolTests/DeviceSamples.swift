@@ -1,4 +1,4 @@
-import ControlProtocol
+@testable import ControlProtocol
 
 /// What apps and the device bring into the messages: ways to wake, strikes, state, services of the device.
 enum DeviceSamples {

@@ -23,7 +23,7 @@ enum EventSamples {
         ("call-ended", .call(ended)),
         ("action", .action(.init(app: app, call: "c1", action: "answer", digits: nil, deadlineMs: 10_000))),
         ("action-dtmf", .action(.init(app: app, call: "c1", action: "dtmf", digits: "12#", deadlineMs: 10_000))),
-        ("push-ignored", .pushIgnored(.init(app: app, call: "c1", apnsId: "A-1", outcome: "duplicate"))),
+        ("push-ignored", .pushIgnored(.init(app: app, call: "c1", pushId: "A-1", outcome: "duplicate"))),
         ("push-waiting", .pushWaiting(.init(app: app, call: "c1", kind: "update"))),
         ("strike", .strike(.init(app: app, call: "c1", failure: "didNotReport"))),
         ("struck-out", .struckOut(.init(app: app, struckOut: true))),

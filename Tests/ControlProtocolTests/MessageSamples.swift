@@ -10,7 +10,7 @@ enum MessageSamples {
 
     static let ringing = CallMessage(
         call: "c1", app: "com.example.phone", topic: "com.example.phone.voip", environment: "production",
-        team: "TEAM123456", state: "ringing", reason: nil, detail: nil, missed: false, apnsId: "A-1",
+        team: "TEAM123456", state: "ringing", reason: nil, detail: nil, missed: false, pushId: "A-1",
         caller: "sip:alice@example.org", callerName: "Alice", video: true, attempt: 1, pid: 77, deadlineMs: 45_000,
         receivedAt: "2026-11-21T18:58:52.123Z",
         timeline: [
@@ -21,7 +21,7 @@ enum MessageSamples {
     static let missed = CallMessage(
         call: "c2", app: "com.example.phone", topic: "com.example.phone.voip", environment: "development",
         team: "TEAM123456", state: "ended", reason: "handlerFailed", detail: "the handler exited with status 1",
-        missed: true, apnsId: "A-2", caller: nil, callerName: nil, video: false, attempt: 2, pid: nil,
+        missed: true, pushId: "A-2", caller: nil, callerName: nil, video: false, attempt: 2, pid: nil,
         deadlineMs: nil, receivedAt: "2026-11-21T18:58:52.000Z", timeline: [Hop(stage: "received", atUs: 0)])
 
     private static let calls: [(String, any Encodable & Sendable)] = [
@@ -34,13 +34,13 @@ enum MessageSamples {
     ]
 
     static let started = PushMessage(
-        apnsId: "A-1", app: "com.example.phone", topic: "com.example.phone.voip", environment: "production",
+        pushId: "A-1", app: "com.example.phone", topic: "com.example.phone.voip", environment: "production",
         team: "TEAM123456", priority: 10, collapseId: "room/1", call: "c1", outcome: "started", state: "missed",
         reason: "unanswered", detail: "nobody was there", attempt: 1, receivedAt: "2026-11-21T18:58:52.123Z",
         timeline: [Hop(stage: "received", atUs: 0), Hop(stage: "ended", atUs: 46_000_000)])
 
     private static let accepted = PushMessage(
-        apnsId: "A-2", app: "com.example.phone", topic: "com.example.phone.voip", environment: "development",
+        pushId: "A-2", app: "com.example.phone", topic: "com.example.phone.voip", environment: "development",
         team: "TEAM123456", priority: nil, collapseId: nil, call: "c2", outcome: "started", state: "accepted",
         reason: nil, detail: nil, attempt: 0, receivedAt: "2026-11-21T18:58:52.000Z",
         timeline: [Hop(stage: "received", atUs: 0)])

@@ -1,4 +1,4 @@
-import ControlProtocol
+@testable import ControlProtocol
 
 /// What keeps calls out: do not disturb, and lists of callers.
 enum ScreeningSamples {

@@ -25,13 +25,13 @@ import Testing
         #expect(server.budget.used == 0)
     }
 
-    @Test("closeConnection inside received answers this request, takes no other, and closes")
-    func closeConnection() throws {
+    @Test("A drain inside received answers this request, takes no other, and closes")
+    func drainInsideReceived() throws {
         let loop = try TestLoop()
         let server = try H2TestServer(loop)
         defer { server.stop() }
         server.onRequest = { _, exchange in
-            exchange.closeConnection(reason: "BadCertificate\"\r\n")
+            server.listener.drain(reason: "BadCertificate\"\r\n")
             exchange.respond(.refused)
         }
         let client = TLSClient.http2(server)

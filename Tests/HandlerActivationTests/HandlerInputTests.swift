@@ -35,7 +35,7 @@ import Testing
 func makeRequest(call: String, payload: [UInt8]) throws -> WakeRequest {
     let app = try #require(AppID("com.example.phone"))
     return WakeRequest(
-        wake: WakeID(number: 1), app: app, topic: .voip(of: app), call: CallID(call), attempt: 2,
+        wake: WakeID(number: 1), app: app, call: CallID(call), attempt: 2,
         receivedAt: BootInstant(nanoseconds: 1_000_000_000), reportBy: BootInstant(nanoseconds: 6_000_000_000),
         payload: payload)
 }

@@ -35,7 +35,7 @@ import Testing
         let app = try #require(AppID("com.example.phone"))
         let now = BootInstant(nanoseconds: BootClock.now().nanoseconds)
         let request = WakeRequest(
-            wake: WakeID(number: 1), app: app, topic: .voip(of: app), call: CallID("call-1"), attempt: 1,
+            wake: WakeID(number: 1), app: app, call: CallID("call-1"), attempt: 1,
             receivedAt: now,
             reportBy: now.advanced(by: patience), payload: Array(payload.utf8))
         return try harness.activator.wake(request, way: .dbus(name ?? phone), secret: "s3cret", events: told.events)

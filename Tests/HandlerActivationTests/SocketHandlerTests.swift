@@ -221,7 +221,7 @@ import Testing
 
     private func request() throws(RingwakeError) -> WakeRequest {
         WakeRequest(
-            wake: WakeID(number: 7), app: app, topic: .voip(of: app), call: CallID("c"), attempt: 1,
+            wake: WakeID(number: 7), app: app, call: CallID("c"), attempt: 1,
             receivedAt: BootInstant(nanoseconds: 0), reportBy: BootInstant(nanoseconds: 0), payload: [])
     }
 }

@@ -139,15 +139,3 @@ import Testing
         #expect(unit(text, .user) == nil)
     }
 }
-
-@Suite struct ProcessIdentityTests {
-    @Test("The start time is field 22, whatever the program is called")
-    func startTime() {
-        let tail = " S 1 1 1 0 -1 4194560 1 0 0 0 1 2 3 4 20 0 1 0 4711 9 9"
-        #expect(ProcessIdentity.startTime(inStat: Array("7 (sh)\(tail)".utf8)) == 4711)
-        #expect(ProcessIdentity.startTime(inStat: Array("7 (a) R 1 ()\(tail)".utf8)) == 4711)
-        #expect(ProcessIdentity.startTime(inStat: []) == nil)
-        #expect(ProcessIdentity.startTime(inStat: Array("7 (sh) S 1".utf8)) == nil)
-        #expect(ProcessIdentity.startTime(inStat: Array("7 (sh\(tail)".utf8)) == nil)
-    }
-}

@@ -1,7 +1,9 @@
 import HTTPServer
-import PushGateway
+import ProviderAPI
 import RingwakeCore
 import Testing
+
+@testable import PushGateway
 
 @MainActor @Suite struct AnswerTests {
     let fixture: GatewayFixture
@@ -33,7 +35,7 @@ import Testing
     @Test("A push without apns-id is known by the made one everywhere")
     func madeIDIsShared() throws {
         let exchange = try fixture.push()
-        #expect(fixture.world.delivered.first?.apnsID == exchange.field("apns-id"))
+        #expect(fixture.world.delivered.first?.pushID == exchange.field("apns-id"))
     }
 
     @Test("apns-unique-id comes in the development environment only, and is new each time")
@@ -67,13 +69,30 @@ import Testing
                     body: Array(#"{"reason":"BadPriority"}"#.utf8)))
     }
 
-    @Test("Whatever the next stage refuses with, 410 alone has a timestamp", arguments: RejectionReason.allCases)
-    func deliveryRefusals(_ reason: RejectionReason) throws {
-        fixture.world.outcome = .refused(reason)
+    @Test("Each reason has the status of Apple's table")
+    func reasons() {
+        let byStatus = Dictionary(grouping: RejectionReason.allCases, by: \.status).mapValues(\.count)
+        #expect(byStatus == [400: 14, 403: 7, 404: 1, 405: 1, 410: 2, 413: 1, 429: 2, 500: 1, 503: 2])
+        #expect(RejectionReason.allCases.allSatisfy { !$0.hint.isEmpty })
+    }
+
+    @Test(
+        "Each refusal of the device has its reason",
+        arguments: [(PushRefusal.tooManyCalls, "TooManyRequests", 429), (.unavailable, "ServiceUnavailable", 503)])
+    func deliveryRefusals(_ refusal: PushRefusal, _ reason: String, _ status: Int) throws {
+        fixture.world.outcome = .refused(refusal)
         let exchange = try fixture.push()
-        #expect(exchange.reason == reason.rawValue)
-        #expect(exchange.status == reason.status)
-        #expect((exchange.timestamp != nil) == (reason.status == 410))
+        #expect(exchange.reason == reason)
+        #expect(exchange.status == status)
+        #expect(exchange.timestamp == nil)
+    }
+
+    @Test("410 alone has a timestamp", arguments: RejectionReason.allCases)
+    func refusal(_ reason: RejectionReason) {
+        let response = ProviderAnswer(sentID: nil, environment: .production).refusal(reason, timestamp: 1)
+        #expect(response.status == reason.status)
+        let timestamp = reason.status == 410 ? #","timestamp":1"# : ""
+        #expect(response.body == Array(#"{"reason":"\#(reason.rawValue)"\#(timestamp)}"#.utf8))
     }
 
     @Test("An answer that comes after the sender left does no harm and still counts")
@@ -94,7 +113,7 @@ import Testing
         fixture.world.outcome = nil
         let exchange = try fixture.push()
         fixture.world.waiting.first?(.accepted)
-        fixture.world.waiting.first?(.refused(.internalServerError))
+        fixture.world.waiting.first?(.refused(.unavailable))
         #expect(exchange.status == 200)
         #expect(fixture.gateway.counters.accepted == 1)
         #expect(fixture.gateway.counters.refused.isEmpty)

@@ -17,11 +17,9 @@ import Testing
         let exchange = push(certificate) { $0.fields = [HTTPField(name: "content-type", value: "application/json")] }
         #expect(exchange.reason == "200")
         let push = try #require(fixture.world.delivered.first)
-        #expect(push.topic == .voip(of: fixture.app))
         #expect(
-            push.sender
-                == .certificate(
-                    team: GatewayFixture.team, fingerprint: encodeHex(certificate.certificate.sha256Fingerprint)))
+            push.provenance == Provenance(sender: GatewayFixture.team, door: .apns(.production, .voip(of: fixture.app)))
+        )
     }
 
     @Test("With a certificate the authorization field is ignored, good or bad")

@@ -69,9 +69,7 @@ import Testing
         }
         let second = try fixture.providerToken(keyID: GatewayFixture.secondKeyID, key: fixture.secondKey)
         #expect(fixture.push(token: second, over: fixture.connect()).reason == "200")
-        #expect(
-            fixture.world.delivered.last?.sender
-                == .token(team: GatewayFixture.team, keyID: GatewayFixture.secondKeyID))
+        #expect(fixture.world.delivered.last?.provenance.sender == GatewayFixture.team)
     }
 
     @Test(

@@ -20,21 +20,22 @@ struct AppendTests {
         #expect(pushes.map(\.call?.record) == [call])
     }
 
-    @Test("the same push is repeated, whatever the case of its apns-id; another team's, app's or environment's is new")
+    @Test("the same push is repeated, whatever the case of its id; another sender's, app's or door's is new")
     func repeated() throws {
         let harness = try JournalHarness()
         #expect(try harness.append(harness.push("ab-1")) == .new)
         #expect(try harness.append(harness.push("AB-1")) == .repeated)
-        #expect(try harness.append(harness.push("ab-1", team: "OTHER")) == .new)
+        #expect(try harness.append(harness.push("ab-1", sender: "OTHER")) == .new)
         #expect(try harness.append(harness.push("ab-1", app: .door)) == .new)
         let push = harness.push("ab-1")
         let sandbox = PushRecord(
-            apnsID: push.apnsID, app: push.app, topic: push.topic, environment: .development, team: push.team,
+            pushID: push.pushID, app: push.app,
+            provenance: Provenance(sender: push.provenance.sender, door: .apns(.development, .voip(of: push.app))),
             priority: push.priority, collapseID: nil, receivedAt: push.receivedAt, call: push.call, outcome: .started)
         #expect(try harness.append(sandbox) == .new)
         try harness.reopen()
         #expect(try harness.append(harness.push("Ab-1")) == .repeated)
-        #expect(try harness.pushes(PushQuery(apnsID: "AB-1")).map(\.push.apnsID) == ["ab-1", "ab-1", "ab-1", "ab-1"])
+        #expect(try harness.pushes(PushQuery(pushID: "AB-1")).map(\.push.pushID) == ["ab-1", "ab-1", "ab-1", "ab-1"])
     }
 
     @Test("the same push twice in one transaction is new once")
@@ -60,7 +61,7 @@ struct AppendTests {
         #expect(try harness.append(harness.push("B", call: "call"), call: harness.call(2, "call")) == .callKnown)
         #expect(try harness.append(harness.push("C", call: "call"), call: harness.call(1, "call")) == .new)
         #expect(try harness.records() == [first])
-        #expect(try harness.pushes().map(\.push.apnsID) == ["C", "B", "A"])
+        #expect(try harness.pushes().map(\.push.pushID) == ["C", "B", "A"])
         // Another app's call of that id is another call.
         #expect(
             try harness.append(
@@ -86,16 +87,17 @@ struct AppendTests {
         ]
         for (index, text) in texts.enumerated() {
             var call = harness.call(Int64(index + 1), text)
-            call.apnsID = text
+            call.pushID = text
             call.detail = text
             call.update = CallUpdate(caller: text, callerName: text, hasVideo: nil)
             var push = PushRecord(
-                apnsID: text, app: .phone, topic: Topic(text), environment: .development, team: text, priority: .low,
+                pushID: text, app: .phone, provenance: Provenance(sender: text, door: .apns(.development, Topic(text))),
+                priority: .low,
                 collapseID: text, receivedAt: harness.clock.boot, call: CallID(text), outcome: .updated)
             push.receivedWallClock = harness.clock.wall
             let payload = Array(0...255) + Array(text.utf8)
             #expect(try harness.append(push, payload: payload, call: call) == .new)
-            #expect(try harness.pushes(PushQuery(apnsID: text)).map(\.push) == [push])
+            #expect(try harness.pushes(PushQuery(pushID: text)).map(\.push) == [push])
             #expect(try harness.records().first == call)
         }
         try harness.reopen()
@@ -135,7 +137,7 @@ struct AppendTests {
         var before: Int64?
         repeat {
             let page = try harness.pushes(PushQuery(limit: 700, before: before))
-            names += page.map(\.push.apnsID)
+            names += page.map(\.push.pushID)
             before = page.last?.sequence
         } while before != nil
         #expect(names == (0..<3_000).reversed().map { "p\($0)" })
@@ -170,7 +172,8 @@ struct AppendTests {
         harness.clock.advance(by: .milliseconds(5))
         _ = try harness.append(
             PushRecord(
-                apnsID: "B", app: .phone, topic: .voip(of: .phone), environment: .production, team: "TEAM",
+                pushID: "B", app: .phone,
+                provenance: Provenance(sender: "TEAM", door: .apns(.production, .voip(of: .phone))),
                 priority: .immediate, collapseID: nil, receivedAt: harness.clock.boot.advanced(by: .milliseconds(-3)),
                 call: CallID("B"), outcome: .started))
         let instants = [harness.clock.boot, harness.clock.boot.advanced(by: .milliseconds(-5))]

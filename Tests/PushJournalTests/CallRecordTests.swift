@@ -30,7 +30,9 @@ struct CallRecordTests {
         _ number: Int64, _ harness: JournalHarness, _ random: inout SystemRandomNumberGenerator
     ) -> CallRecord {
         var record = harness.call(number, "call-\(number)", app: Bool.random() ? .phone : .door)
-        record.environment = Bool.random() ? .production : .development
+        record.provenance = Provenance(
+            sender: record.provenance.sender, door: .apns(Bool.random() ? .production : .development, .voip(of: .phone))
+        )
         record.state = CallStateMachine.State.Name.allCases.randomElement(using: &random) ?? .ended
         record.reason = Bool.random() ? CallEndReason.allCases.randomElement(using: &random) : nil
         record.detail = Bool.random() ? "detail" : nil
@@ -157,6 +159,6 @@ struct CallRecordTests {
         #expect(try numbers(CallQuery(limit: 2, before: 5)) == [4, 3])
         #expect(try numbers(CallQuery(limit: 0)) == [])
         #expect(try numbers(CallQuery(limit: -5)) == [])
-        #expect(try harness.pushes(PushQuery(app: .door, limit: 2)).map(\.push.apnsID) == ["9", "8"])
+        #expect(try harness.pushes(PushQuery(app: .door, limit: 2)).map(\.push.pushID) == ["9", "8"])
     }
 }

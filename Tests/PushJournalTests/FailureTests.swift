@@ -236,7 +236,7 @@ struct FailureTests {
         harness.run {
             (try? harness.reopen()) != nil
         }
-        #expect(try harness.pushes().map(\.push.apnsID) == ["B", "A"])
+        #expect(try harness.pushes().map(\.push.pushID) == ["B", "A"])
     }
 }
 

@@ -21,7 +21,7 @@ private struct JournalModel {
     }
 
     mutating func append(_ push: PushRecord, payload: [UInt8], call: CallRecord?) -> PushVerdict {
-        let identity = "\(push.apnsID.lowercased()) \(push.app) \(push.environment) \(push.team)"
+        let identity = "\(push.pushID.lowercased()) \(push.app) \(push.provenance)"
         let known = pushes.first { $0.identity == identity }
         let isNew = known == nil
         if isNew { pushes.insert(Push(record: push, identity: identity), at: 0) }

@@ -51,7 +51,7 @@ struct OpeningTests {
         let probe = try StoreProbe(harness.directory.store)
         #expect(try probe.text("PRAGMA journal_mode") == "wal")
         #expect(try probe.number("PRAGMA auto_vacuum") == 2)
-        #expect(try probe.number("PRAGMA user_version") == 4)
+        #expect(try probe.number("PRAGMA user_version") == 5)
         #expect(try probe.number("PRAGMA application_id") == 0x5269_6e67)
         #expect(try probe.text("PRAGMA integrity_check") == "ok")
         #expect(try probe.number("SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND strict") == 9)
@@ -81,8 +81,8 @@ struct OpeningTests {
         let harness = try JournalHarness()
         _ = try harness.append(harness.push("A"))
         for (sql, text) in [
-            ("PRAGMA user_version = 5", "newer version"),
-            ("PRAGMA user_version = 4; PRAGMA application_id = 77", "another program"),
+            ("PRAGMA user_version = 6", "newer version"),
+            ("PRAGMA user_version = 5; PRAGMA application_id = 77", "another program"),
             ("PRAGMA application_id = 0", "another program"),
         ] {
             harness.journal.close()

@@ -14,7 +14,7 @@ struct PowerCutTests {
         let disk: FaultyDisk
         let start: DiskImage
         /// Pushes that were answered, with how much had been done to the disk by then.
-        private(set) var promised: [(apnsID: String, after: Int)] = []
+        private(set) var promised: [(pushID: String, after: Int)] = []
 
         init(limits: JournalLimits) throws {
             harness = try JournalHarness(limits: limits, vfs: FaultyDisk.vfs)
@@ -67,7 +67,7 @@ struct PowerCutTests {
         for moment in 0...changes.count {
             if moment > 0 { image.apply(changes[moment - 1]) }
             guard moments.contains(moment) else { continue }
-            let names = recording.promised.filter { $0.after <= moment }.map(\.apnsID)
+            let names = recording.promised.filter { $0.after <= moment }.map(\.pushID)
             for fate in DiskImage.Fate.allCases {
                 try check(image.afterPowerCut(fate), holds: names, "cut after \(moment) of \(changes.count), \(fate)")
             }
@@ -119,7 +119,7 @@ struct PowerCutTests {
         recording.disk.plan = { operation, _ in operation == .sync ? SQLITE_IOERR | (4 << 8) : nil }
         // Refused; but its frames are in the file as far as anybody can read.
         recording.append(["C", "D", "E"], firstNumber: 3)
-        #expect(recording.promised.map(\.apnsID) == ["A", "B"])
+        #expect(recording.promised.map(\.pushID) == ["A", "B"])
         var image = recording.start
         for change in recording.disk.changes { image.apply(change) }
         let durable = image.afterPowerCut(.lost)

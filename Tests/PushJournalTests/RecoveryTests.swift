@@ -105,7 +105,7 @@ struct RecoveryTests {
         // Nobody knows whether they rang. The one whose app can't be read can't be shown.
         #expect(try harness.calls().map(\.record.number) == [4, 2, 1])
         #expect(try harness.calls(CallQuery(missedOnly: true)).map(\.record.reason) == [.failed, .failed])
-        #expect(try harness.pushes().map(\.push.apnsID) == ["4", "3", "2"])
+        #expect(try harness.pushes().map(\.push.pushID) == ["4", "3", "2"])
         #expect(try harness.pushes().map { $0.call == nil } == [false, true, false])
         #expect(!harness.log.messages(.warning).isEmpty)
         // The numbers of those that cannot be read are taken all the same.

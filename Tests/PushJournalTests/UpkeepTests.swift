@@ -36,7 +36,7 @@ struct UpkeepTests {
         harness.run { harness.journal.statistics.pushes < 60 && harness.journal.statistics.calls < 60 }
         let kept = [3, 43] + Array(53...100) as [Int64]
         #expect(try numbers(harness) == kept)
-        #expect(try harness.pushes(PushQuery(limit: 1_000)).map(\.push.apnsID).reversed() == kept.map(String.init))
+        #expect(try harness.pushes(PushQuery(limit: 1_000)).map(\.push.pushID).reversed() == kept.map(String.init))
         #expect(harness.journal.statistics.pushes == 50)
         try harness.reopen()
         #expect(harness.journal.statistics.pushes == 50)
@@ -90,7 +90,7 @@ struct UpkeepTests {
         fill(harness, 10...10)
         harness.run { harness.journal.statistics.calls == 7 && harness.journal.statistics.pushes == 7 }
         #expect(try numbers(harness) == [1, 2, 5, 7, 8, 9, 10])
-        #expect(try harness.pushes().map(\.push.apnsID) == ["10", "9", "8", "7", "5", "2", "1"])
+        #expect(try harness.pushes().map(\.push.pushID) == ["10", "9", "8", "7", "5", "2", "1"])
     }
 
     @Test("the file becomes shorter again when much was removed")

@@ -56,8 +56,8 @@ struct AppWakeTests {
         let output = ringwake(["app", "show", "com.example.phone"], at: daemon).output
         for line in [
             "wake      dbus org.example.Phone (session)", "handlers  one for all calls", "teams     TEAM123456",
-            "strikes   2 of 2 in 1 h 0 min: its handler is not started any more; "
-                + "'ringwake app clear-strikes com.example.phone' gives it another chance",
+            "strikes   2 of 2 in 1 h 0 min: the daemon no longer starts its handler; "
+                + "run 'ringwake app clear-strikes com.example.phone'",
             "          1 min ago: it did not report its call in time (call c1)", "          1 s ago: bored (call c2)",
         ] {
             #expect(output.contains("  \(line)\n"), "\(line) in \(output)")
@@ -119,7 +119,7 @@ struct AppWakeTests {
         let variables = ["RINGWAKE_APP": "com.example.phone"]
         #expect(ringwake(["app", "state"], at: daemon, environment: variables).output == "octets")
         let put = ringwake(["app", "state", "--put", directory.path + "/state"], at: daemon, environment: variables)
-        #expect(put.output == "com.example.phone: 3 bytes kept\n")
+        #expect(put.output == "com.example.phone: 3 bytes stored\n")
         #expect(daemon.requests[1].hasSuffix("\r\n\r\na\tb"))
         #expect(ringwake(["app", "state", "com.example.phone", "--clear"], at: daemon).status == 0)
         #expect(

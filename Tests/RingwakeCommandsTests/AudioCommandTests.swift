@@ -32,7 +32,7 @@ struct AudioCommandTests {
         for text in [
             "connected: pulseaudio 16.1, alice@host", "builtInSpeaker  Speaker?[2J  (alsa_output.0)",
             "2 open, 1 active",
-            "1.50 ms on average and 2.00 ms at most", "4 made, 3 put back, 1 left", "failed: mediaServicesFailed  2",
+            "1.50 ms on average and 2.00 ms at most", "4 made, 3 undone, 1 left", "failed: mediaServicesFailed  2",
         ] { #expect(run.output.contains(text), "\(run.output)") }
     }
 
@@ -40,7 +40,7 @@ struct AudioCommandTests {
         "A server that is not there is said with its reason",
         arguments: [
             ("unavailable", "unavailable: it refuses"), ("lost", "lost: it refuses"),
-            ("starting", "being connected to"),
+            ("starting", "connecting"),
             ("off", "off: [audio] backend"), ("idle", "idle: nothing needs it"), ("newer", "newer: it refuses"),
         ])
     func states(state: String, says: String) {
@@ -170,10 +170,10 @@ struct AudioRunTests {
         #expect(refused.status == 1)
         #expect(
             refused.errors
-                == "ringwake: the audio session is not active: a call goes on (insufficientPriority)\n")
+                == "ringwake: the audio session was not activated: a call goes on (insufficientPriority)\n")
         let (all, _) = run(Self.opened, Self.refused, arguments: ["--even-if-inactive", "--", "sh", "-c", "exit 9"])
         #expect(all.status == 9)
-        #expect(all.errors.hasSuffix("(insufficientPriority); the command runs without\n"))
+        #expect(all.errors.hasSuffix("(insufficientPriority); the command runs without an audio session\n"))
         let away = ringwake(
             ["audio", "run", "--even-if-inactive", "--", "true"], environment: ["RINGWAKE_SOCKET": "/nonexistent"])
         #expect(away.status == 0)
@@ -185,7 +185,7 @@ struct AudioRunTests {
     func daemonGone() {
         let (run, _) = run(Self.opened, Self.active, arguments: ["--", "sh", "-c", "sleep 0.2; exit 5"])
         #expect(run.status == 5)
-        #expect(run.errors.ranges(of: "goes on without an audio session").count == 1, "\(run.errors)")
+        #expect(run.errors.ranges(of: "continues without an audio session").count == 1, "\(run.errors)")
     }
 
     @Test("With --json the lines are the daemon's own")
@@ -208,16 +208,16 @@ struct AudioRunTests {
     @Test("Every notice that a person should hear has a sentence")
     func sentences() {
         func text(_ notice: AudioNotice) -> String? { AudioReporter.text(of: AudioNoticeMessage(notice)) }
-        #expect(text(.interruptionBegan(.default)) == "audio was interrupted: something else comes first")
+        #expect(text(.interruptionBegan(.default)) == "audio was interrupted: another session has a higher priority")
         #expect(text(.interruptionBegan(.builtInMicMuted)) == "audio was interrupted: the microphone is muted")
-        #expect(text(.interruptionEnded(shouldResume: true)) == "the interruption is over")
-        #expect(text(.mediaServicesWereLost) == "the audio server went away")
-        #expect(text(.mediaServicesWereReset) == "the audio server is there again")
-        #expect(text(.secondaryAudioShouldBeSilenced(false)) == "nothing else plays any more")
+        #expect(text(.interruptionEnded(shouldResume: true)) == "the interruption has ended")
+        #expect(text(.mediaServicesWereLost) == "the connection to the audio server was lost")
+        #expect(text(.mediaServicesWereReset) == "the audio server is back")
+        #expect(text(.secondaryAudioShouldBeSilenced(false)) == "no other session plays now")
         let speaker = AudioRoute(outputs: [AudioPort(kind: .builtInSpeaker, device: "d", name: "Speaker")])
         #expect(
             text(.routeChanged(.oldDeviceUnavailable, previous: speaker, current: speaker))
-                == "audio route changed: builtInSpeaker (Speaker): the device is gone")
-        #expect(AudioReporter.text(of: AudioNoticeMessage(event: "opened", id: 1)) == nil)
+                == "audio route changed: builtInSpeaker (Speaker): the device was removed")
+        #expect(AudioReporter.text(of: AudioNoticeMessage(event: "opened")) == nil)
     }
 }

@@ -36,7 +36,7 @@ struct CallRuleTests {
             daemon.requestLines == ["POST /v1/calls/C1/dtmf HTTP/1.1", "POST /v1/calls/C%202/dtmf HTTP/1.1"])
         #expect(daemon.requests.map(body) == [#"{"digits":"0123456789*#ABCD,"}"# + "\n", #"{"digits":"42"}"# + "\n"])
         let lonely = ringwake(["call", "dtmf", "42"], at: daemon)
-        #expect(lonely.status == 2 && lonely.errors.contains("which call?"))
+        #expect(lonely.status == 2 && lonely.errors.contains("no call: give its id"))
     }
 
     @Test("a handler fulfills and fails every action that it can be asked for")
@@ -63,7 +63,7 @@ struct CallRuleTests {
         for line in [
             "caller    Alice <sip:alice@example.com>, maybe Dr. Bauer", "muted     yes",
             "pending   unhold, within 9.00 s", "pending   dtmf 12#, within 9.50 s", "ringer    daemon",
-            "handler   lost; to be claimed in 4.20 s",
+            "handler   lost; a handler has 4.20 s to claim the call",
         ] {
             #expect(ran.output.contains("  \(line)\n"), "\(line) in \(ran.output)")
         }
@@ -87,11 +87,11 @@ struct CallRuleTests {
                 2026-11-21 23:59:58Z  C1  com.example.phone  held                \
                 Alice <sip:alice@example.com>, maybe Dr. Bauer  muted  handler lost  pending: unhold, dtmf
                 2026-11-21 23:59:58Z  C1  com.example.phone  ended (restricted)  \
-                Alice <sip:alice@example.com>  kept out: do not disturb
+                Alice <sip:alice@example.com>  blocked by do not disturb
 
                 """)
         let show = ringwake(["call", "show", "C1"], at: FakeDaemon { _ in .json(calls[1]) }).output
-        #expect(show.contains("  kept out  do not disturb\n            do not disturb until 07:00\n"))
+        #expect(show.contains("  blocked by  do not disturb\n              do not disturb until 07:00\n"))
     }
 
     @Test(

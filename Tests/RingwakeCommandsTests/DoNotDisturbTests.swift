@@ -30,7 +30,7 @@ struct DoNotDisturbTests {
         let output = ringwake(["dnd"], at: daemon).output
         #expect(daemon.requestLines == ["GET /v1/dnd HTTP/1.1"])
         for line in [
-            "calls are kept out", "  why                on until 07:00", "  schedule           mon-fri 22:00-07:00",
+            "calls are blocked", "  why                on until 07:00", "  schedule           mon-fri 22:00-07:00",
             "                     daily 13:00-14:00",
             "  repeat             a second call of the same caller within 3 min rings",
             "  apps that ring     com.example.doorbell", "  callers that ring  +4989123456",

@@ -229,7 +229,7 @@ struct BlockImportURLTests {
         }
         let daemon = daemon(source: server.url())
         let ran = ringwake(["block", "import", "--refresh"], at: daemon)
-        #expect(ran.status == 8 && ran.output == "spam: failed, the list stays as it was\n")
+        #expect(ran.status == 8 && ran.output == "spam: failed, the list is unchanged\n")
         #expect(ran.errors.contains("the connection broke"))
         #expect(daemon.requestLines == ["GET /v1/lists HTTP/1.1"])
         let json = ringwake(["block", "import", "--refresh", "--json"], at: daemon)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ControlProtocol
 import RingwakeCore
 import Testing
 
@@ -81,20 +82,24 @@ struct PushCommandTests {
             status: status, apnsID: "ID", uniqueID: nil, reason: reason, timestamp: status == 410 ? 1_700 : nil,
             httpVersion: "2",
             timings: PushTimings(
-                dns: 10, connect: 100, tls: 3_000, sent: 3_100, answer: 4_000, total: 4_200, isReusedConnection: false))
+                dnsUs: 10, connectUs: 100, tlsUs: 3_000, sentUs: 3_100, answerUs: 4_000, totalUs: 4_200,
+                reusedConnection: false))
     }
 
     @Test("a refusal has APNs' reason and our hint, for programs and for people")
     func refusal() throws {
         let result = PushResult(answer(410, reason: "Unregistered"), from: PushServer(host: "::1", port: 8443))
         #expect(
-            try JSONText.line(result) == #"{"accepted":false,"apnsId":"ID","hint":"the app was removed from the "#
+            String(decoding: controlLine(result), as: UTF8.self)
+                == #"{"accepted":false,"apnsId":"ID","hint":"the app was removed from the "#
                 + #"device; stop sending to this token","httpVersion":"2","reason":"Unregistered","schema":1,"#
                 + #""server":"[::1]:8443","status":410,"timestamp":1700,"timings":{"answerUs":4000,"connectUs":100,"#
                 + #""dnsUs":10,"reusedConnection":false,"sentUs":3100,"tlsUs":3000,"totalUs":4200}}"# + "\n")
         let text = PushText.text(of: result, style: TextStyle(isEnabled: false))
         #expect(text.hasPrefix("410 Unregistered from [::1]:8443 in 4.20 ms\n  apns-id     ID\n"))
-        #expect(PushResult(answer(400, reason: "X"), from: PushServer(host: "h")).hint?.contains("documents") == true)
+        #expect(
+            PushResult(answer(400, reason: "X"), from: PushServer(host: "h")).hint?.contains("does not document")
+                == true)
         #expect(PushResult(answer(404), from: PushServer(host: "h")).hint?.contains("is it a push service") == true)
         #expect(PushResult(answer(200), from: PushServer(host: "h")).hint == nil)
     }

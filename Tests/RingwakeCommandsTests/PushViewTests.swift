@@ -41,7 +41,7 @@ struct PushViewTests {
             ran.output == """
                 2026-11-21 23:59:58Z  A-1  com.example.phone  ringing
                 2026-11-21 23:59:58Z  A-1  com.example.phone  expired  expired
-                older ones: --before 17
+                for older entries: --before 17
 
                 """)
     }
@@ -62,7 +62,7 @@ struct PushViewTests {
         let daemon = FakeDaemon { _ in .json(#"{"schema":1,"calls":[],"incomplete":"the disk \u001b is gone"}"#) }
         #expect(
             ringwake(["call", "list"], at: daemon).output
-                == "no calls\nthe call log is not complete: the disk ? is gone\n")
+                == "no calls\nthe call log is incomplete: the disk ? is gone\n")
     }
 
     @Test("lists with nothing in them say so")

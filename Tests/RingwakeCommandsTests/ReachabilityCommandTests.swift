@@ -54,7 +54,7 @@ struct ReachabilityCommandTests {
         let ran = ringwake(["reachability", "sip.example.org", "--watch"], at: daemon)
         #expect(ran.output.split(separator: "\n").count == 2)
         #expect(ran.output.hasSuffix("not reachable: the interface has no carrier\n"))
-        #expect(ran.status == 3 && ran.errors.hasPrefix("ringwake: the daemon ended the stream"))
+        #expect(ran.status == 3 && ran.errors.hasPrefix("ringwake: the daemon closed the stream"))
         #expect(daemon.requestLines == ["GET /v1/reachability?target=sip.example.org&watch=true HTTP/1.1"])
     }
 
@@ -144,10 +144,10 @@ struct ReachabilityCommandTests {
             ran.output == """
                 wakeups  7 in 1 d 1 h, 0.3 an hour
                   cause     wakeups  an hour
-                  provider        5      0.2  a sender connected, sent a push or left
-                  control         2      0.1  a handler, ringwake or another local program asked
-                filter   level 3, 4 is configured: 'ringwake status' says why
-                timers   none that run while nothing happens
+                  provider        5      0.2  a sender connected, sent a push or disconnected
+                  control         2      0.1  a handler, ringwake or another local program sent a request
+                filter   level 3, 4 is configured; 'ringwake status' shows why
+                timers   none runs while nothing happens
 
                 """)
         let json = ringwake(["power", "--json"], at: FakeDaemon { _ in .json(Sample.status()) }).output

@@ -102,7 +102,7 @@ enum Sample {
         #"{"schema":1,\#(more),"call":"C1","app":"com.example.phone","topic":"com.example.phone.voip","team":"TEAM123456","#
             + #""environment":"production","receivedAt":"2026-11-21T23:59:58.900Z","missed":\#(missed),"state":""#
             + state + #"","reason":"# + (reason.map { "\"\($0)\"" } ?? "null")
-            + #","apnsId":"C1","caller":"sip:alice@example.com","callerName":""#
+            + #","pushId":"C1","caller":"sip:alice@example.com","callerName":""#
             + callerName + #"","video":false,"attempt":1,"timeline":[{"stage":"received","atUs":0},"#
             + #"{"stage":"verified","atUs":210},{"stage":"woke","atUs":1310},{"stage":"connected","atUs":2104000}]}"#
     }
@@ -111,7 +111,7 @@ enum Sample {
         _ state: String, reason: String? = nil, outcome: String = "started", call: String = "C1",
         restriction: String? = nil
     ) -> String {
-        #"{"schema":1,"restriction":\#(restriction ?? "null"),"apnsId":"A-1","app":"com.example.phone","topic":"com.example.phone.voip","team":"TEAM123456","#
+        #"{"schema":1,"restriction":\#(restriction ?? "null"),"pushId":"A-1","app":"com.example.phone","topic":"com.example.phone.voip","team":"TEAM123456","#
             + #""environment":"production","receivedAt":"2026-11-21T23:59:58.900Z","priority":10,"call":""# + call
             + #"","outcome":""# + outcome + #"","state":""# + state + #"","reason":"#
             + (reason.map { "\"\($0)\"" } ?? "null")

@@ -83,16 +83,16 @@ struct TextTests {
         #expect(
             idle.contains(
                 "device\n  do not disturb  off\n  staying awake   by logind\n  cellular calls  off\n"))
-        #expect(!idle.contains("not started any more"))
+        #expect(!idle.contains("no longer starts"))
         let busy = ringwake(["status"], at: FakeDaemon { _ in .json(Sample.status(device: Sample.busyDevice)) }).output
         for line in [
-            "do not disturb  scheduled, calls are kept out now",
+            "do not disturb  scheduled, calls are blocked now",
             "staying awake   by kernel, for a call now: logind is not there",
             "cellular calls  unavailable: ModemManager is not there", "ring            1 now: exited with status 1",
             "session bus     unavailable: no address", "system bus      connected",
             "restored        3, 1 set aside: too new",
-            "com.example.phone is not started any more; "
-                + "'ringwake app clear-strikes com.example.phone' gives it another chance",
+            "the daemon no longer starts com.example.phone; "
+                + "run 'ringwake app clear-strikes com.example.phone'",
         ] {
             #expect(busy.contains("  \(line)\n"), "\(line) in \(busy)")
         }
@@ -111,7 +111,7 @@ struct TextTests {
             ),
             (
                 #""event":"call","app":"a.b","call":"c","number":1,"atUs":7,"state":"held","muted":false,"claimMs":5000"#,
-                "call    held        a.b  c  handler lost, to be claimed within 5.00 s"
+                "call    held        a.b  c  handler lost, a handler has 5.00 s to claim the call"
             ),
             (
                 #""event":"restricted","app":"a.b","call":"c","restriction":{"kind":"doNotDisturb","detail":"until 07:00"}"#,
@@ -119,7 +119,7 @@ struct TextTests {
             ),
             (
                 #""event":"struckOut","app":"a.b","struckOut":true"#,
-                "struckOut  not started any more  a.b  'ringwake app clear-strikes a.b' gives it another chance"
+                "struckOut  no longer started  a.b  run 'ringwake app clear-strikes a.b'"
             ),
             (#""event":"struckOut","app":"a.b","struckOut":false"#, "struckOut  started again  a.b"),
             (#""event":"cellular","active":true"#, "cellular  in a call "),

@@ -11,7 +11,7 @@ extension CoordinatorChecks {
         case .struckOut(let app, let isOut):
             if isOut { struckOut.insert(app) } else { struckOut.remove(app) }
         case .request(let action, let key): observe(action, of: key, at: now)
-        case .tellPath(let key):
+        case .reportPath(let key):
             let isOnTheLine = [.ringing, .answering, .connected, .held].contains(latest(key)?.machine.state.name)
             check(isOnTheLine, "\(key) is told of the path, which has nobody on the line")
         case .journalRing(let record):
@@ -81,7 +81,7 @@ extension CoordinatorChecks {
                 "delivered to \(request.wake), which keeps no connection")
             check(handler?.isStopped == false, "delivered to \(request.wake), which is being stopped")
             if request.kind != .update { note(given: request) }
-        case .handOver(let requests):
+        case .fetched(let requests):
             for request in requests where request.kind == .claim {
                 check(latest(request.key)?.machine.claimBy != nil, "\(request.key) is to be claimed, and is not lost")
             }

@@ -127,7 +127,7 @@ extension CoordinatorChecks {
             return check(effects.journaled.isEmpty, "a refused push is journaled")
         }
         check(
-            effects.journaled.map(\.push.apnsID) == [push.apnsID] && effects.refusals.isEmpty,
+            effects.journaled.map(\.push.pushID) == [push.pushID] && effects.refusals.isEmpty,
             "a push is not journaled exactly once")
         let outcome = effects.outcomes.first
         if outcome == .started, !isDue {
@@ -142,7 +142,7 @@ extension CoordinatorChecks {
     }
 
     private func isKnown(_ push: VerifiedPush, _ facts: PushFacts, _ before: CoordinatorStateMachine) -> Bool {
-        let id = facts.call ?? CallID(push.apnsID.lowercased())
+        let id = facts.call ?? CallID(push.pushID.lowercased())
         let names = [id, CallID("\(id)~TEAM000001"), CallID("\(id)~TEAM000002")]
         return names.contains { before.call(CallKey(app: push.app, id: $0)) != nil }
     }

@@ -98,7 +98,7 @@ struct CoordinatorPropertyTests {
         // What was answered with 200 is in the journal, and its call has ended there: rung, refused or missed.
         #expect(world.journal.open().isEmpty, "seed \(seed): \(world.journal.open().map(\.record.key))")
         for push in world.journal.pushes.values where push.outcome != .tooLate {
-            #expect(world.journal.call(push.key)?.state == .ended, "seed \(seed): \(push.apnsID) is lost")
+            #expect(world.journal.call(push.key)?.state == .ended, "seed \(seed): \(push.pushID) is lost")
         }
     }
 }

@@ -13,7 +13,7 @@ struct NetworkChangeTests {
         var scenario = Scenario()
         scenario.bring(to: name)
         let before = scenario.coordinator
-        #expect(scenario.send(.networkChanged) == (isTold ? [.tellPath(scenario.key())] : []))
+        #expect(scenario.send(.networkChanged) == (isTold ? [.reportPath(scenario.key())] : []))
         #expect(scenario.coordinator == before, "nothing of the call changes")
     }
 
@@ -21,7 +21,8 @@ struct NetworkChangeTests {
     func severalCalls() {
         var scenario = Scenario()
         for id in ["one", "two", "three"] { scenario.bring(id, to: id == "two" ? .woken : .connected) }
-        #expect(scenario.send(.networkChanged) == [.tellPath(scenario.key("one")), .tellPath(scenario.key("three"))])
+        #expect(
+            scenario.send(.networkChanged) == [.reportPath(scenario.key("one")), .reportPath(scenario.key("three"))])
     }
 
     @Test("A call whose time is over at that moment ends, and is not told")
@@ -31,7 +32,7 @@ struct NetworkChangeTests {
         scenario.wait(.seconds(3600))
         let effects = scenario.send(.networkChanged)
         #expect(effects.states == ["ended"])
-        #expect(!effects.contains(.tellPath(scenario.key())))
+        #expect(!effects.contains(.reportPath(scenario.key())))
     }
 
     @Test("Without a call nobody is told")

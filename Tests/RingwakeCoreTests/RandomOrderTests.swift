@@ -78,9 +78,9 @@ struct RandomOrderTests {
             ]
             let expiration = expirations.randomElement(using: &random) ?? nil
             let cancel: CallEndReason? = Int.random(in: 0..<6, using: &random) == 0 ? .cancelled : nil
-            let apnsID = "\(key.id)-\(Int.random(in: 0..<3, using: &random))"
+            let pushID = "\(key.id)-\(Int.random(in: 0..<3, using: &random))"
             let facts = PushFacts(call: key.id, cancel: cancel)
-            return .pushReceived(scenario.push(apnsID, expiration: expiration), facts, scenario.policy)
+            return .pushReceived(scenario.push(pushID, expiration: expiration), facts, scenario.policy)
         case 3: return .handlerStarted(owner ?? wake, pid: 1)
         case 4: return .handlerNotStarted(wake, why: "no such file")
         case 5: return .handlerExited(wake, .exited(1))

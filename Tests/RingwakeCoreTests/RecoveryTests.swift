@@ -48,7 +48,7 @@ struct RecoveryTests {
         #expect(request.attempt == record.attempt + 1 && request.payload == Array("{1}".utf8))
         #expect(request.receivedAt == record.receivedAt && request.kind == .call)
         let call = try #require(scenario.call())
-        #expect(call.number == record.number && call.isJournaled && call.team == Scenario.team)
+        #expect(call.number == record.number && call.isJournaled && call.provenance.sender == Scenario.team)
         #expect(call.machine.ringBefore == record.ringBefore && call.timeline == record.timeline)
         // Its push's repeat is known, and it rings once.
         #expect(scenario.receive().outcomes == [.duplicate])

@@ -22,14 +22,14 @@ struct Scenario {
         policy = AppPolicy(deadlines: deadlines, instances: instances)
     }
 
-    /// A push whose `apns-id` is `id`; where its payload names no call, that is the call id too.
+    /// A push with this id; where its payload names no call, that is the call id too.
     func push(
         _ id: String = "one", app: AppID = Scenario.app, team: String = Scenario.team,
         expiration: VerifiedPush.Expiration? = nil, payload: String = "{}"
     ) -> VerifiedPush {
         VerifiedPush(
-            apnsID: id, app: app, topic: .voip(of: app), environment: .development,
-            sender: .certificate(team: team, fingerprint: "00"), priority: .immediate, expiration: expiration,
+            pushID: id, app: app, provenance: Provenance(sender: team, door: .apns(.development, .voip(of: app))),
+            priority: .immediate, expiration: expiration,
             collapseID: nil, payload: Array(payload.utf8), receivedAt: now, verifiedAt: now)
     }
 
@@ -180,7 +180,7 @@ extension [Effect] {
 
     /// What was handed over to a handler that fetched; nil when nothing was, not even an empty list.
     var handedOver: [WakeRequest]? {
-        compactMap { if case .handOver(let requests) = $0 { requests } else { nil } }.first
+        compactMap { if case .fetched(let requests) = $0 { requests } else { nil } }.first
     }
 
     var refusals: [EventRefusal] {

@@ -11,14 +11,14 @@ struct SimulatedJournal {
 
     /// What tells a push from others: two senders may use the same id.
     struct PushName: Hashable {
-        let team: String
+        let sender: String
         let app: AppID
-        let apnsID: String
+        let pushID: String
 
         init(_ push: PushRecord) {
-            team = push.team
+            sender = push.provenance.sender
             app = push.app
-            apnsID = push.apnsID.lowercased()
+            pushID = push.pushID.lowercased()
         }
     }
 

@@ -19,10 +19,10 @@ extension SimulatedWorld {
             nil, nil, nil, nil, .oneAttempt, .at(now), .at(now.advanced(by: .seconds(3))),
             .at(now.advanced(by: .seconds(60))),
         ]
+        let provenance = Provenance(
+            sender: chance(0.85) ? "TEAM000001" : "TEAM000002", door: .apns(.production, .voip(of: app)))
         let push = VerifiedPush(
-            apnsID: namesCall ? "push-\(pushCount)" : "push-of-\(id)", app: app, topic: .voip(of: app),
-            environment: .production,
-            sender: .token(team: chance(0.85) ? "TEAM000001" : "TEAM000002", keyID: "KEY0000001"),
+            pushID: namesCall ? "push-\(pushCount)" : "push-of-\(id)", app: app, provenance: provenance,
             priority: .immediate, expiration: pick(expirations) ?? nil, collapseID: nil, payload: [123, 125],
             receivedAt: now, verifiedAt: now)
         sent.append(Sent(push: push, facts: facts))
@@ -38,8 +38,8 @@ extension SimulatedWorld {
     /// The push as it is when it comes again.
     private func copy(_ push: VerifiedPush) -> VerifiedPush {
         VerifiedPush(
-            apnsID: push.apnsID.uppercased(), app: push.app, topic: push.topic, environment: push.environment,
-            sender: push.sender, priority: push.priority, expiration: push.expiration, collapseID: push.collapseID,
+            pushID: push.pushID.uppercased(), app: push.app, provenance: push.provenance, priority: push.priority,
+            expiration: push.expiration, collapseID: push.collapseID,
             payload: push.payload, receivedAt: now, verifiedAt: now)
     }
 
@@ -126,7 +126,7 @@ extension SimulatedWorld {
         let (events, pushes) = journal.fail(count)
         for push in pushes {
             let name = SimulatedJournal.PushName(push)
-            refused += sent.filter { $0.push.app == name.app && $0.push.apnsID.lowercased() == name.apnsID }.suffix(1)
+            refused += sent.filter { $0.push.app == name.app && $0.push.pushID.lowercased() == name.pushID }.suffix(1)
         }
         for event in events { apply(event) }
     }

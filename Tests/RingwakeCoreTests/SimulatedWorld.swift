@@ -148,7 +148,7 @@ struct SimulatedWorld {
         case .connected(let wake):
             guard case .handlerConnected(let app, nil, _, _) = event else { return }
             handlers[wake] = Handler(app: app, isRunning: true, isConnected: true, cameByItself: true)
-        case .handOver(let requests):
+        case .fetched(let requests):
             for request in requests { hears(of: request.key, request.wake) }
         case .pushWaits(let wake, let key, _): hears(of: key, wake)
         case .stopHandler(let wake), .releaseHandler(let wake): handlers[wake]?.isToEnd = true
@@ -160,7 +160,7 @@ struct SimulatedWorld {
         case .journalRing(let call): journal.take(.ring(call))
         case .callChanged(let call), .callNoted(let call):
             journal.take(.write(call.journalRecord))
-        case .pushIgnored, .strike, .tellPath, .tellAudio, .callMissed, .refused: break
+        case .pushIgnored, .strike, .reportPath, .reportAudio, .callMissed, .refused: break
         case .struckOut, .appChanged, .restricted, .othersStayed: break
         }
     }

@@ -9,7 +9,7 @@ struct SnapshotTests {
         let data = try JSONEncoder().encode(CallSnapshot(record))
         return try #require(
             try JSONDecoder().decode(CallSnapshot.self, from: data).record(
-                number: record.number, key: record.key, team: record.team, state: record.state,
+                number: record.number, key: record.key, sender: record.provenance.sender, state: record.state,
                 receivedAt: record.receivedAt, receivedWallClock: record.receivedWallClock))
     }
 
@@ -93,7 +93,7 @@ struct SnapshotTests {
             #expect(changed != text, "\(word)")
             let snapshot = try? JSONDecoder().decode(CallSnapshot.self, from: Data(changed.utf8))
             let read = snapshot?.record(
-                number: record.number, key: record.key, team: record.team, state: record.state,
+                number: record.number, key: record.key, sender: record.provenance.sender, state: record.state,
                 receivedAt: record.receivedAt, receivedWallClock: nil)
             #expect(read == nil, "\(word)")
         }

@@ -65,11 +65,11 @@ struct UnattendedAppTests {
         scenario.start()
         for _ in 0..<2 {
             let fetched = scenario.send(.pushesFetched(request.wake)).compactMap { effect -> [WakeRequest]? in
-                if case .handOver(let requests) = effect { requests } else { nil }
+                if case .fetched(let requests) = effect { requests } else { nil }
             }
             #expect(fetched.first?.map(\.payload) == [Array("{1}".utf8)], "until the call is reported")
         }
         scenario.report()
-        #expect(scenario.send(.pushesFetched(request.wake)).contains(.handOver([])))
+        #expect(scenario.send(.pushesFetched(request.wake)).contains(.fetched([])))
     }
 }

@@ -1,7 +1,7 @@
 import RingwakeCore
 import Testing
 
-@Suite("Tokens, bundle ids, instants and reasons")
+@Suite("Tokens, bundle ids and instants")
 struct VocabularyTests {
     @Test("A device token is 64 hex digits of either case, and reads back as lower case")
     func deviceToken() {
@@ -37,12 +37,5 @@ struct VocabularyTests {
         #expect(BootInstant(nanoseconds: .min).duration(to: last) == .nanoseconds(Int64.max))
         #expect(last.duration(to: BootInstant(nanoseconds: .min)) == .nanoseconds(Int64.min))
         #expect(BootInstant(nanoseconds: 0).advanced(by: .milliseconds(1500)).nanoseconds == 1_500_000_000)
-    }
-
-    @Test("Each reason has the status of Apple's table")
-    func reasons() {
-        let byStatus = Dictionary(grouping: RejectionReason.allCases, by: \.status).mapValues(\.count)
-        #expect(byStatus == [400: 14, 403: 7, 404: 1, 405: 1, 410: 2, 413: 1, 429: 2, 500: 1, 503: 2])
-        #expect(RejectionReason.allCases.allSatisfy { !$0.hint.isEmpty })
     }
 }

@@ -42,7 +42,7 @@ def test_the_payload_names_call_and_caller(make_daemon) -> None:
         woken = events.until("call", call="c1")[-1]
     assert (woken["state"], woken["caller"]) == ("woken", "sip:alice@example.org"), "known before the handler reports"
     call = daemon.control.call("c1")
-    assert (call["apnsId"], call["caller"]) == (apns_id, "sip:alice@example.org")
+    assert (call["pushId"], call["caller"]) == (apns_id, "sip:alice@example.org")
     handler = part(daemon, daemon.recorders[0].wait("c1"))
     handler.verb("c1", "report", callerName="Alice", ring=True)
     call = daemon.control.call("c1")

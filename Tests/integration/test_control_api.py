@@ -119,7 +119,7 @@ def knowing(calls: list[str]) -> dict:
         for target in operation["parameters"]:
             target["schema"]["items"] = {"type": "string", "enum": ["any", "127.0.0.1", "::1,::1", "localhost", ""]}
             target["example"] = ["any", "127.0.0.1"]
-    [push] = [one for one in description["paths"]["/v1/pushes/{apnsId}"]["get"]["parameters"] if "name" in one]
+    [push] = [one for one in description["paths"]["/v1/pushes/{pushId}"]["get"]["parameters"] if "name" in one]
     push |= {"schema": {"type": "string", "enum": [*calls, "none"]}, "example": calls[0].upper()}
     return description
 

@@ -79,7 +79,7 @@ def test_a_push_is_followed_from_its_arrival_to_its_calls_end(daemon: Daemon) ->
     handler.verb(call, "ended")
     ended = shown(daemon, call.upper())
     assert (ended["state"], ended["reason"], ended["outcome"]) == ("ended", "remoteEnded", "started")
-    assert (ended["apnsId"], ended["call"], ended["app"], ended["team"]) == (call, call, APP, TEAM)
+    assert (ended["pushId"], ended["call"], ended["app"], ended["team"]) == (call, call, APP, TEAM)
     assert (ended["priority"], ended["attempt"], ended["environment"]) == (10, 1, "development")
     assert set(stages(ended)) == {
         "received", "verified", "woke", "journaled", "reported", "rang", "answered", "connected", "audioActive", "ended",
@@ -200,10 +200,10 @@ def test_lists_are_read_page_by_page(mapped: Daemon) -> None:
     newest = calls[::-1]
     assert pages("calls", "call", "") == [[call, *newest[:3]], newest[3:6], newest[6:]], "what runs comes first"
     assert pages("calls", "call", f"&missed=true&app={APP}") == [newest[:3], newest[3:6], newest[6:]]
-    assert pages("pushes", "apnsId", f"&app={APP}") == [pushes[:3:-1], pushes[3:0:-1], pushes[:1]]
-    assert pages("pushes", "apnsId", f"&app={OTHER}") == [[call]]
+    assert pages("pushes", "pushId", f"&app={APP}") == [pushes[:3:-1], pushes[3:0:-1], pushes[:1]]
+    assert pages("pushes", "pushId", f"&app={OTHER}") == [[call]]
     handler = handler_of(mapped, wake)
-    assert [one["apnsId"] for one in handler.get("/v1/pushes")["pushes"]] == [call], "a handler sees its own app's"
+    assert [one["pushId"] for one in handler.get("/v1/pushes")["pushes"]] == [call], "a handler sees its own app's"
     assert ids(handler.get("/v1/calls")) == [call]
     assert handler.request("GET", f"/v1/pushes/{pushes[0]}")[0] == 404
     assert handler.request("GET", f"/v1/pushes/{pushes[0]}?app={APP}")[0] == 403
@@ -293,7 +293,7 @@ def test_a_push_that_the_journal_could_not_take_is_accepted_only(ailing: tuple[D
     assert push(daemon, apns_id).status == 503
     wake = daemon.recorders[0].wait(apns_id)
     taken = shown(daemon, apns_id.upper())
-    assert (taken["state"], taken["outcome"], taken["apnsId"]) == ("accepted", "started", apns_id)
+    assert (taken["state"], taken["outcome"], taken["pushId"]) == ("accepted", "started", apns_id)
     assert "journaled" not in stages(taken) and "priority" not in taken
     assert ids(log(daemon)) == [apns_id], "the call runs all the same"
     assert daemon.control.get("/v1/pushes")["pushes"] == []

@@ -19,9 +19,7 @@ struct ProcessTree: Sendable {
 
     /// `/proc` as it is now.
     static let live = ProcessTree { process in
-        let path = "/proc/\(process)/stat"
-        guard let bytes = try? FileSystem.read(path, maximumSize: 4_096) else { return nil }
-        return parse(String(decoding: bytes, as: UTF8.self))
+        ProcessStat(of: process).map { Entry(parent: $0.parent, group: $0.group) }
     }
 
     /// Maximum generations to look at, which bounds the cost of a foreign process.
@@ -40,13 +38,5 @@ struct ProcessTree: Sendable {
             current = entry.parent
         }
         return false
-    }
-
-    /// proc_pid_stat(5): the name is in parentheses and may contain them; then state, parent and group.
-    static func parse(_ text: String) -> Entry? {
-        guard let end = text.lastIndex(of: ")") else { return nil }
-        let fields = text[text.index(after: end)...].split(separator: " ", maxSplits: 3)
-        guard fields.count >= 3, let parent = Int32(fields[1]), let group = Int32(fields[2]) else { return nil }
-        return Entry(parent: parent, group: group)
     }
 }

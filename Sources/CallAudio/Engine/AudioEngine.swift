@@ -21,9 +21,9 @@ package final class AudioEngine {
     private let version: String
     private let report: (AudioEngineReport) -> Void
     private var machine: Machine
-    private var events: [Machine.Event] = []
-    private var isRunning = false
-    private var timer: (deadline: BootClock.Instant, timer: Timer)?
+    private lazy var driver = StateMachineDriver<Machine.Event>(
+        runLoop: runLoop, tolerance: .milliseconds(10), deadlineReached: .deadlineReached,
+        nextDeadline: { [unowned self] in machine.nextDeadline }, apply: { [unowned self] in apply($0) })
     private var unsentReports: [AudioEngineReport] = []
     private var isReady = false
     private var closed: (() -> Void)?
@@ -77,29 +77,22 @@ package final class AudioEngine {
 
     // MARK: - The machine
 
-    /// An event that comes while effects run is queued.
-    private func feed(_ event: Machine.Event) {
-        events.append(event)
-        guard !isRunning else { return }
-        isRunning = true
-        while !events.isEmpty {
-            let event = events.removeFirst()
-            switch event {
-            case .server(.connected), .server(.lost): connection += 1
-            default: break
-            }
-            others.forget()
-            for effect in machine.handle(event, at: runLoop.refreshNow()) { run(effect) }
+    private func feed(_ event: Machine.Event) { driver.submit(event) }
+
+    private func apply(_ event: Machine.Event) {
+        switch event {
+        case .server(.connected), .server(.lost): connection += 1
+        default: break
         }
-        isRunning = false
-        setTimer()
+        others.forget()
+        for effect in machine.handle(event, at: runLoop.refreshNow()) { run(effect) }
     }
 
     private func run(_ effect: Machine.Effect) {
         switch effect {
         case .cover(let ledger):
             let isCovered = journal.written.covers(ledger) || isWritten(ledger)
-            events.insert(.covered(isCovered), at: 0)
+            driver.submitNext(.covered(isCovered))
         case .perform(let commands): server.perform(commands, completion: answer { .performed($0) })
         case .readStored:
             server.storedStreams(
@@ -137,19 +130,6 @@ package final class AudioEngine {
         } catch {
             send(.problem(error.description))
             return false
-        }
-    }
-
-    private func setTimer() {
-        let deadline = machine.nextDeadline
-        guard deadline != timer?.deadline else { return }
-        if let timer { runLoop.cancel(timer.timer) }
-        timer = deadline.map { deadline in
-            let timer = runLoop.schedule(at: deadline, tolerance: .milliseconds(10)) { [weak self] in
-                self?.timer = nil
-                self?.feed(.deadlineReached)
-            }
-            return (deadline, timer)
         }
     }
 

@@ -59,8 +59,8 @@ struct RouteObservation {
         return present.filter { !headsets.contains($0) }
     }
 
-    /// Takes a route that was just told as an answer.
-    mutating func told(_ route: AudioRoute) { self.route = route }
+    /// Takes a route that was just reported as an answer.
+    mutating func reported(_ route: AudioRoute) { self.route = route }
 
     /// Somebody moved the call's streams, or chose another port, in a mixer.
     /// - Returns: The device, or the kind of the port.

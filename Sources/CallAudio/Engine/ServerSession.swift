@@ -235,14 +235,14 @@ struct ServerSession {
     /// Reports the server, once what was left is undone.
     private mutating func introduce(mended: Int) {
         let decision = reconciler.decision
-        observation.told(decision.route)
+        observation.reported(decision.route)
         effects += [.ready(mended: mended), .report(.connected(image.server, decision.route))]
         note(decision)
     }
 
     private mutating func answer(_ work: EngineWork, _ route: AudioRoute) {
         if let refusal = work.refusal { return refuse(work, refusal) }
-        observation.told(route)
+        observation.reported(route)
         let time = work.since.duration(to: reconciler.now).components
         let applied = AudioApplied(
             route: route, busy: work.busySessions, inForce: ledger.count, made: work.made, undone: work.undone,

@@ -156,7 +156,7 @@ final class MPRISPlayers: MediaPlayers {
         do throws(DBusError) {
             let bus = try DBusConnection(
                 address: address, environment: environment, runLoop: runLoop, logger: logger, label: "session",
-                patience: Self.busTimeout)
+                openingTimeout: Self.busTimeout)
             self.bus = bus
             return bus
         } catch {

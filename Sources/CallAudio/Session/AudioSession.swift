@@ -2,16 +2,16 @@ public import RingwakeCore
 internal import RunLoop
 internal import Synchronization
 
-/// How a program uses the sound of this machine together with others: AVAudioSession for Linux.
+/// Declares how a program uses this machine's sound together with other programs: AVAudioSession for Linux.
 ///
 ///     let session = try AudioSession()
 ///     try session.setCategory(.playAndRecord, mode: .voiceChat, options: [.duckOthers])
-///     try await session.setActive(true)            // others are quieter now, the microphone is open
-///     defer { session.close() }                    // and everything is as it was
+///     try await session.setActive(true)            // other sound is ducked, the microphone is open
+///     defer { session.close() }                    // restores everything
 ///     for await notice in session.notices { print(notice) }
 ///
 /// It works with the user's PulseAudio, or PipeWire with its pulse server, without a daemon. It does not play or
-/// record: the streams that this process has on the audio server, by whatever library, are the session's.
+/// record: the session includes every stream of this process on the audio server, whatever library made it.
 ///
 /// All sessions of a process share one connection to the audio server, on one thread. Callbacks run on it.
 public final class AudioSession: Sendable {
@@ -42,10 +42,10 @@ public final class AudioSession: Sendable {
 
     // MARK: - Configuration
 
-    /// Sets what the session does. While it is active, only the difference is changed, without a gap.
+    /// Sets what the session does. While it is active, this changes only what differs, without a gap.
     ///
-    /// Preferred devices stay; options are replaced. If the audio server refuses the change,
-    /// ``AudioSessionNotice/configurationRefused(_:)`` is sent, and the former configuration stays in force.
+    /// Preferred devices stay; options are replaced. If the audio server refuses the change, the session keeps the former
+    /// configuration, and you get ``AudioSessionNotice/configurationRefused(_:)``.
     ///
     /// - Throws: `badParam`: the mode or an option does not fit the category; `expiredSession`.
     public func setCategory(
@@ -97,8 +97,8 @@ public final class AudioSession: Sendable {
         }
     }
 
-    /// Sends the sound to the speaker, or ends that. It lasts until the route changes for another reason or the session
-    /// is interrupted (Apple's QA1754), and has an effect while the session is active.
+    /// Sends the sound to the speaker, or undoes that. The override lasts until the route changes for another reason or the
+    /// session is interrupted (Apple's QA1754), and has an effect only while the session is active.
     /// - Throws: `expiredSession`.
     public func overrideOutput(_ output: OutputOverride) throws(AudioSessionError) {
         try post(.overrideOutput(isSpeaker: output == .speaker))
@@ -106,13 +106,13 @@ public final class AudioSession: Sendable {
 
     /// Where ``overrideOutput(_:)`` sends the sound.
     public enum OutputOverride: String, Hashable, Sendable, CaseIterable {
-        /// As the category decides.
+        /// The category decides.
         case none
         case speaker
     }
 
-    /// Tells whether the user works with the program right now; true at first. In the background, only a session that
-    /// mixes with others can become active.
+    /// Sets whether the program is in the foreground, that is, whether the user works with it now; true at first. In the
+    /// background, only a session that mixes with others can become active.
     /// - Throws: `expiredSession`.
     public func setForeground(_ isForeground: Bool) throws(AudioSessionError) {
         try post(.setForeground(isForeground))
@@ -127,10 +127,10 @@ public final class AudioSession: Sendable {
     ///   - isActive: Whether it should be active.
     ///   - notifyOthers: For a deactivation: interrupted sessions and players may resume. Without it they stay silent
     ///     until the user starts them; volumes and mutes are restored either way.
-    /// - Returns: Where the sound goes and comes from.
+    /// - Returns: The audio route.
     /// - Throws: For an activation: `insufficientPriority`, `cannotInterruptOthers`, `resourceNotAvailable`,
     ///   `cannotStartRecording`, `mediaServicesFailed`; for a deactivation: `isBusy`: the session's streams still ran,
-    ///   and **it is inactive all the same**; `expiredSession`. In all other cases nothing has changed.
+    ///   **but it is inactive now**; `expiredSession`. After any other error nothing has changed.
     @discardableResult
     public func setActive(_ isActive: Bool, notifyOthers: Bool = false) async throws(AudioSessionError) -> AudioRoute {
         let result = await withCheckedContinuation { continuation in
@@ -155,16 +155,16 @@ public final class AudioSession: Sendable {
         }
     }
 
-    /// Ends the session: an active one is deactivated, and others may resume. Streams of notices finish. Idempotent.
+    /// Ends the session: deactivates it if it is active, so that others may resume. Streams of notices finish. Idempotent.
     ///
-    /// It does not wait. At its exit the process waits for the restoration, at most three seconds.
+    /// This does not wait. When the process exits, it waits at most three seconds until everything is restored.
     public func close() {
         try? post(.close)
     }
 
     // MARK: - State
 
-    /// The session's state. This and the following can be read on any thread, without waiting.
+    /// The session's state. You can read this and the following properties on any thread, without waiting.
     public var state: AudioSessionState { shared.shown.withLock { $0.state } }
 
     /// The last configuration that was set.
@@ -173,19 +173,19 @@ public final class AudioSession: Sendable {
     /// The route that the audio server reported last.
     public var currentRoute: AudioRoute { shared.shown.withLock { $0.route } }
 
-    /// Whether others play: any running stream that is not muted.
+    /// Whether other programs play: whether any of their running streams is not muted.
     public var isOtherAudioPlaying: Bool { shared.shown.withLock { $0.isOtherAudioPlaying } }
 
     /// Whether another session that does not mix is active and plays.
     public var secondaryAudioShouldBeSilencedHint: Bool { shared.shown.withLock { $0.shouldBeSilenced } }
 
-    /// The notices from now on, until the session ends. Each call makes a new stream, which does not keep the session.
-    /// Of more than 256 unread notices the oldest are dropped.
+    /// The notices from now on, until the session ends. Each call makes a new stream, which does not keep the session alive.
+    /// If more than 256 notices are unread, the oldest are dropped.
     public var notices: AsyncStream<AudioSessionNotice> { shared.notices() }
 
     /// Calls `body` with each notice, one at a time, on the sessions' thread, until the session ends.
     ///
-    /// A body that waits delays all sessions of the process. It may call everything here. Capture the session weakly.
+    /// If `body` blocks, it delays all sessions of the process. It may call every method. Capture the session weakly.
     public func onNotice(_ body: @escaping @Sendable (AudioSessionNotice) -> Void) {
         _ = shared.observers.add(.init(body: body))
     }

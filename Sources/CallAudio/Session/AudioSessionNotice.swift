@@ -2,36 +2,36 @@ public import RingwakeCore
 
 /// The state of a session.
 public enum AudioSessionState: String, Hashable, Sendable, CaseIterable {
-    /// Not active: new, deactivated, or its server was restarted.
+    /// Not active: the session is new or deactivated, or the audio server was restarted.
     case inactive
     /// Activation was requested, and the audio server has not acknowledged everything.
     case activating
     case active
-    /// Another session replaced it. It becomes active again only by ``AudioSession/setActive(_:notifyOthers:)``.
+    /// Another session interrupted it. It becomes active again only with ``AudioSession/setActive(_:notifyOthers:)``.
     case interrupted
     case deactivating
-    /// The audio server is gone.
+    /// The connection to the audio server was lost.
     case lost
 }
 
-/// What a session is notified of: AVAudioSession's notifications.
+/// A notice to a session: AVAudioSession's notifications.
 public enum AudioSessionNotice: Hashable, Sendable {
-    /// It is interrupted: its streams are silenced. See `AVAudioSession.interruptionNotification`.
+    /// The session was interrupted, and its streams are silenced. See `AVAudioSession.interruptionNotification`.
     case interruptionBegan(AudioInterruptionReason)
     /// The interruption has ended. With `shouldResume`, activate the session and continue; without, wait for the user.
-    /// This notice is not guaranteed.
+    /// You may never get this notice.
     case interruptionEnded(shouldResume: Bool)
-    /// Its route has changed. See `AVAudioSession.routeChangeNotification`.
+    /// The session's route has changed. See `AVAudioSession.routeChangeNotification`.
     case routeChanged(AudioRouteChangeReason, previous: AudioRoute, current: AudioRoute)
-    /// Another session that does not mix has begun to play, or has ended: silence what is not essential, such as a
-    /// game's music. See `AVAudioSession.silenceSecondaryAudioHintNotification`.
+    /// Another session that does not mix has started or stopped playing: silence sound that is not essential, such as a
+    /// game's music, or play it again. See `AVAudioSession.silenceSecondaryAudioHintNotification`.
     case secondaryAudioShouldBeSilenced(Bool)
-    /// The audio server is gone, and the streams with it.
+    /// The audio server was lost, and the streams with it.
     case mediaServicesWereLost
-    /// The audio server is back: make new streams, and activate the session when appropriate. It has kept its
+    /// The audio server is back: make new streams, and activate the session when appropriate. The session has kept its
     /// configuration.
     case mediaServicesWereReset
-    /// The audio server refused a change of the active configuration: the former one stays in force.
+    /// The audio server refused a change of the active configuration: the session keeps the former one.
     case configurationRefused(AudioSessionError)
 }
 

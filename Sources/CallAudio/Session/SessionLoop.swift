@@ -24,7 +24,14 @@ final class SessionLoop {
     private let engine: SessionEngine
     private var arbiter = AudioArbiter()
     private var bellSource: ReadinessSource?
-    private var timer: (deadline: BootInstant, timer: Timer)?
+    private typealias Input = (event: AudioEvent, asking: AudioSessionID?)
+    private lazy var driver = StateMachineDriver<Input>(
+        runLoop: runLoop, tolerance: .milliseconds(100), wakingFromSuspend: false,
+        deadlineReached: (.deadlineReached, nil),
+        nextDeadline: { [unowned self] in
+            arbiter.nextDeadline.map { BootClock.Instant(nanoseconds: $0.nanoseconds) }
+        },
+        apply: { [unowned self] in apply($0.event, from: $0.asking) })
     private var members: [AudioSessionID: Member] = [:]
     private var ids: [ObjectIdentifier: AudioSessionID] = [:]
     private var isOver = false
@@ -58,8 +65,7 @@ final class SessionLoop {
         for member in members.values { end(member) }
         members = [:]
         ids = [:]
-        if let timer { runLoop.cancel(timer.timer) }
-        timer = nil
+        driver.cancelTimer()
         engine.onReport = nil
         engine.onGone = nil
         engine.stop { [self] in isOver = true }
@@ -117,11 +123,14 @@ final class SessionLoop {
 
     /// - Parameter asking: The session of this request: if the arbiter refuses it, that is the only answer.
     private func feed(_ event: AudioEvent, from asking: AudioSessionID? = nil) {
+        if !isOver { driver.submit((event, asking)) }
+    }
+
+    private func apply(_ event: AudioEvent, from asking: AudioSessionID?) {
         guard !isOver else { return }
         let effects = arbiter.handle(event, at: BootInstant(nanoseconds: runLoop.refreshNow().nanoseconds))
         show()
         for effect in effects { run(effect, asking) }
-        setTimer()
     }
 
     private func run(_ effect: AudioEffect, _ asking: AudioSessionID?) {
@@ -130,7 +139,7 @@ final class SessionLoop {
         case .send(let request): engine.send(request)
         case .stopEngine: engine.stop {}
         case .notify(let id, let notice):
-            members[id]?.session.observers.tell(AudioSessionNotice(notice))
+            members[id]?.session.observers.notify(AudioSessionNotice(notice))
         case .answer(let id, let result):
             guard let member = members[id], !member.open.isEmpty else { return }
             if let open = members[id]?.open.removeFirst() { answer(open, result, member.session) }
@@ -153,7 +162,7 @@ final class SessionLoop {
             guard let session else { return }
             session.shown.withLock { $0.openConfigurations -= 1 }
             show()
-            if case .failure(let error) = result { session.observers.tell(.configurationRefused(error)) }
+            if case .failure(let error) = result { session.observers.notify(.configurationRefused(error)) }
         }
     }
 
@@ -169,22 +178,6 @@ final class SessionLoop {
                 if shown.openConfigurations == 0 { shown.configuration = session.configuration }
             }
         }
-    }
-
-    private func setTimer() {
-        let deadline = arbiter.nextDeadline
-        guard deadline != timer?.deadline else { return }
-        if let timer { runLoop.cancel(timer.timer) }
-        timer = nil
-        guard let deadline else { return }
-        let timer = runLoop.schedule(
-            at: BootClock.Instant(nanoseconds: deadline.nanoseconds), tolerance: .milliseconds(100),
-            wakingFromSuspend: false
-        ) { [unowned self] in
-            self.timer = nil
-            feed(.deadlineReached)
-        }
-        self.timer = (deadline, timer)
     }
 }
 

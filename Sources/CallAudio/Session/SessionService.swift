@@ -11,7 +11,7 @@ final class SessionService: Sendable {
     static let exitTimeoutMilliseconds: Int32 = 3_000
 
     let requests: SessionRequests
-    private let thread: Mutex<WorkerThread?>
+    private let thread: WorkerThread
     private let ended: EventDescriptor
 
     // Two in one process would undo each other's effects. It is never released: its thread costs nothing without a
@@ -44,40 +44,28 @@ final class SessionService: Sendable {
             requests = try SessionRequests()
             let loop = try SessionLoop(requests, environment: environment, address: address)
             let ended = ended
-            thread = Mutex(
-                try WorkerThread(name: "call-audio") {
-                    loop.run()
-                    ended.ring()
-                })
+            thread = try WorkerThread(name: "call-audio") {
+                loop.run()
+                ended.ring()
+            }
         } catch {
             throw AudioSessionError(
                 .unspecified, "no thread for audio sessions: \(error); raise the limits of the process")
         }
     }
 
-    deinit {
-        requests.close()
-        takeThread()?.detach()
-    }
+    deinit { requests.close() }
 
     /// Closes all sessions, undoes everything, and waits for that.
     func close() {
         requests.close()
-        takeThread()?.join()
-    }
-
-    private func takeThread() -> WorkerThread? {
-        thread.withLock { thread in
-            defer { thread = nil }
-            return thread
-        }
+        thread.join()
     }
 
     /// A process that exits without deactivating its sessions leaves nothing changed either.
     private static func processEnds() {
-        guard let service = current.withLock({ $0 }) else { return }
         // A callback exits the process: its thread is the one that would undo. The next program does.
-        guard service.thread.withLock({ $0?.isCurrent }) == false else { return }
+        guard let service = current.withLock({ $0 }), !service.thread.isCurrent else { return }
         service.requests.close()
         _ = service.ended.wait(milliseconds: exitTimeoutMilliseconds)
     }

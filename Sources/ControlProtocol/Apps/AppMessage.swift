@@ -7,23 +7,23 @@ package struct AppMessage: Codable, Equatable, Sendable {
     package var topic: String
     /// How it is woken: `exec`, `transient` (the same command in a unit of its own), `unit`, `dbus`, `socket`, or
     /// `connected` (only by the stream that its handler keeps).
-    package var way: String
+    package var way = "exec"
     /// What is started to wake it, for a person: a command, a unit, a bus name, a socket.
-    package var wake: String
+    package var wake = ""
     /// Of `exec` and `transient`: what is started, a path and its arguments; else empty.
     package var exec: [String]
     /// How many handlers it has at a time: `app` (one) or `call` (one for each call).
-    package var instances: String
+    package var instances = "app"
     /// The name of the layout that its payloads have, where its file names one.
     package var payload: String?
     /// How many of its handlers keep a connection now.
-    package var connected: Int
+    package var connected = 0
     /// What its handlers did not do.
-    package var strikes: StrikesMessage
+    package var strikes = StrikesMessage()
     /// Its level, as a content rating; nil where its file gives none.
     package var level: Int?
     /// The teams whose keys or certificates may push to it.
-    package var teams: [String]
+    package var teams: [String] = []
     /// `registered`, or `unregistered` once it was removed.
     package var state: String
     /// Its device tokens in hex, by environment.
@@ -32,28 +32,12 @@ package struct AppMessage: Codable, Equatable, Sendable {
     package var file: String
     /// Whether it can reach what it has to; nil where that is not known, and of an app that was removed.
     package var connection: ConnectionMessage?
+}
 
-    package init(
-        app: String, topic: String, way: String = "exec", wake: String = "", exec: [String],
-        instances: String = "app", payload: String? = nil, connected: Int = 0,
-        strikes: StrikesMessage = StrikesMessage(), level: Int? = nil, teams: [String] = [], state: String,
-        tokens: [String: String], file: String, connection: ConnectionMessage? = nil
-    ) {
-        self.app = app
-        self.topic = topic
-        self.way = way
-        self.wake = wake
-        self.exec = exec
-        self.instances = instances
-        self.payload = payload
-        self.connected = connected
-        self.strikes = strikes
-        self.level = level
-        self.teams = teams
-        self.state = state
-        self.tokens = tokens
-        self.file = file
-        self.connection = connection
+extension AppMessage {
+    /// An app that is registered and has no tokens yet.
+    package init(app: String, topic: String, exec: [String], file: String) {
+        self.init(app: app, topic: topic, exec: exec, state: "registered", tokens: [:], file: file)
     }
 }
 

@@ -26,10 +26,10 @@ package enum AudioEngineLine {
     package static let maximumBytes = 256 << 10
 
     /// The request with the end of its line.
-    package static func encoded(_ request: AudioEngineRequest) -> [UInt8] { line(request) }
+    package static func encoded(_ request: AudioEngineRequest) -> [UInt8] { controlLine(request) }
 
     /// The report with the end of its line.
-    package static func encoded(_ report: AudioEngineReport) -> [UInt8] { line(report) }
+    package static func encoded(_ report: AudioEngineReport) -> [UInt8] { controlLine(report) }
 
     /// - Parameter line: Without its end.
     package static func request(_ line: [UInt8]) throws(AudioEngineLineError) -> AudioEngineRequest {
@@ -44,17 +44,6 @@ package enum AudioEngineLine {
                 "ready", "connected", "unavailable", "lost", "applied", "refused", "outputChosen", "routeChanged",
                 "routeDisconnected", "microphoneMuted", "activity", "problem",
             ])
-    }
-
-    private static func line(_ message: some Encodable) -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        do {
-            return Array(try encoder.encode(message)) + [UInt8(ascii: "\n")]
-        } catch {
-            // The messages hold texts, whole numbers and Booleans only, which always encode.
-            preconditionFailure("a message of the audio engine that does not encode: \(error)")
-        }
     }
 
     private static func read<Message: Decodable>(
@@ -115,38 +104,9 @@ package enum AudioEngineLine {
     }
 }
 
-/// Cuts bytes into the lines of ``AudioEngineLine``. Each byte is looked at once.
-package struct AudioEngineLines {
-    private var bytes: [UInt8] = []
-    private var start = 0
-    private var scanned = 0
+/// Cuts bytes into the lines of ``AudioEngineLine``.
+package typealias AudioEngineLines = LineSplitter<AudioEngineLineError>
 
-    package init() {}
-
-    /// What has come of a line that has not ended.
-    package var hasRest: Bool { start < bytes.count }
-
-    package mutating func consume(_ new: some Sequence<UInt8>) {
-        if start > 0 {
-            bytes.removeFirst(start)
-            scanned -= start
-            start = 0
-        }
-        bytes += new
-    }
-
-    /// The next line, without its end; nil when it has not come. An empty line is none.
-    /// - Throws: `tooLong`; nothing can be read after that.
-    package mutating func next() throws(AudioEngineLineError) -> [UInt8]? {
-        while let end = bytes[scanned...].firstIndex(of: UInt8(ascii: "\n")) {
-            let line = Array(bytes[start..<end])
-            start = end + 1
-            scanned = start
-            guard line.count <= AudioEngineLine.maximumBytes else { throw .tooLong }
-            if !line.isEmpty { return line }
-        }
-        scanned = bytes.count
-        guard scanned - start <= AudioEngineLine.maximumBytes else { throw .tooLong }
-        return nil
-    }
+extension AudioEngineLines {
+    package init() { self.init(maximumBytes: AudioEngineLine.maximumBytes, tooLong: .tooLong) }
 }

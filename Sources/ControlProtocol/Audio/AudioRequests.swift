@@ -11,24 +11,6 @@ package struct AudioConfigurationBody: Codable, Equatable, Sendable {
     package var preferredOutput: String?
     package var preferredInput: String?
 
-    package init(
-        category: String, mode: String? = nil, options: [String]? = nil, preferredOutput: String? = nil,
-        preferredInput: String? = nil
-    ) {
-        self.category = category
-        self.mode = mode
-        self.options = options
-        self.preferredOutput = preferredOutput
-        self.preferredInput = preferredInput
-    }
-
-    package init(_ configuration: AudioSessionConfiguration) {
-        self.init(
-            category: configuration.category.rawValue, mode: configuration.mode.rawValue,
-            options: configuration.options.map(\.rawValue).sorted(), preferredOutput: configuration.preferredOutput,
-            preferredInput: configuration.preferredInput)
-    }
-
     /// - Throws: `badParam`, saying what does not fit and what would.
     package func configuration() throws(AudioSessionError) -> AudioSessionConfiguration {
         try AudioSessionConfiguration(
@@ -54,8 +36,20 @@ package struct AudioConfigurationBody: Codable, Equatable, Sendable {
     }
 }
 
+extension AudioConfigurationBody {
+    package init(_ configuration: AudioSessionConfiguration) {
+        self.init(
+            category: configuration.category.rawValue, mode: configuration.mode.rawValue,
+            options: configuration.options.map(\.rawValue).sorted(), preferredOutput: configuration.preferredOutput,
+            preferredInput: configuration.preferredInput)
+    }
+}
+
 /// Body of `POST /v1/audio/sessions`; every member may be left out.
 package struct AudioSessionOpening: Codable, Equatable, Sendable {
+    /// Every member left out.
+    package static let empty = AudioSessionOpening()
+
     /// What the client is called in lists and on standard error; its process's name when left out.
     package var name: String?
     /// As ``AudioConfigurationBody``; `soloAmbient` when left out.
@@ -66,19 +60,6 @@ package struct AudioSessionOpening: Codable, Equatable, Sendable {
     package var preferredInput: String?
     /// Whether it is activated at once; the stream's second line then says what came of it.
     package var active: Bool?
-
-    package init(
-        name: String? = nil, category: String? = nil, mode: String? = nil, options: [String]? = nil,
-        preferredOutput: String? = nil, preferredInput: String? = nil, active: Bool? = nil
-    ) {
-        self.name = name
-        self.category = category
-        self.mode = mode
-        self.options = options
-        self.preferredOutput = preferredOutput
-        self.preferredInput = preferredInput
-        self.active = active
-    }
 
     /// - Throws: `badParam`, saying what does not fit and what would.
     package func configuration() throws(AudioSessionError) -> AudioSessionConfiguration {
@@ -114,8 +95,4 @@ package struct AudioRouteChoice: Codable, Equatable, Sendable {
 package struct AudioSpeakerOverride: Codable, Equatable, Sendable {
     /// Whether its sound is to come from the speaker, until its route changes; false takes that back.
     package var on: Bool
-
-    package init(on: Bool) {
-        self.on = on
-    }
 }

@@ -85,26 +85,11 @@ package struct AudioNoticeMessage: Codable, Equatable, Sendable {
     package var code: String?
     /// Of `error`: what happened, and what to do.
     package var message: String?
-
-    package init(
-        event: String, id: UInt64? = nil, route: AudioRouteMessage? = nil, previous: AudioRouteMessage? = nil,
-        reason: String? = nil, number: Int32? = nil, shouldResume: Bool? = nil, silence: Bool? = nil,
-        code: String? = nil, message: String? = nil
-    ) {
-        self.event = event
-        self.id = id
-        self.route = route
-        self.previous = previous
-        self.reason = reason
-        self.number = number
-        self.shouldResume = shouldResume
-        self.silence = silence
-        self.code = code
-        self.message = message
-    }
 }
 
 extension AudioNoticeMessage {
+    package init(event: String) { self.event = event }
+
     package init(opened id: AudioSessionID) {
         self.init(event: "opened", id: id.number)
     }

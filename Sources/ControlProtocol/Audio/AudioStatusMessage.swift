@@ -26,33 +26,14 @@ package struct AudioStatusMessage: Codable, Equatable, Sendable {
     /// The output that the user has chosen; nil: none in particular.
     package var output: String?
     /// Sessions that are open, and those of them that are active; the call's is among them.
-    package var sessions: Int
-    package var active: Int
+    package var sessions = 0
+    package var active = 0
     /// Whether the audio of a call is active.
-    package var call: Bool
+    package var call = false
     /// Changes of the server that are in force now, and are put back later.
-    package var effects: Int
+    package var effects = 0
     /// What happened since the daemon's start.
-    package var counters: Counters
-
-    package init(
-        backend: String, state: String, why: String? = nil, pid: Int32? = nil, server: Server? = nil,
-        route: AudioRouteMessage? = nil, output: String? = nil, sessions: Int = 0, active: Int = 0, call: Bool = false,
-        effects: Int = 0, counters: Counters = Counters()
-    ) {
-        self.backend = backend
-        self.state = state
-        self.why = why
-        self.pid = pid
-        self.server = server
-        self.route = route
-        self.output = output
-        self.sessions = sessions
-        self.active = active
-        self.call = call
-        self.effects = effects
-        self.counters = counters
-    }
+    package var counters = Counters()
 
     /// The same for those who may not know what the user's devices are called.
     package var withoutNames: AudioStatusMessage {
@@ -67,6 +48,12 @@ package struct AudioStatusMessage: Codable, Equatable, Sendable {
 }
 
 extension AudioStatusMessage {
+    /// With no session, no connection and nothing done yet.
+    package init(backend: String, state: String) {
+        self.backend = backend
+        self.state = state
+    }
+
     /// An audio server, as it describes itself. Untrusted text.
     package struct Server: Codable, Equatable, Sendable {
         /// Such as `pulseaudio`, or `PulseAudio (on PipeWire 0.3.65)`.
@@ -74,63 +61,31 @@ extension AudioStatusMessage {
         package var version: String
         /// Whom it runs as, where and on which host, as far as known.
         package var location: String?
-
-        package init(name: String, version: String, location: String? = nil) {
-            self.name = name
-            self.version = version
-            self.location = location
-        }
-
-        package init(_ server: AudioServerDescription) {
-            self.init(name: server.name, version: server.version, location: server.location)
-        }
     }
 
     /// Counts since the daemon's start.
     package struct Counters: Codable, Equatable, Sendable {
+        package static let zero = Counters()
+
         /// Times that the audio of a call became active.
-        package var activations: UInt64
+        package var activations: UInt64 = 0
         /// From the fulfilled answer until the server had acknowledged all, in microseconds: of all of these together, and
         /// of the one that took longest.
-        package var activationUs: Int64
-        package var longestActivationUs: Int64
+        package var activationUs: Int64 = 0
+        package var longestActivationUs: Int64 = 0
         /// Times that a session could not be activated, or was lost: by the name of the error's code.
-        package var failures: [String: UInt64]
+        package var failures: [String: UInt64] = [:]
         /// Changes of the server: made; put back; and left as they were, because the user had changed them meanwhile.
-        package var effectsMade: UInt64
-        package var effectsUndone: UInt64
-        package var effectsLeft: UInt64
-
-        package init(
-            activations: UInt64 = 0, activationUs: Int64 = 0, longestActivationUs: Int64 = 0,
-            failures: [String: UInt64] = [:], effectsMade: UInt64 = 0, effectsUndone: UInt64 = 0,
-            effectsLeft: UInt64 = 0
-        ) {
-            self.activations = activations
-            self.activationUs = activationUs
-            self.longestActivationUs = longestActivationUs
-            self.failures = failures
-            self.effectsMade = effectsMade
-            self.effectsUndone = effectsUndone
-            self.effectsLeft = effectsLeft
-        }
+        package var effectsMade: UInt64 = 0
+        package var effectsUndone: UInt64 = 0
+        package var effectsLeft: UInt64 = 0
     }
 }
 
 /// Where sound goes, and where it comes from.
 package struct AudioRouteMessage: Codable, Equatable, Sendable {
-    package var inputs: [AudioPortMessage]
-    package var outputs: [AudioPortMessage]
-
-    package init(inputs: [AudioPortMessage] = [], outputs: [AudioPortMessage] = []) {
-        self.inputs = inputs
-        self.outputs = outputs
-    }
-
-    package init(_ route: AudioRoute) {
-        self.init(
-            inputs: route.inputs.map { AudioPortMessage($0) }, outputs: route.outputs.map { AudioPortMessage($0) })
-    }
+    package var inputs: [AudioPortMessage] = []
+    package var outputs: [AudioPortMessage] = []
 
     package var withoutNames: AudioRouteMessage {
         AudioRouteMessage(
@@ -149,14 +104,22 @@ package struct AudioPortMessage: Codable, Equatable, Sendable {
     package var port: String?
     /// What it is called, for a person. Untrusted text.
     package var name: String?
+}
 
-    package init(kind: String, device: String? = nil, port: String? = nil, name: String? = nil) {
-        self.kind = kind
-        self.device = device
-        self.port = port
-        self.name = name
+extension AudioStatusMessage.Server {
+    package init(_ server: AudioServerDescription) {
+        self.init(name: server.name, version: server.version, location: server.location)
     }
+}
 
+extension AudioRouteMessage {
+    package init(_ route: AudioRoute) {
+        self.init(
+            inputs: route.inputs.map { AudioPortMessage($0) }, outputs: route.outputs.map { AudioPortMessage($0) })
+    }
+}
+
+extension AudioPortMessage {
     package init(_ port: AudioPort) {
         self.init(kind: port.kind.rawValue, device: port.device, port: port.port, name: port.name)
     }

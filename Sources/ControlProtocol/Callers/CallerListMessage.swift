@@ -1,3 +1,5 @@
+package import RingwakeCore
+
 /// One list of callers.
 package struct CallerListMessage: Codable, Equatable, Sendable {
     package var schema = ControlAPI.schema
@@ -80,17 +82,18 @@ package struct CallerCheckMessage: Codable, Equatable, Sendable {
     package var identifiedAs: String?
     /// What would keep the call out.
     package var restriction: RestrictionMessage?
+}
 
-    package init(
-        caller: String, rings: Bool, list: String? = nil, pattern: String? = nil, identifiedAs: String? = nil,
-        restriction: RestrictionMessage? = nil
-    ) {
-        self.caller = caller
-        self.rings = rings
-        self.list = list
-        self.pattern = pattern
-        self.identifiedAs = identifiedAs
-        self.restriction = restriction
+extension CallerCheckMessage {
+    /// - Parameters:
+    ///   - listed: what the lists have of the caller.
+    ///   - restriction: what would keep its call out.
+    package init(_ caller: CallerHandle, _ listed: ListVerdict?, _ restriction: Restriction?) {
+        let match = listed?.blocked ?? listed?.identified
+        self.init(
+            caller: caller.description, rings: restriction == nil, list: match?.list,
+            pattern: match?.pattern.description, identifiedAs: listed?.label,
+            restriction: restriction.map { RestrictionMessage($0) })
     }
 }
 

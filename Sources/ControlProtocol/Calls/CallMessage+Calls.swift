@@ -22,9 +22,10 @@ extension CallMessage {
     /// A call as the journal has it.
     package init(_ call: CallRecord, receivedAt: String, pid: Int32?, deadlineMs: Int64?) {
         self.init(
-            call: call.key.id.rawValue, app: call.key.app.rawValue, topic: call.topic.rawValue,
-            environment: call.environment.rawValue, team: call.team, state: call.state.rawValue,
-            reason: call.reason?.rawValue, detail: call.detail, missed: call.isMissed, apnsId: call.apnsID,
+            call: call.key.id.rawValue, app: call.key.app.rawValue, topic: call.provenance.topic?.rawValue,
+            environment: call.provenance.environment?.rawValue, team: call.provenance.sender,
+            state: call.state.rawValue,
+            reason: call.reason?.rawValue, detail: call.detail, missed: call.isMissed, pushId: call.pushID,
             caller: call.update.caller, callerName: call.update.callerName, identifiedAs: call.update.identifiedAs,
             video: call.update.hasVideo ?? false, restriction: call.restrictionMessage,
             attempt: call.attempt, pid: pid, deadlineMs: deadlineMs, receivedAt: receivedAt, timeline: call.hops)

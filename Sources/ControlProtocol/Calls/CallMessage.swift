@@ -7,12 +7,12 @@ package struct CallMessage: Codable, Equatable, Sendable {
     package var call: String
     /// Its app's bundle id.
     package var app: String
-    /// The topic that its push came for.
-    package var topic: String
+    /// The topic that its push was sent to. Nil, as the next two, where that came by another door than APNs.
+    package var topic: String?
     /// The environment that its push came in by: `development` or `production`.
-    package var environment: String
+    package var environment: String?
     /// The team of its push's sender.
-    package var team: String
+    package var team: String?
     /// `queued` (it waits for its app's handler), `woken`, `reported`, `confirmed` (it rings as soon as the journal
     /// has that it does), `ringing`, `answering`, `connected`, `held`, `ending` or `ended`.
     package var state: String
@@ -22,8 +22,8 @@ package struct CallMessage: Codable, Equatable, Sendable {
     package var detail: String?
     /// Whether it is a missed call: it ended, and nobody answered or declined it anywhere.
     package var missed: Bool
-    /// The `apns-id` of the push that started it.
-    package var apnsId: String
+    /// The id of the push that started it.
+    package var pushId: String
     /// Who calls, as the payload or the handler said.
     package var caller: String?
     /// The caller's name, as the payload or the handler said.
@@ -72,12 +72,9 @@ package struct RestrictionMessage: Codable, Equatable, Sendable {
     package var kind: String
     /// What it was, for a person.
     package var detail: String
+}
 
-    package init(kind: String, detail: String) {
-        self.kind = kind
-        self.detail = detail
-    }
-
+extension RestrictionMessage {
     package init(_ restriction: Restriction) {
         self.init(kind: restriction.kind.rawValue, detail: restriction.detail)
     }

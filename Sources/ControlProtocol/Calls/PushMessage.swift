@@ -2,18 +2,18 @@
 package struct PushMessage: Codable, Equatable, Sendable {
     package var schema = ControlAPI.schema
     /// The sender's name for it, exactly as the sender wrote it.
-    package var apnsId: String
+    package var pushId: String
     /// The bundle id of the app that its token belongs to.
     package var app: String
-    /// The topic that it came for.
-    package var topic: String
+    /// The topic that it was sent to. Nil, as the next two, for a push that came by another door than APNs.
+    package var topic: String?
     /// The environment that it came in by: `development` or `production`.
-    package var environment: String
+    package var environment: String?
     /// The team of its sender.
-    package var team: String
-    /// Its `apns-priority`: 10, 5 or 1. Nil while it is only `accepted`.
+    package var team: String?
+    /// Its priority: 10, 5 or 1. Nil while it is only `accepted`.
     package var priority: Int?
-    /// Its `apns-collapse-id`.
+    /// Which undelivered push it replaces.
     package var collapseId: String?
     /// The call that it is about.
     package var call: String
@@ -33,29 +33,6 @@ package struct PushMessage: Codable, Equatable, Sendable {
     package var receivedAt: String
     /// What happened, in order: to its call where it started it, else to the push itself.
     package var timeline: [Hop]
-
-    package init(
-        apnsId: String, app: String, topic: String, environment: String, team: String, priority: Int?,
-        collapseId: String?, call: String, outcome: String, state: String, reason: String?, detail: String?,
-        restriction: RestrictionMessage? = nil, attempt: Int, receivedAt: String, timeline: [Hop]
-    ) {
-        self.apnsId = apnsId
-        self.app = app
-        self.topic = topic
-        self.environment = environment
-        self.team = team
-        self.priority = priority
-        self.collapseId = collapseId
-        self.call = call
-        self.outcome = outcome
-        self.state = state
-        self.reason = reason
-        self.detail = detail
-        self.restriction = restriction
-        self.attempt = attempt
-        self.receivedAt = receivedAt
-        self.timeline = timeline
-    }
 }
 
 extension PushMessage {

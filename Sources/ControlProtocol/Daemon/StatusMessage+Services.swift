@@ -3,14 +3,9 @@ extension StatusMessage {
     /// Do not disturb, without whom it lets through: ``DoNotDisturbMessage`` has that.
     package struct DoNotDisturb: Codable, Equatable, Sendable {
         /// `off`, `on` or `scheduled`.
-        package var state: String
+        package var state = "off"
         /// Whether it keeps calls out now.
-        package var active: Bool
-
-        package init(state: String = "off", active: Bool = false) {
-            self.state = state
-            self.active = active
-        }
+        package var active = false
     }
 
     /// What keeps the machine awake.
@@ -84,17 +79,6 @@ extension StatusMessage {
         package var sessions: Int
         /// Whether the audio of a call is active.
         package var call: Bool
-
-        package init(backend: String, state: String, sessions: Int = 0, call: Bool = false) {
-            self.backend = backend
-            self.state = state
-            self.sessions = sessions
-            self.call = call
-        }
-
-        package init(_ audio: AudioStatusMessage) {
-            self.init(backend: audio.backend, state: audio.state, sessions: audio.sessions, call: audio.call)
-        }
     }
 
     /// A message bus.
@@ -108,5 +92,11 @@ extension StatusMessage {
             self.state = state
             self.why = why
         }
+    }
+}
+
+extension StatusMessage.Audio {
+    package init(_ audio: AudioStatusMessage) {
+        self.init(backend: audio.backend, state: audio.state, sessions: audio.sessions, call: audio.call)
     }
 }

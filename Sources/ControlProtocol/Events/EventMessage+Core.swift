@@ -1,8 +1,8 @@
 package import RingwakeCore
 
-// Events as the daemon's state machines bring them about.
+// Makes events from the state machines' values.
 extension EventMessage {
-    /// A change of `call`, or its state now.
+    /// A change of `call`, or its current state.
     package init(change call: Call, at now: BootInstant) {
         self = .call(
             CallChange(
@@ -29,7 +29,7 @@ extension EventMessage {
     package init(ignored push: VerifiedPush, _ key: CallKey, _ outcome: PushOutcome) {
         self = .pushIgnored(
             PushIgnored(
-                app: key.app.rawValue, call: key.id.rawValue, apnsId: push.apnsID, outcome: outcome.rawValue))
+                app: key.app.rawValue, call: key.id.rawValue, pushId: push.pushID, outcome: outcome.rawValue))
     }
 
     package init(waiting key: CallKey, _ kind: WakeRequest.Kind) {
@@ -56,12 +56,12 @@ extension EventMessage {
         self = .handler(Handler(app: app.rawValue, secret: secret, socket: socket))
     }
 
-    /// What the network offers now: of the daemon, or for a call.
+    /// The network path now, for the daemon (`key` nil) or for a call.
     package init(path: PathMessage, of key: CallKey?) {
         self = .path(Path(app: key?.app.rawValue, call: key?.id.rawValue, path: path))
     }
 
-    /// Whether the daemon, or an app, is connected.
+    /// The connection status of the daemon (`app` nil) or of an app.
     package init(connection status: ConnectionStatus, of app: AppID?) {
         self = .connection(
             Connection(app: app?.rawValue, connection: status.state.rawValue, connectionReason: status.why))
@@ -74,7 +74,7 @@ extension EventMessage {
                 endReason: call.machine.state.endReason?.rawValue, caller: call.update.caller))
     }
 
-    /// - Parameter activation: which of all activations of the call it is.
+    /// - Parameter activation: The number of the activation, counted for each call.
     package init(audio change: CallAudioChange, of key: CallKey, activation: Int) {
         let (app, call) = (key.app.rawValue, key.id.rawValue)
         switch change {

@@ -31,11 +31,11 @@ extension EventMessage {
     package struct PushIgnored: EventContent {
         package static let name = Name.pushIgnored
 
-        package enum CodingKeys: String, CodingKey, CaseIterable { case app, call, apnsId, outcome }
+        package enum CodingKeys: String, CodingKey, CaseIterable { case app, call, pushId, outcome }
 
         package var app, call: String
-        /// The push's `apns-id`.
-        package var apnsId: String
+        /// The push's id.
+        package var pushId: String
         /// Why it changed nothing: `duplicate`, `tooLate`, `restricted` or `withheld`.
         package var outcome: String
     }

@@ -90,7 +90,7 @@ package enum ProviderToken {
         keyID: String, teamID: String, issuedAt: Int64, key: P256PrivateKey
     ) throws(RingwakeError) -> String {
         for (name, id) in [("key id", keyID), ("team id", teamID)] {
-            guard isID(id), id.utf8.allSatisfy(isPlain) else {
+            guard isID(id), id.utf8.allSatisfy(\.isNameByte) else {
                 throw RingwakeError(
                     .invalidRequest,
                     "The \(name) '\(id)' is not 1 to \(maximumIDBytes) letters, digits, '.', '-' or '_'; "
@@ -106,17 +106,6 @@ package enum ProviderToken {
 
     private static func isID(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.count <= maximumIDBytes
-    }
-
-    /// Whether the byte needs no escape in JSON and no thought anywhere else.
-    private static func isPlain(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
-            true
-        default:
-            false
-        }
     }
 }
 

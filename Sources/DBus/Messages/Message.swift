@@ -25,11 +25,6 @@ final class Message {
 
     deinit { sd_bus_message_unref(pointer) }
 
-    /// polkit may ask the user. Without it, what would need asking is refused.
-    func allowInteractiveAuthorization() {
-        sd_bus_message_set_allow_interactive_authorization(pointer, 1)
-    }
-
     /// The bus does not start the service for it.
     func forbidAutoStart() {
         sd_bus_message_set_auto_start(pointer, 0)

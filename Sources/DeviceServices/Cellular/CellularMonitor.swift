@@ -37,7 +37,7 @@ package final class CellularMonitor {
     private static let voice = "\(service).Modem.Voice"
     private static let callInterface = "\(service).Call"
     private static let objectManager = "org.freedesktop.DBus.ObjectManager"
-    private static let patience: Duration = .seconds(25)
+    private static let timeout: Duration = .seconds(25)
 
     private let logger: Logger
     private let bus: DBusService
@@ -188,7 +188,7 @@ package final class CellularMonitor {
         // By its unique name: an answer of a successor would be about other objects.
         bus.call(
             destination: owner, path: path, interface: interface, member: member, arguments: arguments,
-            timeout: Self.patience
+            timeout: Self.timeout
         ) { [weak self] result in
             if self?.owner == owner { completion(result) }
         }

@@ -86,14 +86,13 @@ final class AlertProcess {
     func stop() {
         guard isRunning, !isStopping else { return }
         isStopping = true
-        signalGroup(SIGTERM)
-        // A process that is stopped takes SIGTERM only when it goes on.
-        signalGroup(SIGCONT)
+        ProcessGroup(leader: pid).terminate()
         guard let runLoop else { return }
         let deadline = runLoop.refreshNow().advanced(by: Self.grace)
         killTimer = runLoop.schedule(at: deadline, tolerance: .milliseconds(250)) { [weak self] in
-            self?.killTimer = nil
-            self?.signalGroup(SIGKILL)
+            guard let self, isRunning else { return }
+            killTimer = nil
+            ProcessGroup(leader: pid).signal(SIGKILL)
         }
     }
 
@@ -111,7 +110,7 @@ final class AlertProcess {
     /// The leader has ended and is not reaped yet: the last moment at which the group's id is surely its own. What it
     /// left behind would make a noise that nobody could end any more.
     private func leaderEnded() {
-        signalGroup(SIGKILL)
+        ProcessGroup(leader: pid).signal(SIGKILL)
         isRunning = false
         if let killTimer { runLoop?.cancel(killTimer) }
         killTimer = nil
@@ -121,13 +120,6 @@ final class AlertProcess {
     private func closeLifeline() {
         if lifeline >= 0 { close(lifeline) }
         lifeline = -1
-    }
-
-    private func signalGroup(_ signal: Int32) {
-        // Once reaped, the number may name a stranger.
-        guard isRunning else { return }
-        // ESRCH: it went to another group; it alone is still ours.
-        if kill(-pid, signal) != 0 { kill(pid, signal) }
     }
 
     private static func failure(_ errno: Int32, _ path: String) -> Failure {

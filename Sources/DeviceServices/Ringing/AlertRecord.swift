@@ -1,3 +1,4 @@
+internal import FileSystem
 internal import Glibc
 internal import Logging
 
@@ -21,7 +22,7 @@ final class AlertRecord {
     private let logger: Logger
     private var processes: [Int32: UInt64] = [:]
     private var notifications: Set<Shown> = []
-    private var isFailureTold = false
+    private var isFailureReported = false
 
     /// - Parameter directory: The runtime directory: it goes with the machine's shutdown.
     init(directory: String, logger: Logger) {
@@ -32,9 +33,9 @@ final class AlertRecord {
     /// Ends the processes that a former daemon left.
     /// - Returns: The notifications that it left.
     func endLeftovers() -> [Shown] {
-        guard let text = SmallFile.read(path, maximumBytes: 65_536) else { return [] }
+        guard let bytes = try? FileSystem.read(path, maximumSize: 65_536) else { return [] }
         var shown: [Shown] = []
-        for line in text.split(separator: "\n").prefix(Self.maximumLines) {
+        for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n").prefix(Self.maximumLines) {
             let words = line.split(separator: " ")
             guard words.count == 3 else { continue }
             if words[0] == "process", let pid = Int32(words[1]), pid > 1, let start = UInt64(words[2]) {
@@ -49,8 +50,8 @@ final class AlertRecord {
 
     /// A process has started.
     func began(_ pid: Int32) {
-        guard let stat = ProcessStat(of: pid) else { return }
-        processes[pid] = stat.startTime
+        guard let startTime = ProcessStat(of: pid)?.startTime else { return }
+        processes[pid] = startTime
         save()
     }
 
@@ -68,7 +69,7 @@ final class AlertRecord {
 
     private func endGroup(of pid: Int32, startedAt start: UInt64) {
         guard let stat = ProcessStat(of: pid), stat.startTime == start, stat.group == pid else { return }
-        if !stat.isZombie { logger.notice("a ring that outlived the daemon was ended", metadata: ["pid": "\(pid)"]) }
+        if !stat.hasEnded { logger.notice("a ring that outlived the daemon was ended", metadata: ["pid": "\(pid)"]) }
         // Also when the leader waits to be reaped: what it started may sound on, and its group is still its own.
         kill(-pid, SIGKILL)
     }
@@ -82,28 +83,10 @@ final class AlertRecord {
             processes.sorted { $0.key < $1.key }.map { "process \($0.key) \($0.value)\n" }
             + notifications.map { "notification \($0.owner) \($0.id)\n" }
         let result = SmallFile.write(lines.joined(), to: path, isMade: true)
-        guard result != 0, !isFailureTold else { return }
-        isFailureTold = true
+        guard result != 0, !isFailureReported else { return }
+        isFailureReported = true
         logger.warning(
             "what rings cannot be written down; it may outlive a daemon that is killed",
             metadata: ["path": "\(path)", "reason": "\(String(cString: strerror(result)))"])
-    }
-}
-
-/// What `/proc/PID/stat` says of a process. See proc_pid_stat(5).
-private struct ProcessStat {
-    let group: Int32
-    let isZombie: Bool
-    /// Clock ticks since boot; with the process id it names one process for as long as the machine runs.
-    let startTime: UInt64
-
-    init?(of pid: Int32) {
-        guard let text = SmallFile.read("/proc/\(pid)/stat"), let name = text.lastIndex(of: ")") else { return nil }
-        // The name, field 2, may hold blanks and parentheses; field 3 comes after its last one.
-        let fields = text[text.index(after: name)...].split(separator: " ")
-        guard fields.count > 19, let group = Int32(fields[2]), let start = UInt64(fields[19]) else { return nil }
-        self.group = group
-        isZombie = fields[0] == "Z"
-        startTime = start
     }
 }

@@ -53,7 +53,7 @@ package final class CallAlerts {
         self.logger = logger
         record = AlertRecord(directory: runtimeDirectory, logger: logger)
         let surroundings = AlertProcess.Surroundings(
-            environment: Self.variables(of: environment), descriptorLimit: descriptorLimit)
+            environment: inheritable(environment).map { "\($0)=\($1)" }.sorted(), descriptorLimit: descriptorLimit)
         ringer = Ringer(runLoop: runLoop, surroundings: surroundings, record: record, period: period)
         notifications = CallNotifications(bus: sessionBus, logger: logger)
         let leftover = record.endLeftovers()
@@ -104,13 +104,5 @@ package final class CallAlerts {
             level: failure.part == .notification ? .info : .warning, "a call could not be announced in full",
             metadata: ["part": "\(failure.part.rawValue)", "reason": "\(failure.reason)"])
         onFailure?(failure)
-    }
-
-    private static func variables(of environment: [String: String]) -> [String] {
-        let daemons: Set = ["NOTIFY_SOCKET", "MAINPID", "INVOCATION_ID", "JOURNAL_STREAM"]
-        return environment.filter { name, value in
-            !daemons.contains(name) && !name.hasPrefix("LISTEN_") && !name.hasPrefix("WATCHDOG_") && !name.isEmpty
-                && !name.utf8.contains(UInt8(ascii: "=")) && !"\(name)\(value)".utf8.contains(0)
-        }.map { "\($0)=\($1)" }.sorted()
     }
 }

@@ -90,7 +90,7 @@ final class CallNotifications {
         server.show(NotificationContent(ofMissed: call, at: time, now: now), replacing: 0) { [weak self] result in
             guard let self else { return }
             self.pending -= 1
-            self.tell(result)
+            self.report(result)
             self.settle()
         }
     }
@@ -109,7 +109,7 @@ final class CallNotifications {
         server.show(entry.content, replacing: entry.id ?? 0) { [weak self] result in
             guard let self else { return }
             self.pending -= 1
-            self.tell(result)
+            self.report(result)
             self.answered(key, request, entry.content, result)
             self.settle()
         }
@@ -133,7 +133,7 @@ final class CallNotifications {
         }
     }
 
-    private func tell(_ result: Result<UInt32, DBusError>) {
+    private func report(_ result: Result<UInt32, DBusError>) {
         switch result {
         case .success: onResult?(nil)
         case .failure(let error):

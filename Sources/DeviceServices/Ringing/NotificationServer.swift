@@ -21,7 +21,7 @@ final class NotificationServer {
     private static let path = "/org/freedesktop/Notifications"
     /// A server that is started for this takes seconds on a small machine. One that has an answer after that gives it
     /// to nobody, and what it shows could not be taken back: so it is waited for longer than a call rings.
-    private static let patience: Duration = .seconds(120)
+    private static let timeout: Duration = .seconds(120)
     /// Notifications that wait for the server to say what it can do.
     private static let maximumWaiting = 32
 
@@ -86,7 +86,7 @@ final class NotificationServer {
         // To one that has left, or has closed it already, this is an error that nobody needs to hear of.
         bus.call(
             destination: owner ?? Self.name, path: Self.path, interface: Self.name, member: "CloseNotification",
-            arguments: [.uint32(id)], allowAutoStart: false, timeout: Self.patience
+            arguments: [.uint32(id)], allowAutoStart: false, timeout: Self.timeout
         ) { _ in }
     }
 
@@ -100,7 +100,7 @@ final class NotificationServer {
         guard question == nil else { return }
         question = bus.call(
             destination: Self.name, path: Self.path, interface: Self.name, member: "GetCapabilities",
-            timeout: Self.patience
+            timeout: Self.timeout
         ) { [weak self] in self?.learned($0) }
     }
 
@@ -134,7 +134,7 @@ final class NotificationServer {
                 .string(content.text(isMarkup: capabilities.contains("body-markup"))), .strings(actions),
                 Self.hints(of: content), .int32(content.timeout),
             ],
-            timeout: Self.patience
+            timeout: Self.timeout
         ) { [weak self, asked = owner] result in
             if let asked, let owner = self?.owner, owner != asked { return completion(.failure(Self.replaced)) }
             completion(

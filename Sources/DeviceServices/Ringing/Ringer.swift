@@ -14,7 +14,7 @@ final class Ringer {
     private let vibration: RepeatedCommand
     private var tone: AlertProcess?
     private var waiting: Set<CallKey> = []
-    private var isToldOfNoRingtone = false
+    private var isMissingRingtoneReported = false
 
     init(runLoop: RunLoop, surroundings: AlertProcess.Surroundings, record: AlertRecord, period: Duration) {
         self.runLoop = runLoop
@@ -43,7 +43,7 @@ final class Ringer {
         let command = first.flatMap { settings.ringCommand(for: $0) }
         ring.run(command)
         vibration.run(first == nil ? nil : settings.vibrate)
-        tellOfNoRingtone(first != nil && settings.command != nil && command == nil)
+        reportMissingRingtone(first != nil && settings.command != nil && command == nil)
 
         let nowWaiting = Set(calls.filter(\.isWaiting).map(\.key))
         let isNew = !nowWaiting.subtracting(waiting).isEmpty
@@ -82,13 +82,13 @@ final class Ringer {
         }
     }
 
-    private func tellOfNoRingtone(_ isMissing: Bool) {
-        if isMissing, !isToldOfNoRingtone {
+    private func reportMissingRingtone(_ isMissing: Bool) {
+        if isMissing, !isMissingRingtoneReported {
             let placeholder = RingSettings.filePlaceholder
             onFailure?(
                 AlertFailure(
                     .ring, "the ring command plays \(placeholder) and no ringtone is configured; set ring.ringtone"))
         }
-        isToldOfNoRingtone = isMissing
+        isMissingRingtoneReported = isMissing
     }
 }

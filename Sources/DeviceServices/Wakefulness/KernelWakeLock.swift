@@ -1,3 +1,4 @@
+internal import FileSystem
 internal import Glibc
 internal import RingwakeCore
 
@@ -42,6 +43,7 @@ nonisolated struct KernelWakeLock {
     /// Whether the kernel holds it now, for whoever took it.
     var isActive: Bool {
         // The names of those that are active, with blanks between.
-        (SmallFile.read("\(directory)/wake_lock") ?? "").split(whereSeparator: \.isWhitespace).contains { $0 == name }
+        let names = (try? FileSystem.read("\(directory)/wake_lock", maximumSize: 65_536)) ?? []
+        return String(decoding: names, as: UTF8.self).split(whereSeparator: \.isWhitespace).contains { $0 == name }
     }
 }

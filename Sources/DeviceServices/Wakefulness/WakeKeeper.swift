@@ -57,7 +57,7 @@ package final class WakeKeeper {
         "org.freedesktop.DBus.Error.AccessDenied", "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired",
     ]
     /// logind answers in milliseconds; a call rings meanwhile.
-    private static let patience: Duration = .seconds(5)
+    private static let timeout: Duration = .seconds(5)
 
     private let runLoop: RunLoop
     private let logger: Logger
@@ -73,7 +73,7 @@ package final class WakeKeeper {
     private var isKernelHeld = false
     private var renewal: Timer?
     private var problem: String?
-    private var isTold = false
+    private var isReported = false
 
     /// Releases first what a daemon that was killed left held.
     /// - Parameters:
@@ -134,7 +134,7 @@ package final class WakeKeeper {
         question = bus.call(
             destination: Self.login, path: Self.loginPath, interface: "\(Self.login).Manager", member: "Inhibit",
             arguments: [.string("sleep"), .string("Ringwake"), .string("An incoming call"), .string("block")],
-            timeout: Self.patience
+            timeout: Self.timeout
         ) { [weak self] result in
             self?.loginAnswered(result)
         }
@@ -212,14 +212,14 @@ package final class WakeKeeper {
 
     private func worked() {
         problem = nil
-        isTold = false
+        isReported = false
     }
 
     private func failed(_ reason: String) {
         problem = reason
         // Once, not at each call; `doctor` and the status say it whenever they are asked.
-        guard !isTold else { return }
-        isTold = true
+        guard !isReported else { return }
+        isReported = true
         logger.warning(
             "the machine may fall asleep while a call rings; set awake.by to what this machine has, or to none",
             metadata: ["reason": "\(reason)"])

@@ -41,7 +41,6 @@ final class HTTP1Connection {
     private var isProcessing = false
     private var requestStart: BootClock.Instant?
     private var output: [UInt8] = []
-    private var isOutputBlocked = false
     private var outputDeadline: BootClock.Instant?
     private var isFlushScheduled = false
     /// Requests wait until the client has read its answers.

@@ -68,10 +68,6 @@ final class HTTP1Exchange: HTTPExchange {
         end(with: isChunked && !isHeadRequest ? HTTP1Writer.lastChunk : [])
     }
 
-    func closeConnection(reason: String) {
-        keepAlive = false
-    }
-
     /// The connection is gone.
     func wasClosed() {
         guard connection != nil else { return }

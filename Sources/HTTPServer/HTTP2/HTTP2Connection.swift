@@ -133,7 +133,7 @@ final class HTTP2Connection {
         do {
             session = try HTTP2Session(shared: shared, handler: handler) { [unowned self] event in
                 // The session is ended when the connection closes, and speaks no more.
-                self.sessionTold(event)
+                self.handle(event)
             }
         } catch {
             log("a connection could not be set up", error.message)
@@ -146,7 +146,7 @@ final class HTTP2Connection {
         advance()
     }
 
-    private func sessionTold(_ event: HTTP2Session.Event) {
+    private func handle(_ event: HTTP2Session.Event) {
         switch event {
         case .hasOutput:
             scheduleFlush()
@@ -158,8 +158,6 @@ final class HTTP2Connection {
             // An idle connection has no timer.
             timer.cancel(on: shared.runLoop)
             requireDeadlines()
-        case .wantsDrain(let reason):
-            drain(reason: reason)
         case .isAbused:
             refusal = "TooManyRequests"
         }

@@ -9,7 +9,7 @@ import RunLoop
 /// `depth`, answers are only submitted there (sending waits for ``produce(into:)``), and ``end()`` frees the
 /// session when the last of these calls has returned.
 final class HTTP2Session {
-    /// What the session's owner is told; each may come from within a callback.
+    /// What the owner of the session is notified of; each may come from within a callback.
     enum Event {
         /// There is something to send.
         case hasOutput
@@ -17,8 +17,6 @@ final class HTTP2Session {
         case hasDeadline(BootClock.Instant)
         /// The client's preface and SETTINGS have arrived.
         case isEstablished
-        /// The connection is to be closed once every stream is answered.
-        case wantsDrain(reason: String)
         /// The client misbehaves beyond what is tolerated.
         case isAbused
     }
@@ -35,7 +33,7 @@ final class HTTP2Session {
     private let shared: HTTP2ListenerContext
     private let handler: any HTTPConnectionHandler
     /// Nil once the session has ended.
-    private var tell: ((Event) -> Void)?
+    private var notify: ((Event) -> Void)?
     private var pointer: OpaquePointer?
     private var depth = 0
     private(set) var streams: [Int32: HTTP2Stream] = [:]
@@ -60,11 +58,11 @@ final class HTTP2Session {
 
     /// - Throws: `system` when there is no memory.
     init(
-        shared: HTTP2ListenerContext, handler: any HTTPConnectionHandler, tell: @escaping (Event) -> Void
+        shared: HTTP2ListenerContext, handler: any HTTPConnectionHandler, notify: @escaping (Event) -> Void
     ) throws(RingwakeError) {
         self.shared = shared
         self.handler = handler
-        self.tell = tell
+        self.notify = notify
         var pointer: OpaquePointer?
         let target = HTTP2CallbackTarget(session: self, runLoop: shared.runLoop, limits: shared.limits)
         callbackTarget = target
@@ -105,7 +103,7 @@ final class HTTP2Session {
         if hasPassedBoundary || inputDeadline == nil {
             let deadline = shared.runLoop.now.advanced(by: limits.requestDeadline)
             inputDeadline = deadline
-            tell?(.hasDeadline(deadline))
+            notify?(.hasDeadline(deadline))
         }
     }
 
@@ -116,7 +114,7 @@ final class HTTP2Session {
         var count = 0
         depth += 1
         // A callback may end the session: `pointer` stays valid until `leave`, but no more is sent.
-        while let pointer, tell != nil, buffer.count - count >= HTTP2Session.maximumChunkBytes {
+        while let pointer, notify != nil, buffer.count - count >= HTTP2Session.maximumChunkBytes {
             var chunk: UnsafePointer<UInt8>?
             let length = nghttp2_session_mem_send(pointer, &chunk)
             guard length > 0, let chunk else { break }
@@ -159,13 +157,13 @@ final class HTTP2Session {
         _ = nghttp2_submit_goaway(
             pointer, UInt8(truncatingIfNeeded: NGHTTP2_FLAG_NONE.rawValue),
             nghttp2_session_get_last_proc_stream_id(pointer), code.rawValue, debug, debug.count)
-        tell?(.hasOutput)
+        notify?(.hasOutput)
     }
 
     /// Closes every stream and frees the session, now or when the call that is under way returns. Idempotent.
     func end() {
-        guard tell != nil else { return }
-        tell = nil
+        guard notify != nil else { return }
+        notify = nil
         let open = streams
         streams = [:]
         for stream in open.values {
@@ -176,13 +174,10 @@ final class HTTP2Session {
         }
     }
 
-    /// Whether the session has ended; it may not have been freed yet.
-    var hasEnded: Bool { tell == nil }
-
     private func leave() {
         depth -= 1
         if depth == 0 {
-            if tell == nil {
+            if notify == nil {
                 free()
             } else if streams.isEmpty && streams.capacity > HTTP2Session.keptStreamCapacity {
                 streams = [:]
@@ -199,29 +194,25 @@ final class HTTP2Session {
 
     /// Submits the answer of a stream; `false` when it cannot be sent any more.
     func submit(_ response: HTTPResponse, on stream: HTTP2Stream) -> Bool {
-        guard let pointer, tell != nil, submitAnswer(response, streamID: stream.id, session: pointer) else {
+        guard let pointer, notify != nil, submitAnswer(response, streamID: stream.id, session: pointer) else {
             return false
         }
         setDeadline(shared.runLoop.now.advanced(by: limits.writeDeadline), of: stream)
-        tell?(.hasOutput)
+        notify?(.hasOutput)
         return true
     }
 
     /// Resets a stream.
     func reset(_ streamID: Int32, _ code: nghttp2_error_code) {
-        guard let pointer, tell != nil else { return }
+        guard let pointer, notify != nil else { return }
         _ = nghttp2_submit_rst_stream(
             pointer, UInt8(truncatingIfNeeded: NGHTTP2_FLAG_NONE.rawValue), streamID, code.rawValue)
-        tell?(.hasOutput)
+        notify?(.hasOutput)
     }
 
     /// Resets a stream whose answer is given up.
     func cancel(_ stream: HTTP2Stream) {
         reset(stream.id, NGHTTP2_CANCEL)
-    }
-
-    func drain(reason: String) {
-        tell?(.wantsDrain(reason: reason))
     }
 
     /// The earliest deadline of all streams.
@@ -239,13 +230,13 @@ final class HTTP2Session {
 
     private func setDeadline(_ deadline: BootClock.Instant, of stream: HTTP2Stream) {
         stream.deadline = deadline
-        tell?(.hasDeadline(deadline))
+        notify?(.hasDeadline(deadline))
     }
 
     // MARK: - Callbacks
 
     func headReceived(streamID: Int32, isEndOfStream: Bool) {
-        guard tell != nil else { return }
+        guard notify != nil else { return }
         if let head = callbackTarget?.takeHead() {
             beginStream(streamID, head)
         }
@@ -283,7 +274,7 @@ final class HTTP2Session {
     }
 
     func settingsReceived() {
-        tell?(.isEstablished)
+        notify?(.isEstablished)
     }
 
     /// An answer that did not wait for the request's end: the client may stop sending (RFC 9113 section 8.1).
@@ -302,7 +293,7 @@ final class HTTP2Session {
     /// Counts a reset by the client, one that its error made us send, or a frame that is not valid.
     func countGlitch() {
         if glitches.add(at: shared.runLoop.now, limits: limits) {
-            tell?(.isAbused)
+            notify?(.isAbused)
         }
     }
 

@@ -145,10 +145,6 @@ final class HTTP2Stream: HTTPExchange {
         respond(response)
     }
 
-    func closeConnection(reason: String) {
-        session?.drain(reason: reason)
-    }
-
     /// Bytes of the answer's body that were not sent yet.
     var unsentBytes: Int { answerBody.count - answerOffset }
 

@@ -27,11 +27,6 @@ package protocol HTTPExchange: AnyObject {
     /// Ends a begun stream. The exchange is not open afterwards.
     func finish()
 
-    /// Has the connection closed once the requests under way are answered; no further request is taken on it.
-    ///
-    /// - Parameter reason: what HTTP/2 tells the client in GOAWAY as `{"reason":"..."}`; ASCII letters and digits.
-    func closeConnection(reason: String)
-
     /// Called once when the exchange ends otherwise than by ``respond(_:)`` or ``finish()``: the client left or
     /// reset it, a deadline passed, the server closed the connection.
     var onClose: (() -> Void)? { get set }

@@ -1,6 +1,7 @@
 import CRingwakeLinux
 import Glibc
 import RingwakeCore
+import RunLoop
 
 /// A listening Unix socket that appears under its path complete: listening, and with its mode.
 ///
@@ -97,19 +98,16 @@ struct UnixListeningSocket {
 
     /// Whether nobody listens at a socket's path any more.
     private static func isStale(_ path: String) throws(RingwakeError) -> Bool {
-        var address = sockaddr_storage()
-        let length = ringwake_unix_address(path, &address)
-        let descriptor = ringwake_stream_socket(AF_UNIX)
-        guard descriptor >= 0 else { throw failure(.last, path) }
-        defer { close(descriptor) }
-        if ringwake_connect(descriptor, &address, length) == 0 { return false }
-        let error = SystemCallError.last
-        switch error.number {
-        case ECONNREFUSED: return true
-        case ENOENT: return true
-        // Its backlog is full (unix(7)): somebody listens.
-        case EAGAIN: return false
-        default: throw failure(error, path)
+        do throws(RunLoopError) {
+            close(try UnixSocket.connect(to: path))
+            return false
+        } catch {
+            switch error.errno {
+            case ECONNREFUSED, ENOENT: return true
+            // Its backlog is full (unix(7)): somebody listens.
+            case EAGAIN: return false
+            default: throw failure(SystemCallError(number: error.errno), path)
+            }
         }
     }
 

@@ -11,7 +11,7 @@ final class NameHandlers {
     /// See `deploy/dbus/org.ringwake.Handler1.xml`.
     static let interface = "org.ringwake.Handler1"
     /// What a handler gets for its answer at the least, however little time is left to report the call.
-    private static let minimumPatience: Duration = .seconds(1)
+    private static let minimumTimeout: Duration = .seconds(1)
 
     private let runLoop: RunLoop
     private let logger: Logger
@@ -55,7 +55,7 @@ final class NameHandlers {
             name: name, app: request.app, call: request.call, wake: request.wake, bus: bus(name.bus),
             life: LeaseLife(runLoop: runLoop, events: events), logger: logger)
         let left = now.duration(to: request.reportBy)
-        lease.begin(text, secret: secret, socketPath: socketPath, patience: max(left, Self.minimumPatience))
+        lease.begin(text, secret: secret, socketPath: socketPath, timeout: max(left, Self.minimumTimeout))
         return lease
     }
 

@@ -7,14 +7,14 @@ internal import RunLoop
 ///
 /// It has started when somebody has the name and the bus has said which process that is; it has ended when the name is
 /// another's or nobody's, or when it refuses the push.
-final class NameLease: HandlerLease {
+final class NameLease: LivingLease {
     let wake: WakeID
     private(set) var pid: Int32?
     private let name: DBusHandlerName
     private let app: AppID
     private let call: CallID
     private let bus: DBusService
-    private let life: LeaseLife
+    let life: LeaseLife
     private let logger: Logger
     private var push: DBusCall?
     private var watch: DBusSubscription?
@@ -26,7 +26,7 @@ final class NameLease: HandlerLease {
 
     private static let busName = "org.freedesktop.DBus"
     /// The bus itself answers at once.
-    private static let busPatience: Duration = .seconds(5)
+    private static let busTimeout: Duration = .seconds(5)
 
     init(
         name: DBusHandlerName, app: AppID, call: CallID, wake: WakeID, bus: DBusService, life: LeaseLife, logger: Logger
@@ -43,24 +43,19 @@ final class NameLease: HandlerLease {
         life.force = { [weak self] in self?.end(.left("was released")) }
     }
 
-    var isRunning: Bool { !life.isOver }
     var mark: HandlerMark? {
         guard isRunning, let owner, let process else { return nil }
         return .owner(of: name, connection: owner, process: process, app: app, call: call)
     }
 
-    func stop(grace: Duration) { life.stop(grace: grace) }
-    func expectExit(within patience: Duration, grace: Duration) { life.expectExit(within: patience, grace: grace) }
-    func keep() { life.keep() }
-
     // MARK: - The start
 
-    func begin(_ request: String, secret: String, socketPath: String, patience: Duration) {
+    func begin(_ request: String, secret: String, socketPath: String, timeout: Duration) {
         watch = bus.watchName(name.name) { [self] in ownerIs($0) }
         push = bus.call(
             destination: name.name, path: name.path, interface: NameHandlers.interface, member: "IncomingPush",
-            arguments: [.string(request), .string(secret), .string(socketPath)], timeout: patience
-        ) { [self] in answered($0, within: patience) }
+            arguments: [.string(request), .string(secret), .string(socketPath)], timeout: timeout
+        ) { [self] in answered($0, within: timeout) }
     }
 
     func resume(connection: String, process: ProcessIdentity) {
@@ -80,7 +75,7 @@ final class NameLease: HandlerLease {
         if life.isStopping { release() }
         bus.call(
             destination: Self.busName, path: "/org/freedesktop/DBus", interface: Self.busName,
-            member: "GetConnectionUnixProcessID", arguments: [.string(newOwner)], timeout: Self.busPatience
+            member: "GetConnectionUnixProcessID", arguments: [.string(newOwner)], timeout: Self.busTimeout
         ) { [self] in identified($0) }
     }
 
@@ -96,14 +91,14 @@ final class NameLease: HandlerLease {
         life.started(pid: pid)
     }
 
-    private func answered(_ result: Result<[DBusValue], DBusError>, within patience: Duration) {
+    private func answered(_ result: Result<[DBusValue], DBusError>, within timeout: Duration) {
         push = nil
         guard isRunning, case .failure(let error) = result else { return }
         if error.name == DBusError.noReply, owner != nil {
             // It may have reported the call nevertheless; if not, that is noticed elsewhere.
             return logger.notice(
                 "handler does not answer IncomingPush; let it return at once",
-                metadata: ["app": "\(app)", "name": "\(name.name)", "waited": "\(patience)"])
+                metadata: ["app": "\(app)", "name": "\(name.name)", "waited": "\(timeout)"])
         }
         leave()
         life.failed(NameFailure(app: app, name: name).error(error))

@@ -42,6 +42,7 @@ enum SocketCheck {
                 .limitReached,
                 "\(what) the queue of \(name) is full, for its handler accepts no connection; restart the handler, or"
                     + " let it accept and listen with a longer queue")
+        case ENAMETOOLONG: return badPath(path, of: app)
         case EACCES, EPERM:
             return RingwakeError(
                 .notPermitted,

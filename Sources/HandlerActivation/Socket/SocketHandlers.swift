@@ -1,4 +1,3 @@
-internal import CRingwakeLinux
 internal import Glibc
 internal import RingwakeCore
 internal import RunLoop
@@ -48,28 +47,19 @@ final class SocketHandlers {
         return bytes
     }
 
-    /// Connects without waiting: to a unix socket that is done at once or not at all.
     private func connect(to path: String, of app: AppID) throws(RingwakeError) -> Int32 {
-        var address = sockaddr_storage()
-        let length = path.utf8.contains(0) ? 0 : ringwake_unix_address(path, &address)
-        guard length > 0, path.hasPrefix("/") else { throw SocketCheck.badPath(path, of: app) }
-        let descriptor = ringwake_stream_socket(AF_UNIX)
-        guard descriptor >= 0 else { throw SocketCheck.failure(errno, path: path, of: app) }
-        var result: Int32
-        repeat { result = ringwake_connect(descriptor, &address, length) } while result != 0 && errno == EINTR
-        guard result == 0 else {
-            let reason = errno
-            close(descriptor)
-            throw SocketCheck.failure(reason, path: path, of: app)
+        guard path.hasPrefix("/") else { throw SocketCheck.badPath(path, of: app) }
+        let descriptor: Int32
+        do throws(RunLoopError) {
+            descriptor = try UnixSocket.connect(to: path)
+        } catch {
+            throw SocketCheck.failure(error.errno, path: path, of: app)
         }
-        var pid: pid_t = 0
-        var user: uid_t = 0
-        var group: gid_t = 0
-        let isKnown = ringwake_peer_credentials(descriptor, &pid, &user, &group) == 0
-        // The secret and the caller are told to whoever listens.
-        guard isKnown, user == 0 || user == geteuid() else {
+        // The secret and the caller are sent to whoever listens.
+        let user = UnixSocket.peerUser(of: descriptor)
+        guard let user, user == 0 || user == geteuid() else {
             close(descriptor)
-            throw SocketCheck.stranger(user, path: path, of: app)
+            throw SocketCheck.stranger(user ?? 0, path: path, of: app)
         }
         return descriptor
     }

@@ -3,7 +3,7 @@ internal import RingwakeCore
 internal import RunLoop
 
 /// The connection to a handler that listened for it.
-final class SocketLease: HandlerLease {
+final class SocketLease: LivingLease {
     /// A handler has nothing to say on this connection. What it says all the same is read, or its end would not be
     /// seen; but not for ever.
     static let maximumBytesRead = 65_536
@@ -11,7 +11,7 @@ final class SocketLease: HandlerLease {
     let wake: WakeID
     private let descriptor: Int32
     private let path: String
-    private let life: LeaseLife
+    let life: LeaseLife
     private let runLoop: RunLoop
     private var source: ReadinessSource?
     /// What the socket has not taken yet.
@@ -36,13 +36,8 @@ final class SocketLease: HandlerLease {
 
     /// Not known: who listens may be systemd, for a handler that it starts.
     var pid: Int32? { nil }
-    var isRunning: Bool { !life.isOver }
     /// The connection is lost with the daemon.
     var mark: HandlerMark? { nil }
-
-    func stop(grace: Duration) { life.stop(grace: grace) }
-    func expectExit(within patience: Duration, grace: Duration) { life.expectExit(within: patience, grace: grace) }
-    func keep() { life.keep() }
 
     /// Sends the line and watches the connection.
     func begin(_ line: [UInt8], of app: AppID) throws(RingwakeError) {

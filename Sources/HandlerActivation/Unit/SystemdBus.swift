@@ -12,7 +12,7 @@ final class SystemdBus {
     private static let path = "/org/freedesktop/systemd1"
     private static let interface = "org.freedesktop.systemd1.Manager"
     /// What a manager that is well does within milliseconds.
-    static let patience: Duration = .seconds(5)
+    static let timeout: Duration = .seconds(5)
 
     let manager: SystemdManager
     let runLoop: RunLoop
@@ -100,7 +100,7 @@ final class SystemdBus {
 
     /// Calls a method of the manager. systemd is not started for it: where the bus could, it is not there.
     func call(
-        _ member: String, _ arguments: [DBusValue], timeout: Duration = SystemdBus.patience,
+        _ member: String, _ arguments: [DBusValue], timeout: Duration = SystemdBus.timeout,
         _ completion: @escaping (Result<[DBusValue], DBusError>) -> Void
     ) {
         bus.call(
@@ -121,7 +121,7 @@ final class SystemdBus {
         for (interface, property) in wanted {
             bus.call(
                 destination: Self.name, path: path, interface: "org.freedesktop.DBus.Properties", member: "Get",
-                arguments: [.string(interface), .string(property)], allowAutoStart: false, timeout: Self.patience
+                arguments: [.string(interface), .string(property)], allowAutoStart: false, timeout: Self.timeout
             ) { result in
                 switch result {
                 case .success(let values):

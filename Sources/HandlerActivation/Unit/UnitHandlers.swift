@@ -15,7 +15,7 @@ final class UnitHandlers {
     private let system: SystemdBus
 
     /// What systemd gets for its answer at the least, however little time is left to report the call.
-    private static let minimumPatience: Duration = .seconds(1)
+    private static let minimumTimeout: Duration = .seconds(1)
 
     init(
         runLoop: RunLoop, logger: Logger, socketPath: String, systemBus: DBusService, sessionBus: DBusService
@@ -81,7 +81,7 @@ final class UnitHandlers {
             unit: unit, app: request.app, wake: request.wake, systemd: systemd(manager), life: life)
         let now = BootInstant(nanoseconds: BootClock.now().nanoseconds)
         let left = now.duration(to: request.reportBy)
-        lease.begin(method, arguments, timeout: min(max(left, Self.minimumPatience), SystemdBus.patience))
+        lease.begin(method, arguments, timeout: min(max(left, Self.minimumTimeout), SystemdBus.timeout))
         return lease
     }
 

@@ -8,7 +8,7 @@ internal import RunLoop
 /// Requested, until systemd has answered; queued, while its job is; then systemd is asked for the process, and it runs,
 /// until the unit is no longer active. Without systemd (it left the bus, or the bus is gone) the process itself is
 /// watched.
-final class UnitLease: HandlerLease {
+final class UnitLease: LivingLease {
     private enum State {
         /// Jobs that were done before the answer named ours, with their results.
         case requested(early: [String: String])
@@ -25,7 +25,7 @@ final class UnitLease: HandlerLease {
     private(set) var unit: String
     private let failure: UnitFailure
     private let systemd: SystemdBus
-    private let life: LeaseLife
+    let life: LeaseLife
     private var state = State.requested(early: [:])
     private var status = UnitStatus()
     private var changes: DBusSubscription?
@@ -46,7 +46,6 @@ final class UnitLease: HandlerLease {
     }
 
     var pid: Int32? { if case .running = state { status.mainPID } else { nil } }
-    var isRunning: Bool { !life.isOver }
     var mark: HandlerMark? {
         guard isRunning, case .running = state, let invocation = status.invocation,
             invocation.count == UnitStatus.invocationBytes
@@ -56,11 +55,8 @@ final class UnitLease: HandlerLease {
         return .unit(name: unit, manager: systemd.manager, invocation: invocation, ranBefore: ranBefore)
     }
 
-    func stop(grace: Duration) { life.stop(grace: grace) }
-    func keep() { life.keep() }
-
-    func expectExit(within patience: Duration, grace: Duration) {
-        if !ranBefore { life.expectExit(within: patience, grace: grace) }
+    func expectExit(within timeout: Duration, grace: Duration) {
+        if !ranBefore { life.expectExit(within: timeout, grace: grace) }
     }
 
     // MARK: - The start

@@ -60,13 +60,7 @@ nonisolated enum UnitName {
     }
 
     private static func isAllowed(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: ":"), UInt8(ascii: "-"), UInt8(ascii: "_"),
-            UInt8(ascii: "."), UInt8(ascii: "\\"):
-            true
-        default: false
-        }
+        byte.isNameByte || byte == UInt8(ascii: ":") || byte == UInt8(ascii: "\\")
     }
 
     /// FNV-1a, 64 bits. Two ids of one app that have the same share a unit, and the app fetches both.

@@ -1,4 +1,5 @@
 import HTTPServer
+import ProviderAPI
 import RingwakeCore
 
 /// The shape of the provider API's answers.
@@ -45,9 +46,9 @@ nonisolated struct ProviderAnswer {
     private static let goneStatus = 410
 
     private var identifyingFields: [HTTPField] {
-        var fields = [HTTPField(name: "apns-id", value: apnsID)]
+        var fields = [HTTPField(name: ProviderField.id, value: apnsID)]
         if environment == .development {
-            fields.append(HTTPField(name: "apns-unique-id", value: MessageID.make()))
+            fields.append(HTTPField(name: ProviderField.uniqueID, value: MessageID.make()))
         }
         return fields
     }

@@ -1,22 +1,22 @@
 import HTTPServer
 import Logging
+import ProviderAPI
 import RingwakeCore
 
-/// One sender's connection: judges its pushes, hands on the good ones, and answers each.
+/// One sender's connection: judges its pushes, delivers the good ones, and answers each.
 ///
-/// ``verify(_:headers:apnsID:)`` has the checks and their order.
+/// ``RequestVerification`` has the checks and their order.
 final class ProviderConnection: HTTPConnectionHandler {
-    let gateway: PushGateway
-    let peer: PeerInfo
-    let environment: PushEnvironment
-    /// Who the sender is, as far as it is known.
-    var senderVerification: SenderVerification
+    private let gateway: PushGateway
+    private let peer: PeerInfo
+    private let environment: PushEnvironment
+    private var verification: RequestVerification
 
     init(gateway: PushGateway, peer: PeerInfo, environment: PushEnvironment) {
         self.gateway = gateway
         self.peer = peer
         self.environment = environment
-        senderVerification = SenderVerification(certificate: peer.certificate, environment: environment)
+        verification = RequestVerification(gateway: gateway, certificate: peer.certificate, environment: environment)
     }
 
     func received(_ request: HTTPRequest, on exchange: any HTTPExchange) {
@@ -24,7 +24,7 @@ final class ProviderConnection: HTTPConnectionHandler {
         let answer = ProviderAnswer(sentID: headers.messageID, environment: environment)
         let push: VerifiedPush
         do {
-            push = try verify(request, headers: headers, apnsID: answer.apnsID)
+            push = try verification.verify(request, headers: headers, pushID: answer.apnsID)
         } catch {
             refuse(error, answer, on: exchange)
             return
@@ -39,7 +39,7 @@ final class ProviderConnection: HTTPConnectionHandler {
     }
 
     func connectionClosed() {
-        // Pushes that were handed on stay handed on; their answers find the exchange closed.
+        // Pushes that were delivered stay so; their answers find the exchange closed.
     }
 
     private func settle(
@@ -54,13 +54,14 @@ final class ProviderConnection: HTTPConnectionHandler {
                     "app": "\(push.app)", "answered": exchange.isOpen ? "yes" : "no, the sender has left",
                 ]) { $1 })
             exchange.respond(answer.success())
-        case .refused(let reason):
-            refuse(Refusal(reason, "the push passed every check, but \(push.app) cannot take it"), answer, on: exchange)
+        case .refused(let why):
+            let cause = "the push passed every check, but \(push.app) cannot take it"
+            refuse(Refusal(RejectionReason(why), cause), answer, on: exchange)
         }
     }
 
     private func refuse(_ refusal: Refusal, _ answer: ProviderAnswer, on exchange: any HTTPExchange) {
-        gateway.counters.countRefused(refusal.reason)
+        gateway.counters.countRefused(refusal.reason.rawValue)
         gateway.logger.notice(
             "push refused",
             metadata: metadata(answer).merging([
@@ -73,7 +74,7 @@ final class ProviderConnection: HTTPConnectionHandler {
         var metadata: Logger.Metadata = [
             "apns-id": "\(answer.apnsID)", "peer": "\(peer.address)", "environment": "\(environment.rawValue)",
         ]
-        if let team = senderVerification.team {
+        if let team = verification.team {
             metadata["team"] = "\(quoted(team))"
         }
         return metadata

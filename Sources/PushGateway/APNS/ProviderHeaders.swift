@@ -1,4 +1,5 @@
 import HTTPServer
+import ProviderAPI
 import RingwakeCore
 import RunLoop
 
@@ -24,14 +25,14 @@ nonisolated struct ProviderHeaders {
         for field in fields {
             let isFirst =
                 switch field.name {
-                case "authorization": Self.keep(field.value, in: &authorization)
-                case "apns-id": Self.keep(field.value, in: &messageID)
-                case "apns-expiration": Self.keep(field.value, in: &expirationText)
-                case "apns-priority": Self.keep(field.value, in: &priorityText)
-                case "apns-collapse-id": Self.keep(field.value, in: &collapseIDText)
-                case "apns-topic": Self.keep(field.value, in: &topicText)
-                case "apns-push-type": Self.keep(field.value, in: &pushTypeText)
-                default: !field.name.hasPrefix("apns-") || keepOther(field.name)
+                case ProviderField.authorization: Self.keep(field.value, in: &authorization)
+                case ProviderField.id: Self.keep(field.value, in: &messageID)
+                case ProviderField.expiration: Self.keep(field.value, in: &expirationText)
+                case ProviderField.priority: Self.keep(field.value, in: &priorityText)
+                case ProviderField.collapseID: Self.keep(field.value, in: &collapseIDText)
+                case ProviderField.topic: Self.keep(field.value, in: &topicText)
+                case ProviderField.pushType: Self.keep(field.value, in: &pushTypeText)
+                default: !field.name.hasPrefix(ProviderField.prefix) || keepOther(field.name)
                 }
             if !isFirst, duplicate == nil {
                 duplicate = field.name
@@ -121,21 +122,11 @@ nonisolated struct ProviderHeaders {
     func topic() throws(Refusal) -> Topic? {
         guard let text = topicText else { return nil }
         guard !text.isEmpty, text.utf8.count <= ProviderHeaders.maximumTopicBytes,
-            text.utf8.allSatisfy(isTopicCharacter)
+            text.utf8.allSatisfy(\.isNameByte)
         else {
             throw Refusal(.badTopic, "apns-topic \(quoted(text)) is not a bundle id with a suffix")
         }
         return Topic(text)
-    }
-
-    private func isTopicCharacter(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
-            true
-        default:
-            false
-        }
     }
 
     /// `apns-push-type`; when absent `voip` for a VoIP topic, else `alert`. A VoIP push and a VoIP topic go together.

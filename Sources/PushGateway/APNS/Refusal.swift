@@ -1,6 +1,7 @@
+import ProviderAPI
 import RingwakeCore
 
-/// A push that is not taken: what its sender is told, and what only the log is told.
+/// A push that is not taken: the sender's answer, and what only the log shows.
 nonisolated struct Refusal: Error, Equatable {
     /// The answer, in APNs' words.
     let reason: RejectionReason
@@ -13,6 +14,16 @@ nonisolated struct Refusal: Error, Equatable {
         self.reason = reason
         self.cause = cause
         self.timestamp = timestamp
+    }
+}
+
+extension RejectionReason {
+    /// The answer to a push that passed all checks, and that the device did not take.
+    nonisolated init(_ refusal: PushRefusal) {
+        switch refusal {
+        case .tooManyCalls: self = .tooManyRequests
+        case .unavailable: self = .serviceUnavailable
+        }
     }
 }
 

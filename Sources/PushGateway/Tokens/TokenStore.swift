@@ -97,7 +97,7 @@ package final class TokenStore {
 
     /// Makes an app's tokens invalid, as its owner asked.
     ///
-    /// - Parameter time: since when, in ms since 1970; senders are told this time.
+    /// - Parameter time: since when, in ms since 1970; senders get this time.
     /// - Throws: `notFound` when the app is not registered; `system` when a file cannot be written.
     package func unregister(app: AppID, at time: Int64) throws(RingwakeError) {
         // One without an environment has no token, but a file.

@@ -7,23 +7,12 @@ nonisolated struct ListWork: Sendable {
 }
 
 nonisolated enum ListRequest: Sendable {
-    case lists
-    case create(list: String, CallerListKind?)
-    case remove(list: String)
-    case change(list: String, add: [CallerEntry], remove: [CallerPattern])
-    case entries(list: String, after: String?, limit: Int)
-    case beginImport(list: String, CallerListKind?)
-    case append(CallerListImport.ID, [CallerEntry])
-    case finishImport(CallerListImport.ID, etag: String?, source: String?)
-    case abortImport(CallerListImport.ID)
+    case command(CallerListCommand)
     case rebuildIndex(path: String, DiallingRules)
 }
 
 nonisolated enum ListAnswer: Sendable {
-    case lists([CallerListRecord])
-    case list(CallerListRecord)
-    case listImport(CallerListImport)
-    case entries([CallerEntry])
+    case result(CallerListResult)
     case index(Int)
 }
 

@@ -3,44 +3,33 @@ internal import RingwakeCore
 /// Serves the requests on lists of callers on the journal's thread: one after the other, each in small steps, so that a
 /// push that arrives meanwhile waits for one step only.
 nonisolated final class ListWorker {
-    let store: Store
-    let limits: JournalLimits
+    private let store: Store
+    private let limits: JournalLimits
+    private let edits: ListEdits
+    private var imports: ListImports
     private let mailbox: JournalMailbox
     /// The queue, in order; done up to `position`.
     private var queue: [ListWork] = []
     private var position = 0
     /// How far the request at `position` is.
     private var progress = Progress.none
-    var imports: [CallerListImport.ID: Import] = [:]
     /// Answers that are sent after the commit.
     private var answers: [JournalAnswer] = []
     /// The last build of the index, which has a thread of its own.
     private var build: IndexBuild?
 
-    enum Progress {
+    private enum Progress {
         case none
-        /// Entries that are to be added to an import, sorted; done up to `next`.
-        case adding(rows: [Store.EntryRow], next: Int)
+        case adding(ListImports.Adding)
         case reading(IndexReading)
-    }
-
-    /// An import in progress.
-    struct Import {
-        let list: String
-        let kind: CallerListKind
-        /// The generation that its entries have.
-        let generation: Int64
-        var entries = 0
-        /// The highest pattern so far.
-        var last = ""
-        /// When it was used last.
-        var movedAt: BootInstant
     }
 
     init(store: Store, mailbox: JournalMailbox, limits: JournalLimits) {
         self.store = store
         self.mailbox = mailbox
         self.limits = limits
+        edits = ListEdits(store: store, limits: limits)
+        imports = ListImports(store: store, limits: limits)
     }
 
     func take(_ work: [ListWork]) {
@@ -66,18 +55,27 @@ nonisolated final class ListWorker {
         guard hasWork else { return .idle }
         let work = queue[position]
         switch work.request {
-        case .lists: end(work, .success(.lists(try store.lists().map(\.record))))
-        case .create(let name, let kind): end(work, try create(name, kind))
-        case .remove(let name): end(work, try remove(name))
-        case .change(let name, let added, let removed): end(work, try change(name, add: added, remove: removed))
-        case .entries(let name, let after, let limit): end(work, try entries(name, after: after, limit: limit))
-        case .beginImport(let name, let kind): end(work, try beginImport(name, kind))
-        case .append(let id, let entries): if let result = try append(entries, to: id) { end(work, result) }
-        case .finishImport(let id, let etag, let source): end(work, try finishImport(id, etag: etag, source: source))
-        case .abortImport(let id): end(work, try abortImport(id))
+        case .command(let command): if let result = try run(command) { end(work, result.map { .result($0) }) }
         case .rebuildIndex(let path, let rules): return try rebuildIndex(path, rules, work)
         }
         return .taken
+    }
+
+    /// - Returns: nil while there is more of it to do.
+    private func run(
+        _ command: CallerListCommand
+    ) throws(SQLiteFailure) -> Result<CallerListResult, RingwakeError>? {
+        switch command {
+        case .all: .success(.lists(try store.lists().map(\.record)))
+        case .create(let name, let kind): try edits.create(name, kind)
+        case .remove(let name): try edits.remove(name)
+        case .change(let name, let added, let removed): try edits.change(name, add: added, remove: removed)
+        case .entries(let name, let after, let limit): try edits.entries(name, after: after, limit: limit)
+        case .beginImport(let name, let kind): try imports.begin(into: name, kind, edits)
+        case .append(let entries, let id): try append(entries, to: id)
+        case .finishImport(let id, let etag, let source): try imports.finish(id, etag: etag, source: source, edits)
+        case .abortImport(let id): imports.abort(id)
+        }
     }
 
     /// The answers of the steps since the last call.
@@ -107,42 +105,13 @@ nonisolated final class ListWorker {
         answers.append(.list(ticket: work.ticket, result))
     }
 
-    // MARK: - Adding to an import
-
     private func append(
         _ entries: [CallerEntry], to id: CallerListImport.ID
-    ) throws(SQLiteFailure) -> Result<ListAnswer, RingwakeError>? {
-        guard var found = imports[id] else { return .failure(ListError.noImport(id)) }
-        let (rows, next) = if case .adding(let rows, let next) = progress { (rows, next) } else { (sorted(entries), 0) }
-        let isScattered = next < rows.count && rows[next].pattern <= found.last
-        let slice = rows[next...].prefix(isScattered ? limits.scatteredListStep : limits.listStep)
-        let others = try store.entryCount(except: found.list)
-        guard others + found.entries + slice.count <= limits.maximumListEntries else {
-            return .failure(ListError.tooManyEntries(limits.maximumListEntries))
-        }
-        var added = 0
-        do throws(SQLiteFailure) {
-            try store.transaction { () throws(SQLiteFailure) in
-                added = try store.insert(slice, into: found.generation)
-            }
-        } catch {
-            // This import may be what filled the disk.
-            forget(id, found)
-            throw error
-        }
-        found.entries += added
-        found.last = max(found.last, slice.last?.pattern ?? "")
-        found.movedAt = store.clocks.boot()
-        imports[id] = found
-        progress = .adding(rows: rows, next: slice.endIndex)
-        return slice.endIndex < rows.count ? nil : .success(.listImport(found.said(id)))
-    }
-
-    /// In the order of the store, so that neighbours share a page; those of one pattern stay in their order.
-    private func sorted(_ entries: [CallerEntry]) -> [Store.EntryRow] {
-        entries.map(Store.EntryRow.init).enumerated()
-            .sorted { ($0.element.pattern, $0.offset) < ($1.element.pattern, $1.offset) }
-            .map(\.element)
+    ) throws(SQLiteFailure) -> Result<CallerListResult, RingwakeError>? {
+        var adding = if case .adding(let adding) = progress { adding } else { ListImports.Adding(entries) }
+        let result = try imports.append(&adding, to: id)
+        progress = .adding(adding)
+        return result
     }
 
     // MARK: - Building the index
@@ -173,12 +142,5 @@ nonisolated final class ListWorker {
         // The building thread answers.
         finishTurn()
         return .taken
-    }
-}
-
-nonisolated extension ListWorker.Import {
-    /// What is said of it.
-    func said(_ id: CallerListImport.ID) -> CallerListImport {
-        CallerListImport(id: id, list: list, entries: entries)
     }
 }

@@ -10,6 +10,11 @@ nonisolated enum CallRowsVersion3 {
         "connected", "audio_active", "hung_up", "ended",
     ]
 
+    /// Into the table of version 4.
+    private static let insertCall =
+        "INSERT INTO call (number, app, id, team, received_wall, boot, received_boot, state, is_missed, version, snapshot) "
+        + "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT DO NOTHING"
+
     /// The stages that have a column, in the columns' order.
     private static let stages: [TimelineEntry.Stage] = [
         .verified, .journaled, .woke, .reported, .rang, .answered, .connected, .audioActive, .hungUp, .ended,
@@ -23,7 +28,7 @@ nonisolated enum CallRowsVersion3 {
         let findState = try Statement(
             "SELECT boot, data FROM state_3 WHERE path = ?1 AND version = 2", on: connection.database)
         let findPayload = try Statement("SELECT bytes FROM payload_3 WHERE call = ?1", on: connection.database)
-        let insertCall = try Statement(Schema.insertCall, on: connection.database)
+        let insertCall = try Statement(insertCall, on: connection.database)
         let insertPayload = try Statement(Schema.insertPayload, on: connection.database)
         while try select.next() {
             guard let (call, rowBoot) = read(select) else { continue }
@@ -66,7 +71,7 @@ nonisolated enum CallRowsVersion3 {
         let topic = Topic(row.text())
         let environment = PushEnvironment(rawValue: row.text())
         let team = row.text()
-        let apnsID = row.text()
+        let pushID = row.text()
         let boot = row.integer()
         let arrival = BootInstant(nanoseconds: row.integer())
         let receivedWall = row.integer()
@@ -91,8 +96,9 @@ nonisolated enum CallRowsVersion3 {
             CallRecord.attempts.contains(attempt), state != .ended || reason != nil
         else { return nil }
         var record = CallRecord(
-            number: number, key: CallKey(app: app, id: id), topic: topic, environment: environment, team: team,
-            apnsID: apnsID, state: state, reason: reason, detail: detail, update: update, attempt: attempt,
+            number: number, key: CallKey(app: app, id: id),
+            provenance: Provenance(sender: team, door: .apns(environment, topic)), pushID: pushID, state: state,
+            reason: reason, detail: detail, update: update, attempt: attempt,
             ringBefore: ringBefore, isOneAttempt: isOneAttempt, ringTime: ringTime, timeline: timeline)
         record.receivedWallClock = receivedWall
         record.restriction = restriction

@@ -3,7 +3,7 @@
 /// Durations are nanoseconds since the push's arrival, so that a row means the same in every boot; the arrival itself
 /// is there by the wall clock (milliseconds since 1970) and by the clock of a boot (nanoseconds). Texts are as the
 /// sender wrote them, NUL included, and are therefore compared by what honours their length: `lower()` folds the case
-/// of an `apns-id`, because the collation NOCASE ends at a NUL.
+/// of a push's id, because the collation NOCASE ends at a NUL.
 ///
 /// A call has rows in `payload` exactly as long as it hasn't ended. So `payload` is the index of the open calls too, and an
 /// update of a call touches no index.
@@ -15,7 +15,7 @@ nonisolated enum Schema {
 
     /// Columns of `push`, in the order in which they are bound and read.
     static let pushColumns = [
-        "sequence", "apns_id", "app", "topic", "environment", "team", "priority", "collapse_id", "call_id", "outcome",
+        "sequence", "push_id", "app", "topic", "door", "sender", "priority", "collapse_id", "call_id", "outcome",
         "boot", "received_boot", "received_wall", "journaled",
     ]
 
@@ -26,7 +26,7 @@ nonisolated enum Schema {
     /// Many times what the fullest call takes.
     private static let maximumSnapshotBytes = 64 << 10
 
-    private static let settledCallColumns = ["number", "app", "id", "team", "received_wall"]
+    private static let settledCallColumns = ["number", "app", "id", "sender", "received_wall"]
 
     private static let changingCallColumns = ["boot", "received_boot", "state", "is_missed", "version", "snapshot"]
 
@@ -35,18 +35,18 @@ nonisolated enum Schema {
     /// Changes nothing when the same push is there.
     static let insertPush =
         "INSERT INTO push (\(list(pushColumns))) VALUES (\(parameters(pushColumns))) "
-        + "ON CONFLICT (lower(apns_id), app, environment, team) DO NOTHING"
+        + "ON CONFLICT (lower(push_id), app, door, sender) DO NOTHING"
 
     private static let insertIntoCall =
         "INSERT INTO call (\(list(callColumns))) VALUES (\(parameters(callColumns)))"
 
-    /// Changes nothing when the number, or the app's and the team's id, is there.
+    /// Changes nothing when the number, or the app's and the sender's id, is there.
     static let insertCall = insertIntoCall + " ON CONFLICT DO NOTHING"
 
-    /// Changes nothing when another number has the app's and the team's id.
+    /// Changes nothing when another number has the app's and the sender's id.
     static let upsertCall =
         insertIntoCall
-        + " ON CONFLICT (number) DO UPDATE SET \(assignments) WHERE \(isNewer) ON CONFLICT (id, app, team) DO NOTHING"
+        + " ON CONFLICT (number) DO UPDATE SET \(assignments) WHERE \(isNewer) ON CONFLICT (id, app, sender) DO NOTHING"
 
     /// Takes what `insertCall` takes.
     static let updateCall = "UPDATE call SET \(assignments) WHERE number = ?1 AND state <> 'ended'"
@@ -57,7 +57,7 @@ nonisolated enum Schema {
     /// `SELECT` of the columns of a push and, where the journal has it, of its call.
     static let selectPush =
         "SELECT \(list(pushColumns, of: "push")), \(listToRead(of: "call")) "
-        + "FROM push LEFT JOIN call ON call.id = push.call_id AND call.app = push.app AND call.team = push.team"
+        + "FROM push LEFT JOIN call ON call.id = push.call_id AND call.app = push.app AND call.sender = push.sender"
 
     /// `SELECT` of the columns of a call.
     static let selectCall = "SELECT \(listToRead(of: "call")) FROM call"

@@ -11,6 +11,7 @@ nonisolated enum SchemaSteps {
     /// The steps that lead to version 1, 2, ... in order.
     static let all = [
         Step(statements: pushesAndCalls), Step(statements: statesAndLists), Step(statements: callAudio), oneRecordACall,
+        Step(statements: provenance),
     ]
 
     private static let pushesAndCalls = [
@@ -178,4 +179,10 @@ nonisolated enum SchemaSteps {
         ],
         convert: { (connection: Connection) throws(SQLiteFailure) in try CallRowsVersion3.convert(connection) },
         after: ["DROP TABLE call_3", "DROP TABLE payload_3", "DROP TABLE state_3"])
+
+    /// Columns that APNs gave its words to. Its environments are two doors, its teams are senders.
+    private static let provenance = [
+        "ALTER TABLE push RENAME COLUMN apns_id TO push_id", "ALTER TABLE push RENAME COLUMN environment TO door",
+        "ALTER TABLE push RENAME COLUMN team TO sender", "ALTER TABLE call RENAME COLUMN team TO sender",
+    ]
 }

@@ -24,9 +24,7 @@ nonisolated final class Store {
     /// Pushes and calls stored.
     var pushCount: Int
     var callCount: Int
-    /// Rows of state stored, and the bytes of their data; without those set aside.
-    var stateCount: Int
-    var stateBytes: Int
+    var states: StateTable
     /// Whether there may be entries of callers that no list has.
     var hasRemains = true
     /// The generations of imports that go on.
@@ -48,7 +46,7 @@ nonisolated final class Store {
         self.file = file
         pushCount = Int(clamping: try connection.number("SELECT count(*) FROM push"))
         callCount = Int(clamping: try connection.number("SELECT count(*) FROM call"))
-        (stateCount, stateBytes) = try Self.countStates(connection)
+        states = try StateTable(connection, limits: limits)
         lastSequence = try connection.number("SELECT max(sequence) FROM push")
         let newest =
             "SELECT max(received_wall) FROM "
@@ -70,13 +68,13 @@ nonisolated final class Store {
 
     /// Runs `body` in a transaction of its own: all of it is durable when this returns, or none of it was done.
     func transaction(_ body: () throws(SQLiteFailure) -> Void) throws(SQLiteFailure) {
-        let counts = (pushCount, callCount, stateCount, stateBytes)
+        let counts = (pushCount, callCount, states)
         do throws(SQLiteFailure) {
             try statements.begin.run()
             try body()
             try statements.commit.run()
         } catch {
-            (pushCount, callCount, stateCount, stateBytes) = counts
+            (pushCount, callCount, states) = counts
             try rollBack(after: error)
             throw error
         }
@@ -178,19 +176,19 @@ nonisolated final class Store {
     /// The id of the call that a push was about when it came first.
     private func nameOfCall(of push: PushRecord) throws(SQLiteFailure) -> String? {
         let statement = statements.callOfPush
-        statement.bind(push.apnsID)
+        statement.bind(push.pushID)
         statement.bind(push.app.rawValue)
-        statement.bind(push.environment.rawValue)
-        statement.bind(push.team)
+        statement.bind(push.provenance.doorName)
+        statement.bind(push.provenance.sender)
         defer { statement.reset() }
         return try statement.next() ? statement.text() : nil
     }
 
-    /// The number of the call that the journal has under the name of `call`, of its app and team.
+    /// The number of the call that the journal has under the name of `call`, of its app and sender.
     private func number(of call: CallRecord) throws(SQLiteFailure) -> Int64? {
         statements.numberOfCall.bind(call.key.id.rawValue)
         statements.numberOfCall.bind(call.key.app.rawValue)
-        statements.numberOfCall.bind(call.team)
+        statements.numberOfCall.bind(call.provenance.sender)
         return try statements.numberOfCall.number()
     }
 }

@@ -8,11 +8,11 @@ nonisolated enum StoreRows {
 
     static func bind(_ push: PushRecord, sequence: Int64, times: BootTimes, to statement: Statement) {
         statement.bind(sequence)
-        statement.bind(push.apnsID)
+        statement.bind(push.pushID)
         statement.bind(push.app.rawValue)
-        statement.bind(push.topic.rawValue)
-        statement.bind(push.environment.rawValue)
-        statement.bind(push.team)
+        statement.bind(push.provenance.topic?.rawValue ?? "")
+        statement.bind(push.provenance.doorName)
+        statement.bind(push.provenance.sender)
         statement.bind(Int64(push.priority.rawValue))
         statement.bind(push.collapseID)
         statement.bind(push.call.rawValue)
@@ -28,7 +28,7 @@ nonisolated enum StoreRows {
         statement.bind(call.number)
         statement.bind(call.key.app.rawValue)
         statement.bind(call.key.id.rawValue)
-        statement.bind(call.team)
+        statement.bind(call.provenance.sender)
         statement.bind(call.receivedWallClock ?? times.wallClock(at: call.receivedAt))
         statement.bind(times.boot)
         statement.bind(call.receivedAt.nanoseconds)
@@ -55,11 +55,11 @@ nonisolated enum StoreRows {
     /// - Returns: Nil when the row holds something that no version writes.
     static func push(of row: Statement, times: BootTimes) -> JournaledPush? {
         let sequence = row.integer()
-        let apnsID = row.text()
+        let pushID = row.text()
         let app = AppID(row.text())
-        let topic = Topic(row.text())
-        let environment = PushEnvironment(rawValue: row.text())
-        let team = row.text()
+        let topic = row.text()
+        let door = row.text()
+        let provenance = Provenance(doorName: door, topic: topic, sender: row.text())
         let priority = PushPriority(rawValue: Int(truncatingIfNeeded: row.integer()))
         let collapseID = row.optionalText()
         let call = CallID(row.text())
@@ -68,12 +68,12 @@ nonisolated enum StoreRows {
         let receivedBoot = row.integer()
         let receivedWall = row.integer()
         let journaled = row.optionalInteger()
-        guard let app, let environment, let priority, let outcome else { return nil }
+        guard let app, let provenance, let priority, let outcome else { return nil }
         let arrival = times.arrival(
             boot: boot, receivedBoot: receivedBoot, receivedWall: receivedWall, lastOffset: journaled ?? 0)
         var record = PushRecord(
-            apnsID: apnsID, app: app, topic: topic, environment: environment, team: team, priority: priority,
-            collapseID: collapseID, receivedAt: arrival.at, call: call, outcome: outcome)
+            pushID: pushID, app: app, provenance: provenance, priority: priority, collapseID: collapseID,
+            receivedAt: arrival.at, call: call, outcome: outcome)
         record.receivedWallClock = receivedWall
         return JournaledPush(
             sequence: sequence, push: record, receivedWallClock: receivedWall,
@@ -99,7 +99,7 @@ nonisolated enum StoreRows {
         guard let number = row.optionalInteger(), CallRecord.numbers.contains(number) else { return nil }
         let app = AppID(row.text())
         let id = CallID(row.text())
-        let team = row.text()
+        let sender = row.text()
         let receivedWall = row.integer()
         let boot = row.integer()
         let receivedBoot = row.integer()
@@ -115,13 +115,13 @@ nonisolated enum StoreRows {
             boot: boot, receivedBoot: receivedBoot, receivedWall: receivedWall, lastOffset: snapshot?.lastOffset ?? 0)
         let record = state.flatMap { state in
             snapshot?.record(
-                number: number, key: key, team: team, state: state, receivedAt: arrival.at,
+                number: number, key: key, sender: sender, state: state, receivedAt: arrival.at,
                 receivedWallClock: receivedWall)
         }
         guard let record else {
             let why = reason ?? "its row holds what no version of ringwaked writes"
             return .damaged(
-                ended(number: number, key, team: team, at: arrival.at, wall: receivedWall, why), reason: why)
+                ended(number: number, key, sender: sender, at: arrival.at, wall: receivedWall, why), reason: why)
         }
         return .readable(
             JournaledCall(record: record, receivedWallClock: receivedWall),
@@ -142,14 +142,30 @@ nonisolated enum StoreRows {
 
     /// What stands for a call whose row is damaged: nobody knows whether it rang, so it doesn't ring again.
     private static func ended(
-        number: Int64, _ key: CallKey, team: String, at arrival: BootInstant, wall: Int64, _ why: String
+        number: Int64, _ key: CallKey, sender: String, at arrival: BootInstant, wall: Int64, _ why: String
     ) -> CallRecord {
         var record = CallRecord(
-            number: number, key: key, topic: .voip(of: key.app), environment: .production, team: team, apnsID: "",
-            state: .ended, reason: .failed, detail: "its record in the journal could not be read: \(why)",
+            number: number, key: key,
+            provenance: Provenance(sender: sender, door: .apns(.production, .voip(of: key.app))),
+            pushID: "", state: .ended, reason: .failed, detail: "its record in the journal could not be read: \(why)",
             update: CallUpdate(), attempt: 0, ringBefore: arrival, isOneAttempt: false, ringTime: .zero,
             timeline: [TimelineEntry(.received, at: arrival), TimelineEntry(.ended, at: arrival)])
         record.receivedWallClock = wall
         return record
+    }
+}
+
+nonisolated extension Provenance {
+    /// What stands in the column `door`. APNs' environments are two doors: a device token is good for one.
+    var doorName: String {
+        switch door {
+        case .apns(let environment, _): environment.rawValue
+        }
+    }
+
+    /// - Returns: Nil for a door that no version writes.
+    fileprivate init?(doorName: String, topic: String, sender: String) {
+        guard let environment = PushEnvironment(rawValue: doorName) else { return nil }
+        self.init(sender: sender, door: .apns(environment, Topic(topic)))
     }
 }

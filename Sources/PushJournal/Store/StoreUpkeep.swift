@@ -51,7 +51,7 @@ nonisolated struct StoreUpkeep {
             let old = BootTimes.earliestWallClock...cutoff
             if try store.removePushes(limits.pruneStep, received: old) > 0 { return true }
             if try store.removeCalls(limits.pruneStep, received: old) > 0 { return true }
-            if try store.removeAside(old) > 0 { return true }
+            if try store.removeStatesAside(old) > 0 { return true }
         }
         nextAgeCheck = times.now.advanced(by: Self.ageCheckInterval)
         return false
@@ -91,6 +91,13 @@ nonisolated extension Store {
                 ORDER BY number LIMIT ?3)
             """, count, time
         ) { callCount -= $0 }
+    }
+
+    /// Removes rows of state that were set aside, as `removePushes` does pushes.
+    func removeStatesAside(_ time: ClosedRange<Int64>) throws(SQLiteFailure) -> Int {
+        var removed = 0
+        try transaction { () throws(SQLiteFailure) in removed = try states.removeAside(time) }
+        return removed
     }
 
     /// How many of the oldest rows are looked at for some to remove: those of calls that go on stand in the way, and

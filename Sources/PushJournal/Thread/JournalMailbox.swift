@@ -2,9 +2,9 @@ internal import RingwakeCore
 internal import RunLoop
 internal import Synchronization
 
-/// What the two threads share. Bounded by who hands in: the front does not take more than its limits.
+/// What the two threads share. Bounded by the front, which takes no more than its limits.
 nonisolated final class JournalMailbox: Sendable {
-    private let handover = Mutex(JournalHandover())
+    private let submission = Mutex(JournalSubmission())
     private let answers = Mutex<[JournalAnswer]>([])
     private let sharedStatistics = Mutex(JournalStatistics())
     private let workBell: EventDescriptor
@@ -31,8 +31,8 @@ nonisolated final class JournalMailbox: Sendable {
     /// The descriptor that is readable when answers are there.
     var answerDescriptor: Int32 { answerBell.number }
 
-    func hand(in more: JournalHandover, limits: JournalLimits) {
-        let wasEmpty = handover.withLock { waiting in
+    func submit(_ more: JournalSubmission, limits: JournalLimits) {
+        let wasEmpty = submission.withLock { waiting in
             let wasEmpty = waiting.isEmpty
             waiting.merge(more, limits: limits)
             return wasEmpty
@@ -41,7 +41,7 @@ nonisolated final class JournalMailbox: Sendable {
         if wasEmpty { workBell.ring() }
     }
 
-    /// Wakes the journal's thread though nothing was handed in.
+    /// Wakes the journal's thread though nothing was submitted.
     func nudge() {
         workBell.ring()
     }
@@ -62,15 +62,15 @@ nonisolated final class JournalMailbox: Sendable {
 
     // MARK: - The thread's side
 
-    /// What has been handed in; nothing when nothing was.
-    func takeWork() -> JournalHandover {
-        handover.withLock { waiting in
-            defer { waiting = JournalHandover() }
+    /// What was submitted; nothing when nothing was.
+    func takeWork() -> JournalSubmission {
+        submission.withLock { waiting in
+            defer { waiting = JournalSubmission() }
             return waiting
         }
     }
 
-    /// Sleeps until something is handed in. May return early.
+    /// Sleeps until something is submitted. May return early.
     func waitForWork() {
         workBell.hear()
     }

@@ -48,11 +48,11 @@ nonisolated struct JournalThread {
     }
 
     private static func work(_ order: Order) throws(RingwakeError) {
-        let store = try Store.open(
+        let store = try StoreOpening.open(
             directory: order.directory, vfs: order.vfs, limits: order.limits, clocks: order.clocks)
-        let contents: Store.Contents
+        let contents: StoreReader.Contents
         do throws(SQLiteFailure) {
-            contents = try store.contents()
+            contents = try StoreReader(store: store).contents()
         } catch {
             throw StoreError.of(error, path: store.path)
         }

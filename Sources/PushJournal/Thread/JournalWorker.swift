@@ -9,6 +9,7 @@ nonisolated final class JournalWorker {
     private let mailbox: JournalMailbox
     private let limits: JournalLimits
     private let store: Store
+    private let reader: StoreReader
     private let lists: ListWorker
     private var upkeep: StoreUpkeep
     private var statistics = JournalStatistics()
@@ -32,6 +33,7 @@ nonisolated final class JournalWorker {
         store: Store, mailbox: JournalMailbox, limits: JournalLimits, unfit: [String: String], damaged: [CallRecord]
     ) {
         self.store = store
+        reader = StoreReader(store: store)
         self.mailbox = mailbox
         self.limits = limits
         lists = ListWorker(store: store, mailbox: mailbox, limits: limits)
@@ -42,7 +44,7 @@ nonisolated final class JournalWorker {
         publishStatistics()
     }
 
-    /// Works until it is told to close.
+    /// Works until it is asked to close.
     func run() {
         while !isClosing {
             take()
@@ -60,20 +62,20 @@ nonisolated final class JournalWorker {
     }
 
     private func take() {
-        let handover = mailbox.takeWork()
+        let submission = mailbox.takeWork()
         backlog.removeFirst(position)
         position = 0
-        backlog += handover.work
-        lists.take(handover.lists)
-        pending.merge(handover.records, limits: limits)
-        isUrgent = isUrgent || handover.isUrgent
+        backlog += submission.work
+        lists.take(submission.lists)
+        pending.merge(submission.records, limits: limits)
+        isUrgent = isUrgent || submission.isUrgent
         mailbox.answer(pending.takeDropped())
     }
 
     /// Does the next piece of the backlog: one transaction, or one read.
     private func workOff() {
         let batch = backlog[position...].prefix(limits.maximumBatch).prefix { $0.isWrite }
-        // What was handed in before a read is written before it.
+        // What was submitted before a read is written before it.
         if !batch.isEmpty || isUrgent || (pending.count > 0 && position < backlog.count) {
             commit(batch)
             position += batch.count
@@ -84,9 +86,9 @@ nonisolated final class JournalWorker {
         position += 1
         switch work {
         case .readPushes(let ticket, let query):
-            read({ () throws(SQLiteFailure) in try store.pushes(query) }) { .pushes(ticket: ticket, $0) }
+            read({ () throws(SQLiteFailure) in try reader.pushes(query) }) { .pushes(ticket: ticket, $0) }
         case .readCalls(let ticket, let query):
-            read({ () throws(SQLiteFailure) in try store.calls(query) }) { .calls(ticket: ticket, $0) }
+            read({ () throws(SQLiteFailure) in try reader.calls(query) }) { .calls(ticket: ticket, $0) }
         case .close:
             isClosing = true
         case .push, .ring, .keep, .barrier:
@@ -137,7 +139,7 @@ nonisolated final class JournalWorker {
         var droppedStates = 0
         let times = store.writingTimes()
         try store.transaction { () throws(SQLiteFailure) in
-            for (path, reason) in pending.asides where try store.setAside(path, reason: reason, times: times) {
+            for (path, reason) in pending.asides where try store.states.setAside(path, reason: reason, times: times) {
                 answers.append(.setAside(path: path, reason: reason))
             }
             for work in batch {
@@ -151,7 +153,7 @@ nonisolated final class JournalWorker {
                     if verdict == .recorded { written[call.record.number] = call.revision }
                     answers.append(.ring(ticket: ticket, .success(verdict)))
                 case .keep(let ticket, let state):
-                    let isKept = try store.keep(state, times: times)
+                    let isKept = try store.states.keep(state, times: times)
                     if isKept { keptStates[state.path] = state.revision }
                     let error = StoreError.fullOfState(store.path)
                     answers.append(.kept(ticket: ticket, isKept ? .success(()) : .failure(error)))
@@ -163,7 +165,7 @@ nonisolated final class JournalWorker {
                 try store.write(call.record, times: times)
             }
             for (path, state) in pending.states where state.revision > keptStates[path] ?? 0 {
-                if try !store.keep(state, times: times) { droppedStates += 1 }
+                if try !store.states.keep(state, times: times) { droppedStates += 1 }
             }
         }
         if droppedStates > 0 { answers.append(.droppedStates(droppedStates)) }
@@ -219,7 +221,7 @@ nonisolated final class JournalWorker {
     // MARK: - Reading
 
     private func read<Value>(
-        _ body: () throws(SQLiteFailure) -> Store.Reading<Value>,
+        _ body: () throws(SQLiteFailure) -> StoreReader.Reading<Value>,
         answer: (Result<Value, RingwakeError>) -> JournalAnswer
     ) {
         do throws(SQLiteFailure) {
@@ -269,7 +271,7 @@ nonisolated final class JournalWorker {
     private func publishStatistics() {
         statistics.pushes = store.pushCount
         statistics.calls = store.callCount
-        statistics.states = store.stateCount
+        statistics.states = store.states.count
         statistics.bytes = store.file.bytes() ?? statistics.bytes
         mailbox.statistics = statistics
     }

@@ -1,4 +1,4 @@
-/// A context without a thread, for a program that has a loop of its own: poll(2), epoll, GLib, libuv.
+/// A context without a thread, for a program with its own loop: poll(2), epoll, GLib, libuv.
 ///
 ///     let context = try DrivenReachabilityContext()
 ///     let monitor = try PathMonitor(context: context)
@@ -9,8 +9,8 @@
 ///         context.process()
 ///     }
 ///
-/// Its monitors call back from within ``process()`` and at no other time; what they say is as old as the last call of
-/// it. Monitors may be used on any thread; the context belongs to the one that drives it, and when it goes, they end.
+/// Its monitors call back only from within ``process()``; their values are as old as the last call of it. You may use
+/// monitors on any thread, but the context only on the thread that drives it. The monitors end with the context.
 public final class DrivenReachabilityContext {
     private let side: LoopSide
     private var isProcessing = false
@@ -24,18 +24,18 @@ public final class DrivenReachabilityContext {
 
     var board: WatchBoard { side.board }
 
-    /// How the monitor was doing at the end of the last ``process()``.
+    /// The status at the end of the last ``process()``.
     public var status: MonitorStatus { board.status }
 
-    /// Readable when ``process()`` has something to do, after ``prepareToWait()`` has said that there was nothing. It
-    /// stays the context's: wait for it, and neither read nor close it. It may be put into an epoll set.
+    /// Becomes readable when ``process()`` has something to do, after ``prepareToWait()`` has returned true. The context owns
+    /// the descriptor: wait for it, but neither read nor close it. You may add it to an epoll set.
     public var descriptor: Int32 { side.descriptor }
 
     /// Sets the timer behind ``descriptor``. Call it before each wait.
-    /// - Returns: False when there is something to do already: then do not wait, and call ``process()``.
+    /// - Returns: False if there is already something to do: then do not wait, but call ``process()``.
     public func prepareToWait() -> Bool { side.prepareToWait() }
 
-    /// Does what there is to do, without waiting. From within a callback it does nothing.
+    /// Processes everything that is pending, without waiting. From within a callback it does nothing.
     public func process() {
         guard !isProcessing else { return }
         isProcessing = true

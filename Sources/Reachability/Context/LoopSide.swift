@@ -81,24 +81,24 @@ final class LoopSide {
             switch wish {
             case .path(let observers):
                 paths[number] = observers
-                if observers.value == nil { observers.tell(board.path) } else { observers.tellNew() }
+                if observers.value == nil { observers.notify(board.path) } else { observers.notifyNew() }
             case .target(let target, let observers):
                 if targets[number] == nil { targets[number] = watch(target, observers) }
-                observers.tellNew()
+                observers.notifyNew()
             }
         }
     }
 
     private func pathChanged(_ path: NetworkPath) {
         guard board.publish(path) else { return }
-        for (_, observers) in paths.sorted(by: { $0.key < $1.key }) { observers.tell(path) }
+        for (_, observers) in paths.sorted(by: { $0.key < $1.key }) { observers.notify(path) }
     }
 
     private func watch(_ target: ReachabilityTarget, _ observers: Observers<TargetReachability>) -> NetworkMonitor
         .Watch?
     {
         do throws(ReachabilityError) {
-            return try monitor.watch(target) { observers.tell($0) }
+            return try monitor.watch(target) { observers.notify($0) }
         } catch {
             // The board counts the targets as the monitor does, so the monitor was closed.
             observers.finish()

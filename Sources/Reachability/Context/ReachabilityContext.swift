@@ -1,28 +1,26 @@
 internal import RunLoop
-internal import Synchronization
 
-/// What monitors share: one watch of the kernel's tables, on a thread of its own that sleeps until they change.
+/// Watches the kernel's tables for one or more monitors, on its own thread, which sleeps until they change.
 ///
 ///     let context = try ReachabilityContext()
 ///     let path = try PathMonitor(context: context)
 ///     let server = try ReachabilityMonitor(.host("example.com"), context: context)
 ///
-/// A monitor that is made without a context makes one of its own. Share one as soon as there are several: the kernel is
-/// then watched once, and each target is looked at once.
+/// A monitor that you create without a context creates its own. If you have several monitors, share one context: it then
+/// watches the kernel once, and evaluates each target once.
 ///
-/// The context keeps watching while a monitor or a stream of updates is there; it ends with the last of them and the
-/// last reference to itself. It watches the network namespace of the thread that made it. A child of fork(2) has no
-/// such thread: there nothing of it may be used, until the child executes a program.
+/// The context keeps watching while there is a monitor or a stream of updates; it ends with the last of them and the last
+/// reference to itself. It watches the network namespace of the thread that created it. A child of fork(2) does not have
+/// the context's thread: do not use the context there until the child executes a program.
 public final class ReachabilityContext: Sendable {
     let board: WatchBoard
-    /// Nil once somebody has seen to its end.
-    private let thread: Mutex<WorkerThread?>
+    private let thread: WorkerThread
 
     /// - Throws: `system`: the kernel refuses a netlink socket, a descriptor or a thread.
     public init(configuration: ReachabilityConfiguration = .init()) throws(ReachabilityError) {
         let side = try LoopSide(configuration: configuration)
         board = side.board
-        thread = Mutex(try Self.start(side))
+        thread = try Self.start(side)
     }
 
     private static func start(_ side: sending LoopSide) throws(ReachabilityError) -> WorkerThread {
@@ -33,31 +31,19 @@ public final class ReachabilityContext: Sendable {
         }
     }
 
-    deinit {
-        board.close()
-        // Not joined: who lets go of the last reference may hold a lock that a running callback waits for, or may be
-        // that callback.
-        takeThread()?.detach()
-    }
+    // The thread is not joined: the owner of the last reference may hold a lock that a running callback waits for, or
+    // may be that callback.
+    deinit { board.close() }
 
-    /// How the monitor is doing: the filter's level, what was dropped, how often it was woken and why.
+    /// The status: the filter's level, and how many messages were received and dropped.
     public var status: MonitorStatus { board.status }
 
     /// Ends every monitor of this context, and returns when its thread has ended and every descriptor is closed.
     ///
-    /// Never needed: a context that nobody refers to ends by itself, a moment later. Do not call it while you hold a
-    /// lock that a callback takes. Called from a callback, or while another thread is in it, it does not wait.
-    /// Idempotent.
+    /// Optional: a context without references ends by itself, a moment later. Do not call this while you hold a lock that a
+    /// callback takes. Called from a callback, or while another thread closes the context, it does not wait. Idempotent.
     public func close() {
         board.close()
-        guard let thread = takeThread() else { return }
-        if thread.isCurrent { thread.detach() } else { thread.join() }
-    }
-
-    private func takeThread() -> WorkerThread? {
-        thread.withLock { thread in
-            defer { thread = nil }
-            return thread
-        }
+        thread.join()
     }
 }

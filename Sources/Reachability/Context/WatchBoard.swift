@@ -84,7 +84,7 @@ final class WatchBoard: Sendable {
     }
 
     private static func limit(_ what: String) -> ReachabilityError {
-        ReachabilityError(.limit, "no more \(what) are taken; cancel some that are not needed any more")
+        ReachabilityError(.limit, "there are too many \(what); cancel some that you no longer need")
     }
 
     /// It has new observers.

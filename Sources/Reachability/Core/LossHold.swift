@@ -43,14 +43,14 @@ extension NetworkPath.Status {
 /// Delays losses for a while, because most of them heal at once: a lease that is renewed, a roaming phone, a daemon that
 /// rewrites its routes. Gains and changes are reported immediately.
 ///
-///     none   --offer--> told <--same--> told
-///     told   --loss--> losing(until) --same as told--> told      (nothing was reported)
-///                      losing(until) --gain or change--> told
-///                      losing(until) --until is over--> told
-///                      losing(until) --unknown--> told           (nothing was reported)
+///     none     --offer--> reported <--same--> reported
+///     reported --loss---> losing(until) --same as reported--> reported      (nothing was reported)
+///                         losing(until) --gain or change--> reported
+///                         losing(until) --until is over--> reported
+///                         losing(until) --unknown--> reported           (nothing was reported)
 struct LossHold<Value: LosableValue> {
     /// The value reported last; nil before the first.
-    private(set) var told: Value?
+    private(set) var reported: Value?
     /// When the delayed loss is due; nil if no loss is delayed.
     private(set) var deadline: BootClock.Instant?
 
@@ -61,25 +61,25 @@ struct LossHold<Value: LosableValue> {
         _ value: Value, isKnown: Bool = true, at now: BootClock.Instant, holding hold: Duration
     ) -> Value? {
         // While the kernel is silent, the value reported last is the best there is.
-        if !isKnown, told != nil {
+        if !isKnown, reported != nil {
             deadline = nil
             return nil
         }
-        guard let told, told != value else {
+        guard let reported, reported != value else {
             deadline = nil
-            guard told == nil else { return nil }
-            return tell(value)
+            guard reported == nil else { return nil }
+            return report(value)
         }
-        guard value.isLoss(from: told), hold > .zero else { return tell(value) }
+        guard value.isLoss(from: reported), hold > .zero else { return report(value) }
         // A second loss doesn't extend the delay, and a hold that was shortened applies at once.
         let end = min(deadline ?? .init(nanoseconds: .max), now.advanced(by: hold))
-        guard end > now else { return tell(value) }
+        guard end > now else { return report(value) }
         deadline = end
         return nil
     }
 
-    private mutating func tell(_ value: Value) -> Value {
-        told = value
+    private mutating func report(_ value: Value) -> Value {
+        reported = value
         deadline = nil
         return value
     }

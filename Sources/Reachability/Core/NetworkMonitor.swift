@@ -32,9 +32,6 @@ package final class NetworkMonitor {
     /// Maximum targets of one monitor. Each takes one look-up an evaluation, and four instructions of the filter.
     package static let maximumTargets = 1_024
 
-    /// What the wakeups of its sources are counted as.
-    package static let wakeupCauses = ["netlink", "resolver", "resume", "name-lookup"]
-
     /// How often the filter may grow within one change. Each time needs an interface that was not known before.
     private static let maximumFilterRounds = 8
     private static let timerTolerance = Duration.milliseconds(20)
@@ -53,7 +50,16 @@ package final class NetworkMonitor {
     private var reader: EventReader?
     private var fileWatch: FileChangeWatch?
     private var resumeWatch: ResumeWatch?
-    private var timer: (timer: Timer, deadline: BootClock.Instant)?
+    /// How often the filter has grown within the change at hand.
+    private var filterRounds = 0
+    private lazy var driver = StateMachineDriver<PathStateMachine.Event>(
+        runLoop: runLoop, tolerance: Self.timerTolerance, wakingFromSuspend: false, deadlineReached: .deadline,
+        nextDeadline: { [unowned self] in isClosed ? nil : machine.nextDeadline },
+        apply: { [unowned self] in apply($0) },
+        settled: { [unowned self] in
+            filterRounds = 0
+            watches.notifyAll()
+        })
     private var isFlushEnqueued = false
     private var isClosed = false
 
@@ -155,7 +161,7 @@ package final class NetworkMonitor {
         return Watch(end: end)
     }
 
-    /// Judges new targets, and tells new watches what is known, once in this turn.
+    /// Judges new targets, and reports to new watches what is known, once in this turn.
     private func flushLater() {
         guard !isFlushEnqueued, !isClosed else { return }
         isFlushEnqueued = true
@@ -166,8 +172,8 @@ package final class NetworkMonitor {
         isFlushEnqueued = false
         guard !isClosed else { return }
         handle(.flush)
-        watches.tellNew(
-            machine.path, watches.watchedTargets.compactMap { target in machine.told(target).map { (target, $0) } })
+        watches.notifyNew(
+            machine.path, watches.watchedTargets.compactMap { target in machine.reported(target).map { (target, $0) } })
     }
 
     // MARK: - What happens
@@ -199,26 +205,22 @@ package final class NetworkMonitor {
         handle(.resumed)
     }
 
-    private func handle(_ event: PathStateMachine.Event) {
-        var next: PathStateMachine.Event? = event
-        var rounds = 0
-        while let event = next, !isClosed {
-            next = nil
-            for effect in machine.handle(event, at: runLoop.now, asking: kernel) {
-                switch effect {
-                case .attachFilter(let scope):
-                    attachFilter(scope)
-                    rounds += 1
-                    if rounds <= Self.maximumFilterRounds { next = .filterAttached }
-                case .resolve(let name):
-                    resolver.resolve(name) { [weak self] answer in self?.handle(.resolved(name, answer)) }
-                case .tellPath, .tell:
-                    watches.enqueue(effect)
-                }
+    private func handle(_ event: PathStateMachine.Event) { driver.submit(event) }
+
+    private func apply(_ event: PathStateMachine.Event) {
+        guard !isClosed else { return }
+        for effect in machine.handle(event, at: runLoop.now, asking: kernel) {
+            switch effect {
+            case .attachFilter(let scope):
+                attachFilter(scope)
+                filterRounds += 1
+                if filterRounds <= Self.maximumFilterRounds { driver.submitNext(.filterAttached) }
+            case .resolve(let name):
+                resolver.resolve(name) { [weak self] answer in self?.handle(.resolved(name, answer)) }
+            case .reportPath, .report:
+                watches.enqueue(effect)
             }
         }
-        scheduleTimer()
-        watches.tellAll()
     }
 
     private func attachFilter(_ scope: FilterScope) {
@@ -234,27 +236,13 @@ package final class NetworkMonitor {
         }
     }
 
-    private func scheduleTimer() {
-        let deadline = isClosed ? nil : machine.nextDeadline
-        guard deadline != timer?.deadline else { return }
-        if let timer { runLoop.cancel(timer.timer) }
-        timer = deadline.map { deadline in
-            let timer = runLoop.schedule(at: deadline, tolerance: Self.timerTolerance, wakingFromSuspend: false) {
-                [weak self] in
-                self?.timer = nil
-                self?.handle(.deadline)
-            }
-            return (timer, deadline)
-        }
-    }
-
     // MARK: - Ending
 
     /// Ends every watch. The descriptors go with the object. Idempotent.
     package func close() {
         guard !isClosed else { return }
         isClosed = true
-        scheduleTimer()
+        driver.cancelTimer()
         reader?.close()
         fileWatch?.close()
         resumeWatch?.close()

@@ -39,8 +39,8 @@ struct PathStateMachine {
         case attachFilter(FilterScope)
         /// Ask the resolver.
         case resolve(String)
-        case tellPath(NetworkPath)
-        case tell(ReachabilityTarget, TargetReachability)
+        case reportPath(NetworkPath)
+        case report(ReachabilityTarget, TargetReachability)
     }
 
     struct Statistics: Equatable {
@@ -86,10 +86,10 @@ struct PathStateMachine {
     }
 
     /// The path reported last; nil before the first evaluation.
-    var path: NetworkPath? { pathHold.told }
+    var path: NetworkPath? { pathHold.reported }
 
     /// What was reported of a target last; nil before that.
-    func told(_ target: ReachabilityTarget) -> TargetReachability? { watched[target]?.told }
+    func reported(_ target: ReachabilityTarget) -> TargetReachability? { watched[target]?.reported }
 
     var targetCount: Int { watched.count }
 
@@ -206,9 +206,9 @@ struct PathStateMachine {
         var effects = isAll ? judgePath(&evaluation, at: now) : []
         for target in targets {
             guard let value = judge(target, &evaluation) else { continue }
-            let told = watched[target]?.offer(
+            let reported = watched[target]?.offer(
                 value, isKnown: value.unsatisfiedReason != .kernelError, at: now, holding: configuration.lossHold)
-            if let told { effects.append(.tell(target, told)) }
+            if let reported { effects.append(.report(target, reported)) }
         }
         let end = evaluation.lifetime.map { now.advanced(by: $0 + Self.expirySlack) }
         expiresAt = isAll ? end : [expiresAt, end].compactMap { $0 }.min()
@@ -231,10 +231,10 @@ struct PathStateMachine {
     private mutating func judgePath(_ evaluation: inout Evaluation, at now: BootClock.Instant) -> [Effect] {
         let path = evaluation.path()
         let isKnown = path.unsatisfiedReason != .kernelError
-        let isFirst = pathHold.told == nil
-        let told = pathHold.offer(path, isKnown: isKnown, at: now, holding: configuration.lossHold)
+        let isFirst = pathHold.reported == nil
+        let reported = pathHold.offer(path, isKnown: isKnown, at: now, holding: configuration.lossHold)
         guard isKnown || isFirst else { return [] }
-        var effects = told.map { [Effect.tellPath($0)] } ?? []
+        var effects = reported.map { [Effect.reportPath($0)] } ?? []
         let way = Way(
             interface: path.interfaces.first, sources: path.sources, gateways: path.gateways,
             supportsDNS: path.supportsDNS)

@@ -1,9 +1,9 @@
-/// The watches of a monitor, and the values that they have not been told yet. A body may begin and end watches.
+/// The watches of a monitor, and the values that they have not been notified of yet. A body may begin and end watches.
 final class WatchRegistry {
     private var paths = WatchList<NetworkPath>()
     private var targets: [ReachabilityTarget: WatchList<TargetReachability>] = [:]
     private var queue: [PathStateMachine.Effect] = []
-    private var isTelling = false
+    private var isNotifying = false
 
     /// The watched targets.
     var watchedTargets: [ReachabilityTarget] { Array(targets.keys) }
@@ -43,43 +43,43 @@ final class WatchRegistry {
         withExtendedLifetime(ended) {}
     }
 
-    // MARK: - Telling
+    // MARK: - Notifying
 
-    /// Adds a value that changed; ``tellAll()`` tells it.
+    /// Adds a value that changed; ``notifyAll()`` reports it.
     func enqueue(_ change: PathStateMachine.Effect) { queue.append(change) }
 
-    /// Tells what changed. A body may change anything here; what follows from that is told afterwards.
-    func tellAll() {
-        guard !isTelling else { return }
-        isTelling = true
-        defer { isTelling = false }
+    /// Reports what changed. A body may change anything here; what follows from that is reported afterwards.
+    func notifyAll() {
+        guard !isNotifying else { return }
+        isNotifying = true
+        defer { isNotifying = false }
         while !queue.isEmpty {
             switch queue.removeFirst() {
-            case .tellPath(let path): tell(path, onlyNew: false)
-            case .tell(let target, let value): tell(target, value, onlyNew: false)
+            case .reportPath(let path): notify(path, onlyNew: false)
+            case .report(let target, let value): notify(target, value, onlyNew: false)
             case .attachFilter, .resolve: break
             }
         }
     }
 
-    /// Tells new watches what is known.
-    func tellNew(_ path: NetworkPath?, _ known: [(ReachabilityTarget, TargetReachability)]) {
-        // What a body changes is told after this, or a watch would get the older value last.
-        isTelling = true
-        if let path { tell(path, onlyNew: true) }
-        for (target, value) in known { tell(target, value, onlyNew: true) }
-        isTelling = false
-        tellAll()
+    /// Reports to new watches what is known.
+    func notifyNew(_ path: NetworkPath?, _ known: [(ReachabilityTarget, TargetReachability)]) {
+        // What a body changes is reported after this, or a watch would get the older value last.
+        isNotifying = true
+        if let path { notify(path, onlyNew: true) }
+        for (target, value) in known { notify(target, value, onlyNew: true) }
+        isNotifying = false
+        notifyAll()
     }
 
-    private func tell(_ path: NetworkPath, onlyNew: Bool) {
+    private func notify(_ path: NetworkPath, onlyNew: Bool) {
         for id in paths.listeners(onlyNew: onlyNew) {
             let body = paths.body(id)
             body?(path)
         }
     }
 
-    private func tell(_ target: ReachabilityTarget, _ value: TargetReachability, onlyNew: Bool) {
+    private func notify(_ target: ReachabilityTarget, _ value: TargetReachability, onlyNew: Bool) {
         for id in targets[target]?.listeners(onlyNew: onlyNew) ?? [] {
             let body = targets[target]?.body(id)
             body?(value)

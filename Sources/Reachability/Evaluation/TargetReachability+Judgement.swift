@@ -1,7 +1,7 @@
-// How judgements are built up from what the kernel said.
+// Builds results from the kernel's answers.
 
 extension InterfaceTraits {
-    /// The flags of every route over it.
+    /// The flags of every route over this interface.
     var flags: ReachabilityFlags {
         var flags: ReachabilityFlags = .reachable
         if isTransient { flags.insert(.transientConnection) }

@@ -2,13 +2,13 @@ internal import CRingwakeLinux
 internal import Glibc
 internal import RunLoop
 
-/// Tells when files change: written, replaced, removed, made, or reached by another symbolic link.
+/// Reports when files change: written, replaced, removed, made, or reached by another symbolic link.
 ///
 /// Each file is watched itself, with the links that lead to it, and not its directory: other files of /etc wake
 /// nobody. Only while a file is missing, the directory that it has to appear in is watched.
 ///
-/// The first change is told at once. For ``settlingTime`` after it the kernel is not listened to, and then what
-/// happened since is told at once: so a half-written file is looked at again when it is done, and a file that somebody
+/// The first change is reported at once. For ``settlingTime`` after it no event is read, and then what has happened
+/// since is reported at once: so a half-written file is looked at again when it is done, and a file that somebody
 /// writes without end costs ten wakeups a second at most.
 ///
 /// Not seen: a file that is mounted over, and a directory on the way that is renamed.
@@ -17,13 +17,11 @@ final class FileChangeWatch {
     private static let settlingTolerance = Duration.milliseconds(50)
     /// Times that a path is followed again because it changed meanwhile.
     private static let attempts = 3
-    /// Bytes of events taken at once; one with a name has up to 272.
-    private static let eventBufferBytes = 16_384
     /// Buffers of events taken in one turn: more than the kernel's queue holds by default.
     private static let maximumBuffers = 32
 
-    /// What was told by the kernel.
-    private enum News {
+    /// What the events say.
+    private enum Finding {
         case nothing
         /// In a directory: it need not be about the file.
         case perhaps
@@ -34,7 +32,7 @@ final class FileChangeWatch {
     private let paths: [String]
     private let onChange: () -> Void
     private let addWatch: (_ inotify: Int32, _ path: String, _ mask: UInt32) -> Int32
-    private let inotify: Int32
+    private let inotify: Inotify
     private var source: ReadinessSource?
     private var settling: Timer?
     /// What is watched, by watch descriptor; true for a directory.
@@ -44,7 +42,7 @@ final class FileChangeWatch {
     /// Why some file is not watched, since the last change; nil when all are.
     private(set) var problem: ReachabilityError?
 
-    /// Whether a change was told just now, so that the next waits for its time.
+    /// Whether a change was reported just now, so that the next waits for its time.
     var isSettling: Bool { settling != nil }
 
     /// - Parameters:
@@ -63,27 +61,26 @@ final class FileChangeWatch {
         self.paths = paths
         self.addWatch = addWatch
         self.onChange = onChange
-        inotify = ringwake_inotify()
-        guard inotify >= 0 else {
-            throw ReachabilityError(
-                call: "inotify_init1", errno: errno, advice: "raise fs.inotify.max_user_instances")
+        do throws(RunLoopError) {
+            inotify = try Inotify()
+        } catch {
+            throw ReachabilityError(error, advice: "raise fs.inotify.max_user_instances")
         }
         let isSteady = follow()
         if let problem { throw problem }
         do throws(RunLoopError) {
-            source = try runLoop.watch(inotify, for: .read, cause: .resolver) { [weak self] _ in self?.eventsArrived() }
+            source = try runLoop.watch(inotify.descriptor, for: .read, cause: .resolver) { [weak self] _ in
+                self?.eventsArrived()
+            }
         } catch {
             throw ReachabilityError(error, advice: "raise the limit on watched descriptors")
         }
         if !isSteady { settle() }
     }
 
-    deinit {
-        close()
-        if inotify >= 0 { Glibc.close(inotify) }
-    }
+    deinit { close() }
 
-    /// Nothing is told after this. Idempotent. The descriptor goes with the object.
+    /// Nothing is reported after this. Idempotent. The descriptor goes with the object.
     func close() {
         source?.cancel()
         source = nil
@@ -102,7 +99,7 @@ final class FileChangeWatch {
             var wanted: [Int32: Bool] = [:]
             for step in trails.flatMap(\.steps) { watch(step, &wanted) }
             // What is wanted again keeps its watch, so that nothing is missed in between.
-            for watch in watched.keys where wanted[watch] == nil { inotify_rm_watch(inotify, watch) }
+            for watch in watched.keys where wanted[watch] == nil { inotify_rm_watch(inotify.descriptor, watch) }
             watched = wanted
             signatures = trails.map(\.signature)
             // A change between the look and the watch has no event.
@@ -113,14 +110,15 @@ final class FileChangeWatch {
 
     private func watch(_ step: FileTrail.Step, _ wanted: inout [Int32: Bool]) {
         let isDirectory = step.kind == .directory
-        // Not IN_MODIFY: a writer that is not done yet is not of interest. ATTRIB tells of a file that lost its name
-        // and is still open, and in a directory of one that may be read from now on.
+        // Not IN_MODIFY: a writer that is not done yet is not of interest. ATTRIB is a file that lost its name and
+        // is still open, and in a directory one that may be read from now on.
         let events =
             isDirectory
             ? IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF
             : IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF
         // One directory may be watched for two files.
-        let watch = addWatch(inotify, step.path, UInt32(events) | UInt32(IN_DONT_FOLLOW) | UInt32(IN_MASK_ADD))
+        let watch = addWatch(
+            inotify.descriptor, step.path, UInt32(events) | UInt32(IN_DONT_FOLLOW) | UInt32(IN_MASK_ADD))
         if watch >= 0 {
             wanted[watch] = isDirectory && wanted[watch] ?? true
             return
@@ -146,17 +144,17 @@ final class FileChangeWatch {
     // MARK: - Events
 
     private func eventsArrived() {
-        let news = takeNews()
-        guard news != .nothing else { return }
-        look(news)
+        let finding = takeFinding()
+        guard finding != .nothing else { return }
+        look(finding)
     }
 
-    /// Follows the paths anew, and tells if something is different.
-    private func look(_ news: News) {
+    /// Follows the paths again, and reports a difference.
+    private func look(_ finding: Finding) {
         let before = signatures
         _ = follow()
         settle()
-        if news == .change || signatures != before { onChange() }
+        if finding == .change || signatures != before { onChange() }
     }
 
     private func settle() {
@@ -170,8 +168,8 @@ final class FileChangeWatch {
 
     private func hasSettled() {
         settling = nil
-        let news = takeNews()
-        guard news == .nothing, paths.map({ FileTrail($0).signature }) == signatures else { return look(news) }
+        let finding = takeFinding()
+        guard finding == .nothing, paths.map({ FileTrail($0).signature }) == signatures else { return look(finding) }
         do throws(RunLoopError) {
             try source?.update(.read)
         } catch {
@@ -179,31 +177,19 @@ final class FileChangeWatch {
         }
     }
 
-    private func takeNews() -> News {
-        var news = News.nothing
-        withUnsafeTemporaryAllocation(byteCount: Self.eventBufferBytes, alignment: 8) { buffer in
-            for _ in 0..<Self.maximumBuffers {
-                let count = read(inotify, buffer.baseAddress, buffer.count)
-                guard count > 0 else { return }
-                let header = MemoryLayout<inotify_event>.size
-                var position = 0
-                while position + header <= count {
-                    let event = buffer.loadUnaligned(fromByteOffset: position, as: inotify_event.self)
-                    note(event, &news)
-                    position += header + Int(event.len)
-                }
-            }
-        }
-        return news
+    private func takeFinding() -> Finding {
+        var finding = Finding.nothing
+        for event in inotify.events(maximumBuffers: Self.maximumBuffers) { note(event, &finding) }
+        return finding
     }
 
-    private func note(_ event: inotify_event, _ news: inout News) {
+    private func note(_ event: Inotify.Event, _ finding: inout Finding) {
         if event.mask & UInt32(IN_Q_OVERFLOW) != 0 {
             // What it was about is lost.
-            news = .change
-        } else if let isDirectory = watched[event.wd] {
-            if event.mask & UInt32(IN_IGNORED) != 0 { watched[event.wd] = nil }
-            if !isDirectory { news = .change } else if news == .nothing { news = .perhaps }
+            finding = .change
+        } else if let isDirectory = watched[event.watch] {
+            if event.mask & UInt32(IN_IGNORED) != 0 { watched[event.watch] = nil }
+            if !isDirectory { finding = .change } else if finding == .nothing { finding = .perhaps }
         }
     }
 }

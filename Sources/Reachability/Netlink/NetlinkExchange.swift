@@ -4,7 +4,7 @@ internal import Glibc
 /// Requests and their replies: one at a time, matched by number.
 final class NetlinkExchange {
     /// How long the kernel may take for a datagram, in milliseconds. It has it ready, so this is for what cannot be.
-    private static let patience: Int32 = 2_000
+    private static let timeout: Int32 = 2_000
     /// Datagrams that are read for one request: at 32 KiB each far more than any table of links or addresses.
     private static let maximumDatagrams = 65_536
     /// Times that a dump is read again because it changed meanwhile; then the last stands, and events tell the rest.
@@ -114,7 +114,7 @@ final class NetlinkExchange {
             case .failure(let code): throw KernelLookupError(request: name, message: String(cString: strerror(code)))
             case .empty:
                 var wait = pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0)
-                guard poll(&wait, 1, Self.patience) != 0 else {
+                guard poll(&wait, 1, Self.timeout) != 0 else {
                     throw KernelLookupError(request: name, message: "no answer")
                 }
             }

@@ -2,7 +2,7 @@ internal import Glibc
 
 /// An IPv4 or IPv6 address.
 ///
-/// An IPv4-mapped IPv6 address (`::ffff:192.0.2.1`, RFC 4291 section 2.5.5.2) is the IPv4 address that it holds.
+/// An IPv4-mapped IPv6 address (`::ffff:192.0.2.1`, RFC 4291 section 2.5.5.2) is the IPv4 address that it contains.
 public struct IPAddress: Hashable, Sendable {
     /// The two families.
     public enum Family: Hashable, Sendable {
@@ -35,8 +35,8 @@ public struct IPAddress: Hashable, Sendable {
         self.low = isMapped ? low & 0xffff_ffff : low
     }
 
-    /// The address in these bytes, in network order.
-    /// - Returns: Nil when there are neither 4 nor 16.
+    /// Creates an address from bytes in network order.
+    /// - Returns: Nil if there are neither 4 nor 16 bytes.
     public init?(bytes: some Collection<UInt8>) {
         func word(_ bytes: some Collection<UInt8>) -> UInt64 {
             bytes.reduce(0) { $0 << 8 | UInt64($1) }
@@ -83,7 +83,7 @@ extension IPAddress: CustomStringConvertible, LosslessStringConvertible {
         self = parts.count == 2 ? address.inZone(String(parts[1])) : address
     }
 
-    /// As RFC 5952 writes it, with the zone behind a `%`.
+    /// The form of RFC 5952, with the zone after a `%`.
     public var description: String {
         var buffer = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         let isWritten = bytes.withUnsafeBytes {

@@ -1,12 +1,12 @@
 /// A network interface.
 public struct NetworkInterface: Hashable, Sendable {
-    /// What carries it.
+    /// The kind of network behind it.
     public enum InterfaceType: String, Hashable, Sendable, CaseIterable {
         /// A wireless LAN (IEEE 802.11).
         case wifi
         /// A mobile network.
         case cellular
-        /// Ethernet by wire; also bridges, bonds, VLANs and taps, which behave like it.
+        /// Wired Ethernet; also bridges, bonds, VLANs and taps, which behave like it.
         case wiredEthernet
         /// This machine itself.
         case loopback
@@ -14,9 +14,9 @@ public struct NetworkInterface: Hashable, Sendable {
         case other
     }
 
-    /// The kernel's number of it.
+    /// The kernel's number of the interface.
     public let index: UInt32
-    /// Its name: `wlan0`.
+    /// The name, such as `wlan0`.
     public let name: String
     public let type: InterfaceType
 

@@ -1,33 +1,33 @@
-/// What the network as a whole offers, in the terms of Apple's `NWPath`.
+/// The network as a whole, in the terms of Apple's `NWPath`.
 public struct NetworkPath: Hashable, Sendable {
     /// Whether the network, or one destination, can be used.
     public enum Status: String, Hashable, Sendable, CaseIterable {
-        /// It can.
+        /// It can be used.
         case satisfied
-        /// It cannot; a reason says why.
+        /// It cannot be used; a reason says why.
         case unsatisfied
-        /// It can once a connection is made, which traffic does.
+        /// It can be used after traffic has triggered a connection.
         case requiresConnection
     }
 
     public var status: Status
-    /// Why it is not satisfied; nil when it is.
+    /// Why the status is not satisfied; nil if it is.
     public var unsatisfiedReason: UnsatisfiedReason?
-    /// The interfaces with a default route that can be used: the one that is used first, then by the routes' metrics.
+    /// The interfaces with a usable default route: first the one in use, then by the routes' metrics.
     public var interfaces: [NetworkInterface]
     /// The gateways of the default routes in use, IPv4 first. Empty on a point-to-point link.
     public var gateways: [IPAddress]
-    /// The addresses that traffic would be sent from, IPv4 first.
+    /// The source addresses of traffic, IPv4 first.
     public var sources: [IPAddress]
-    /// The interface in use is paid for by volume: a mobile network, or one that the configuration says so of.
+    /// The interface in use is billed by volume: a mobile network, or an interface that the configuration marks.
     public var isExpensive: Bool
-    /// The interface in use is to be spared. From configuration only.
+    /// The program should use the interface sparingly. Set only by the configuration.
     public var isConstrained: Bool
-    /// IPv4 has a default route that can be used.
+    /// IPv4 has a usable default route.
     public var supportsIPv4: Bool
-    /// IPv6 has a default route that can be used.
+    /// IPv6 has a usable default route.
     public var supportsIPv6: Bool
-    /// Some name server of `/etc/resolv.conf` is reachable.
+    /// A name server of `/etc/resolv.conf` is reachable.
     public var supportsDNS: Bool
 
     public init(

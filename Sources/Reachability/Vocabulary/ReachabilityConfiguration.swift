@@ -1,38 +1,34 @@
-/// How reachability is judged. The defaults are right for most.
+/// How reachability is evaluated. The defaults fit most programs.
 public struct ReachabilityConfiguration: Hashable, Sendable {
-    /// How long a loss has to last before it is told. A gain, or another interface, is told at once.
+    /// How long a loss has to last before it is reported. A gain or a change of interface is reported immediately.
     public var lossHold: Duration = .milliseconds(200)
-
-    /// The highest level of the kernel-side filter: 4 keeps away every message that cannot matter, 0 filters nothing.
-    /// The kernel may refuse it; the monitor's status has the level in force.
+    /// The highest level of the kernel-side filter: 4 drops every irrelevant message, 0 filters nothing. The kernel may
+    /// refuse it; the monitor's status has the active level.
     public var filterLevel: Int = 4
-
-    /// What is known of interfaces and is not in the kernel's tables. The first that matches the name counts.
+    /// Facts about interfaces that are not in the kernel's tables. The first override that matches the name applies.
     public var interfaces: [InterfaceOverride] = []
-
-    /// The file that names the name servers.
+    /// The file that lists the name servers.
     public var resolverFile: String = "/etc/resolv.conf"
-    /// The file that holds host names; a change has names looked up again.
+    /// The file with host names; after a change, names are looked up again.
     public var hostsFile: String = "/etc/hosts"
-
-    /// The levels that there are; others count as the nearest.
+    /// The valid levels; another value counts as the nearest of them.
     public static let filterLevels = 0...4
-    /// A longer hold than this hides what people have to know.
+    /// The maximum: a longer hold would hide losses that people have to know about.
     public static let longestLossHold = Duration.seconds(60)
 
     public init() {}
 }
 
-/// What the configuration says of interfaces.
+/// Facts about interfaces from the configuration.
 public struct InterfaceOverride: Hashable, Sendable {
-    /// The names that it is about: a name, with `*` for any characters.
+    /// The interface's name; `*` matches any characters.
     public var name: String
     public var type: NetworkInterface.InterfaceType?
     public var isExpensive: Bool?
     public var isConstrained: Bool?
-    /// Somebody has to do something before it can be used, such as to enter a PIN.
+    /// A person has to do something before it works, such as enter a PIN.
     public var interventionRequired: Bool
-    /// It makes its connection on demand.
+    /// It connects on demand.
     public var connectionOnDemand: Bool
 
     public init(
@@ -47,7 +43,7 @@ public struct InterfaceOverride: Hashable, Sendable {
         self.connectionOnDemand = connectionOnDemand
     }
 
-    /// Whether it is about the interface of this name.
+    /// Whether it applies to the interface with this name.
     public func matches(_ interface: String) -> Bool {
         let parts = name.split(separator: "*", omittingEmptySubsequences: false)
         guard let first = parts.first, let last = parts.last, parts.count > 1 else { return name == interface }

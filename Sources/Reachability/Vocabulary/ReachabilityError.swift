@@ -1,16 +1,16 @@
 internal import Glibc
 internal import RunLoop
 
-/// Reachability cannot be watched or asked for.
+/// Why reachability cannot be watched or evaluated.
 public struct ReachabilityError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What kind of error it is.
+    /// The kind of an error.
     public struct Code: Hashable, Sendable {
         let name: String
 
         /// The kernel refused something: descriptors, memory, netlink sockets (a seccomp filter, or
         /// `RestrictAddressFamilies=` without `AF_NETLINK`).
         public static let system = Code(name: "system")
-        /// No more targets or watchers are taken.
+        /// The context has too many targets or monitors.
         public static let limit = Code(name: "limit")
         /// The monitor was closed.
         public static let closed = Code(name: "closed")
@@ -19,7 +19,7 @@ public struct ReachabilityError: Error, Hashable, Sendable, CustomStringConverti
     public let code: Code
     /// What happened, and what to do.
     public let message: String
-    /// The `errno` of the system call that failed; 0 when none did.
+    /// The `errno` of the failed system call; 0 if none failed.
     public let errno: Int32
 
     init(_ code: Code, _ message: String, errno: Int32 = 0) {

@@ -1,4 +1,4 @@
-/// What is known about the way to a destination, in the terms of Apple's `SCNetworkReachabilityFlags`, with its values.
+/// Facts about the route to a destination: Apple's `SCNetworkReachabilityFlags`, with the same values.
 public struct ReachabilityFlags: OptionSet, Hashable, Sendable {
     public let rawValue: UInt32
 
@@ -6,23 +6,23 @@ public struct ReachabilityFlags: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// The way leads over a link that comes and goes: point-to-point, a tunnel, a mobile network.
+    /// The route uses a link that is not permanent: point-to-point, a tunnel, a mobile network.
     public static let transientConnection = ReachabilityFlags(rawValue: 1 << 0)
-    /// The kernel has a way to the destination, or would have one after ``connectionRequired``.
+    /// The kernel has a route to the destination, or will have one after ``connectionRequired``.
     public static let reachable = ReachabilityFlags(rawValue: 1 << 1)
-    /// A connection has to be made first: the link is dormant.
+    /// The link is dormant, and has to be connected first.
     public static let connectionRequired = ReachabilityFlags(rawValue: 1 << 2)
-    /// Traffic to the destination makes that connection.
+    /// Traffic to the destination connects the link.
     public static let connectionOnTraffic = ReachabilityFlags(rawValue: 1 << 3)
-    /// Somebody has to do something first. From configuration only.
+    /// A person has to do something first. Set only by the configuration.
     public static let interventionRequired = ReachabilityFlags(rawValue: 1 << 4)
-    /// The connection is made on demand. From configuration only.
+    /// The link connects on demand. Set only by the configuration.
     public static let connectionOnDemand = ReachabilityFlags(rawValue: 1 << 5)
     /// The destination is an address of this machine.
     public static let isLocalAddress = ReachabilityFlags(rawValue: 1 << 16)
-    /// The destination is on the link itself; no gateway is in between.
+    /// The destination is on the link itself; there is no gateway.
     public static let isDirect = ReachabilityFlags(rawValue: 1 << 17)
-    /// The way leads over a mobile network.
+    /// The route uses a mobile network.
     public static let isWWAN = ReachabilityFlags(rawValue: 1 << 18)
 
     /// All flags with their names, in the order of their values; Apple's names without `kSCNetworkReachabilityFlags`.
@@ -33,7 +33,7 @@ public struct ReachabilityFlags: OptionSet, Hashable, Sendable {
         (.isLocalAddress, "isLocalAddress"), (.isDirect, "isDirect"), (.isWWAN, "isWWAN"),
     ]
 
-    /// The names of the flags that are set; `reachable` comes first.
+    /// The names of the set flags; `reachable` comes first.
     public var names: [String] {
         let names = Self.named.filter { contains($0.flag) }.map(\.name)
         return names.filter { $0 == "reachable" } + names.filter { $0 != "reachable" }

@@ -1,4 +1,4 @@
-/// What may be reachable.
+/// A destination.
 public enum ReachabilityTarget: Hashable, Sendable {
     /// Anything: there is a default route, for either family.
     case any
@@ -53,7 +53,7 @@ public enum ReachabilityTarget: Hashable, Sendable {
 }
 
 extension ReachabilityTarget: CustomStringConvertible, LosslessStringConvertible {
-    /// The form that is read back.
+    /// The text from which ``init(_:)`` makes the same target.
     public var description: String {
         switch self {
         case .any: "any"

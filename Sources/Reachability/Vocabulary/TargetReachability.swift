@@ -1,26 +1,26 @@
-/// What the kernel's tables say of the way to one destination. No packet is sent to find out.
+/// The reachability of one destination, according to the kernel's tables; no packet is sent.
 public struct TargetReachability: Hashable, Sendable {
     public var flags: ReachabilityFlags
     public var status: NetworkPath.Status
-    /// Why it is not satisfied; nil when it is.
+    /// Why the status is not satisfied; nil if it is.
     public var unsatisfiedReason: UnsatisfiedReason?
-    /// The interface that packets leave by; also of one that is down, where it is the reason.
+    /// The interface that packets use; also an interface that is down, if that is the reason.
     public var interface: NetworkInterface?
-    /// The address that packets are sent from.
+    /// The source address of packets.
     public var source: IPAddress?
-    /// The gateway; nil when the destination is on the link.
+    /// The gateway; nil if the destination is on the link.
     public var nextHop: IPAddress?
-    /// The interface is paid for by volume.
+    /// The interface is billed by volume.
     public var isExpensive: Bool
-    /// The interface is to be spared. From configuration only.
+    /// The program should use the interface sparingly. Set only by the configuration.
     public var isConstrained: Bool
     /// An IPv4 address of the destination can be reached.
     public var supportsIPv4: Bool
     /// An IPv6 address of the destination can be reached.
     public var supportsIPv6: Bool
-    /// Some name server of `/etc/resolv.conf` is reachable.
+    /// A name server of `/etc/resolv.conf` is reachable.
     public var supportsDNS: Bool
-    /// The addresses that were looked at; those of a host name, in the resolver's order. Empty for ``ReachabilityTarget/any``.
+    /// The evaluated addresses; those of a host name in the resolver's order. Empty for ``ReachabilityTarget/any``.
     public var addresses: [IPAddress]
 
     public init(

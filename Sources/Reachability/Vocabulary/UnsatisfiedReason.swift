@@ -1,6 +1,6 @@
-/// Why a destination, or the network as a whole, is out of reach.
+/// Why a destination, or the network as a whole, cannot be used.
 public enum UnsatisfiedReason: String, Hashable, Sendable, CaseIterable {
-    /// No route leads there (ENETUNREACH; also a route of type `throw` with none behind it).
+    /// There is no route (ENETUNREACH; also a route of type `throw` without another one after it).
     case noRoute
     /// A route of type `unreachable` (EHOSTUNREACH).
     case unreachable
@@ -12,17 +12,17 @@ public enum UnsatisfiedReason: String, Hashable, Sendable, CaseIterable {
     case interfaceDown
     /// The interface has no carrier: no cable, no association.
     case noCarrier
-    /// The interface waits for something, such as authentication, before it passes packets.
+    /// The interface waits for something, such as authentication, before it forwards packets.
     case interfaceDormant
     /// The zone of the address names no interface.
     case noInterface
-    /// No address to send from.
+    /// There is no source address.
     case noSourceAddress
-    /// The address to send from is still being checked for duplicates (RFC 4862 section 5.4).
+    /// The kernel still checks the source address for duplicates (RFC 4862 section 5.4).
     case sourceTentative
-    /// The address to send from is in use by another node (RFC 4862 section 5.4.5).
+    /// Another node uses the source address (RFC 4862 section 5.4.5).
     case sourceDuplicate
-    /// Only a link-local address is there to send from, and no gateway passes that on.
+    /// The only source address is link-local, and no gateway forwards its packets.
     case sourceLinkLocal
     /// The local address of the pair is not an address of this machine.
     case sourceNotLocal
@@ -32,7 +32,7 @@ public enum UnsatisfiedReason: String, Hashable, Sendable, CaseIterable {
     case nameServersSilent
     /// The host name is being looked up for the first time.
     case resolving
-    /// A connection has to be made first.
+    /// The link has to be connected first.
     case connectionRequired
     /// The kernel did not answer; see the status of the monitor.
     case kernelError

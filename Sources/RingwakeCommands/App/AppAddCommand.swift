@@ -19,22 +19,22 @@ struct AppAddCommand: DaemonCommand {
             ringwake app add com.example.phone --connected --fallback ring --ringer daemon
             """,
         details: """
-            Writes ID.toml to the daemon's folder of apps and makes the daemon read it.
-            When the daemon refuses it, everything stays as it was. Replacing an app keeps
-            its tokens, but nothing of its file. Without --payload every push is a call of
-            its own, from nobody known; ringwaked.toml(5) shows how to map other payloads,
-            and what else the file may say.
+            Writes ID.toml to the daemon's folder of apps and makes the daemon read it. If
+            the daemon refuses the file, nothing changes. Replacing an app keeps its tokens,
+            but not its old file. Without --payload every push is a separate call from an
+            unknown caller; ringwaked.toml(5) shows how to map other payloads, and the
+            other settings of the file.
             """)
 
     @Argument(help: .of("id", "The app's bundle id, such as com.example.phone."))
     var id: AppID
 
-    @OptionGroup(title: "How it is woken") var wake: AppWakeOptions
-    @OptionGroup(title: "Rules of its calls") var rules: AppRuleOptions
+    @OptionGroup(title: "How to wake the handler") var wake: AppWakeOptions
+    @OptionGroup(title: "Rules for its calls") var rules: AppRuleOptions
 
     @Option(
         help: ArgumentHelp(
-            "Whose payloads it gets: \(PayloadMapping.presetNames.joined(separator: ", ")).", valueName: "preset"))
+            "The format of its payloads: \(PayloadMapping.presetNames.joined(separator: ", ")).", valueName: "preset"))
     var payload: String?
 
     @Flag(help: "Replace an existing app.")
@@ -58,7 +58,7 @@ struct AppAddCommand: DaemonCommand {
         let file = AppFile(app: id, directory: status.appsDirectory)
         guard try file.contents() == nil || replace else {
             throw RingwakeError(
-                .conflict, "the app '\(id)' is there already, in '\(file.path)'; --replace replaces it")
+                .conflict, "the app '\(id)' already exists, in '\(file.path)'; use --replace to replace it")
         }
         try withFiles { () throws(FileSystemError) in
             try FileSystem.createDirectory(status.appsDirectory, mode: 0o755)

@@ -5,7 +5,7 @@ import RingwakeCore
 /// `ringwake app connect`
 struct AppConnectCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        "connect", "Handler: keep a connection; print each push and event as one line of JSON.",
+        "connect", "Handler: keep a connection open; print each push and event as one line of JSON.",
         examples: """
             ringwake app connect com.example.phone
             ringwake app connect com.example.phone | while read -r line; do
@@ -16,9 +16,9 @@ struct AppConnectCommand: DaemonCommand {
             done
             """,
         details: """
-            While it runs the app has a connected handler: a push is printed here (wake),
-            and nothing is started for it. The first line (handler) has the secret that
-            the handler's requests are made with.
+            While this command runs, the app has a connected handler: the command prints
+            each push (wake), and the daemon starts nothing for it. The first line
+            (handler) has the secret for the handler's requests.
             """)
 
     @Argument(help: .of("id", "The app's bundle id (default: $RINGWAKE_APP)."))
@@ -30,7 +30,7 @@ struct AppConnectCommand: DaemonCommand {
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         guard let app = id?.rawValue ?? context.environment("RINGWAKE_APP") else {
             throw RingwakeError(
-                .invalidRequest, "which app? give its bundle id; only a woken handler has $RINGWAKE_APP")
+                .invalidRequest, "no app: give its bundle id; only a woken handler has $RINGWAKE_APP")
         }
         let events = try control.client(in: context).events(RequestTarget("apps", app, "handler"))
         // JSON with or without --json: it is there for programs, and holds payloads.

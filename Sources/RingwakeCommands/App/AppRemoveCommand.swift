@@ -5,13 +5,13 @@ import RingwakeCore
 /// `ringwake app remove`
 struct AppRemoveCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        "remove", "Remove an app; pushes to its tokens are answered 410 Unregistered from now on.",
+        "remove", "Remove an app; from now on pushes to its tokens get 410 Unregistered.",
         examples: """
             ringwake app remove com.example.phone
             """,
         details: """
-            Removes its file from the daemon's folder of apps and unregisters its tokens.
-            They never come back: the app gets new ones when it is added again.
+            Removes the app's file from the daemon's folder of apps and unregisters its
+            tokens for ever: if you add the app again, it gets new tokens.
             """)
 
     @Argument(help: .of("id", "The app's bundle id."))
@@ -28,6 +28,6 @@ struct AppRemoveCommand: DaemonCommand {
             try client.delete(RequestTarget("apps", id.rawValue))
         }
         return try show(
-            app, "removed \(id); pushes to its tokens are answered 410 Unregistered from now on\n", in: context)
+            app, "removed \(id); from now on pushes to its tokens get 410 Unregistered\n", in: context)
     }
 }

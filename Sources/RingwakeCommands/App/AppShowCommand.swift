@@ -5,7 +5,7 @@ import RingwakeCore
 /// `ringwake app show`
 struct AppShowCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        "show", "Show an app: its topic, its tokens, how it is woken, and its handler's strikes.",
+        "show", "Show an app: its topic, its tokens, how its handler is woken, and its strikes.",
         examples: """
             ringwake app show com.example.phone
             ringwake app show com.example.phone --json | jq -r .tokens.development
@@ -14,20 +14,22 @@ struct AppShowCommand: DaemonCommand {
             """,
         details: """
             --pn prints the parameters of RFC 8599 that a SIP client adds to the URI in its
-            Contact, so that its SIP server can push to it:
+            Contact, so that its SIP server can send it pushes:
               sip:alice@192.0.2.7;pn-provider=apns;pn-param=...;pn-prid=...
             """)
 
     @Argument(help: .of("id", "The app's bundle id."))
     var id: AppID
 
-    @Flag(help: "Only the parameters for the Contact of a SIP client (RFC 8599).")
+    @Flag(help: "Show only the parameters for the Contact of a SIP client (RFC 8599).")
     var pn = false
 
-    @Option(help: .of("id", "With --pn: the team that pushes; needed where several may."))
+    @Option(help: .of("id", "With --pn: the team that pushes; required if several may."))
     var team: String?
 
-    @Option(help: .of("environment", "With --pn: which token: development or production; needed where it has both."))
+    @Option(
+        help: .of(
+            "environment", "With --pn: the token's environment, development or production; required if it has both."))
     var environment: PushEnvironment?
 
     @OptionGroup var control: ControlOptions
@@ -54,9 +56,10 @@ struct AppClearStrikesCommand: DaemonCommand {
             ringwake app clear-strikes com.example.phone
             """,
         details: """
-            A handler that does not report its calls, exits in them or hangs gets strikes,
-            and with too many it is not started any more: its pushes are recorded, and ring
-            or are missed as the app's fallback says. 'ringwake app show' lists them.
+            A handler gets a strike if it does not report its call, exits during a call or
+            hangs. At too many strikes the daemon stops starting it: the daemon records its
+            pushes, and they ring or are missed as the app's fallback says. 'ringwake app
+            show' lists the strikes.
             """)
 
     @Argument(help: .of("id", "The app's bundle id."))

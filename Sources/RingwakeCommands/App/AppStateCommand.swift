@@ -6,7 +6,7 @@ import RingwakeCore
 /// `ringwake app state`
 struct AppStateCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        "state", "Handler: read, store or delete the app's own small state.",
+        "state", "Handler: read, store or delete the app's state.",
         examples: """
             In a handler ($RINGWAKE_APP names the app):
               ringwake app state > state
@@ -15,8 +15,8 @@ struct AppStateCommand: DaemonCommand {
               ringwake app state --clear
             """,
         details: """
-            The daemon keeps up to \(ControlAPI.maximumStateBytes / 1024) KiB for an app over restarts, when its
-            file says [restoration] state = true. It does not read them.
+            The daemon stores up to \(ControlAPI.maximumStateBytes / 1024) KiB for an app over restarts, if the app's
+            file says [restoration] state = true. It does not interpret them.
             """)
 
     @Argument(help: .of("id", "The app's bundle id (default: $RINGWAKE_APP)."))
@@ -37,7 +37,7 @@ struct AppStateCommand: DaemonCommand {
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         guard let app = id?.rawValue ?? context.environment("RINGWAKE_APP") else {
             throw RingwakeError(
-                .invalidRequest, "which app? give its bundle id; only a woken handler has $RINGWAKE_APP")
+                .invalidRequest, "no app: give its bundle id; only a woken handler has $RINGWAKE_APP")
         }
         let client = control.client(in: context)
         let target = RequestTarget("apps", app, "state")
@@ -47,7 +47,7 @@ struct AppStateCommand: DaemonCommand {
         }
         let kept: AppStateMessage =
             if let put { try client.put(target, octets: try octets(of: put)) } else { try client.delete(target) }
-        return try show(kept, "\(TerminalText.printable(kept.app)): \(kept.bytes) bytes kept\n", in: context)
+        return try show(kept, "\(TerminalText.printable(kept.app)): \(kept.bytes) bytes stored\n", in: context)
     }
 
     private func octets(of file: String) throws(RingwakeError) -> [UInt8] {
@@ -55,7 +55,8 @@ struct AppStateCommand: DaemonCommand {
         guard octets.count <= ControlAPI.maximumStateBytes else {
             throw RingwakeError(
                 .limitReached,
-                "'\(file)' has \(octets.count) bytes, and \(ControlAPI.maximumStateBytes) are kept at most; keep less")
+                "'\(file)' has \(octets.count) bytes; the daemon stores at most \(ControlAPI.maximumStateBytes). "
+                    + "Store less")
         }
         return octets
     }

@@ -62,8 +62,8 @@ enum AppText {
             text += " of \(strikes.limit) in \(DurationText.long(milliseconds: strikes.windowMs))"
         }
         guard strikes.struckOut else { return text }
-        return text + ": " + style.bad("its handler is not started any more")
-            + "; 'ringwake app clear-strikes \(TerminalText.printable(app.app))' gives it another chance"
+        return text + ": " + style.bad("the daemon no longer starts its handler")
+            + "; run 'ringwake app clear-strikes \(TerminalText.printable(app.app))'"
     }
 
     private static func text(of strike: StrikeMessage) -> String {
@@ -89,8 +89,8 @@ enum StrikeText {
         case .didNotStart: "it did not start"
         case .didNotReport: "it did not report its call in time"
         case .didNotConfirm: "it did not confirm its call in time"
-        case .didNotAct: "it did not do in time what it was asked to"
-        case .exited: "it exited with a call that went on"
+        case .didNotAct: "it did not do in time what the user asked for"
+        case .exited: "it exited during a call"
         case .didNotClaim: "it did not claim its call in time"
         case nil: failure
         }

@@ -4,7 +4,7 @@ import RingwakeCore
 
 /// How an app is woken: what `[wake]` of its file says.
 struct AppWakeOptions: ParsableArguments {
-    @Option(help: .of("path", "The program that a push starts: an absolute path."))
+    @Option(help: .of("path", "Start this program for a push: an absolute path."))
     var exec: String?
 
     @Option(
@@ -18,16 +18,17 @@ struct AppWakeOptions: ParsableArguments {
     @Option(
         help: .of(
             "way",
-            "How the program is started: by the daemon, or by systemd in a unit of its own (default: [wake] way)."))
+            "Who starts the program: exec, the daemon; unit, systemd in a separate unit (default: [wake] way)."))
     var way: HandlerStarter?
 
-    @Option(help: .of("name", "The systemd service that a push starts, as phone@.service."))
+    @Option(help: .of("name", "Start this systemd service for a push, such as phone@.service."))
     var unit: String?
 
     @Option(help: .of("of", "The systemd manager of the units: user or system (default: [wake] manager)."))
     var manager: SystemdManager?
 
-    @Option(help: .of("name", "The bus name that a push activates, with org.ringwake.Handler1."))
+    @Option(help: .of("name", "Activate this bus name for a push; it needs org.ringwake.Handler1."))
+
     var dbus: String?
 
     @Option(help: .of("object", "The object of the bus name (default: made from the name)."))
@@ -36,10 +37,10 @@ struct AppWakeOptions: ParsableArguments {
     @Option(help: .of("bus", "The bus of the bus name (default: system for root, else session)."))
     var bus: MessageBus?
 
-    @Option(help: .of("path", "The socket that a handler listens on and a push is written to: an absolute path."))
+    @Option(help: .of("path", "Write a push to this socket, where a handler listens: an absolute path."))
     var handlerSocket: String?
 
-    @Flag(help: "Start nothing: only handlers that keep a connection get pushes.")
+    @Flag(help: "Start nothing: only handlers that keep a connection open get pushes.")
     var connected = false
 
     @Option(help: .of("of", "How many handlers run at a time: one for the app, or one for each call."))
@@ -48,7 +49,7 @@ struct AppWakeOptions: ParsableArguments {
     func validate() throws {
         let ways = [exec != nil, unit != nil, dbus != nil, handlerSocket != nil, connected].count { $0 }
         try require(
-            ways == 1, "Give one of --exec, --unit, --dbus, --handler-socket and --connected: how the app is woken.")
+            ways == 1, "Give one of --exec, --unit, --dbus, --handler-socket and --connected.")
         try require(
             exec != nil || (arguments.isEmpty && remaining.isEmpty && way == nil),
             "--arg, --way and arguments after -- belong to --exec.")
@@ -87,25 +88,25 @@ struct AppWakeOptions: ParsableArguments {
         guard exec.hasPrefix("/") else {
             throw RingwakeError(
                 .invalidRequest,
-                "'\(exec)' is no absolute path; the daemon has another working directory and searches no PATH: "
-                    + "give the whole path")
+                "'\(exec)' is not an absolute path; the daemon has another working directory and does not search "
+                    + "PATH. Give the whole path")
         }
         guard !isForced else { return }
         guard FileSystem.exists(exec) else {
             throw RingwakeError(
-                .notFound, "there is no program '\(exec)'; check the path, or add the app all the same with --force")
+                .notFound, "there is no program '\(exec)'; check the path, or add the app anyway with --force")
         }
         guard FileSystem.isExecutableFile(exec) else {
             throw RingwakeError(
                 .invalidRequest,
-                "'\(exec)' is not a file that may be executed; 'chmod +x' it, or add the app all the same with --force")
+                "'\(exec)' is not an executable file; run 'chmod +x' on it, or add the app anyway with --force")
         }
     }
 }
 
 /// The rules of an app's calls: what `[calls]` and `[restrictions]` of its file say.
 struct AppRuleOptions: ParsableArguments {
-    @Option(help: .of("who", "Who makes its calls ring: the app itself, or the daemon for it (default: app)."))
+    @Option(help: .of("who", "Who rings: the app itself, or the daemon (default: app)."))
     var ringer: CallRinger?
 
     @Option(
@@ -117,7 +118,7 @@ struct AppRuleOptions: ParsableArguments {
         help: .of("what", "What happens to a call during another: ring or reject (default: ring)."))
     var whenBusy: BusyPolicy?
 
-    @Option(help: .of("number", "Its level, as with content ratings: 4, 9, 12, 17."))
+    @Option(help: .of("number", "Its level, similar to a content rating: 4, 9, 12, 17."))
     var level: Int?
 
     func validate() throws {

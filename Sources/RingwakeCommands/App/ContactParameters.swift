@@ -33,12 +33,12 @@ struct ContactParameters: Codable, Equatable {
         if let wanted {
             // What else would stand in a URI as something else.
             guard !wanted.isEmpty, wanted.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }) else {
-                throw RingwakeError(.invalidRequest, "'\(wanted)' is no team id: those are letters and digits")
+                throw RingwakeError(.invalidRequest, "'\(wanted)' is not a team id; give letters and digits only")
             }
             guard app.teams.isEmpty || app.teams.contains(wanted) else {
                 throw RingwakeError(
                     .notFound,
-                    "team \(wanted) may not push to \(app.app); those that may: \(app.teams.joined(separator: ", "))")
+                    "team \(wanted) may not push to \(app.app); name one of \(app.teams.joined(separator: ", "))")
             }
             return wanted
         }
@@ -63,7 +63,7 @@ struct ContactParameters: Codable, Equatable {
             guard let token = app.tokens[wanted.rawValue] else {
                 throw RingwakeError(
                     .notFound,
-                    "\(app.app) has no \(wanted.rawValue) token; 'ringwake app show' lists those that it has")
+                    "\(app.app) has no \(wanted.rawValue) token; 'ringwake app show' lists its tokens")
             }
             return (wanted.rawValue, token)
         }
@@ -73,8 +73,8 @@ struct ContactParameters: Codable, Equatable {
         guard app.tokens.count == 1 else {
             throw RingwakeError(
                 .conflict,
-                "\(app.app) has a development and a production token; name the one that the SIP server's push service "
-                    + "is for with --environment")
+                "\(app.app) has a development and a production token; choose the one for the SIP server's push service "
+                    + "with --environment")
         }
         return (only.key, only.value)
     }

@@ -33,9 +33,9 @@ struct AudioStatusCommand: DaemonCommand {
             ringwake audio status --json | jq .state
             """,
         details: """
-            Does not connect: while no call and no session needs the audio server, the
-            state is 'idle'. Any local user may ask; only the daemon's user and root see
-            the names of devices.
+            Does not connect to the audio server: while no call and no session needs the
+            server, its state is 'idle'. Any local user may ask; only the daemon's user and
+            root see the names of devices.
             """)
 
     @OptionGroup var control: ControlOptions
@@ -48,7 +48,7 @@ struct AudioStatusCommand: DaemonCommand {
 /// `ringwake audio sessions`
 struct AudioSessionsCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        "sessions", "List the audio sessions that are open.",
+        "sessions", "List the open audio sessions.",
         examples: """
             ringwake audio sessions
             ringwake audio sessions --json | jq '.sessions[] | select(.state == "active")'

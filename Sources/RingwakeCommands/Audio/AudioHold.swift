@@ -1,5 +1,4 @@
 import ControlProtocol
-import FoundationEssentials
 import RingwakeCore
 
 /// An audio session of the daemon's, held by a stream that is open: active for as long as may be.
@@ -28,7 +27,8 @@ final class AudioHold {
             if notice.event == "error" {
                 let code = notice.code.flatMap { AudioSessionError.Code(rawValue: $0) } ?? .unspecified
                 let error = AudioSessionError(code, notice.message ?? "the daemon does not say why").error
-                throw RingwakeError(error.code, "the audio session is not active: \(error.message) (\(code.rawValue))")
+                throw RingwakeError(
+                    error.code, "the audio session was not activated: \(error.message) (\(code.rawValue))")
             }
             // Where sound goes is said with `active`.
             if reporter.wantsJSON || notice.event != "routeChanged" { reporter.report(notice) }
@@ -60,7 +60,7 @@ final class AudioHold {
             }
         } catch {
             isOpen = false
-            reporter.report("\(error.message); the command goes on without an audio session")
+            reporter.report("\(error.message); the command continues without an audio session")
         }
     }
 
@@ -69,11 +69,11 @@ final class AudioHold {
             // The stream says that it is active.
             let _: AudioSessionMessage = try client.post(target("activate"))
         } catch {
-            reporter.report("the audio session is not active again: \(error.message)")
+            reporter.report("the audio session was not activated again: \(error.message)")
         }
     }
 
-    /// Deactivates the session, with all that it changed put back, and lets others go on.
+    /// Deactivates the session, which restores everything that it changed, and lets others resume.
     func end() {
         guard isOpen else { return }
         isOpen = false
@@ -81,7 +81,7 @@ final class AudioHold {
             let _: AudioSessionMessage = try client.post(target("deactivate", [("notifyOthers", "true")]))
             reporter.report(AudioNoticeMessage(event: "inactive"))
         } catch {
-            // Children that play on are silenced, and go on when the stream closes. Any other failure ends with that too.
+            // The daemon silences children that still play until the stream closes. That ends any other failure too.
             guard !error.message.hasSuffix("(\(AudioSessionError.Code.isBusy.rawValue))") else { return }
             reporter.report("the audio session was not deactivated cleanly: \(error.message)")
         }
@@ -94,20 +94,16 @@ final class AudioHold {
     private static func notice(_ next: EventStream.Next) throws(RingwakeError) -> AudioNoticeMessage {
         switch next {
         case .line(let line):
-            if let notice = try? JSONDecoder().decode(AudioNoticeMessage.self, from: Data(line)) { return notice }
-            throw RingwakeError(
-                .unreachable,
-                "the daemon sent an audio notice that this version does not know; install the same "
-                    + "version of both")
+            return try EventStream.message(line, "an audio notice")
         case .timedOut:
             throw RingwakeError(.timedOut, "the daemon did not activate the audio session in time; see its log")
         case .ended, .outputClosed:
-            throw RingwakeError(.unreachable, "the daemon ended the audio session: it stopped; see its log")
+            throw RingwakeError(.unreachable, "the daemon stopped, which ended the audio session; see its log")
         }
     }
 }
 
-/// Says on standard error what becomes of a session.
+/// Reports a session's notices on standard error.
 struct AudioReporter {
     let errors: Output
     /// As the lines of JSON that the daemon gives.
@@ -115,8 +111,7 @@ struct AudioReporter {
 
     func report(_ notice: AudioNoticeMessage) {
         if wantsJSON {
-            // Texts, numbers and Booleans always encode.
-            if let line = try? JSONText.line(notice) { errors.write(line) }
+            errors.write(bytes: controlLine(notice))
         } else if let text = AudioReporter.text(of: notice) {
             errors.write("ringwake: \(text)\n")
         }
@@ -125,7 +120,9 @@ struct AudioReporter {
     /// Something that the daemon does not say.
     func report(_ text: String) {
         if wantsJSON {
-            report(AudioNoticeMessage(event: "error", message: text))
+            var notice = AudioNoticeMessage(event: "error")
+            notice.message = text
+            report(notice)
         } else {
             errors.write("ringwake: \(TerminalText.printable(text))\n")
         }
@@ -138,13 +135,13 @@ struct AudioReporter {
         case "active": return "audio is active" + (route.map { ": \($0)" } ?? "")
         case "inactive": return "audio is no longer active"
         case "interrupted": return "audio was interrupted" + why(notice.reason)
-        case "interruptionEnded": return "the interruption is over"
+        case "interruptionEnded": return "the interruption has ended"
         case "routeChanged": return "audio route changed: \(route ?? "no device")" + why(notice.reason)
         case "silenceHint":
             return notice.silence == true
-                ? "something else plays that others must not overlap" : "nothing else plays any more"
-        case "lost": return "the audio server went away"
-        case "reset": return "the audio server is there again"
+                ? "another session plays that does not mix" : "no other session plays now"
+        case "lost": return "the connection to the audio server was lost"
+        case "reset": return "the audio server is back"
         default: return nil
         }
     }
@@ -152,12 +149,12 @@ struct AudioReporter {
     private static func why(_ reason: String?) -> String {
         switch reason {
         case nil, "unknown": ""
-        case "default": ": something else comes first"
+        case "default": ": another session has a higher priority"
         case "builtInMicMuted": ": the microphone is muted"
-        case "routeDisconnected", "oldDeviceUnavailable": ": the device is gone"
+        case "routeDisconnected", "oldDeviceUnavailable": ": the device was removed"
         case "newDeviceAvailable": ": there is a new device"
-        case "categoryChange": ": what is active changed"
-        case "override": ": it was chosen"
+        case "categoryChange": ": the active sessions changed"
+        case "override": ": the user or the client chose it"
         case "wakeFromSleep": ": the machine slept"
         case "noSuitableRouteForCategory": ": no device fits"
         case "routeConfigurationChange": ": the device changed"

@@ -14,10 +14,10 @@ struct AudioRouteCommand: DaemonCommand {
             ringwake audio route --json | jq -r '.route.outputs[].device'
             """,
         details: """
-            Connects to the audio server without changing anything. With a name, the
-            output of calls and recordings is that device, now and for the next one, and
-            the new route is shown; 'auto' lets the daemon choose again. Exit status 2:
-            there is no such output; 8: no audio server can be reached.
+            Connects to the audio server without changing anything. With a name, selects
+            that device as the output of this and later calls and recordings, and shows the
+            new route; 'auto' lets the daemon choose again. The exit status is 2 if there is
+            no such output, and 8 if no audio server can be reached.
             """)
 
     @Argument(
@@ -34,7 +34,7 @@ struct AudioRouteCommand: DaemonCommand {
         guard let name, name != AudioOutputName.automatic else { return }
         try require(
             (1...AudioSessionConfiguration.maximumNameBytes).contains(name.utf8.count),
-            "A name has 1 to \(AudioSessionConfiguration.maximumNameBytes) bytes.")
+            "Give a name of 1 to \(AudioSessionConfiguration.maximumNameBytes) bytes.")
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
@@ -64,7 +64,7 @@ enum AudioOutputName {
     /// What completion offers.
     static let words = short.map(\.word) + [automatic]
 
-    /// What the daemon is told; nil for `auto`.
+    /// The output to request from the daemon; nil for `auto`.
     static func output(_ name: String) -> String? {
         if name == automatic { return nil }
         return short.first { $0.word == name }?.kind.rawValue ?? name

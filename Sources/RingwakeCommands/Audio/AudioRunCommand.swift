@@ -13,24 +13,25 @@ struct AudioRunCommand: DaemonCommand {
               --options duckOthers -- baresip
             """,
         details: """
-            What the command plays and records, and what its children do, is the session's:
-            others are interrupted, ducked or heard beside it, as category and options say,
-            and everything is put back when it ends. Standard error says when the session
-            became active, was interrupted, and is active again.
+            The session includes everything that the command and its children play and
+            record. It interrupts, ducks or mixes with other sound, as category and options
+            say, and restores everything when it ends. Standard error shows when the session
+            becomes active, is interrupted, and becomes active again.
 
-            When the session cannot be activated the command is not run, and the exit status
-            says why; with --even-if-inactive it runs all the same. Otherwise the exit status
-            is the command's: 128 and the signal's number where one ended it, 127 when it
-            was not found, 126 when it could not be run.
+            If the session cannot be activated, the command does not run, and the exit status
+            says why; with --even-if-inactive it runs anyway. Otherwise the exit status is
+            the command's: 128 plus the signal's number if a signal ended it, 127 if it was
+            not found, 126 if it could not be executed.
             """)
 
-    @Option(help: .of("category", "What it plays or records."))
+    @Option(help: .of("category", "What the command plays or records."))
     var category = WordArgument(AudioCategory.playback)
 
-    @Option(help: .of("mode", "The session's mode; has to fit the category."))
+    @Option(help: .of("mode", "The session's mode; it has to fit the category."))
+
     var mode = WordArgument(AudioMode.default)
 
-    @Option(help: .of("options", "One option or several, separated by commas."))
+    @Option(help: .of("options", "One or more options, separated by commas."))
     var options = AudioOptionsArgument()
 
     @Option(
@@ -54,7 +55,7 @@ struct AudioRunCommand: DaemonCommand {
 
     func validate() throws {
         guard let first = command.first, !first.isEmpty else {
-            throw ValidationError("Which command? It stands after '--': ringwake audio run -- aplay message.wav")
+            throw ValidationError("Give the command after '--': ringwake audio run -- aplay message.wav")
         }
         do {
             _ = try opening.configuration()
@@ -65,12 +66,14 @@ struct AudioRunCommand: DaemonCommand {
 
     private var opening: AudioSessionOpening {
         let program = command.first ?? ""
-        return AudioSessionOpening(
-            name: name ?? program.split(separator: "/").last.map { String($0) } ?? program,
-            category: category.word.rawValue, mode: mode.word.rawValue,
-            options: options.options.map(\.rawValue).sorted(),
-            preferredOutput: preferredOutput.flatMap { AudioOutputName.output($0) },
-            preferredInput: preferredInput, active: true)
+        var opening = AudioSessionOpening.empty
+        opening.name = name ?? program.split(separator: "/").last.map { String($0) } ?? program
+        (opening.category, opening.mode) = (category.word.rawValue, mode.word.rawValue)
+        opening.options = options.options.map(\.rawValue).sorted()
+        opening.preferredOutput = preferredOutput.flatMap { AudioOutputName.output($0) }
+        opening.preferredInput = preferredInput
+        opening.active = true
+        return opening
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
@@ -81,7 +84,7 @@ struct AudioRunCommand: DaemonCommand {
             session = try AudioHold(opening, client, reporter)
         } catch {
             guard evenIfInactive else { throw error }
-            reporter.report("\(error.message); the command runs without")
+            reporter.report("\(error.message); the command runs without an audio session")
         }
         return try CommandRun(command, session, reporter).wait()
     }

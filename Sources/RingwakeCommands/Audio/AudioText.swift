@@ -9,9 +9,9 @@ enum AudioText {
         if let pid = status.pid { table.add(["ringwake-audio", "pid \(pid)"]) }
         table.add([
             "sessions",
-            "\(status.sessions) open, \(status.active) active" + (status.call ? ", a call's among them" : ""),
+            "\(status.sessions) open, \(status.active) active" + (status.call ? ", including a call's" : ""),
         ])
-        table.add(["changes in force", "\(status.effects)"])
+        table.add(["active changes", "\(status.effects)"])
         let counters = status.counters
         if counters.activations > 0 {
             let average = counters.activationUs / Int64(clamping: counters.activations)
@@ -23,8 +23,8 @@ enum AudioText {
         }
         table.add([
             "changes so far",
-            "\(counters.effectsMade) made, \(counters.effectsUndone) put back, \(counters.effectsLeft) left as the user "
-                + "had changed them",
+            "\(counters.effectsMade) made, \(counters.effectsUndone) undone, \(counters.effectsLeft) left because the "
+                + "user had changed them",
         ])
         for (code, count) in counters.failures.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
             table.add([TerminalText.printable("failed: \(code)"), style.bad("\(count)")])
@@ -79,9 +79,9 @@ enum AudioText {
             guard let server = status.server else { return style.good("connected") }
             let place = server.location.map { ", \($0)" } ?? ""
             return style.good("connected") + TerminalText.printable(": \(server.name) \(server.version)\(place)")
-        case "off": return "off: [audio] backend is \"none\"; handlers are told, and no audio server is touched"
+        case "off": return "off: [audio] backend is \"none\"; the daemon notifies handlers and uses no audio server"
         case "idle": return "idle: nothing needs it" + why
-        case "starting": return "being connected to"
+        case "starting": return "connecting"
         default: return style.bad(TerminalText.printable(status.state)) + why
         }
     }

@@ -50,7 +50,7 @@ struct CommandRun {
         let pidfd = ringwake_pidfd_open(process)
         guard pidfd >= 0 else {
             // Nobody would see its end otherwise, but a wait that is deaf to signals.
-            reporter.report("signals cannot be passed on: \(String(cString: strerror(errno)))")
+            reporter.report("signals cannot be forwarded: \(String(cString: strerror(errno)))")
             return reap(process)
         }
         defer { close(pidfd) }

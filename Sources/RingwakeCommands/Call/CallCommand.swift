@@ -42,7 +42,7 @@ struct CallCommand: ParsableCommand {
 
 /// Which app's call a command is about, and how its answer is shown.
 struct CallOptions: ParsableArguments {
-    @Option(help: .of("id", "The call's app, should two apps have a call of this id."))
+    @Option(help: .of("id", "The call's app, if two apps have a call with this id."))
     var app: String?
 
     @OptionGroup var control: ControlOptions
@@ -52,7 +52,7 @@ struct CallOptions: ParsableArguments {
         guard let call = id ?? context.environment("RINGWAKE_CALL") else {
             throw RingwakeError(
                 .invalidRequest,
-                "which call? give its id ('ringwake call list' shows them); only a woken handler has $RINGWAKE_CALL")
+                "no call: give its id ('ringwake call list' shows it); only a woken handler has $RINGWAKE_CALL")
         }
         return call
     }

@@ -13,11 +13,11 @@ struct CallListCommand: CallSubcommand {
             """,
         details: """
             The daemon's journal keeps the log over restarts. A missed call is one that
-            nobody answered or declined, on this device or another. --limit counts the
-            log only; with --before the calls that run are left out.
+            nobody answered or declined, on this device or another. --limit applies to the
+            log only; --before leaves out the calls in progress.
             """)
 
-    @Flag(help: "Only missed calls.")
+    @Flag(help: "List missed calls only.")
     var missed = false
 
     @OptionGroup var list: ListOptions
@@ -40,8 +40,8 @@ struct CallShowCommand: CallSubcommand {
             ringwake call show --json 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11 | jq .timeline
             """,
         details: """
-            The timeline says for each stage when it was reached after the push arrived,
-            how long it took after the stage before, and the time of day in UTC.
+            For each stage the timeline shows the time since the push arrived, the time
+            since the previous stage, and the time of day in UTC.
             """)
 
     @Argument(help: .of("id", "The call's id (default: $RINGWAKE_CALL)."))

@@ -9,21 +9,23 @@ enum CallText {
         if let detail = call.detail { table.add(["detail", detail]) }
         if call.caller != nil || call.identifiedAs != nil { table.add(["caller", caller(of: call)]) }
         if let restriction = call.restriction {
-            table.add(["kept out", RestrictionText.kind(restriction.kind)])
+            table.add(["blocked by", RestrictionText.kind(restriction.kind)])
             if restriction.detail != call.detail { table.add(["", restriction.detail]) }
         }
         if call.video { table.add(["video", "yes"]) }
         if call.muted { table.add(["muted", "yes"]) }
         if let audio = call.audio { table.add(["audio", text(of: audio)]) }
         for action in call.pending { table.add(["pending", text(of: action)]) }
-        if call.apnsId != call.call { table.add(["apns-id", call.apnsId]) }
-        table.add(["sender", "team \(call.team), \(call.environment)"])
+        if call.pushId != call.call { table.add(["push", call.pushId]) }
+        if let team = call.team, let environment = call.environment {
+            table.add(["sender", "team \(team), \(environment)"])
+        }
         table.add(["received", call.receivedAt])
         if call.attempt > 1 { table.add(["attempt", "\(call.attempt)"]) }
         if call.ringer != "app" { table.add(["ringer", call.ringer]) }
         if let pid = call.pid { table.add(["handler", "pid \(pid)"]) }
         if let left = call.claimMs {
-            table.add(["handler", "lost; to be claimed in \(DurationText.until(milliseconds: left))"])
+            table.add(["handler", "lost; a handler has \(DurationText.until(milliseconds: left)) to claim the call"])
         }
         if let deadline = call.deadlineMs, call.reason == nil {
             table.add(["deadline", "in \(DurationText.until(milliseconds: deadline))"])
@@ -45,7 +47,7 @@ enum CallText {
         var text = table.lines().map { TerminalText.printable($0) + "\n" }.joined()
         if list.calls.isEmpty { text = "no calls\n" }
         if let why = list.incomplete {
-            text += style.bad("the call log is not complete:") + " \(TerminalText.printable(why))\n"
+            text += style.bad("the call log is incomplete:") + " \(TerminalText.printable(why))\n"
         }
         return text + ListOptions.more(list.next, style: style)
     }
@@ -84,7 +86,7 @@ enum CallText {
     private static func remarks(on call: CallMessage) -> [String] {
         var words: [String] = []
         if call.muted { words.append("muted") }
-        if let restriction = call.restriction { words.append("kept out: \(RestrictionText.kind(restriction.kind))") }
+        if let restriction = call.restriction { words.append("blocked by \(RestrictionText.kind(restriction.kind))") }
         if call.claimMs != nil { words.append("handler lost") }
         if let pending = pending(of: call) { words.append(pending) }
         return words

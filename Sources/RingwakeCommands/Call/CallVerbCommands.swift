@@ -46,8 +46,8 @@ enum ClaimVerb: CallVerbDeclaration {
     static let (verb, abstract) = (CallVerb.claim, "Handler: take over a call that has lost its handler.")
     static let details = """
         A handler that is started with the kind "claim" has a few seconds to claim the
-        call, else the call ends. The requests that the lost handler did not answer are
-        sent again.
+        call, or the call ends. The daemon sends the requests again that the lost
+        handler did not answer.
         """
 }
 
@@ -56,7 +56,7 @@ enum DeclineVerb: CallVerbDeclaration {
 }
 
 enum EndVerb: CallVerbDeclaration {
-    static let (verb, abstract) = (CallVerb.end, "Hang up, whatever the call's state.")
+    static let (verb, abstract) = (CallVerb.end, "Hang up, in any state of the call.")
 }
 
 enum HoldVerb: CallVerbDeclaration {
@@ -105,14 +105,14 @@ enum AnswerVerb: CallVerbDeclaration {
     static let (verb, abstract) = (CallVerb.answer, "Answer a ringing call.")
     static let details = """
         The call's handler has to report that it answered; 'ringwake watch' shows it.
-        Other active calls are held or ended first, as the app's policy says. If that
-        fails, the call keeps ringing and the exit status is 1.
+        The daemon first holds or ends other active calls, as the app's policy says. If
+        that fails, the call keeps ringing and the exit status is 1.
         """
 }
 
 enum UnholdVerb: CallVerbDeclaration {
     static let (verb, abstract) = (CallVerb.unhold, "Resume a held call.")
-    static let details = "Other active calls are held or ended first, as the app's policy says."
+    static let details = "The daemon first holds or ends other active calls, as the app's policy says."
 }
 
 /// `ringwake call VERB [ID] ACTION`
@@ -179,7 +179,7 @@ struct CallDTMFCommand: CallSubcommand {
         }
         try require(
             PendingAction.areDigits(digits),
-            "'\(digits)' is no digits: give 1 to \(PendingAction.maximumDigits) of 0-9, *, #, A-D and ','.")
+            "'\(digits)' is not a list of digits: give 1 to \(PendingAction.maximumDigits) of 0-9, *, #, A-D and ','.")
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {

@@ -1,27 +1,27 @@
 import RingwakeCore
 
-/// What kept a call out, for people.
+/// What blocked a call, for people.
 enum RestrictionText {
-    /// What a kind is called; a kind that this version does not know stands for itself.
+    /// The name of a kind, to follow "blocked by"; an unknown kind is its own name.
     static func kind(_ kind: String) -> String {
         switch Restriction.Kind(rawValue: kind) {
         case .doNotDisturb: "do not disturb"
-        case .blocked: "blocked caller"
-        case .appLimit: "too many calls of the app"
-        case .callerLimit: "too many calls of the caller"
-        case .level: "level above what is allowed"
+        case .blocked: "a block list"
+        case .appLimit: "the limit of calls of the app"
+        case .callerLimit: "the limit of calls of the caller"
+        case .level: "the level of the app"
         case nil: kind
         }
     }
 
-    /// What to do about it, where it was not meant.
+    /// How to let such calls ring.
     static func remedy(_ kind: String, app: String) -> String? {
         switch Restriction.Kind(rawValue: kind) {
         case .doNotDisturb:
-            "'ringwake dnd' shows what is in force; 'ringwake dnd allow' lets an app or a caller through"
-        case .blocked: "'ringwake block check CALLER' says which entry it is; 'ringwake block remove' takes it off"
-        case .appLimit, .callerLimit: "[restrictions] in ringwaked.toml(5), or in the file of \(app), has the limit"
-        case .level: "[restrictions] allowed_level in ringwaked.toml(5), and level in the file of \(app), decide"
+            "see 'ringwake dnd'; let an app or a caller ring with 'ringwake dnd allow'"
+        case .blocked: "find the entry with 'ringwake block check CALLER', remove it with 'ringwake block remove'"
+        case .appLimit, .callerLimit: "raise the limit in [restrictions] of ringwaked.toml(5), or of the file of \(app)"
+        case .level: "change [restrictions] allowed_level in ringwaked.toml(5), or level in the file of \(app)"
         case nil: nil
         }
     }

@@ -14,11 +14,11 @@ struct CertsDevCACommand: RunnableCommand {
               --host phone.example.net --apple-names
             """,
         details: """
-            Makes a CA, the daemon's server certificate, for each app a provider
-            certificate as Apple's VoIP Services certificates are, and a key that
-            signs provider tokens; then prints the lines for ringwaked.toml. What is
-            there already stays, so that it can be run again for another app; --force
-            issues server and provider certificates anew, for other names or a new year.
+            Makes a CA, the daemon's server certificate, a provider certificate like
+            Apple's VoIP Services certificates for each app, and a key that signs
+            provider tokens; then prints the lines for ringwaked.toml. Existing files
+            stay, so that you can run it again for another app; --force issues new server
+            and provider certificates, for other names or a new year.
             """)
 
     /// The app of the examples in this documentation.
@@ -35,7 +35,7 @@ struct CertsDevCACommand: RunnableCommand {
     @Option(help: .of("id", "The team of the provider certificates."))
     var team = exampleTeam
 
-    @Option(help: .of("name", "A name or address of the server, beside localhost; may be repeated."))
+    @Option(help: .of("name", "Another name or address of the server than localhost; may be repeated."))
     var host: [String] = []
 
     @Flag(help: "Issue the server certificate for Apple's host names too, for senders that accept no others.")
@@ -47,7 +47,7 @@ struct CertsDevCACommand: RunnableCommand {
     @Flag(name: .customLong("legacy-p12"), help: "Encrypt P12 files for old readers: 3DES and SHA-1.")
     var isPKCS12Legacy = false
 
-    @Flag(help: "Issue server and provider certificates anew.")
+    @Flag(help: "Issue new server and provider certificates.")
     var force = false
 
     @OptionGroup var output: OutputOptions

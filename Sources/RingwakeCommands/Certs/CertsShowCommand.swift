@@ -13,9 +13,9 @@ struct CertsShowCommand: RunnableCommand {
             ringwake certs show AuthKey_ABC123DEFG.p8 server.pem --json
             """,
         details: """
-            Says whose it is, until when it is valid, for which topics and
-            environments, and what is wrong with it. The exit status is 1 when one of
-            them cannot be used as it is, such as an expired certificate.
+            Shows the owner, the expiry, the topics and environments, and what is wrong.
+            The exit status is 1 if one of the files cannot be used, for example because
+            a certificate has expired.
             """)
 
     @Argument(help: .of("file", "The files; - is standard input."))

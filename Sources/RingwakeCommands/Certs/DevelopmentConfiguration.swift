@@ -1,4 +1,3 @@
-import Glibc
 import VoIPCertificates
 
 /// The part of ringwaked.toml that uses the files of a development CA.
@@ -8,7 +7,7 @@ enum DevelopmentConfiguration {
 
     static func text(for credentials: DevelopmentCredentials) -> String {
         let path = { (kind: DevelopmentCredentials.Kind) in
-            AppFile.tomlString(absolute(credentials.path(of: kind) ?? ""))
+            AppFile.tomlString(InputFile.absolute(credentials.path(of: kind) ?? ""))
         }
         return """
             [server]
@@ -28,12 +27,5 @@ enum DevelopmentConfiguration {
             file = \(path(.tokenPublicKey))
 
             """
-    }
-
-    /// The path from the root, since the configuration may lie in another folder; as it is where that fails.
-    private static func absolute(_ path: String) -> String {
-        guard let resolved = realpath(path, nil) else { return path }
-        defer { free(resolved) }
-        return String(cString: resolved)
     }
 }

@@ -27,7 +27,7 @@ struct ControlClient {
 
     /// `POST /v1/...`, with `body` as JSON when there is one.
     func post<Message: Decodable>(_ target: RequestTarget, _ body: (some Encodable)?) throws(RingwakeError) -> Message {
-        try decode(answer(to: "POST", target, body: json(body)), from: target)
+        try decode(answer(to: "POST", target, body: body.map { controlLine($0) } ?? []), from: target)
     }
 
     /// `POST /v1/...` with these bytes.
@@ -37,7 +37,7 @@ struct ControlClient {
 
     /// `PUT /v1/...` with `body` as JSON.
     func put<Message: Decodable>(_ target: RequestTarget, _ body: some Encodable) throws(RingwakeError) -> Message {
-        try decode(answer(to: "PUT", target, body: json(body)), from: target)
+        try decode(answer(to: "PUT", target, body: controlLine(body)), from: target)
     }
 
     /// `PUT /v1/...` with these bytes.
@@ -47,7 +47,7 @@ struct ControlClient {
 
     /// `POST /v1/...` without a body.
     func post<Message: Decodable>(_ target: RequestTarget) throws(RingwakeError) -> Message {
-        try post(target, nil as ActionResult?)
+        try decode(answer(to: "POST", target, body: []), from: target)
     }
 
     /// `DELETE /v1/...`.
@@ -62,23 +62,17 @@ struct ControlClient {
 
     /// Opens the stream of lines that `POST /v1/...` with `body` as JSON answers with.
     func stream(_ target: RequestTarget, _ body: some Encodable) throws(RingwakeError) -> EventStream {
-        try stream("POST", target, body: try json(body))
+        try stream("POST", target, body: controlLine(body))
     }
 
     private func stream(_ method: String, _ target: RequestTarget, body: [UInt8]?) throws(RingwakeError) -> EventStream
     {
-        let deadline = Deadline(after: timeout)
-        let socket = try ControlSocket(path: path, timeout: timeout)
-        try socket.send(request(method, target, body: body), until: deadline)
-        var parser = HTTP1ResponseParser(requestMethod: method, limits: HTTP1Limits(maximumBodyBytes: .max))
-        guard let head = try head(&parser, socket, until: deadline) else {
-            throw invalidAnswer("it ended before its head")
+        var exchange = try open(method, target, body: body, maximumBytes: .max)
+        let status = try exchange.status()
+        guard status == 200 else {
+            throw refusal(status, try exchange.body(maximumBytes: ControlClient.maximumAnswerBytes))
         }
-        guard head.status == 200 else {
-            let refused = try self.body(&parser, socket, until: deadline, limit: ControlClient.maximumAnswerBytes)
-            throw refusal(head.status, refused)
-        }
-        return EventStream(socket: socket, parser: parser, path: path)
+        return EventStream(socket: exchange.socket, parser: exchange.parser, path: path)
     }
 
     // MARK: - One request
@@ -86,14 +80,10 @@ struct ControlClient {
     private static let jsonType = "application/json"
     private static let octetsType = "application/octet-stream"
 
-    private func json(_ body: (some Encodable)?) throws(RingwakeError) -> [UInt8] {
-        guard let body else { return [] }
-        return Array(try JSONText.line(body).utf8)
-    }
-
-    private func request(
-        _ method: String, _ target: RequestTarget, body: [UInt8]?, type: String = ControlClient.jsonType
-    ) -> [UInt8] {
+    private func open(
+        _ method: String, _ target: RequestTarget, body: [UInt8]?, type: String = ControlClient.jsonType,
+        maximumBytes: Int
+    ) throws(RingwakeError) -> Exchange {
         var fields = [HTTP1Field(name: "connection", value: "close")]
         if let secret {
             fields.append(HTTP1Field(name: "authorization", value: "Bearer \(secret)"))
@@ -101,60 +91,61 @@ struct ControlClient {
         if body?.isEmpty == false {
             fields.append(HTTP1Field(name: "content-type", value: type))
         }
-        return HTTP1Writer.request(method: method, target: target.text, fields: fields, body: body)
+        let deadline = Deadline(after: timeout)
+        let socket = try ControlSocket(path: path, timeout: timeout)
+        try socket.send(
+            HTTP1Writer.request(method: method, target: target.text, fields: fields, body: body), until: deadline)
+        let parser = HTTP1ResponseParser(requestMethod: method, limits: HTTP1Limits(maximumBodyBytes: maximumBytes))
+        return Exchange(socket: socket, parser: parser, deadline: deadline, client: self)
     }
 
     private func answer(
         to method: String, _ target: RequestTarget, body: [UInt8]?, type: String = ControlClient.jsonType
     ) throws(RingwakeError) -> [UInt8] {
-        let deadline = Deadline(after: timeout)
-        let socket = try ControlSocket(path: path, timeout: timeout)
-        try socket.send(request(method, target, body: body, type: type), until: deadline)
         let limit = ControlClient.maximumAnswerBytes
-        var parser = HTTP1ResponseParser(requestMethod: method, limits: HTTP1Limits(maximumBodyBytes: limit))
-        guard let head = try head(&parser, socket, until: deadline) else {
-            throw invalidAnswer("it ended before its head")
-        }
-        let answer = try self.body(&parser, socket, until: deadline, limit: limit)
-        guard head.status == 200 else { throw refusal(head.status, answer) }
+        var exchange = try open(method, target, body: body, type: type, maximumBytes: limit)
+        let status = try exchange.status()
+        let answer = try exchange.body(maximumBytes: limit)
+        guard status == 200 else { throw refusal(status, answer) }
         return answer
     }
 
-    private func head(
-        _ parser: inout HTTP1ResponseParser, _ socket: borrowing ControlSocket, until deadline: Deadline
-    ) throws(RingwakeError) -> HTTP1ResponseHead? {
-        guard case .head(let head) = try event(&parser, socket, until: deadline) else { return nil }
-        return head
-    }
+    /// A request that was sent, and its answer as it comes.
+    private struct Exchange: ~Copyable {
+        let socket: ControlSocket
+        var parser: HTTP1ResponseParser
+        let deadline: Deadline
+        let client: ControlClient
 
-    private func body(
-        _ parser: inout HTTP1ResponseParser, _ socket: borrowing ControlSocket, until deadline: Deadline, limit: Int
-    ) throws(RingwakeError) -> [UInt8] {
-        var body: [UInt8] = []
-        while case .body(let bytes) = try event(&parser, socket, until: deadline) {
-            guard bytes.count <= limit - body.count else { throw invalidAnswer("it is longer than \(limit) bytes") }
-            body.append(contentsOf: bytes)
+        mutating func status() throws(RingwakeError) -> Int {
+            guard case .head(let head) = try next() else { throw client.invalidAnswer("it ended before its head") }
+            return head.status
         }
-        return body
-    }
 
-    private func event(
-        _ parser: inout HTTP1ResponseParser, _ socket: borrowing ControlSocket, until deadline: Deadline
-    ) throws(RingwakeError) -> HTTP1ResponseEvent? {
-        while true {
-            do throws(HTTP1Error) {
-                if let event = try parser.next() { return event }
-            } catch {
-                throw invalidAnswer(error.message)
+        mutating func body(maximumBytes: Int) throws(RingwakeError) -> [UInt8] {
+            var body: [UInt8] = []
+            while case .body(let bytes) = try next() {
+                guard bytes.count <= maximumBytes - body.count else {
+                    throw client.invalidAnswer("it is longer than \(maximumBytes) bytes")
+                }
+                body.append(contentsOf: bytes)
             }
-            switch try socket.receive(until: deadline, output: nil) {
-            case .bytes(let bytes):
-                parser.consume(bytes)
-            case .closed, .outputClosed:
+            return body
+        }
+
+        private mutating func next() throws(RingwakeError) -> HTTP1ResponseEvent? {
+            var isClosed = false
+            while true {
                 do throws(HTTP1Error) {
-                    return try parser.connectionClosed()
+                    if let event = try parser.next() { return event }
+                    if isClosed { return try parser.connectionClosed() }
                 } catch {
-                    throw invalidAnswer(error.message)
+                    throw client.invalidAnswer(error.message)
+                }
+                if case .bytes(let bytes) = try socket.receive(until: deadline, output: nil) {
+                    parser.consume(bytes)
+                } else {
+                    isClosed = true
                 }
             }
         }
@@ -194,7 +185,7 @@ struct ControlClient {
     private func invalidAnswer(_ detail: String) -> RingwakeError {
         RingwakeError(
             .unreachable,
-            "'\(path)' gave no answer of ringwaked's: \(detail); is it the socket of a ringwaked "
+            "'\(path)' did not answer as ringwaked does: \(detail). Is it the socket of a ringwaked "
                 + "\(ProductVersion.current)? See its log")
     }
 }

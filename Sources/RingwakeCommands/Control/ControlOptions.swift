@@ -3,15 +3,13 @@ import ControlProtocol
 import FileSystem
 import RingwakeCore
 
-/// What every command takes that talks to the daemon.
+/// The options of every command that uses the daemon.
 struct ControlOptions: ParsableArguments {
     @Option(
         help: .of("path", "The daemon's control socket (default: $RINGWAKE_SOCKET, else the system's or this user's)."))
     var socket: String?
 
     @OptionGroup var output: OutputOptions
-
-    init() {}
 
     /// A client of the daemon that the options and the environment name.
     func client(in context: CommandContext) -> ControlClient {

@@ -111,7 +111,7 @@ struct ControlSocket: ~Copyable {
             if ready < 0, errno != EINTR { throw broken(errno) }
             if let deadline, deadline.hasPassed {
                 throw RingwakeError(
-                    .timedOut, "the daemon at '\(path)' did not answer in time; its log says what it is busy with")
+                    .timedOut, "the daemon at '\(path)' did not answer in time; its log shows what it is doing")
             }
         }
     }
@@ -128,19 +128,19 @@ struct ControlSocket: ~Copyable {
         case ENOENT:
             RingwakeError(
                 .daemonNotRunning,
-                "no daemon: there is no socket '\(path)'; start 'ringwaked' (or 'systemctl start ringwaked'), "
-                    + "or name its socket with --socket")
+                "no daemon runs: there is no socket '\(path)'; start 'ringwaked' (or 'systemctl start ringwaked'), "
+                    + "or give its socket with --socket")
         case ECONNREFUSED:
             RingwakeError(
                 .daemonNotRunning,
-                "no daemon listens on '\(path)', it was left by one that has gone; start 'ringwaked' "
+                "no daemon listens on '\(path)'; a daemon that has exited left it behind. Start 'ringwaked' "
                     + "(or 'systemctl start ringwaked')")
         case EACCES, EPERM:
             RingwakeError(
                 .notPermitted,
                 "this user may not use the socket '\(path)'; run as root or as the daemon's user")
         case EAGAIN, ETIMEDOUT:
-            RingwakeError(.timedOut, "the daemon at '\(path)' takes no connection; its log says what it is busy with")
+            RingwakeError(.timedOut, "the daemon at '\(path)' accepts no connection; its log shows what it is doing")
         default:
             RingwakeError(.unreachable, "the socket '\(path)' cannot be used: \(String(cString: strerror(error)))")
         }

@@ -1,3 +1,5 @@
+import ControlProtocol
+import FoundationEssentials
 import HTTP1
 import RingwakeCore
 
@@ -18,11 +20,20 @@ struct EventStream: ~Copyable {
         case outputClosed
     }
 
+    /// A line as a message.
+    ///
+    /// - Parameter what: what the daemon has sent, for a person.
+    static func message<Message: Decodable>(_ line: [UInt8], _ what: String) throws(RingwakeError) -> Message {
+        if let message = try? JSONDecoder().decode(Message.self, from: Data(line)) { return message }
+        throw RingwakeError(
+            .unreachable,
+            "the daemon sent \(what) that this version does not know; install the same version of both")
+    }
+
     private let socket: ControlSocket
     private var parser: HTTP1ResponseParser
     private let path: String
-    private var pending: [UInt8] = []
-    private var searched = 0
+    private var lines: LineSplitter<RingwakeError>
     private var isAtEnd = false
 
     /// To wait on together with others: readable when ``nextAtOnce()`` may have something.
@@ -32,6 +43,11 @@ struct EventStream: ~Copyable {
         self.socket = socket
         self.parser = parser
         self.path = path
+        lines = LineSplitter(
+            maximumBytes: EventStream.maximumLineBytes,
+            tooLong: RingwakeError(
+                .unreachable,
+                "'\(path)' sent an event longer than \(EventStream.maximumLineBytes) bytes; is it ringwaked?"))
     }
 
     /// Waits for the next event, until `deadline` (nil: without end) or until the reader of `output` leaves.
@@ -54,10 +70,7 @@ struct EventStream: ~Copyable {
     /// What was received already; nil when it has no whole event.
     private mutating func buffered() throws(RingwakeError) -> Next? {
         while true {
-            if let line = try takeLine() {
-                if line.isEmpty { continue }
-                return .line(line)
-            }
+            if let line = try lines.next() { return .line(line) }
             if isAtEnd { return .ended }
             guard try readBody() else { return nil }
         }
@@ -79,12 +92,12 @@ struct EventStream: ~Copyable {
         return nil
     }
 
-    /// Moves what the parser has to `pending`; false when it needs more bytes.
+    /// Moves what the parser has to `lines`; false when it needs more bytes.
     private mutating func readBody() throws(RingwakeError) -> Bool {
         do throws(HTTP1Error) {
             switch try parser.next() {
             case .body(let bytes):
-                pending.append(contentsOf: bytes)
+                lines.consume(bytes)
                 return true
             case .end:
                 isAtEnd = true
@@ -96,21 +109,5 @@ struct EventStream: ~Copyable {
             throw RingwakeError(
                 .unreachable, "'\(path)' broke the event stream: \(error.message); see the daemon's log")
         }
-    }
-
-    private mutating func takeLine() throws(RingwakeError) -> [UInt8]? {
-        guard let end = pending[searched...].firstIndex(of: UInt8(ascii: "\n")) else {
-            searched = pending.count
-            guard pending.count <= EventStream.maximumLineBytes else {
-                throw RingwakeError(
-                    .unreachable,
-                    "'\(path)' sent an event longer than \(EventStream.maximumLineBytes) bytes; is it ringwaked?")
-            }
-            return nil
-        }
-        let line = Array(pending[..<end])
-        pending.removeFirst(end + 1)
-        searched = 0
-        return line
     }
 }

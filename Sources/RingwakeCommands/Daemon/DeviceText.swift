@@ -6,7 +6,7 @@ enum DeviceText {
         var table = TextTable([.left, .left])
         let dnd = status.doNotDisturb
         table.add([
-            "do not disturb", TerminalText.printable(dnd.state) + (dnd.active ? ", calls are kept out now" : ""),
+            "do not disturb", TerminalText.printable(dnd.state) + (dnd.active ? ", calls are blocked now" : ""),
         ])
         table.add([
             "staying awake",

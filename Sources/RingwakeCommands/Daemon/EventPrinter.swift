@@ -1,18 +1,17 @@
 import ArgumentParser
 import ControlProtocol
-import FoundationEssentials
 import RingwakeCore
 
 /// When a stream of events ends.
 struct StreamOptions: ParsableArguments {
-    @Option(help: .of("n", "End after this many lines."))
+    @Option(help: .of("n", "Exit after this many lines."))
     var count: Int?
 
-    @Option(help: .of("duration", "End after this long: 30s, 5m."))
+    @Option(help: .of("duration", "Exit after this time: 30s, 5m."))
     var timeout: DurationArgument?
 
     func validate() throws {
-        try require((count ?? 1) >= 1, "--count is 1 or more.")
+        try require((count ?? 1) >= 1, "Give a --count of 1 or more.")
     }
 
     /// Prints until the count, the timeout, the reader's leaving or the stream's end.
@@ -35,11 +34,11 @@ struct StreamOptions: ParsableArguments {
             case .timedOut:
                 guard let count else { return }
                 throw RingwakeError(
-                    .timedOut, "\(seen) of \(count) events came in time; --timeout gives them longer")
+                    .timedOut, "only \(seen) of \(count) events arrived in time; give a longer --timeout")
             case .ended:
                 throw RingwakeError(
                     .unreachable,
-                    "the daemon ended the stream: it stopped, or this reader was too slow for it; see its log")
+                    "the daemon closed the stream: it stopped, or this reader was too slow; see its log")
             }
         }
     }
@@ -55,11 +54,7 @@ struct StreamOptions: ParsableArguments {
             context.output.write(String(decoding: PlainJSON.escaped(line), as: UTF8.self) + "\n")
             return
         }
-        guard let event = try? JSONDecoder().decode(EventMessage.self, from: Data(line)) else {
-            throw RingwakeError(
-                .unreachable,
-                "the daemon sent an event that this version does not know; install the same version of both")
-        }
+        let event: EventMessage = try EventStream.message(line, "an event")
         context.output.write(EventText.line(of: event, style: context.style) + "\n")
     }
 }

@@ -6,11 +6,8 @@ struct EventText {
     private let style: TextStyle
 
     /// `+12.34 ms  call  ringing  com.example.phone  ID  sip:alice@example.com`
-    static func line(of event: EventMessage, style: TextStyle) -> String { EventText(event, style).line }
-
-    private init(_ event: EventMessage, _ style: TextStyle) {
-        self.event = event
-        self.style = style
+    static func line(of event: EventMessage, style: TextStyle) -> String {
+        EventText(event: event, style: style).line
     }
 
     private var line: String {
@@ -63,13 +60,14 @@ struct EventText {
 
     private func struckOut(_ event: EventMessage.StruckOut) -> (String, [String?], [String]) {
         guard event.struckOut else { return ("started again", [event.app], []) }
-        let remedy = "'ringwake app clear-strikes \(printable(event.app))' gives it another chance"
-        return ("not started any more", [event.app], [remedy])
+        let remedy = "run 'ringwake app clear-strikes \(printable(event.app))'"
+        return ("no longer started", [event.app], [remedy])
     }
 
     private func lost(_ milliseconds: Int64?) -> [String] {
         guard let milliseconds else { return [] }
-        return [style.bad("handler lost") + ", to be claimed within \(DurationText.until(milliseconds: milliseconds))"]
+        let left = DurationText.until(milliseconds: milliseconds)
+        return [style.bad("handler lost") + ", a handler has \(left) to claim the call"]
     }
 
     private func path(_ path: PathMessage) -> [String] {

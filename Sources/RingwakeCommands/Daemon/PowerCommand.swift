@@ -11,10 +11,10 @@ struct PowerCommand: DaemonCommand {
             ringwake power --json | jq '.causes[] | select(.perHour > 60)'
             """,
         details: """
-            A wakeup is counted each time the sleeping daemon is woken. Nothing wakes it while
-            nothing happens: there are no timers but the deadlines of calls and
-            connections that are open, and those to ask again for an app's host name that
-            had no answer, at last every 15 minutes. Any local user may ask.
+            Counts how often the sleeping daemon woke up. It does not wake up while nothing
+            happens. Its only timers are the deadlines of open calls and connections, and
+            the retries for an app's host name without an answer, in the end every 15
+            minutes. Any local user may ask.
             """)
 
     @OptionGroup var control: ControlOptions

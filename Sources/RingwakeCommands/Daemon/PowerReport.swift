@@ -42,23 +42,23 @@ struct PowerReport: Codable, Equatable {
 
     /// What each cause is, by the name that the daemon counts it under.
     static let meanings = [
-        "provider": "a sender connected, sent a push or left",
-        "control": "a handler, ringwake or another local program asked",
-        "timer": "a deadline came: of a call, a handler or a connection, or to look at the network again",
-        "signal": "a signal came, such as to reload",
+        "provider": "a sender connected, sent a push or disconnected",
+        "control": "a handler, ringwake or another local program sent a request",
+        "timer": "a deadline passed: of a call, a handler or a connection, or to check the network again",
+        "signal": "a signal arrived, for example to reload",
         "child": "a handler's process ended",
         "handler-output": "a handler printed something",
-        "journal": "the disk has what was written to the journal",
-        "netlink": "the kernel told of a change of the network that may matter",
+        "journal": "the disk finished a write of the journal",
+        "netlink": "the kernel reported a change of the network that may matter",
         "resolver": "the file of name servers, or of hosts, changed",
         "resume": "the machine resumed, or its clock was set",
-        "name-lookup": "the look-up of a host name went on",
-        "audio": "ringwake-audio told something: the server, a route, that a plan is in force",
-        "handler-socket": "a handler that listens on a socket took a push, or left",
+        "name-lookup": "the look-up of a host name made progress",
+        "audio": "ringwake-audio reported the server, a route or an applied plan",
+        "handler-socket": "a handler on a socket took a push, or disconnected",
         "dbus-system": "the system bus: systemd, logind, the modem, or a handler there",
         "dbus-session": "the session bus: systemd, notifications, or a handler there",
         "interruption": "the process was stopped, continued or traced",
-        "timeout": "a wait was given a limit",
+        "timeout": "a wait with a time limit ended",
     ]
 
     /// `count` an hour, with two decimals.
@@ -83,8 +83,8 @@ struct PowerReport: Codable, Equatable {
         let isLower = filterLevel < wantedFilterLevel
         lines.append(
             style.bold("filter") + "   level \(filterLevel)"
-                + (isLower ? style.bad(", \(wantedFilterLevel) is configured: 'ringwake status' says why") : ""))
-        let timers = optionalTimers.isEmpty ? ["none that run while nothing happens"] : optionalTimers
+                + (isLower ? style.bad(", \(wantedFilterLevel) is configured; 'ringwake status' shows why") : ""))
+        let timers = optionalTimers.isEmpty ? ["none runs while nothing happens"] : optionalTimers
         lines.append(style.bold("timers") + "   " + timers.joined(separator: ", "))
         return lines.joined(separator: "\n") + "\n"
     }

@@ -19,15 +19,10 @@ struct ReloadCommand: DaemonCommand {
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let reload: ReloadMessage = try control.client(in: context).post(RequestTarget("reload"))
-        if wantsJSON {
-            context.output.write(try JSONText.document(reload))
-            return .success
-        }
         var lines = ["reloaded: " + (reload.apps.isEmpty ? "no apps" : reload.apps.joined(separator: ", "))]
         if !reload.needsRestart.isEmpty {
             lines.append("takes effect after a restart only: " + reload.needsRestart.joined(separator: ", "))
         }
-        context.output.write(lines.map(TerminalText.printable).joined(separator: "\n") + "\n")
-        return .success
+        return try show(reload, lines.map(TerminalText.printable).joined(separator: "\n") + "\n", in: context)
     }
 }

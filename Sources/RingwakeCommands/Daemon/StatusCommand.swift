@@ -5,7 +5,7 @@ import RingwakeCore
 /// `ringwake status`
 struct StatusCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        "status", "Show what the daemon is doing.",
+        "status", "Show the daemon's status.",
         examples: """
             ringwake status
             ringwake status --json | jq .pushes.refused
@@ -14,8 +14,8 @@ struct StatusCommand: DaemonCommand {
         details: """
             Shows the connection, listeners, apps, calls, accepted and refused pushes, how
             many days the server's certificate is valid, the journal's state, each
-            handler's strikes, what the daemon uses of the device, and what woke the
-            daemon up. Any local user may ask.
+            handler's strikes, which resources of the device the daemon uses, and what
+            woke the daemon up. Any local user may ask.
             """)
 
     @Flag(help: "Show the network path only.")

@@ -44,8 +44,8 @@ enum StatusText {
         for app in status.struckOut {
             let name = TerminalText.printable(app)
             lines.append(
-                "  " + style.bad("\(name) is not started any more")
-                    + "; 'ringwake app clear-strikes \(name)' gives it another chance")
+                "  " + style.bad("the daemon no longer starts \(name)")
+                    + "; run 'ringwake app clear-strikes \(name)'")
         }
         lines += [""] + DeviceText.lines(of: status, style: style) + [""]
         lines.append(style.bold("wakeups") + "  \(status.wakeups.total)")
@@ -72,7 +72,7 @@ enum StatusText {
         guard let certificate else { return "none" }
         let left =
             certificate.daysLeft < 0
-            ? style.bad("ended \(certificate.daysLeft.magnitude) days ago")
+            ? style.bad("expired \(certificate.daysLeft.magnitude) days ago")
             : certificate.daysLeft < certificateWarningDays
                 ? style.bad("\(certificate.daysLeft) days left") : "\(certificate.daysLeft) days left"
         return TerminalText.printable(certificate.subject) + ", \(left) (\(TerminalText.printable(certificate.file)))"

@@ -13,10 +13,10 @@ struct WatchCommand: DaemonCommand {
             ringwake watch --json | jq 'select(.state == "ringing")'
             """,
         details: """
-            Begins with the current state of each matching call. With --json, one JSON object
-            a line. Ends after --count events, after --timeout, when the daemon stops, or
-            with Ctrl-C. When --count events did not come before --timeout, the exit
-            status is 6.
+            Begins with the current state of each matching call. With --json, prints one
+            JSON object per line. Exits after --count events, after --timeout, when the
+            daemon stops, or with Ctrl-C. If fewer than --count events arrive before
+            --timeout, the exit status is 6.
             """)
 
     @Option(help: .of("id", "Only events of this app (default: $RINGWAKE_APP)."))

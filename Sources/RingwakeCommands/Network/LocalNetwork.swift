@@ -23,7 +23,7 @@ final class LocalNetwork: NetworkView {
         do throws(ReachabilityError) {
             monitor = try NetworkMonitor(runLoop: runLoop, configuration: configuration)
         } catch {
-            throw RingwakeError(.system, "the network cannot be looked at: \(error.message)")
+            throw RingwakeError(.system, "the kernel's network tables cannot be read: \(error.message)")
         }
     }
 
@@ -40,7 +40,7 @@ final class LocalNetwork: NetworkView {
         while !known.isComplete, !isLate { runLoop.runOnce(timeout: nil) }
         for watch in watches { watch.cancel() }
         for (target, reachability) in zip(targets, known.values) {
-            try printer.print(TargetMessage(target, reachability ?? .resolving(on: monitor.path)))
+            printer.print(TargetMessage(target, reachability ?? .resolving(on: monitor.path)))
         }
         printer.print(ReachabilityMessage(monitor.status))
     }
@@ -59,8 +59,8 @@ final class LocalNetwork: NetworkView {
                 news.append(TargetMessage(target, .resolving(on: monitor.path)))
             }
         }
-        try follow(printer) { () throws(RingwakeError) in
-            for message in news { try printer.print(message) }
+        follow(printer) {
+            for message in news { printer.print(message) }
             news = []
             // A timer that is not needed must not wake the loop up.
             if known.isComplete, let pending = timer {
@@ -73,14 +73,14 @@ final class LocalNetwork: NetworkView {
 
     func showPath(_ printer: ReachabilityPrinter) throws(RingwakeError) {
         printer.print(ReachabilityMessage(monitor.status))
-        try printer.print(PathMessage(monitor.path))
+        printer.print(PathMessage(monitor.path))
     }
 
     func watchPath(_ printer: ReachabilityPrinter) throws(RingwakeError) {
         var news: [PathMessage] = []
         let watch = monitor.watchPath { news.append(PathMessage($0)) }
-        try follow(printer) { () throws(RingwakeError) in
-            for message in news { try printer.print(message) }
+        follow(printer) {
+            for message in news { printer.print(message) }
             news = []
         }
         withExtendedLifetime(watch) {}
@@ -111,15 +111,13 @@ final class LocalNetwork: NetworkView {
     }
 
     /// Takes turns, and prints after each what it brought, until the reader of the output leaves.
-    private func follow(
-        _ printer: ReachabilityPrinter, _ printNews: () throws(RingwakeError) -> Void
-    ) throws(RingwakeError) {
+    private func follow(_ printer: ReachabilityPrinter, _ printNews: () -> Void) {
         watchReader(printer.output)
         defer { reader?.cancel() }
         printer.print(ReachabilityMessage(monitor.status))
         while printer.output.isOpen, !hasReaderLeft {
             runLoop.runOnce(timeout: nil)
-            try printNews()
+            printNews()
             printer.print(ReachabilityMessage(monitor.status))
         }
     }

@@ -17,12 +17,13 @@ struct ReachabilityCommand: DaemonCommand {
             """,
         details: """
             A target is 'any' (the default), an address, two addresses as LOCAL,REMOTE, or
-            a host name. What is shown is what the kernel's tables say; no packet is sent,
-            but for the look-up of names. Exit status: 0 when all can be reached, 8 when
-            one cannot. With --watch a line for each target, then one a change.
+            a host name. The result comes from the kernel's tables; the command sends no
+            packet except to look up names. Exit status: 0 if all targets can be reached, 8
+            if one cannot. With --watch, prints a line for each target, then one for each
+            change.
 
-            Asks the daemon where one runs, else looks at the kernel's tables itself; then
-            without what the daemon's configuration says of interfaces.
+            Asks the daemon if one runs. Otherwise reads the kernel's tables itself, without
+            the daemon's configuration of interfaces.
             """)
 
     @Argument(help: .of("target", "any, an address, LOCAL,REMOTE, or a host name."))
@@ -53,20 +54,21 @@ struct ReachabilityCommand: DaemonCommand {
     func validate() throws {
         for text in targets where ReachabilityTarget(text) == nil {
             throw ValidationError(
-                "'\(text)' is no target; one is 'any', an address, LOCAL,REMOTE (two addresses of one family), or a "
+                "'\(text)' is not a target; give 'any', an address, LOCAL,REMOTE (two addresses of one family), or a "
                     + "host name, without scheme and port.")
         }
-        try require(!path || targets.isEmpty, "--path is about the network as a whole; it takes no target.")
+        try require(!path || targets.isEmpty, "--path shows the whole network; give no target.")
         let most = local ? NetworkMonitor.maximumTargets : ControlAPI.maximumTargets
         let more = local ? "" : "; with --local \(NetworkMonitor.maximumTargets)"
-        try require(targets.count <= most, "At most \(most) targets can be named\(more).")
+        try require(targets.count <= most, "Give at most \(most) targets\(more).")
         try require(
             local || (lossHold == nil && filterLevel == nil),
-            "--loss-hold and --filter-level need --local: the daemon's are in its configuration.")
+            "--loss-hold and --filter-level need --local: the daemon has its own in its configuration.")
         try require("--filter-level", filterLevel, in: ReachabilityConfiguration.filterLevels)
         let longest = ReachabilityConfiguration.longestLossHold
-        try require((lossHold?.duration ?? .zero) <= longest, "--loss-hold is 0 to \(longest.components.seconds)s.")
-        try require(!local || control.socket == nil, "--local does not ask a daemon; it takes no --socket.")
+        try require(
+            (lossHold?.duration ?? .zero) <= longest, "Give a --loss-hold from 0 to \(longest.components.seconds)s.")
+        try require(!local || control.socket == nil, "--local does not use a daemon; give no --socket.")
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
@@ -111,13 +113,13 @@ struct ReachabilityCommand: DaemonCommand {
     }
 }
 
-/// Where the command looks: at the daemon, or at the kernel itself.
+/// The source of the results: the daemon, or the kernel itself.
 protocol NetworkView {
     func show(_ targets: [ReachabilityTarget], _ printer: ReachabilityPrinter) throws(RingwakeError)
-    /// Goes on until the reader of the output leaves.
+    /// Continues until the reader of the output leaves.
     func watch(_ targets: [ReachabilityTarget], _ printer: ReachabilityPrinter) throws(RingwakeError)
     func showPath(_ printer: ReachabilityPrinter) throws(RingwakeError)
-    /// Goes on until the reader of the output leaves.
+    /// Continues until the reader of the output leaves.
     func watchPath(_ printer: ReachabilityPrinter) throws(RingwakeError)
 }
 
@@ -140,17 +142,19 @@ final class ReachabilityPrinter {
         output = context.output
     }
 
-    func print(_ target: TargetMessage) throws(RingwakeError) {
+    func print(_ target: TargetMessage) {
         if !target.reachable { isAllReachable = false }
-        hasPrinted = true
-        output.write(
-            wantsJSON ? try JSONText.line(target) : ReachabilityText.line(of: target, style: context.style) + "\n")
+        print(target, ReachabilityText.line(of: target, style: context.style) + "\n")
     }
 
-    func print(_ path: PathMessage) throws(RingwakeError) {
+    func print(_ path: PathMessage) {
         if path.status != NetworkPath.Status.satisfied.rawValue { isAllReachable = false }
+        print(path, ReachabilityText.text(of: path, style: context.style))
+    }
+
+    private func print(_ message: some Encodable, _ text: @autoclosure () -> String) {
         hasPrinted = true
-        output.write(wantsJSON ? try JSONText.line(path) : ReachabilityText.text(of: path, style: context.style))
+        output.write(bytes: wantsJSON ? controlLine(message) : Array(text().utf8))
     }
 
     /// Says how the look at the network is doing, unless it is as it was.

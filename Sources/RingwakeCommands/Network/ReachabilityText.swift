@@ -64,13 +64,13 @@ enum ReachabilityText {
                 + counts.joined(separator: ", "))
     }
 
-    /// A reason as part of a sentence; what this version does not know, as it came.
+    /// A reason as part of a sentence; an unknown reason is printed as received.
     static func why(_ reason: String?) -> String {
-        guard let reason else { return "for no reason that is known" }
+        guard let reason else { return "for an unknown reason" }
         switch reason {
         case "someTargetsUnreachable": return "some of its targets are not reachable"
         case "noNameServer": return "no name server is reachable"
-        case "constrained": return "the interface is to be used sparingly"
+        case "constrained": return "apps should use the interface sparingly"
         default: return UnsatisfiedReason(rawValue: reason)?.explanation ?? TerminalText.printable(reason)
         }
     }

@@ -1,15 +1,10 @@
 import ControlProtocol
-import FoundationEssentials
 import Reachability
 import RingwakeCore
 
 /// Reachability as the daemon sees it.
 struct RemoteNetwork: NetworkView {
-    private let client: ControlClient
-
-    init(client: ControlClient) {
-        self.client = client
-    }
+    let client: ControlClient
 
     func show(_ targets: [ReachabilityTarget], _ printer: ReachabilityPrinter) throws(RingwakeError) {
         try printMonitor(printer)
@@ -17,26 +12,22 @@ struct RemoteNetwork: NetworkView {
         // The daemon waits for names as long as this client waits for it otherwise.
         slow.timeout = client.timeout + LocalNetwork.nameTimeout
         let answer: TargetListMessage = try slow.get(try target(of: targets, isWatching: false))
-        for message in answer.targets { try printer.print(message) }
+        for message in answer.targets { printer.print(message) }
     }
 
     func watch(_ targets: [ReachabilityTarget], _ printer: ReachabilityPrinter) throws(RingwakeError) {
-        try follow(try target(of: targets, isWatching: true), printer) { message, printer throws(RingwakeError) in
-            try printer.print(message as TargetMessage)
-        }
+        try follow(try target(of: targets, isWatching: true), printer) { printer.print($0 as TargetMessage) }
     }
 
     func showPath(_ printer: ReachabilityPrinter) throws(RingwakeError) {
         try printMonitor(printer)
         let path: PathMessage = try client.get(RequestTarget("path"))
-        try printer.print(path)
+        printer.print(path)
     }
 
     func watchPath(_ printer: ReachabilityPrinter) throws(RingwakeError) {
         let target = RequestTarget("path", query: [("watch", "true")])
-        try follow(target, printer) { message, printer throws(RingwakeError) in
-            try printer.print(message as PathMessage)
-        }
+        try follow(target, printer) { printer.print($0 as PathMessage) }
     }
 
     /// A request line of the daemon's has 8 KiB at most, with the method and the version of HTTP.
@@ -51,7 +42,7 @@ struct RemoteNetwork: NetworkView {
         guard target.text.utf8.count <= Self.maximumTargetBytes else {
             throw RingwakeError(
                 .invalidRequest,
-                "these targets are too long for one question to the daemon; name fewer at a time, or use --local")
+                "these targets are too long for one request to the daemon; name fewer at a time, or use --local")
         }
         return target
     }
@@ -63,27 +54,21 @@ struct RemoteNetwork: NetworkView {
     }
 
     private func follow<Message: Decodable>(
-        _ target: RequestTarget, _ printer: ReachabilityPrinter,
-        _ print: (Message, ReachabilityPrinter) throws(RingwakeError) -> Void
+        _ target: RequestTarget, _ printer: ReachabilityPrinter, _ print: (Message) -> Void
     ) throws(RingwakeError) {
         var stream = try client.events(target)
         try printMonitor(printer)
         while printer.output.isOpen {
             switch try stream.next(until: nil, output: printer.output.descriptor) {
             case .line(let line):
-                guard let message = try? JSONDecoder().decode(Message.self, from: Data(line)) else {
-                    throw RingwakeError(
-                        .unreachable,
-                        "the daemon sent a line that this version does not know; install the same version of both")
-                }
-                try print(message, printer)
+                print(try EventStream.message(line, "a line"))
                 try printMonitor(printer)
             case .outputClosed: return
             case .ended, .timedOut:
                 throw RingwakeError(
                     .daemonNotRunning,
-                    "the daemon ended the stream: it stopped, or this reader was too slow for it; see its log, and "
-                        + "ask again")
+                    "the daemon closed the stream: it stopped, or this reader was too slow; see its log, and try "
+                        + "again")
             }
         }
     }

@@ -11,11 +11,11 @@ struct CallTrace {
     let client: ControlClient
     let app: String
 
-    /// The call that the push `apnsID` started as it stands when it has ended, or at the latest after `timeout`.
+    /// The call that the push `pushID` started as it stands when it has ended, or at the latest after `timeout`.
     /// Nil when no such call came about.
-    func follow(_ apnsID: String, timeout: Duration) throws(RingwakeError) -> CallMessage? {
+    func follow(_ pushID: String, timeout: Duration) throws(RingwakeError) -> CallMessage? {
         let deadline = Deadline(after: timeout)
-        let push = RequestTarget("pushes", apnsID, query: [("app", app)])
+        let push = RequestTarget("pushes", pushID, query: [("app", app)])
         var target: RequestTarget?
         var wait = CallTrace.firstWait
         var latest: CallMessage?

@@ -7,7 +7,7 @@ struct PushCommand: ParsableCommand {
         usage: """
             ringwake push --app <id> | --token <hex> [options]
             ringwake push list [options]
-            ringwake push show <apns-id> [options]
+            ringwake push show <push-id> [options]
             """,
         examples: """
             ringwake push --app com.example.phone --trace

@@ -9,11 +9,11 @@ struct PushListCommand: DaemonCommand {
         examples: """
             ringwake push list
             ringwake push list --app com.example.phone --limit 10
-            ringwake push list --json | jq -r '.pushes[] | select(.state == "missed") | .apnsId'
+            ringwake push list --json | jq -r '.pushes[] | select(.state == "missed") | .pushId'
             """,
         details: """
-            The daemon's journal keeps them over restarts. What was refused is not among
-            them: 'ringwake status' counts refusals by reason.
+            The daemon's journal keeps them over restarts. The list has no refused pushes;
+            'ringwake status' counts refusals by reason.
             """)
 
     @Option(help: .of("id", "Only pushes for this app (default: $RINGWAKE_APP)."))
@@ -38,25 +38,24 @@ struct PushShowCommand: DaemonCommand {
             ringwake push show 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11 --json | jq .state
             """,
         details: """
-            The state is accepted (taken, but not durable), journaled, woken, reported,
-            ringing, answered, ended, expired, missed, cancelled, restricted (kept out by
-            do not disturb, a block list or a limit) or withheld (the app's handler has
-            too many strikes). The timeline says for each stage when it was reached after
-            the push arrived, how long it took after the stage before, and the time of
-            day in UTC.
+            The state is accepted (but not durable), journaled, woken, reported, ringing,
+            answered, ended, expired, missed, cancelled, restricted (blocked by do not
+            disturb, a block list or a limit) or withheld (the app's handler has too many
+            strikes). For each stage the timeline shows the time since the push arrived,
+            the time since the previous stage, and the time of day in UTC.
             """)
 
-    @Argument(help: .of("apns-id", "The push's apns-id, in either case."))
-    var apnsID: String
+    @Argument(help: .of("push-id", "The push's id, in either case."))
+    var pushID: String
 
-    @Option(help: .of("id", "The push's app, should two apps have a push of this id (default: $RINGWAKE_APP)."))
+    @Option(help: .of("id", "The push's app, if two apps have a push with this id (default: $RINGWAKE_APP)."))
     var app: String?
 
     @OptionGroup var control: ControlOptions
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let target = RequestTarget(
-            "pushes", apnsID, query: [("app", app ?? context.environment("RINGWAKE_APP"))])
+            "pushes", pushID, query: [("app", app ?? context.environment("RINGWAKE_APP"))])
         return try show(PushMessage.self, at: target, PushStateText.text, in: context)
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ProviderAPI
 import PushClient
 import RingwakeCore
 
@@ -13,7 +14,7 @@ struct PushMessageOptions: ParsableArguments {
     @Option(help: .of("topic", "apns-topic (default with --app: its VoIP topic)."))
     var topic: String?
 
-    @Option(help: .of("type", "apns-push-type (default: what the topic's ending says)."))
+    @Option(help: .of("type", "apns-push-type (default: from the topic's suffix)."))
     var pushType: String?
 
     @Option(help: .of("number", "apns-priority: 10, 5 or 1."))

@@ -28,7 +28,7 @@ struct PushPlan {
             throw RingwakeError(
                 .notFound,
                 "the app '\(app.app)' has no token for \(target.environment.rawValue) (it is \(app.state)); "
-                    + "'ringwake app show \(app.app)' shows what it has, --environment chooses")
+                    + "'ringwake app show \(app.app)' lists its tokens, --environment selects one")
         }
         let address = try PushPlan.address(target, status)
         let development = DevelopmentFiles(beside: status.serverCertificate?.file, app: app.app)
@@ -36,7 +36,7 @@ struct PushPlan {
         if !credentials.isGiven, development?.certificate == nil {
             throw RingwakeError(
                 .notFound,
-                "there is no development certificate 'voip-services-\(app.app).pem' beside the daemon's own; "
+                "there is no development certificate 'voip-services-\(app.app).pem' next to the daemon's own; "
                     + "make one with 'ringwake certs dev-ca --app \(app.app)', or give --cert or --key")
         }
         credential = try credentials.credential(orElse: development?.certificate)
@@ -61,7 +61,7 @@ struct PushPlan {
         else {
             throw RingwakeError(
                 .notFound,
-                "the daemon takes no pushes for \(target.environment.rawValue); add a listener to "
+                "the daemon has no listener for \(target.environment.rawValue) pushes; add one to "
                     + "'\(status.configuration)', or give --host and --port")
         }
         return (address.host, target.port ?? address.port)

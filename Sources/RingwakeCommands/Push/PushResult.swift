@@ -1,4 +1,5 @@
 import ControlProtocol
+import ProviderAPI
 import PushClient
 import RingwakeCore
 
@@ -18,20 +19,9 @@ struct PushResult: Encodable, Equatable {
     /// With 410: since when the token is gone, in milliseconds since 1970.
     var timestamp: Int64?
     var httpVersion: String
-    var timings: Timings
+    var timings: PushTimings
     /// With `--trace`: the call as it stood last.
     var call: CallMessage?
-
-    /// When each stage was done, in microseconds since the start.
-    struct Timings: Encodable, Equatable {
-        var dnsUs: Int64
-        var connectUs: Int64
-        var tlsUs: Int64
-        var sentUs: Int64
-        var answerUs: Int64
-        var totalUs: Int64
-        var reusedConnection: Bool
-    }
 
     init(_ answer: PushAnswer, from server: PushServer) {
         self.server = server.authority
@@ -44,10 +34,7 @@ struct PushResult: Encodable, Equatable {
         hint = PushResult.hint(for: answer)
         timestamp = answer.timestamp
         httpVersion = answer.httpVersion
-        timings = Timings(
-            dnsUs: answer.timings.dns, connectUs: answer.timings.connect, tlsUs: answer.timings.tls,
-            sentUs: answer.timings.sent, answerUs: answer.timings.answer, totalUs: answer.timings.total,
-            reusedConnection: answer.timings.isReusedConnection)
+        timings = answer.timings
     }
 
     private static func hint(for answer: PushAnswer) -> String? {
@@ -55,7 +42,7 @@ struct PushResult: Encodable, Equatable {
         if let reason = answer.knownReason { return reason.hint }
         return answer.reason == nil
             ? "the answer gives no reason; is it a push service?"
-            : "not a reason that APNs documents; ask whoever runs the push service"
+            : "APNs does not document this reason; ask the operator of the push service"
     }
 }
 
@@ -78,7 +65,7 @@ enum PushText {
     }
 
     /// The sender's stages, as the call's timeline shows the receiver's.
-    static func stages(of timings: PushResult.Timings, style: TextStyle) -> String {
+    static func stages(of timings: PushTimings, style: TextStyle) -> String {
         var table = TextTable([.left, .right, .right])
         table.add(["sender", "since start", "step"])
         let connection = [

@@ -8,7 +8,7 @@ struct PushSendCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
         "send", "Send a push by the APNs provider API, over TLS and HTTP/2.",
         examples: """
-            An app of the local daemon, and what became of the call:
+            An app of the local daemon, with the stages of the call:
               ringwake push --app com.example.phone --trace
             """,
         details: """
@@ -26,9 +26,9 @@ struct PushSendCommand: DaemonCommand {
                   --connect-to api.sandbox.push.apple.com:443:127.0.0.1:8443
 
             Prints the status, the apns-id, and the reason of a refusal with a hint. The
-            exit status is 0 when the push was accepted, 7 when it was refused, 8 when the
-            push service could not be reached. With --json, one object a line for each
-            push. For pushes to another machine https_proxy is honoured.
+            exit status is 0 if the push service accepted the push, 7 if it refused the
+            push, 8 if it could not be reached. With --json, prints one line with an object
+            for each push. Pushes to another machine use https_proxy.
             """)
 
     /// The most pushes of one run.
@@ -38,13 +38,13 @@ struct PushSendCommand: DaemonCommand {
     @OptionGroup(title: "Credentials") var credentials: PushCredentialOptions
     @OptionGroup(title: "Push") var message: PushMessageOptions
 
-    @Flag(help: "Show how long each stage took; with --app also follow the call until it ended.")
+    @Flag(help: "Show how long each stage took; with --app also follow the call until it ends.")
     var trace = false
 
     @Option(help: .of("duration", "How long --trace follows the call."))
     var traceTimeout = DurationArgument(.seconds(10))
 
-    @Option(help: .of("n", "Send it this many times over one connection."))
+    @Option(help: .of("n", "Send the push this many times over one connection."))
     var count = 1
 
     @OptionGroup var control: ControlOptions
@@ -72,11 +72,11 @@ struct PushSendCommand: DaemonCommand {
                 context.output.write("\n" + PushText.stages(of: result.timings, style: context.style))
             }
         }
-        if trace, result.accepted, let app = target.app, let apnsID = result.apnsId {
-            result.call = try follow(apnsID, of: app, in: context)
+        if trace, result.accepted, let app = target.app, let pushID = result.apnsId {
+            result.call = try follow(pushID, of: app, in: context)
         }
         if wantsJSON {
-            context.output.write(try JSONText.line(result))
+            context.output.write(bytes: controlLine(result))
         }
         return result.accepted ? .success : .rejected
     }
@@ -102,7 +102,7 @@ struct PushSendCommand: DaemonCommand {
             let result = PushResult(try client.send(request), from: server)
             series.add(result)
             if wantsJSON {
-                context.output.write(try JSONText.line(result))
+                context.output.write(bytes: controlLine(result))
             }
             guard context.output.isOpen else { break }
         }
@@ -113,18 +113,20 @@ struct PushSendCommand: DaemonCommand {
     }
 
     private func follow(
-        _ apnsID: String, of app: AppID, in context: CommandContext
+        _ pushID: String, of app: AppID, in context: CommandContext
     ) throws(RingwakeError) -> CallMessage? {
         let trace = CallTrace(client: control.client(in: context), app: app.rawValue)
-        let call = try trace.follow(apnsID, timeout: traceTimeout.duration)
+        let call = try trace.follow(pushID, timeout: traceTimeout.duration)
         guard !wantsJSON else { return call }
         guard let call else {
-            context.output.write("\nno call of this push; 'ringwake push show \(TerminalText.printable(apnsID))'\n")
+            context.output.write(
+                "\nthis push started no call; see 'ringwake push show \(TerminalText.printable(pushID))'\n")
             return nil
         }
         context.output.write("\n" + CallText.text(of: call, style: context.style))
         if call.state != "ended" {
-            context.output.write("\nthe call goes on; 'ringwake call show \(TerminalText.printable(call.call))'\n")
+            context.output.write(
+                "\nthe call is still in progress; see 'ringwake call show \(TerminalText.printable(call.call))'\n")
         }
         return call
     }

@@ -9,19 +9,21 @@ enum PushStateText {
         table.add(["state", state(of: push)])
         if let detail = push.detail { table.add(["detail", detail]) }
         if let restriction = push.restriction {
-            table.add(["kept out", RestrictionText.kind(restriction.kind)])
+            table.add(["blocked by", RestrictionText.kind(restriction.kind)])
             if restriction.detail != push.detail { table.add(["", restriction.detail]) }
         }
         if let remedy = remedy(for: push) { table.add(["to do", remedy]) }
         if push.outcome != "started" { table.add(["outcome", push.outcome]) }
         table.add(["call", push.call])
-        table.add(["sender", "team \(push.team), \(push.environment)"])
+        if let team = push.team, let environment = push.environment {
+            table.add(["sender", "team \(team), \(environment)"])
+        }
         if let priority = push.priority { table.add(["priority", "\(priority)"]) }
         if let collapseID = push.collapseId { table.add(["collapse-id", collapseID]) }
         if push.attempt > 1 { table.add(["attempt", "\(push.attempt)"]) }
         table.add(["received", push.receivedAt])
         let details = table.lines(indent: 2).map(TerminalText.printable)
-        let lines = [style.bold("push " + TerminalText.printable(push.apnsId))] + details + [""]
+        let lines = [style.bold("push " + TerminalText.printable(push.pushId))] + details + [""]
         return lines.joined(separator: "\n") + "\n"
             + TimelineText.text(of: push.timeline, receivedAt: push.receivedAt, style: style)
     }
@@ -31,7 +33,7 @@ enum PushStateText {
         var table = TextTable([.left, .left, .left, .left, .left])
         for push in list.pushes {
             table.add([
-                TimelineText.dateAndTime(push.receivedAt), push.apnsId, push.app, state(of: push),
+                TimelineText.dateAndTime(push.receivedAt), push.pushId, push.app, state(of: push),
                 push.outcome == "started" ? "" : push.outcome,
             ])
         }
@@ -42,15 +44,14 @@ enum PushStateText {
     /// What to do about a push that was taken and woke nobody.
     private static func remedy(for push: PushMessage) -> String? {
         if push.state == PushMessage.State.withheld.rawValue || push.outcome == PushOutcome.withheld.rawValue {
-            return "the app's handler has too many strikes: 'ringwake app clear-strikes \(push.app)' gives it another "
-                + "chance"
+            return "the app's handler has too many strikes: run 'ringwake app clear-strikes \(push.app)'"
         }
         if let restriction = push.restriction {
             return RestrictionText.remedy(restriction.kind, app: push.app)
         }
         switch push.reason.flatMap(CallEndReason.init(rawValue:)) {
         case .blocked: return RestrictionText.remedy(Restriction.Kind.blocked.rawValue, app: push.app)
-        case .restricted: return "'ringwake dnd' and [restrictions] in ringwaked.toml(5) say what keeps calls out"
+        case .restricted: return "see 'ringwake dnd' and [restrictions] in ringwaked.toml(5)"
         default: return nil
         }
     }

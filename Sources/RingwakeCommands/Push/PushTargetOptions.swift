@@ -28,7 +28,7 @@ struct PushTargetOptions: ParsableArguments {
     @Option(
         help: .of(
             "host:port:address:port",
-            "Connect to another address than the host's, to test a push service under Apple's names."))
+            "Connect to another address than the host's, to test a push service that uses Apple's names."))
     var connectTo: PushServer.ConnectTo?
 
     @Option(help: .of("duration", "How long to wait for an answer."))
@@ -36,11 +36,11 @@ struct PushTargetOptions: ParsableArguments {
 
     func validate() throws {
         try require((app == nil) != (token == nil), "Give one of --app and --token.")
-        try require(timeout.duration > .zero, "--timeout is longer than 0.")
+        try require(timeout.duration > .zero, "Give a --timeout longer than 0.")
         // An IPv6 address has two colons at least.
         try require(
-            host?.count(where: { $0 == ":" }) != 1, "--host is a name or an address alone; give the port with --port.")
-        try require(port != 0, "--port is between 1 and 65535.")
+            host?.count(where: { $0 == ":" }) != 1, "Give --host a name or an address only; give the port with --port.")
+        try require(port != 0, "Give a --port between 1 and 65535.")
     }
 }
 

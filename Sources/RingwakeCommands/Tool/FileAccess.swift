@@ -12,7 +12,7 @@ extension RingwakeError {
         case EACCES, EPERM, EROFS:
             self.init(.notPermitted, "\(error); run as the file's owner or as root, or choose another place")
         case EFBIG:
-            self.init(.limitReached, "\(error); is it the right file?")
+            self.init(.limitReached, "\(error); check that it is the right file")
         default:
             self.init(.system, "\(error)")
         }
@@ -43,6 +43,13 @@ enum InputFile {
 }
 
 extension InputFile {
+    /// The path from the root, for whoever reads it in another folder; as it is where that fails.
+    static func absolute(_ path: String) -> String {
+        guard let resolved = realpath(path, nil) else { return path }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
     /// The bytes that one read takes.
     private static let pieceBytes = 64 * 1024
 

@@ -38,13 +38,7 @@ final class Output {
 
     /// Writes all of `text`; a failure is kept for ``finish()``.
     func write(_ text: String) {
-        guard isOpen, failure == nil else { return }
-        switch sink {
-        case .memory:
-            self.text += text
-        case .descriptor(let descriptor):
-            write(Array(text.utf8), to: descriptor)
-        }
+        write(bytes: Array(text.utf8))
     }
 
     /// Writes all of `bytes`, which need not be text, as they are.
@@ -60,7 +54,7 @@ final class Output {
     func finish() throws(RingwakeError) {
         guard let failure else { return }
         throw RingwakeError(
-            .system, "the output could not be written: \(String(cString: strerror(failure))); it is not complete")
+            .system, "the output could not be written: \(String(cString: strerror(failure))); it is incomplete")
     }
 
     private func write(_ bytes: [UInt8], to descriptor: Int32) {

@@ -42,8 +42,6 @@ extension DaemonCommand {
 struct OutputOptions: ParsableArguments {
     @Flag(help: "Print JSON with a \"schema\" number. Errors become one JSON line on standard error.")
     var json = false
-
-    init() {}
 }
 
 extension CommandConfiguration {
@@ -75,5 +73,6 @@ func require(_ condition: Bool, _ message: @autoclosure () -> String) throws {
 /// Refuses a number that an option does not take; none is taken.
 func require(_ option: String, _ number: Int?, in range: ClosedRange<Int>) throws {
     try require(
-        number.map(range.contains) ?? true, "\(option) is between \(range.lowerBound) and \(range.upperBound).")
+        number.map(range.contains) ?? true,
+        "Give a number between \(range.lowerBound) and \(range.upperBound) for \(option).")
 }

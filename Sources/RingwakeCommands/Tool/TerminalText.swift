@@ -4,10 +4,6 @@ import ControlProtocol
 struct TextStyle: Equatable, Sendable {
     let isEnabled: Bool
 
-    init(isEnabled: Bool) {
-        self.isEnabled = isEnabled
-    }
-
     func bold(_ text: String) -> String { dress(text, "1") }
     func dim(_ text: String) -> String { dress(text, "2") }
     func good(_ text: String) -> String { dress(text, "32") }
@@ -47,7 +43,7 @@ struct TextTable {
         self.alignments = alignments
     }
 
-    package mutating func add(_ cells: [String]) {
+    mutating func add(_ cells: [String]) {
         rows.append(cells)
     }
 

@@ -1,8 +1,8 @@
 /// The audio session of one call.
 package struct CallAudioState: Hashable, Sendable {
     /// Rises with each activation of this call, over restarts too.
-    package internal(set) var activation = 0
-    package internal(set) var phase = Phase.inactive
+    package private(set) var activation = 0
+    package private(set) var phase = Phase.inactive
 
     package enum Phase: Hashable, Sendable {
         case inactive
@@ -11,17 +11,15 @@ package struct CallAudioState: Hashable, Sendable {
         /// It could not be activated, or was lost. The call goes on.
         case failed(AudioSessionError)
     }
-}
 
-/// What happens to the audio session of a call.
-package enum CallAudioChange: Hashable, Sendable {
-    case activated(AudioRoute)
-    case deactivated
-    case failed(AudioSessionError)
-    case routeChanged(AudioRouteChangeReason, previous: AudioRoute, current: AudioRoute)
-}
+    init(activation: Int = 0) {
+        self.activation = activation
+    }
 
-extension CallAudioState {
+    /// After a restart: the audio server is as if this had never been active. An activation that was not stored may have
+    /// been reported, and the next one must not have its number.
+    var afterRestart: CallAudioState { CallAudioState(activation: activation &+ 1) }
+
     /// Whether `change` was one.
     mutating func apply(_ change: CallAudioChange) -> Bool {
         let before = self
@@ -44,23 +42,70 @@ extension CallAudioState {
     }
 }
 
-extension Call {
-    /// After a restart: what the last run had done to the audio server was put back when it ended. An activation may have
-    /// been told that was not written down any more, and the next one must not have its number.
-    mutating func restoreAudio() {
-        switch machine.state {
-        case .answering, .connected, .held, .ending: break
-        case .queued, .woken, .reported, .confirmed, .ringing, .ended: return
-        }
-        var state = audio ?? CallAudioState()
-        state.activation &+= 1
-        state.phase = .inactive
-        audio = state
-    }
+/// What happens to the audio session of a call.
+package enum CallAudioChange: Hashable, Sendable {
+    case activated(AudioRoute)
+    case deactivated
+    case failed(AudioSessionError)
+    case routeChanged(AudioRouteChangeReason, previous: AudioRoute, current: AudioRoute)
+}
 
+extension Call {
     /// What its audio session is to be.
     package var sessionConfiguration: AudioSessionConfiguration {
         if let audioConfiguration { return audioConfiguration }
         return update.hasVideo == true ? .videoCall : .voiceCall
     }
+}
+
+// MARK: - What all calls need
+
+extension CallAudioNeeds {
+    /// What these calls need of audio now.
+    ///
+    /// - Parameters:
+    ///   - calls: those in progress, the oldest first.
+    ///   - former: what they needed when this was asked last. The call in focus keeps it until it leaves, also while its
+    ///     handler is ending it, which has to stop its streams first.
+    ///   - processes: of a call's handler, as far as they are known.
+    init(of calls: [Call], isFocusComing: Bool, after former: CallAudioNeeds, processes: (Call) -> Set<Int32>) {
+        let current = calls.last { $0.key == former.focus?.call && $0.keepsFocus } ?? calls.last { $0.takesFocus }
+        focus = current.map { call in
+            Focus(
+                call: call.key, client: AudioClient(processes: processes(call), name: call.key.app.rawValue),
+                configuration: call.sessionConfiguration, isMuted: call.machine.isMuted)
+        }
+        self.isFocusComing = isFocusComing || calls.contains { $0.machine.isComingIntoFocus }
+        isAnyCall = !calls.isEmpty
+        exempt = Set(calls.filter { $0.key != current?.key }.flatMap { processes($0) })
+    }
+}
+
+extension Call {
+    /// Whether it comes into focus if no other call has it.
+    fileprivate var takesFocus: Bool {
+        // Without a handler nobody plays or records.
+        if case .connected = machine.state { machine.lease == .taken } else { false }
+    }
+
+    /// Whether it stays in focus.
+    fileprivate var keepsFocus: Bool {
+        if case .ending = machine.state { true } else { takesFocus }
+    }
+}
+
+extension CallStateMachine {
+    /// Whether the user has answered or resumed it, and its handler is being asked; or whether it has lost its handler,
+    /// and another one may claim it within some seconds.
+    fileprivate var isComingIntoFocus: Bool {
+        switch state {
+        case .answering: true
+        case .connected: claimBy != nil
+        case .held: isAsked(.unhold)
+        default: false
+        }
+    }
+
+    /// Whether it is known to be a call that somebody may talk in.
+    var mayNeedAudio: Bool { state.name != .queued && state.name != .woken && !hasEnded }
 }

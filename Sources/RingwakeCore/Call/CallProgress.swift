@@ -114,7 +114,7 @@ extension CallProgress {
             pending: machine.pending.map {
                 Pending(action: $0.action, digits: $0.digits, by: $0.by.offset(from: arrival))
             },
-            isMuted: machine.isMuted, yields: machine.yields,
+            isMuted: machine.isMuted, yields: machine.actions.yields,
             reportTime: machine.deadlines.report.saturatingNanoseconds,
             actionTime: machine.deadlines.action.saturatingNanoseconds,
             connectedTime: machine.deadlines.connected.saturatingNanoseconds,
@@ -130,7 +130,7 @@ extension CallProgress {
     /// Whether a coordinator can have written it. Numbers out of range are refused, so that no later sum overflows.
     var isSound: Bool {
         (handlerNumber.map { WakeID.numbers.contains($0) } ?? true) && pushes.isSound
-            && pending.count <= CallStateMachine.maximumPendingDigits + CallAction.allCases.count
+            && pending.count <= InCallActions.maximum
             && [reportTime, actionTime, connectedTime, claimTime].allSatisfy { (0...Self.longestTime).contains($0) }
             && (audio == nil || audio?.configuration != nil) && (activation ?? 0) >= 0
             && (claimBy != nil) == (lease == .lost || lease == .offered)
@@ -143,17 +143,19 @@ extension CallStateMachine {
         let arrival = record.receivedAt
         var deadlines = policy.deadlines
         deadlines.ring = record.ringTime
-        if let progress = record.progress {
-            deadlines.report = .nanoseconds(progress.reportTime)
-            deadlines.action = .nanoseconds(progress.actionTime)
-            deadlines.connected = .nanoseconds(progress.connectedTime)
-            deadlines.claim = .nanoseconds(progress.claimTime)
+        guard let progress = record.progress else {
+            let isEnded = record.state == .ended
+            self.init(
+                deadlines: deadlines, ringBefore: record.ringBefore,
+                state: isEnded ? .ended(record.reason ?? .failed, detail: record.detail) : .queued)
+            return
         }
-        self.init(deadlines: deadlines, ringBefore: record.ringBefore)
-        if record.state == .ended { state = .ended(record.reason ?? .failed, detail: record.detail) }
-        guard let progress = record.progress else { return }
+        deadlines.report = .nanoseconds(progress.reportTime)
+        deadlines.action = .nanoseconds(progress.actionTime)
+        deadlines.connected = .nanoseconds(progress.connectedTime)
+        deadlines.claim = .nanoseconds(progress.claimTime)
         let until = arrival.advanced(byOffset: progress.until ?? 0)
-        state =
+        let state: State =
             switch record.state {
             case .queued: .queued
             case .woken: .woken(reportBy: until)
@@ -167,29 +169,18 @@ extension CallStateMachine {
             case .ended: .ended(record.reason ?? .failed, detail: record.detail)
             }
         let claimBy = arrival.advanced(byOffset: progress.claimBy ?? 0)
-        lease =
+        let lease: Lease =
             switch progress.lease {
             case .taken: .taken
             case .lost: .lost(claimBy: claimBy)
             case .offered: .offered(claimBy: claimBy)
             case .absent: .absent
             }
-        pending = progress.pending.map {
+        let pending = progress.pending.map {
             PendingAction($0.action, digits: $0.digits, by: arrival.advanced(byOffset: $0.by))
         }
-        isMuted = progress.isMuted
-        yields = progress.yields
-    }
-}
-
-extension CallStateMachine.State {
-    /// The deadline that stands in the state itself.
-    fileprivate var limit: BootInstant? {
-        switch self {
-        case .woken(let limit), .reported(let limit), .confirmed(let limit, _), .ringing(let limit),
-            .answering(let limit), .connected(let limit), .held(let limit), .ending(_, let limit):
-            limit
-        case .queued, .ended: nil
-        }
+        self.init(
+            deadlines: deadlines, ringBefore: record.ringBefore, state: state, lease: lease,
+            actions: InCallActions(pending: pending, isMuted: progress.isMuted, yields: progress.yields))
     }
 }

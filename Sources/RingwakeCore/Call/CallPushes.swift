@@ -43,7 +43,7 @@ package struct CallPushes: Hashable, Sendable {
         let first = Unread(.call, ordinal: 0, receivedAt: push.receivedAt, payload: push.payload)
         self.first = first
         unread = [first]
-        known = [Known(id: push.apnsID.lowercased(), outcome: outcome)]
+        known = [Known(id: push.pushID.lowercased(), outcome: outcome)]
     }
 
     // MARK: - Arriving
@@ -51,14 +51,14 @@ package struct CallPushes: Hashable, Sendable {
     /// What this push did when it came before; nil when it's new. A push that cancels the call is no repeat of one that
     /// doesn't, even under the same id.
     func outcome(ofRepeated push: VerifiedPush, isCancel: Bool) -> PushOutcome? {
-        let id = push.apnsID.lowercased()
+        let id = push.pushID.lowercased()
         return known.first { $0.id == id && ($0.outcome == .cancelled) == isCancel }?.outcome
     }
 
     /// Remembers what a further push did.
     mutating func note(_ push: VerifiedPush, _ outcome: PushOutcome) {
         if known.count >= Self.maximumKnown { known.remove(at: 1) }
-        known.append(Known(id: push.apnsID.lowercased(), outcome: outcome))
+        known.append(Known(id: push.pushID.lowercased(), outcome: outcome))
     }
 
     /// Keeps a further push for the handler. When there are too many, the oldest after the first is dropped.
@@ -134,9 +134,6 @@ extension CallPushes {
     var newestPayload: [CallPayload] {
         unread.last.map { [CallPayload(push: $0.ordinal, bytes: $0.payload)] } ?? []
     }
-
-    /// Whether the push that started the call can be delivered again.
-    var hasFirst: Bool { first != nil }
 
     /// What the journal keeps beside the payloads; offsets are nanoseconds after the call's arrival.
     struct Record: Hashable, Sendable, Codable {

@@ -4,14 +4,10 @@ package struct CallRecord: Hashable, Sendable {
     package var number: Int64
     /// Its name on this device.
     package var key: CallKey
-    /// The topic that its push came for.
-    package var topic: Topic
-    /// Which environment its push came in by.
-    package var environment: PushEnvironment
-    /// The team of its sender.
-    package var team: String
-    /// The `apns-id` of the push that started it.
-    package var apnsID: String
+    /// Who sent its push, by which door.
+    package var provenance: Provenance
+    /// The id of the push that started it.
+    package var pushID: String
     /// Where it stands.
     package var state: CallStateMachine.State.Name
     /// Why it ended, or why it is ending.
@@ -26,7 +22,7 @@ package struct CallRecord: Hashable, Sendable {
     package var attempt: Int
     /// It must not start to ring at this instant or later.
     package var ringBefore: BootInstant
-    /// `apns-expiration: 0`: it is not delivered again after a restart.
+    /// Its sender wants one attempt: it is not delivered again after a restart.
     package var isOneAttempt: Bool
     /// How long it rings, at most.
     package var ringTime: Duration
@@ -44,16 +40,14 @@ package struct CallRecord: Hashable, Sendable {
     package static let attempts = 0...Int(Int32.max)
 
     package init(
-        number: Int64, key: CallKey, topic: Topic, environment: PushEnvironment, team: String, apnsID: String,
-        state: CallStateMachine.State.Name, reason: CallEndReason?, detail: String?, update: CallUpdate, attempt: Int,
-        ringBefore: BootInstant, isOneAttempt: Bool, ringTime: Duration, timeline: [TimelineEntry]
+        number: Int64, key: CallKey, provenance: Provenance, pushID: String, state: CallStateMachine.State.Name,
+        reason: CallEndReason?, detail: String?, update: CallUpdate, attempt: Int, ringBefore: BootInstant,
+        isOneAttempt: Bool, ringTime: Duration, timeline: [TimelineEntry]
     ) {
         self.number = number
         self.key = key
-        self.topic = topic
-        self.environment = environment
-        self.team = team
-        self.apnsID = apnsID
+        self.provenance = provenance
+        self.pushID = pushID
         self.state = state
         self.reason = reason
         self.detail = detail

@@ -7,8 +7,9 @@ package struct CallSnapshot: Hashable, Sendable, Codable {
     /// The version that is written. It stands in a column of its own.
     package static let version = 1
 
-    private let topic: String
-    private let environment: PushEnvironment
+    /// Of a push that came by APNs; a door that has neither adds keys of its own.
+    private let topic: String?
+    private let environment: PushEnvironment?
     private let push: String
     private let isOneAttempt: Bool
     private let reason: CallEndReason?
@@ -39,9 +40,11 @@ package struct CallSnapshot: Hashable, Sendable, Codable {
 
     package init(_ record: CallRecord) {
         let arrival = record.receivedAt
-        topic = record.topic.rawValue
-        environment = record.environment
-        push = record.apnsID
+        switch record.provenance.door {
+        case .apns(let environment, let topic):
+            (self.environment, self.topic) = (environment, topic.rawValue)
+        }
+        push = record.pushID
         isOneAttempt = record.isOneAttempt
         reason = record.reason
         detail = record.detail
@@ -67,11 +70,11 @@ package struct CallSnapshot: Hashable, Sendable, Codable {
     /// - Parameter arrival: when the call's push arrived, by the clock of this boot.
     /// - Returns: nil when no version writes such a row.
     package func record(
-        number: Int64, key: CallKey, team: String, state: CallStateMachine.State.Name, receivedAt arrival: BootInstant,
-        receivedWallClock: Int64?
+        number: Int64, key: CallKey, sender: String, state: CallStateMachine.State.Name,
+        receivedAt arrival: BootInstant, receivedWallClock: Int64?
     ) -> CallRecord? {
         guard CallRecord.numbers.contains(number), CallRecord.attempts.contains(attempt), ringTime >= 0,
-            progress?.isSound ?? true
+            progress?.isSound ?? true, let topic, let environment
         else { return nil }
         var timeline = [TimelineEntry(.received, at: arrival)]
         for (word, offset) in times {
@@ -80,8 +83,9 @@ package struct CallSnapshot: Hashable, Sendable, Codable {
         }
         timeline[1...].sort()
         var record = CallRecord(
-            number: number, key: key, topic: Topic(topic), environment: environment, team: team, apnsID: push,
-            state: state, reason: reason, detail: detail,
+            number: number, key: key,
+            provenance: Provenance(sender: sender, door: .apns(environment, Topic(topic))), pushID: push, state: state,
+            reason: reason, detail: detail,
             update: CallUpdate(caller: caller, callerName: callerName, hasVideo: hasVideo, identifiedAs: identifiedAs),
             attempt: attempt, ringBefore: arrival.advanced(byOffset: ringBefore), isOneAttempt: isOneAttempt,
             ringTime: .nanoseconds(ringTime), timeline: timeline)

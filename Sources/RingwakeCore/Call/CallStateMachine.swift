@@ -16,183 +16,382 @@
 ///                 v                                               v
 ///               ended <--- deadline, expiry, cancel, remoteEnded, a handler's failure, from every state
 ///
-/// | transition | function |
-/// |---|---|
-/// | queued -> woken | ``wake(at:)`` |
-/// | queued -> confirmed, ended | ``withhold(_:_:at:)`` |
-/// | woken -> reported | ``report(at:)`` |
-/// | reported -> confirmed | ``confirmRing(at:)`` |
-/// | woken, reported -> ending, as busy | ``reject(at:)`` |
-/// | confirmed -> ringing | ``ringJournaled(at:)`` |
-/// | confirmed -> confirmed, to be tried again | ``ringNotJournaled(at:)`` |
-/// | ringing -> answering | ``answer(at:)`` |
-/// | answering -> connected, connected <-> held | ``fulfill(_:at:)`` |
-/// | any but ended -> ending | ``end(at:)`` |
-/// | answering, ending -> ended | ``fulfill(_:at:)``, ``fail(_:)`` |
-/// | queued ... ringing -> ended | ``cancel(_:)`` |
-/// | woken -> ended | ``restrict(_:_:)`` |
-/// | any but ended -> ended | ``remoteEnded(_:)``, ``handlerGone(_:_:fallback:at:)``, ``advance(to:fallback:)`` |
-/// | woken, reported, confirmed -> confirmed, rung by the daemon | ``handlerGone(_:_:fallback:at:)``, ``advance(to:fallback:)`` |
-/// | woken -> queued, its handler having left | ``reassign()`` |
-/// | woken, reported, confirmed -> queued, after a restart | ``handlerLostAtRestart(at:)`` |
+/// The words at the arrows are functions. Also: *woken* becomes *queued* again with ``reassign()``, and *woken*,
+/// *reported* and *confirmed* with ``handlerLostAtRestart(at:)``. The three become *confirmed*, rung by the daemon, with
+/// ``handlerGone(_:_:fallback:at:)`` and ``advance(to:fallback:)`` where `fallback` says so.
 ///
-/// What holds in each state:
-/// - *queued*: the app's handler has not been told of it yet; nobody has been disturbed.
-/// - *woken*: a handler was asked to start, or has fetched it; nobody has been disturbed.
-/// - *reported*: the handler vouches for the call, provisionally; nobody has been disturbed.
-/// - *confirmed*: it is to ring as soon as the journal has that it rings; nobody has been disturbed.
-/// - *ringing*: entered at most once, and never at or after `ringBefore`.
-/// - *answering*, *ending*: the handler owes exactly one fulfill or fail.
-/// - *connected*, *held*: it owes one for each of ``pending``.
-/// - *ended*: final. No function leaves it.
-/// - every state but *ended* has a deadline, so that each call ends by itself.
-///
-/// Beside its state each call has a ``Lease``: whether a handler has it.
-///
-///     taken --the handler ends, from ringing on--> lost --offer--> offered --claim--> taken
-///       |                                           ^  +----------claim--------------> taken
-///       |                                           +--that handler ends-- offered
-///       +--it fails before the ring, fallback: ring--> absent --answer--> lost
+/// Every state but *ended* has a deadline, so that each call ends by itself. Beside its state each call has a ``Lease``:
+/// whether a handler has it.
 package struct CallStateMachine: Hashable, Sendable {
-    /// Where the call stands, with the deadline by which something has to happen.
-    package enum State: Hashable, Sendable {
-        case queued
-        case woken(reportBy: BootInstant)
-        case reported(confirmBy: BootInstant)
-        /// `retryAt` is set while the journal is not being asked, because it just failed.
-        case confirmed(by: BootInstant, retryAt: BootInstant?)
-        case ringing(until: BootInstant)
-        case answering(fulfillBy: BootInstant)
-        case connected(until: BootInstant)
-        case held(until: BootInstant)
-        case ending(CallEndReason, fulfillBy: BootInstant)
-        case ended(CallEndReason, detail: String?)
-    }
-
-    /// Whether a handler has the call.
-    package enum Lease: Hashable, Sendable {
-        /// One has it, or will be given it as a new call.
-        case taken
-        /// Its handler is gone, and none has heard of it since: by then one has to have claimed it.
-        case lost(claimBy: BootInstant)
-        /// A handler has been given it, and has to have claimed it by then.
-        case offered(claimBy: BootInstant)
-        /// Its handler failed before it rang, or is not started any more: the daemon makes it ring, and no handler hears
-        /// of it until the user answers.
-        case absent
-    }
-
-    /// What the driver is to do after an input.
-    package enum Output: Hashable, Sendable {
-        /// The call entered a state: tell who listens.
-        case entered(State)
-        /// Something of the call changed within its state: tell who listens.
-        case changed
-        /// Have the journal record that it rings, and say what came of it.
-        case journalRing
-        /// Ask the handler to do this and to answer by then.
-        case request(PendingAction)
-        /// The handler did not do its part: a strike against it.
-        case strike(HandlerFailure)
-        /// The handler hangs: stop its process, unless it serves other calls.
-        case stopHandler
-    }
-
-    /// An input that does not fit; nothing was changed.
-    package struct Refusal: Error, Hashable, Sendable {
-        /// The state that the call is in.
-        package let state: State
-        /// What does not fit.
-        package var why = Reason.state
-
-        package enum Reason: Hashable, Sendable {
-            /// The state.
-            case state
-            /// The handler is being asked for this already, or for its opposite.
-            case alreadyAsked(CallAction)
-            /// No handler has the call at present.
-            case unclaimed
-            /// The digits are none, or too many at a time.
-            case badDigits
-        }
-    }
-
-    package internal(set) var state: State
+    package private(set) var state: State
     /// Whether a handler has it.
-    package internal(set) var lease = Lease.taken
-    /// What the handler of a connected or held call was asked for besides its answer and its end, the oldest first.
-    package internal(set) var pending: [PendingAction] = []
-    /// Whether the handler has turned the microphone off.
-    package internal(set) var isMuted = false
-    /// It is to be held as soon as that is possible: a cellular call began.
-    var yields = false
+    package private(set) var lease: Lease
+    /// What the user asked of a connected or held call.
+    private(set) var actions: InCallActions
     /// The call must not start to ring at this instant or later.
     package let ringBefore: BootInstant
     /// How long its states may last.
     package let deadlines: CallDeadlines
 
     /// How long after a failure the journal is asked again to record a ring.
-    static let journalRetry = Duration.milliseconds(500)
-    /// The most digits that wait to be played, as the user gave them: a person types no faster.
-    package static let maximumPendingDigits = 32
+    private static let journalRetry = Duration.milliseconds(500)
 
-    /// A call that waits for its handler's attention.
+    /// A new call, which waits for a handler.
     package init(deadlines: CallDeadlines, ringBefore: BootInstant) {
+        self.init(deadlines: deadlines, ringBefore: ringBefore, state: .queued)
+    }
+
+    /// A call as it stood.
+    init(
+        deadlines: CallDeadlines, ringBefore: BootInstant, state: State, lease: Lease = .taken,
+        actions: InCallActions = InCallActions()
+    ) {
         self.deadlines = deadlines
         self.ringBefore = ringBefore
-        state = .queued
+        self.state = state
+        self.lease = lease
+        self.actions = actions
     }
 
     /// When ``advance(to:fallback:)`` has something to do; nil once ended.
     package var nextDeadline: BootInstant? {
-        guard var first = stateDeadline else { return nil }
-        if let claimBy { first = min(first, claimBy) }
-        for action in pending { first = min(first, action.by) }
-        return first
+        guard let first = stateDeadline else { return nil }
+        return min(first, claimBy ?? first, actions.nextDeadline ?? first)
     }
 
     /// When the state ends by itself; nil once ended.
-    package var stateDeadline: BootInstant? {
-        switch state {
-        case .queued:
-            ringBefore
-        case .woken(let deadline), .reported(let deadline):
-            min(deadline, ringBefore)
-        case .confirmed(let deadline, let retry):
-            min(deadline, ringBefore, retry ?? deadline)
-        case .ringing(let deadline), .answering(let deadline), .connected(let deadline), .held(let deadline),
-            .ending(_, let deadline):
-            deadline
-        case .ended:
-            nil
-        }
-    }
+    package var stateDeadline: BootInstant? { state.deadline(ringBefore: ringBefore) }
 
-    /// The call has lost its handler: by when another start of it has to claim it. Nil while it has one, and while it
-    /// needs none.
-    package var claimBy: BootInstant? {
-        switch lease {
-        case .lost(let deadline), .offered(let deadline): deadline
-        case .taken, .absent: nil
-        }
-    }
+    /// By when a handler has to claim the call that lost its own; nil while it has one, and while it needs none.
+    package var claimBy: BootInstant? { lease.claimBy }
+
+    /// What the handler of a connected or held call was asked for besides its answer and its end, the oldest first.
+    package var pending: [PendingAction] { actions.pending }
+
+    /// Whether the handler has turned the microphone off.
+    package var isMuted: Bool { actions.isMuted }
 
     /// All that the handler was asked for and has not answered.
     package var owed: [PendingAction] { (state.pendingAction.map { [$0] } ?? []) + pending }
 
-    /// Whether the call is over.
+    /// Whether the handler has been asked for this and has not answered.
+    package func isAsked(_ action: CallAction) -> Bool { actions.contains(action) }
+
     package var hasEnded: Bool { state.isEnded }
 
-    mutating func enter(_ next: State) -> [Output] {
+    /// Whether the user talks in it, or is about to.
+    var isOnTheLine: Bool { state.name == .answering || state.name == .connected || isAsked(.unhold) }
+
+    private mutating func enter(_ next: State) -> [Output] {
         state = next
-        switch next {
-        case .connected, .held: break
-        default: pending = []
-        }
-        // What is over, or about to be, has nothing to claim.
+        if next.name != .connected, next.name != .held { actions.removeAll() }
+        // Nobody has to claim a call that has ended.
         if case .ended = next { lease = .taken }
         return [.entered(next)]
     }
 
-    func refusal(_ why: Refusal.Reason = .state) -> Refusal { Refusal(state: state, why: why) }
+    private mutating func finish(_ reason: CallEndReason, _ detail: String? = nil) -> [Output] {
+        enter(.ended(reason, detail: detail))
+    }
+
+    // MARK: - Until it rings
+
+    /// A handler was asked to start for the call, or has fetched it.
+    package mutating func wake(at now: BootInstant) throws(Refusal) -> [Output] {
+        guard case .queued = state else { throw Refusal(state: state) }
+        return enter(.woken(reportBy: now.advanced(by: deadlines.report)))
+    }
+
+    /// The handler reported the call: provisional, it does not ring yet.
+    package mutating func report(at now: BootInstant) throws(Refusal) -> [Output] {
+        guard case .woken = state else { throw Refusal(state: state) }
+        return enter(.reported(confirmBy: now.advanced(by: deadlines.report)))
+    }
+
+    /// The handler reported the call, and what is known of it now keeps it out.
+    package mutating func restrict(_ reason: CallEndReason, _ detail: String) throws(Refusal) -> [Output] {
+        guard case .woken = state else { throw Refusal(state: state) }
+        return finish(reason, detail)
+    }
+
+    /// The handler reported or confirmed the call while the user is in another one: it is to signal busy to the caller.
+    package mutating func reject(at now: BootInstant) throws(Refusal) -> [Output] {
+        guard state.name == .woken || state.name == .reported else { throw Refusal(state: state) }
+        return askToEnd(.busy, at: now)
+    }
+
+    /// The handler confirmed the reported call: it rings once the journal has it, unless it expired.
+    package mutating func confirmRing(at now: BootInstant) throws(Refusal) -> [Output] {
+        guard case .reported = state else { throw Refusal(state: state) }
+        guard now < ringBefore else { return finish(.expired) }
+        return enter(.confirmed(by: now.advanced(by: deadlines.report), retryAt: nil)) + [.journalRing]
+    }
+
+    /// The journal has recorded the ring: the call rings, unless it expired meanwhile. Changes nothing of a call in
+    /// another state.
+    package mutating func ringJournaled(at now: BootInstant) -> [Output] {
+        guard case .confirmed = state else { return [] }
+        guard now < ringBefore else { return finish(.expired) }
+        return enter(.ringing(until: now.advanced(by: deadlines.ring)))
+    }
+
+    /// The journal failed to record the ring; it is asked again as long as there is time.
+    package mutating func ringNotJournaled(at now: BootInstant) -> [Output] {
+        guard case .confirmed(let deadline, _) = state else { return [] }
+        state = .confirmed(by: deadline, retryAt: now.advanced(by: Self.journalRetry))
+        return []
+    }
+
+    /// No handler is started for the call.
+    package mutating func withhold(
+        _ fallback: CallFallback, _ detail: String, at now: BootInstant
+    ) throws(Refusal) -> [Output] {
+        guard case .queued = state else { throw Refusal(state: state) }
+        return fallBack(fallback, detail, at: now)
+    }
+
+    /// The handler failed before the call rang: the call ends, or the daemon makes it ring if there is time.
+    private mutating func fallBack(_ fallback: CallFallback, _ detail: String?, at now: BootInstant) -> [Output] {
+        guard fallback == .ring, now < ringBefore else { return finish(.handlerFailed, detail) }
+        lease = .absent
+        // The journal has been asked already, or will be again.
+        if case .confirmed = state { return [.changed] }
+        return enter(.confirmed(by: now.advanced(by: deadlines.report), retryAt: nil)) + [.journalRing]
+    }
+
+    /// The sender took the call back. Once the user answered it is too late: the two sides settle that themselves.
+    package mutating func cancel(_ reason: CallEndReason) throws(Refusal) -> [Output] {
+        guard state.awaitsRing || state.name == .ringing else { throw Refusal(state: state) }
+        return finish(reason)
+    }
+
+    /// Ends a call in any state without asking its handler.
+    package mutating func abandon(_ reason: CallEndReason, _ detail: String?) -> [Output] {
+        hasEnded ? [] : finish(reason, detail)
+    }
+
+    // MARK: - What the user asks for
+
+    /// The user answered. A call without a handler waits for one no longer than for the answer itself.
+    package mutating func answer(at now: BootInstant) throws(Refusal) -> [Output] {
+        guard case .ringing = state else { throw Refusal(state: state) }
+        let deadline = actBy(now)
+        if lease == .absent { lease = .lost(claimBy: deadline) }
+        // A call without a handler asks the one that claims it.
+        let requests = lease == .taken ? [Output.request(PendingAction(.answer, by: deadline))] : []
+        return enter(.answering(fulfillBy: deadline)) + requests
+    }
+
+    /// The user answered, and other calls are held or ended first: until `deadline` the call does not end as unanswered.
+    package mutating func ringOn(until deadline: BootInstant) -> [Output] {
+        guard case .ringing(let until) = state, until < deadline else { return [] }
+        state = .ringing(until: deadline)
+        return [.changed]
+    }
+
+    /// The user refused the call that rings.
+    package mutating func decline(at now: BootInstant) throws(Refusal) -> [Output] {
+        guard case .ringing = state else { throw Refusal(state: state) }
+        return try end(at: now)
+    }
+
+    /// The user finished the call, whatever its state: before it was answered that is declining it.
+    package mutating func end(at now: BootInstant) throws(Refusal) -> [Output] {
+        let reason: CallEndReason
+        switch state {
+        // No handler knows of it, so none is asked.
+        case .queued: return finish(.declined)
+        case .woken, .reported, .confirmed, .ringing: reason = .declined
+        case .answering, .connected, .held: reason = .localEnded
+        case .ending, .ended: throw Refusal(state: state)
+        }
+        return lease == .taken ? askToEnd(reason, at: now) : finish(reason)
+    }
+
+    private mutating func askToEnd(_ reason: CallEndReason, at now: BootInstant) -> [Output] {
+        let deadline = actBy(now)
+        return enter(.ending(reason, fulfillBy: deadline)) + [.request(PendingAction(.end, by: deadline))]
+    }
+
+    /// The user holds the call. Changes nothing of a call that is held.
+    package mutating func hold(at now: BootInstant) throws(Refusal) -> [Output] {
+        Self.changed(asking: try actions.setHeld(true, in: state, lease, by: actBy(now)))
+    }
+
+    /// The user resumes a held call. Changes nothing of a call that is connected.
+    package mutating func unhold(at now: BootInstant) throws(Refusal) -> [Output] {
+        Self.changed(asking: try actions.setHeld(false, in: state, lease, by: actBy(now)))
+    }
+
+    /// The user turns the microphone off or on.
+    package mutating func mute(_ isOn: Bool, at now: BootInstant) throws(Refusal) -> [Output] {
+        Self.changed(asking: try actions.mute(isOn, in: state, lease, by: actBy(now)))
+    }
+
+    /// The user plays digits.
+    package mutating func play(_ digits: String, at now: BootInstant) throws(Refusal) -> [Output] {
+        Self.changed(asking: try actions.play(digits, in: state, lease, deadlines.action, at: now))
+    }
+
+    /// A cellular call began: the call is held now, or as soon as that is possible.
+    package mutating func yield(at now: BootInstant) -> [Output] {
+        guard isOnTheLine else { return [] }
+        actions.setYields(true)
+        return holdIfDue(at: now)
+    }
+
+    /// The cellular call has ended: what is not held yet need not be.
+    package mutating func yieldNoMore() -> [Output] {
+        actions.setYields(false)
+        return []
+    }
+
+    private mutating func holdIfDue(at now: BootInstant) -> [Output] {
+        Self.changed(asking: actions.holdIfDue(in: state, lease, by: actBy(now)))
+    }
+
+    private static func changed(asking action: PendingAction?) -> [Output] {
+        action.map { [.changed, .request($0)] } ?? []
+    }
+
+    private func actBy(_ now: BootInstant) -> BootInstant { now.advanced(by: deadlines.action) }
+
+    // MARK: - What the handler answers
+
+    /// The handler did what it was asked to.
+    package mutating func fulfill(_ action: CallAction, at now: BootInstant) throws(Refusal) -> [Output] {
+        switch (state, action) {
+        case (.answering, .answer):
+            try checkTaken()
+            return enter(.connected(until: now.advanced(by: deadlines.connected))) + holdIfDue(at: now)
+        case (.ending(let reason, _), .end):
+            return finish(reason)
+        case (.connected(let until), .hold):
+            try actions.answered(action, isFulfilled: true, in: state, lease)
+            return enter(.held(until: until))
+        case (.held(let until), .unhold):
+            try actions.answered(action, isFulfilled: true, in: state, lease)
+            return enter(.connected(until: until)) + holdIfDue(at: now)
+        case (.connected, .mute), (.held, .mute), (.connected, .unmute), (.held, .unmute), (.connected, .dtmf),
+            (.held, .dtmf):
+            try actions.answered(action, isFulfilled: true, in: state, lease)
+            return [.changed]
+        default:
+            throw Refusal(state: state)
+        }
+    }
+
+    /// The handler could not do what it was asked to. An answer that fails ends the call; so does an end. Any other
+    /// action leaves the call as it was.
+    package mutating func fail(_ action: CallAction) throws(Refusal) -> [Output] {
+        switch (state, action) {
+        case (.answering, .answer):
+            try checkTaken()
+            return finish(.failed, "the handler could not answer")
+        case (.ending(let reason, _), .end):
+            return finish(reason, "the handler could not end it in good order")
+        case (.connected, _), (.held, _):
+            try actions.answered(action, isFulfilled: false, in: state, lease)
+            return [.changed]
+        default:
+            throw Refusal(state: state)
+        }
+    }
+
+    private func checkTaken() throws(Refusal) {
+        guard lease == .taken else { throw Refusal(state: state, why: .unclaimed) }
+    }
+
+    /// The handler reports that the call has ended on the other side.
+    package mutating func remoteEnded(_ reason: CallEndReason) throws(Refusal) -> [Output] {
+        guard !hasEnded else { throw Refusal(state: state) }
+        return finish(state.endReason ?? reason)
+    }
+
+    // MARK: - Losing and finding a handler
+
+    /// The handler did not start or is gone. Until a deadline another one may claim a call that rings or is in progress.
+    /// A call that has not rung is missed, or rings without a handler, as `fallback` says.
+    package mutating func handlerGone(
+        _ failure: HandlerFailure, _ detail: String, fallback: CallFallback, at now: BootInstant
+    ) -> [Output] {
+        switch state {
+        case .woken, .reported, .confirmed:
+            lease == .taken ? fallBack(fallback, detail, at: now) + [.strike(failure)] : []
+        case .ringing, .answering, .connected, .held:
+            lease.lose(claimBy: now.advanced(by: deadlines.claim)) ? [.changed, .strike(failure)] : []
+        case .ending(let reason, _): finish(reason)
+        case .queued, .ended: []
+        }
+    }
+
+    /// Its handler left, and may never have seen it: it waits for another one.
+    package mutating func reassign() -> [Output] {
+        guard case .woken = state, lease == .taken else { return [] }
+        return enter(.queued)
+    }
+
+    /// A handler has been given the call to claim. Changes nothing of a call that has one.
+    package mutating func offer() -> [Output] {
+        guard case .lost(let deadline) = lease else { return [] }
+        lease = .offered(claimBy: deadline)
+        return [.changed]
+    }
+
+    /// Another handler has the call now, and owes all that the former one owed.
+    package mutating func claim(at now: BootInstant) throws(Refusal) -> [Output] {
+        guard claimBy != nil else { throw Refusal(state: state) }
+        lease = .taken
+        return [.changed] + owed.map { .request($0) } + holdIfDue(at: now)
+    }
+
+    /// The daemon starts again within the same boot. Nobody could take the handler's answers meanwhile, so what it owes
+    /// gets a new deadline. What the user waits for keeps its own.
+    package mutating func restored(at now: BootInstant) {
+        actions.extend(to: actBy(now))
+        lease.extend(to: now.advanced(by: deadlines.claim))
+        state.extend(reportBy: now.advanced(by: deadlines.report), actBy: actBy(now))
+    }
+
+    /// After a restart its handler is gone. Nobody knows why, so it is no strike: a call that never rang waits for
+    /// another handler, one that rings or is in progress may be claimed, one that was ending has ended.
+    package mutating func handlerLostAtRestart(at now: BootInstant) -> [Output] {
+        switch state {
+        case .woken, .reported, .confirmed: lease == .taken ? enter(.queued) : []
+        case .ringing, .answering, .connected, .held:
+            lease.lose(claimBy: now.advanced(by: deadlines.claim)) ? [.changed] : []
+        case .ending(let reason, _): finish(reason)
+        case .queued, .ended: []
+        }
+    }
+
+    // MARK: - Deadlines
+
+    /// Does what is due at `now`, the earliest first.
+    ///
+    /// - Parameter fallback: what becomes of a call whose handler was to act before it rings, and did not.
+    package mutating func advance(to now: BootInstant, fallback: CallFallback) -> [Output] {
+        var outputs: [Output] = []
+        // Each turn removes a pending action, or enters a state that comes later in the diagram.
+        while let deadline = nextDeadline, deadline <= now {
+            outputs += step(deadline, at: now, fallback)
+        }
+        return outputs
+    }
+
+    private mutating func step(_ deadline: BootInstant, at now: BootInstant, _ fallback: CallFallback) -> [Output] {
+        if actions.removeLate(deadline) {
+            // Without a handler there is nobody to charge.
+            return [.changed] + (lease == .taken ? [.strike(.didNotAct)] : [])
+        }
+        if case .confirmed(let limit, .some) = state, now < min(limit, ringBefore) {
+            state = .confirmed(by: limit, retryAt: nil)
+            return [.journalRing]
+        }
+        guard let timeout = CallTimeout(of: self, deadline) else { return [] }
+        return
+            (timeout.mayFallBack
+            ? fallBack(fallback, timeout.detail, at: now) : finish(timeout.reason, timeout.detail))
+            + (timeout.strike.map { [.strike($0)] } ?? []) + (timeout.stopsHandler ? [.stopHandler] : [])
+    }
 }

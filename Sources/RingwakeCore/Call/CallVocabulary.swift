@@ -14,7 +14,7 @@ package enum CallEndReason: String, Sendable, Codable, CaseIterable {
     case declined
     /// The user hung up here.
     case localEnded
-    /// It was no longer worth ringing for: its push came, or its handler reported, after `apns-expiration`.
+    /// It was no longer worth ringing for: its push came, or its handler reported, after the push's expiration.
     case expired
     /// The sender took it back.
     case cancelled
@@ -70,21 +70,6 @@ package enum CallAction: String, Sendable, Codable, CaseIterable {
     case unmute
     /// Play digits to the peer (RFC 4733); CallKit's `CXPlayDTMFCallAction`.
     case dtmf
-}
-
-/// An action that the handler was asked for and owes an answer to.
-package struct PendingAction: Hashable, Sendable {
-    package let action: CallAction
-    /// Of `dtmf`: what to play, one or more of `0`-`9`, `*`, `#`, `A`-`D`, and `,` for a pause.
-    package let digits: String?
-    /// By when the handler has to fulfill or fail it.
-    package let by: BootInstant
-
-    package init(_ action: CallAction, digits: String? = nil, by: BootInstant) {
-        self.action = action
-        self.digits = digits
-        self.by = by
-    }
 }
 
 /// What is known of a call: from its payload, and from the handler that reports it; CallKit's `CXCallUpdate`.
@@ -190,7 +175,7 @@ package struct TimelineEntry: Hashable, Comparable, Sendable {
     package enum Stage: String, Sendable, Codable, CaseIterable {
         /// The push's headers arrived.
         case received
-        /// Sender, token, topic and payload were checked.
+        /// Its push passed all checks of its door.
         case verified
         /// The journal has it: from now on nothing but its end makes an end of it.
         case journaled

@@ -14,7 +14,7 @@ package enum Event: Hashable, Sendable {
     /// At the start: a call that had not ended when the daemon last did, as the journal has it. Without a policy its app is
     /// gone. To come after ``strikesRestored(_:_:isStruckOut:)``. It starts nothing: that's for the next event.
     case restored(StoredCall, AppPolicy?)
-    /// At the start: handlers of the last run, with the calls that they had; those named alive run still. To come once for
+    /// At the start: handlers of the last run, with the calls that they had; those named alive still run. To come once for
     /// each app that has any, or a restored call, after all of these: only then its calls find their handlers. As this may
     /// start handlers, the coordinator has been made with a first number above those of all handlers, of whatever app.
     case handlersRestored(AppID, [WakeID: HandlerLane.Handler], alive: Set<WakeID>, AppPolicy)
@@ -29,9 +29,9 @@ package enum Event: Hashable, Sendable {
     /// A handler keeps a connection to the daemon: what comes is delivered by it, and nothing is started. Without a
     /// WakeID it came by itself, and gets one by ``Effect/connected(_:)``.
     case handlerConnected(AppID, WakeID?, pid: Int32?, AppPolicy)
-    /// The connection is gone. One that came by itself has ended; a started one goes on as it began.
+    /// The connection is gone. A handler that came by itself has ended; a started one still runs, and fetches.
     case handlerDisconnected(WakeID)
-    /// A handler takes over a call that has lost its own.
+    /// A handler claims a call that has lost its own.
     case claimed(CallKey, by: WakeID)
     /// A handler fetches what waits for it.
     case pushesFetched(WakeID)
@@ -50,13 +50,13 @@ package enum Event: Hashable, Sendable {
     case audioChanged(CallKey, CallAudioChange)
     /// The handler said that the call ended on the other side.
     case remoteEnded(CallKey, CallEndReason, by: WakeID?)
-    /// The user answered; what becomes of the other calls that go on, nil as the app's policy says.
+    /// The user answered; what becomes of the other calls in progress, nil as the app's policy says.
     case answerRequested(CallKey, others: OtherCalls? = nil)
     /// The user declined.
     case declineRequested(CallKey)
     /// The user hung up.
     case endRequested(CallKey)
-    /// The user holds the call, or goes on with it; then the others that go on are held or ended first.
+    /// The user holds the call, or resumes it; then the others in progress are held or ended first.
     case holdRequested(CallKey, Bool, others: OtherCalls? = nil)
     /// The user turns the microphone off or on.
     case muteRequested(CallKey, Bool)
@@ -64,9 +64,9 @@ package enum Event: Hashable, Sendable {
     case digitsRequested(CallKey, String)
     /// The last cellular call of the device has ended, or the first one has begun.
     case cellularChanged(isActive: Bool)
-    /// The owner forgives an app's handler.
+    /// The owner clears the strikes of an app.
     case strikesCleared(AppID)
-    /// The way to the network is another: an interface, an address or a gateway changed.
+    /// The path to the network changed: an interface, an address or a gateway.
     case networkChanged
     /// The time that ``CoordinatorStateMachine/nextDeadline`` named has come.
     case deadlineReached

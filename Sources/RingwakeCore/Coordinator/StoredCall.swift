@@ -20,4 +20,42 @@ package struct StoredCall: Hashable, Sendable {
         self.payloads = payloads
         self.origin = origin
     }
+
+    /// What becomes of it when the daemon starts.
+    enum Fate {
+        /// It stands as it stood: it was written in this boot, and its app is configured.
+        case stands
+        /// It waits for a handler as a new call.
+        case deliveredAgain
+        case ends(CallEndReason, String)
+    }
+
+    /// After a restart of the machine a call that never rang is delivered again if it's still in time; one that may have
+    /// rung is not.
+    func fate(hasPolicy: Bool, at now: BootInstant) -> Fate {
+        if hasPolicy, origin == .thisBoot, record.progress != nil { return .stands }
+        switch record.state {
+        case .ending:
+            return .ends(record.reason ?? .localEnded, "ringwaked stopped before its handler had ended it")
+        case .answering, .connected, .held:
+            return .ends(.failed, "ringwaked stopped during the call")
+        case _ where record.mayHaveRung:
+            return .ends(.unanswered, "ringwaked stopped while it rang")
+        default:
+            break
+        }
+        if record.isOneAttempt {
+            return .ends(.expired, "ringwaked stopped before it rang, and its sender allowed one attempt only")
+        }
+        if !payloads.contains(where: { $0.push == 0 }) {
+            return .ends(.failed, "the journal has no payload to deliver again")
+        }
+        if origin == .otherBoot(isTimeKnown: false) {
+            return .ends(.expired, "the machine was restarted, and its clock does not show how long that took")
+        }
+        if record.ringBefore <= now {
+            return .ends(.expired, "ringwaked stopped before it rang, and started after its expiration")
+        }
+        return hasPolicy ? .deliveredAgain : .ends(.handlerFailed, "its app is not configured any more")
+    }
 }

@@ -4,7 +4,7 @@
 package struct DeviceToken: Hashable, Sendable, CustomStringConvertible {
     package let bytes: [UInt8]
 
-    /// How many bytes a token of ours has. APNs does not promise a length; ours is this one.
+    /// How many bytes a token has.
     package static let byteCount = 32
 
     /// Wraps random bytes; nil unless there are 32 of them.

@@ -14,15 +14,7 @@ package struct AppID: Hashable, Sendable, Codable, CustomStringConvertible {
         guard !bytes.isEmpty, bytes.count <= AppID.maximumBytes else { return nil }
         var previous = UInt8(ascii: ".")
         for byte in bytes {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-                break
-            case UInt8(ascii: "."):
-                guard previous != UInt8(ascii: ".") else { return nil }
-            default:
-                return nil
-            }
+            guard byte.isNameByte, byte != UInt8(ascii: ".") || previous != UInt8(ascii: ".") else { return nil }
             previous = byte
         }
         guard previous != UInt8(ascii: ".") else { return nil }
@@ -46,46 +38,7 @@ package struct AppID: Hashable, Sendable, Codable, CustomStringConvertible {
     }
 }
 
-/// What a push is addressed to beside its token: the bundle id and a suffix that says the kind, as APNs' `apns-topic`.
-package struct Topic: Hashable, Sendable, Codable, CustomStringConvertible {
-    package let rawValue: String
-
-    /// The suffix that marks the topic of an app's VoIP pushes.
-    package static let voipSuffix = ".voip"
-
-    package init(_ rawValue: String) {
-        self.rawValue = rawValue
-    }
-
-    /// The topic of `app`'s VoIP pushes: its bundle id and `.voip`.
-    package static func voip(of app: AppID) -> Topic {
-        Topic(app.rawValue + voipSuffix)
-    }
-
-    /// Whether pushes to this topic are VoIP pushes (and may have 5120 bytes).
-    package var isVoIP: Bool { rawValue.hasSuffix(Topic.voipSuffix) }
-
-    package var description: String { rawValue }
-
-    package init(from decoder: any Decoder) throws {
-        rawValue = try decoder.singleValueContainer().decode(String.self)
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(rawValue)
-    }
-}
-
-/// Which of APNs' two environments a listener serves and a token belongs to.
-package enum PushEnvironment: String, Sendable, Codable, CaseIterable {
-    /// As api.sandbox.push.apple.com: answers carry `apns-unique-id`.
-    case development
-    /// As api.push.apple.com.
-    case production
-}
-
-/// The name of a call within its app: from the payload where the app maps one, else the push's `apns-id`.
+/// The name of a call within its app: from the payload where the app maps one, else the id of its push.
 package struct CallID: Hashable, Sendable, Codable, CustomStringConvertible {
     package let rawValue: String
 

@@ -1,6 +1,6 @@
 /// What a push's payload says of its call, as far as its app maps it. Nothing but text from a stranger.
 package struct PushFacts: Hashable, Sendable {
-    /// The call that the push is about; nil when it names none, and then the `apns-id` is the call id.
+    /// The call that the push is about; nil when it names none, and then the push's id is the call id.
     package var call: CallID?
     /// Who calls, the name to show, and whether with video.
     package var update = CallUpdate()

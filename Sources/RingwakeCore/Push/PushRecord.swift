@@ -1,15 +1,11 @@
 /// What the journal keeps of a push.
 package struct PushRecord: Hashable, Sendable {
     /// The sender's name for the push, exactly as it wrote it.
-    package let apnsID: String
+    package let pushID: String
     /// The app that the token belongs to.
     package let app: AppID
-    /// The topic that it came for.
-    package let topic: Topic
-    /// Which environment it came in by; with the app it stands for the token.
-    package let environment: PushEnvironment
-    /// The sender's team. With the token and the `apnsID` it tells a repeat from another sender's push.
-    package let team: String
+    /// Who sent it, by which door. With the app and the `pushID` it tells a repeat from another push.
+    package let provenance: Provenance
     /// How urgent it is.
     package let priority: PushPriority
     /// Which undelivered push it replaces.
@@ -25,14 +21,12 @@ package struct PushRecord: Hashable, Sendable {
     package let outcome: PushOutcome
 
     package init(
-        apnsID: String, app: AppID, topic: Topic, environment: PushEnvironment, team: String,
-        priority: PushPriority, collapseID: String?, receivedAt: BootInstant, call: CallID, outcome: PushOutcome
+        pushID: String, app: AppID, provenance: Provenance, priority: PushPriority, collapseID: String?,
+        receivedAt: BootInstant, call: CallID, outcome: PushOutcome
     ) {
-        self.apnsID = apnsID
+        self.pushID = pushID
         self.app = app
-        self.topic = topic
-        self.environment = environment
-        self.team = team
+        self.provenance = provenance
         self.priority = priority
         self.collapseID = collapseID
         self.receivedAt = receivedAt
@@ -42,9 +36,8 @@ package struct PushRecord: Hashable, Sendable {
 
     package init(_ push: VerifiedPush, call: CallID, outcome: PushOutcome) {
         self.init(
-            apnsID: push.apnsID, app: push.app, topic: push.topic, environment: push.environment,
-            team: push.sender.team, priority: push.priority, collapseID: push.collapseID,
-            receivedAt: push.receivedAt, call: call, outcome: outcome)
+            pushID: push.pushID, app: push.app, provenance: push.provenance, priority: push.priority,
+            collapseID: push.collapseID, receivedAt: push.receivedAt, call: call, outcome: outcome)
         receivedWallClock = push.receivedWallClock
     }
 

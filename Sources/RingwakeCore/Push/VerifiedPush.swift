@@ -1,15 +1,11 @@
-/// A push whose sender, token, topic, headers and payload have all been checked: the only way into the coordinator.
+/// A push of which its door has checked everything: sender, token, fields and payload. The only way into the coordinator.
 package struct VerifiedPush: Hashable, Sendable {
     /// The sender's name for the push, exactly as it wrote it; made here when it wrote none.
-    package let apnsID: String
+    package let pushID: String
     /// The app that the token belongs to.
     package let app: AppID
-    /// The topic, equal to the token's.
-    package let topic: Topic
-    /// Which environment it came in by.
-    package let environment: PushEnvironment
-    /// Who sent it.
-    package let sender: Sender
+    /// Who sent it, by which door.
+    package let provenance: Provenance
     /// How urgent it is.
     package let priority: PushPriority
     /// When it is worthless; nil when the sender set no date.
@@ -27,15 +23,12 @@ package struct VerifiedPush: Hashable, Sendable {
     package var receivedWallClock: Int64?
 
     package init(
-        apnsID: String, app: AppID, topic: Topic, environment: PushEnvironment, sender: Sender,
-        priority: PushPriority, expiration: Expiration?, collapseID: String?, payload: [UInt8],
-        receivedAt: BootInstant, verifiedAt: BootInstant
+        pushID: String, app: AppID, provenance: Provenance, priority: PushPriority, expiration: Expiration?,
+        collapseID: String?, payload: [UInt8], receivedAt: BootInstant, verifiedAt: BootInstant
     ) {
-        self.apnsID = apnsID
+        self.pushID = pushID
         self.app = app
-        self.topic = topic
-        self.environment = environment
-        self.sender = sender
+        self.provenance = provenance
         self.priority = priority
         self.expiration = expiration
         self.collapseID = collapseID
@@ -46,24 +39,9 @@ package struct VerifiedPush: Hashable, Sendable {
 }
 
 extension VerifiedPush {
-    /// Who vouched for a push.
-    package enum Sender: Hashable, Sendable {
-        /// A provider certificate of `team`, by the SHA-256 fingerprint of the certificate.
-        case certificate(team: String, fingerprint: String)
-        /// A provider token of `team`, signed with the key `keyID`.
-        case token(team: String, keyID: String)
-
-        /// The team, which stays the same when a certificate or a key is renewed.
-        package var team: String {
-            switch self {
-            case .certificate(let team, _), .token(let team, _): team
-            }
-        }
-    }
-
-    /// The `apns-expiration` of a push, converted to the boot clock once, at arrival.
+    /// Until when a push is worth delivering, converted to the boot clock once, at arrival.
     package enum Expiration: Hashable, Sendable {
-        /// `apns-expiration: 0`: one attempt now, never stored.
+        /// One attempt now: it is not delivered again after a restart.
         case oneAttempt
         /// The call must not start to ring from this instant on. One that lies in the past already is recorded
         /// as expired and never rings.

@@ -15,7 +15,7 @@ package enum HandlerInput {
         bytes += #"{"schema":\#(schema),"kind":"\#(request.kind.rawValue)","app":"#.utf8
         appendString(request.app.rawValue, to: &bytes)
         bytes += #","topic":"#.utf8
-        appendString(request.topic.rawValue, to: &bytes)
+        appendString(Topic.voip(of: request.app).rawValue, to: &bytes)
         bytes += #","call":"#.utf8
         appendString(request.call.rawValue, to: &bytes)
         bytes += #","attempt":\#(request.attempt),"age_ms":\#(age),"deadline_ms":\#(left),"payload":"#.utf8

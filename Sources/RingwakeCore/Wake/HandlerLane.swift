@@ -36,7 +36,7 @@ package struct HandlerLane: Hashable, Sendable {
         package var isConnected: Bool
         /// It was not started here: it connected.
         package var cameByItself: Bool
-        /// It was asked to end: nothing is handed to it any more.
+        /// It was asked to end: it is given nothing any more.
         package var isStopping: Bool
         /// Since when it has no call.
         package var idleSince: BootInstant?
@@ -64,8 +64,8 @@ package struct HandlerLane: Hashable, Sendable {
     package private(set) var handlers: [WakeID: Handler] = [:]
     /// The calls that no handler has: those that lost theirs, then the new ones in the order of their arrival.
     package private(set) var waiting: [CallKey] = []
-    /// How long a handler without a call may leave those that wait.
-    private var patience: Duration
+    /// How long calls may wait for a handler that has none, or that has to connect by itself.
+    private var timeout: Duration
     /// Since when calls wait although the handler has nothing to do.
     private var neglectedSince: BootInstant?
 
@@ -75,14 +75,14 @@ package struct HandlerLane: Hashable, Sendable {
     init(policy: AppPolicy) {
         instances = policy.instances
         isStarted = policy.isStarted
-        patience = policy.deadlines.report
+        timeout = policy.deadlines.report
     }
 
-    /// Whether nothing is left to keep in mind.
+    /// Whether it has neither handlers nor waiting calls.
     var isEmpty: Bool { handlers.isEmpty && waiting.isEmpty }
 
-    /// When ``neglectful(at:)`` or ``isUnattended(at:)`` has something to say.
-    var nextDeadline: BootInstant? { neglectedSince?.advanced(by: patience) }
+    /// When to ask ``neglectful(at:)`` and ``isUnattended(at:)``.
+    var nextDeadline: BootInstant? { neglectedSince?.advanced(by: timeout) }
 
     /// Whether a handler may be started for one more call; else it has to wait.
     var hasPlace: Bool { isStarted && (instances == .call || handlers.isEmpty) }
@@ -110,7 +110,7 @@ package struct HandlerLane: Hashable, Sendable {
     mutating func adopt(_ policy: AppPolicy, at now: BootInstant) {
         instances = policy.instances
         isStarted = policy.isStarted
-        patience = policy.deadlines.report
+        timeout = policy.deadlines.report
         noteNeglect(at: now)
     }
 
@@ -127,7 +127,7 @@ package struct HandlerLane: Hashable, Sendable {
         noteNeglect(at: now)
     }
 
-    /// A handler of the last run runs still.
+    /// A handler of the daemon's last run still runs.
     mutating func resume(_ wake: WakeID, _ handler: Handler, at now: BootInstant) {
         handlers[wake] = handler
         noteNeglect(at: now)
@@ -163,7 +163,7 @@ package struct HandlerLane: Hashable, Sendable {
         return wasReleased
     }
 
-    /// A call is over, or lost to its handler: it no longer waits, and its handler no longer has it. True when that was
+    /// A call has ended, or lost its handler: it no longer waits, and its handler no longer has it. True when that was
     /// the handler's last, and it is to be released.
     mutating func ended(_ call: CallKey, of wake: WakeID?, at now: BootInstant) -> Bool {
         waiting.removeAll { $0 == call }

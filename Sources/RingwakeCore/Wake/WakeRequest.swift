@@ -15,8 +15,6 @@ package struct WakeRequest: Hashable, Sendable {
     package let kind: Kind
     /// The app whose handler is woken.
     package let app: AppID
-    /// The topic that the push came for.
-    package let topic: Topic
     /// The call to report.
     package let call: CallID
     /// 1 for the first time that a handler is given this call.
@@ -29,13 +27,12 @@ package struct WakeRequest: Hashable, Sendable {
     package let payload: [UInt8]
 
     package init(
-        wake: WakeID, kind: Kind = .call, app: AppID, topic: Topic, call: CallID, attempt: Int,
+        wake: WakeID, kind: Kind = .call, app: AppID, call: CallID, attempt: Int,
         receivedAt: BootInstant, reportBy: BootInstant, payload: [UInt8]
     ) {
         self.wake = wake
         self.kind = kind
         self.app = app
-        self.topic = topic
         self.call = call
         self.attempt = attempt
         self.receivedAt = receivedAt

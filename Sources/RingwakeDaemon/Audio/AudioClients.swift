@@ -107,8 +107,8 @@ final class AudioClients {
 
     /// The sessions that `app` may see (nil: all): that of the calls first, then the oldest first.
     func list(for app: AppID?) -> [AudioSessionMessage] {
-        let (arbiter, now) = (audio.arbiter, audio.runner.now)
-        let call = AudioSessionMessage(callOf: arbiter, audio.runner.coordinator, at: now)
+        let (arbiter, now) = (audio.arbiter, audio.calls.now)
+        let call = AudioSessionMessage(callOf: arbiter, audio.calls.coordinator, at: now)
         let sessions = arbiter.sessions.sorted { $0.key < $1.key }.map { id, session in
             AudioSessionMessage(id, session, app: holders[id]?.app, of: arbiter, at: now)
         }

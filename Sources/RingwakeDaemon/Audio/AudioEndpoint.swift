@@ -1,3 +1,4 @@
+internal import DaemonConfiguration
 internal import CRingwakeLinux
 internal import Glibc
 internal import RingwakeCore
@@ -22,7 +23,7 @@ struct AudioEndpoint {
 
     private static func start(_ path: String, journal: String) throws(RingwakeError) -> (Int32, Int32) {
         var pair: [Int32] = [-1, -1]
-        guard ringwake_stream_socket_pair(&pair) == 0 else { throw noSocket() }
+        guard ringwake_stream_socket_pair(&pair) == 0 else { throw noSocket(String(cString: strerror(errno))) }
         defer { Glibc.close(pair[1]) }
         do throws(RunLoopError) {
             // The server is found by what the environment says: its socket, its cookie, the session bus.
@@ -40,44 +41,34 @@ struct AudioEndpoint {
     }
 
     private static func connect(to path: String) throws(RingwakeError) -> Int32 {
-        var address = sockaddr_storage()
-        let length = path.utf8.contains(0) ? 0 : ringwake_unix_address(path, &address)
-        guard length > 0 else {
-            throw RingwakeError(
-                .badConfiguration, "[audio] socket: '\(path)' is no path of at most 107 bytes, as sockets have")
-        }
-        let descriptor = ringwake_stream_socket(AF_UNIX)
-        guard descriptor >= 0 else { throw noSocket() }
-        do throws(RingwakeError) {
-            try connect(descriptor, &address, length, path)
-            return descriptor
+        let descriptor: Int32
+        do throws(RunLoopError) {
+            descriptor = try UnixSocket.connect(to: path)
         } catch {
+            throw failure(error, path)
+        }
+        guard let user = UnixSocket.peerUser(of: descriptor), isTrusted(user, at: path) else {
             Glibc.close(descriptor)
-            throw error
-        }
-    }
-
-    private static func connect(
-        _ descriptor: Int32, _ address: inout sockaddr_storage, _ length: socklen_t, _ path: String
-    ) throws(RingwakeError) {
-        var result: Int32
-        repeat { result = ringwake_connect(descriptor, &address, length) } while result != 0 && errno == EINTR
-        guard result == 0 else {
-            let (number, reason) = (errno, String(cString: strerror(errno)))
-            guard number != EAGAIN else {
-                throw RingwakeError(.limitReached, "too many wait to connect to \(path) ([audio] socket)")
-            }
-            throw RingwakeError(
-                .unreachable,
-                "nobody listens on \(path) ([audio] socket): \(reason); its user enables it with "
-                    + "'systemctl --user enable --now ringwake-audio.socket'")
-        }
-        var (pid, user, group): (pid_t, uid_t, gid_t) = (0, 0, 0)
-        guard ringwake_peer_credentials(descriptor, &pid, &user, &group) == 0, isTrusted(user, at: path) else {
             throw RingwakeError(
                 .notPermitted,
                 "\(path) ([audio] socket) belongs to a user who is neither root, nor the daemon's own, nor the one that it is "
                     + "called after (UID.sock), and would be told of calls; remove it")
+        }
+        return descriptor
+    }
+
+    private static func failure(_ error: RunLoopError, _ path: String) -> RingwakeError {
+        switch error.errno {
+        case _ where error.operation == "socket": noSocket(error.reason)
+        case ENAMETOOLONG:
+            RingwakeError(
+                .badConfiguration, "[audio] socket: '\(path)' is no path of at most 107 bytes, as sockets have")
+        case EAGAIN: RingwakeError(.limitReached, "too many wait to connect to \(path) ([audio] socket)")
+        default:
+            RingwakeError(
+                .unreachable,
+                "nobody listens on \(path) ([audio] socket): \(error.reason); its user enables it with "
+                    + "'systemctl --user enable --now ringwake-audio.socket'")
         }
     }
 
@@ -86,7 +77,7 @@ struct AudioEndpoint {
         user == 0 || user == own || path.hasSuffix("/\(user).sock")
     }
 
-    private static func noSocket() -> RingwakeError {
-        RingwakeError(.system, "no socket for ringwake-audio: \(String(cString: strerror(errno)))")
+    private static func noSocket(_ why: String) -> RingwakeError {
+        RingwakeError(.system, "no socket for ringwake-audio: \(why)")
     }
 }

@@ -1,3 +1,4 @@
+internal import DaemonConfiguration
 internal import ControlProtocol
 internal import RingwakeCore
 
@@ -5,12 +6,12 @@ extension AudioStatusMessage {
     /// How the sessions stand, and the server.
     init(_ audio: AudioService) {
         let (arbiter, program) = (audio.arbiter, audio.program)
-        self.init(
-            backend: program.way.backend, state: "idle", pid: program.child, output: arbiter.chosenOutput,
-            sessions: arbiter.sessions.count + (arbiter.call.state == .idle ? 0 : 1),
-            active: arbiter.sessions.values.count { $0.machine.state.name == .active }
-                + (arbiter.activeCall == nil ? 0 : 1),
-            call: arbiter.activeCall != nil, effects: audio.effectsInForce, counters: audio.counters)
+        self.init(backend: program.way.backend, state: "idle")
+        (pid, output) = (program.child, arbiter.chosenOutput)
+        sessions = arbiter.sessions.count + (arbiter.call.state == .idle ? 0 : 1)
+        call = arbiter.activeCall != nil
+        active = arbiter.sessions.values.count { $0.machine.state.name == .active } + (call ? 1 : 0)
+        (effects, counters) = (audio.effectsInForce, audio.counters)
         switch arbiter.engine.state {
         case .absent:
             if program.way == nil { state = "off" }

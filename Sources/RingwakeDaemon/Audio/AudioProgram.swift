@@ -1,3 +1,5 @@
+internal import ControlProtocol
+internal import DaemonConfiguration
 internal import FileSystem
 internal import Glibc
 internal import Logging
@@ -36,10 +38,12 @@ final class AudioProgram {
     private var restorations = 0
     private var forceful: Timer?
 
+    private typealias Line = AudioEngineConnection<AudioEngineReport>
+
     private enum State {
         case absent
         /// `isRestoring`: it has no plan, and puts back what an earlier one left.
-        case open(AudioLine, isRestoring: Bool)
+        case open(Line, isRestoring: Bool)
         case leaving
     }
 
@@ -54,7 +58,7 @@ final class AudioProgram {
         self.logger = logger
     }
 
-    private var line: AudioLine? { if case .open(let line, _) = state { line } else { nil } }
+    private var line: Line? { if case .open(let line, _) = state { line } else { nil } }
 
     /// The child; nil where there is none.
     var child: Int32? { line == nil ? nil : running }
@@ -77,7 +81,7 @@ final class AudioProgram {
         }
     }
 
-    func send(_ request: AudioEngineRequest) { line?.send(request) }
+    func send(_ request: AudioEngineRequest) { line?.send(AudioEngineLine.encoded(request)) }
 
     /// It is not wanted any more: it puts everything back, and leaves.
     func close() {
@@ -125,8 +129,12 @@ final class AudioProgram {
         lastReport = nil
         do throws(RingwakeError) {
             let line = try connect(way)
-            line.onReport = { [weak self] in self?.reported($0) }
-            line.onEnd = { [weak self, weak line] why in if let line { self?.ended(line, why) } }
+            line.onMessage = { [weak self] in self?.reported($0) }
+            line.onUnknown = { [logger] name in
+                // A program of a later version may report more.
+                logger.debug("ringwake-audio reports something unknown", metadata: ["what": "\(name)"])
+            }
+            line.onEnd = { [weak self, weak line] end in if let line { self?.ended(line, end) } }
             state = .open(line, isRestoring: isRestoring)
         } catch {
             logger.warning("no way to the audio server", metadata: ["why": "\(error.message)"])
@@ -134,13 +142,13 @@ final class AudioProgram {
         }
     }
 
-    private func connect(_ way: AudioEngineWay) throws(RingwakeError) -> AudioLine {
+    private func connect(_ way: AudioEngineWay) throws(RingwakeError) -> Line {
         let endpoint = try AudioEndpoint(way)
         // The descriptor goes with it.
-        let line = AudioLine(endpoint.descriptor, logger: logger)
+        let line = Line(endpoint.descriptor, runLoop: runLoop, decode: AudioEngineLine.report)
         do throws(RunLoopError) {
             if let pid = endpoint.pid { try watch(pid) }
-            try line.begin(on: runLoop)
+            try line.begin(cause: .audio)
             return line
         } catch {
             throw RingwakeError(.system, "ringwake-audio cannot be watched: \(error)")
@@ -193,7 +201,7 @@ final class AudioProgram {
     }
 
     /// The line has ended.
-    private func ended(_ ended: AudioLine, _ why: String) {
+    private func ended(_ ended: Line, _ end: Line.End) {
         guard ended === line else { return }
         let wasRestoring = isRestoring
         // Whoever has plans says whether it is wanted again.
@@ -201,7 +209,13 @@ final class AudioProgram {
         leave()
         guard !wasRestoring else { return }
         // Its last report is why it ended, where it could not begin.
-        if case .unavailable(let said) = lastReport { gone(said) } else { gone(why) }
+        if case .unavailable(let why) = lastReport { return gone(why) }
+        switch end {
+        case .socket(.closed, _): gone("it has ended")
+        case .socket(.unread, _): gone("it does not read its requests")
+        case .socket(.unwatched(let error), _): gone("its line cannot be watched: \(error)")
+        case .malformed(let why): gone("it sent what cannot be read: \(why)")
+        }
     }
 
     private func gone(_ why: String) {
@@ -224,4 +238,9 @@ final class AudioProgram {
         default: break
         }
     }
+}
+
+extension WakeupCause {
+    /// `ringwake-audio` reported something.
+    static let audio = WakeupCause("audio")
 }

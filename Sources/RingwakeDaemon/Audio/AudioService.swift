@@ -1,3 +1,4 @@
+internal import DaemonConfiguration
 internal import ControlProtocol
 internal import DBus
 internal import DeviceServices
@@ -9,7 +10,7 @@ internal import RunLoop
 /// Drives the audio sessions of this daemon's user: gives the arbiter what the calls need, what clients ask for and what
 /// the audio server does; runs its effects; keeps its one timer.
 ///
-///     EffectRunner --calls change--> update() --needs--> AudioArbiter --apply--> AudioProgram --> ringwake-audio
+///     CallDriver --calls change--> update() --needs--> AudioArbiter --apply--> AudioProgram --> ringwake-audio
 ///          ^                                                 ^  |                      |
 ///          +------------------ audioChanged -----------------|--+<------ reports ------+
 ///     ControlServer --> AudioClients --open, configure, activate
@@ -20,32 +21,38 @@ final class AudioService {
     private(set) var arbiter: AudioArbiter
     private(set) lazy var clients = AudioClients(self)
     /// What is counted since the start.
-    private(set) var counters = AudioStatusMessage.Counters()
+    private(set) var counters = AudioStatusMessage.Counters.zero
     /// Changes of the server that are in force.
     private(set) var effectsInForce = 0
 
     let program: AudioProgram
-    unowned let runner: EffectRunner
+    unowned let calls: CallDriver
     private let runLoop: RunLoop
     private let logger: Logger
     private let sleepWatch: SleepWatch
-    private var timer: (token: Timer, deadline: BootInstant)?
     private var needs = CallAudioNeeds.none
     private var activationAsked: BootInstant?
-    private var isRunning = false
-    private var queue: [AudioEvent] = []
+    private lazy var driver = StateMachineDriver<AudioEvent>(
+        runLoop: runLoop, tolerance: AudioService.tolerance, deadlineReached: .deadlineReached,
+        nextDeadline: { [unowned self] in
+            arbiter.nextDeadline.map { BootClock.Instant(nanoseconds: $0.nanoseconds) }
+        },
+        apply: { [unowned self] event in
+            for effect in arbiter.handle(event, at: calls.now) { run(effect, of: event) }
+        },
+        settled: { [unowned self] in clients.update() })
 
     /// An activation is bounded by 2 seconds; nobody minds a little more.
     private static let tolerance = Duration.milliseconds(50)
 
     init(
-        _ configuration: Configuration, runner: EffectRunner, runLoop: RunLoop, systemBus: DBusService, logger: Logger
+        _ configuration: Configuration, calls: CallDriver, runLoop: RunLoop, systemBus: DBusService, logger: Logger
     ) {
         sleepWatch = SleepWatch(systemBus: systemBus)
-        self.runner = runner
+        self.calls = calls
         self.runLoop = runLoop
         self.logger = logger
-        program = AudioProgram(AudioEngineWay(configuration), runLoop: runLoop, logger: logger)
+        program = AudioProgram(AudioEngineWay(configuration, isRoot: geteuid() == 0), runLoop: runLoop, logger: logger)
         arbiter = AudioArbiter(settings: configuration.audio.arbiterSettings(program.way))
         program.onReport = { [weak self] in self?.reported($0) }
         program.onGone = { [weak self] in self?.gone($0) }
@@ -62,59 +69,30 @@ final class AudioService {
 
     /// Looks what the calls need now.
     func update() {
-        var new = runner.coordinator.audioNeeds(after: needs) { [runner] call in
-            runner.coordinator.process(of: call).map { [$0] } ?? []
+        var new = calls.coordinator.audioNeeds(after: needs) { [calls] call in
+            calls.coordinator.process(of: call).map { [$0] } ?? []
         }
         // Of what this process started, handlers and what rings, only those count that have a session.
         new.exempt.insert(getpid())
         guard new != needs else { return }
-        if new.focus?.call != needs.focus?.call { activationAsked = new.focus.map { _ in runner.now } }
+        if new.focus?.call != needs.focus?.call { activationAsked = new.focus.map { _ in calls.now } }
         needs = new
         submit(.calls(new))
     }
 
     func reconfigure(_ configuration: Configuration) {
-        let way = AudioEngineWay(configuration)
+        let way = AudioEngineWay(configuration, isRoot: geteuid() == 0)
         if way != program.way { program.change(to: way) }
         submit(.settingsChanged(configuration.audio.arbiterSettings(way)))
     }
 
-    /// Applies one event, and those that running its effects leads to.
-    func submit(_ event: AudioEvent) {
-        queue.append(event)
-        guard !isRunning else { return }
-        isRunning = true
-        var next = 0
-        while next < queue.count {
-            for effect in arbiter.handle(queue[next], at: runner.now) { run(effect, of: queue[next]) }
-            next += 1
-        }
-        queue = []
-        isRunning = false
-        armTimer()
-        clients.update()
-    }
-
-    private func armTimer() {
-        let deadline = arbiter.nextDeadline
-        guard deadline != timer?.deadline else { return }
-        if let timer { runLoop.cancel(timer.token) }
-        timer = deadline.map { deadline in
-            let token = runLoop.schedule(
-                at: BootClock.Instant(nanoseconds: deadline.nanoseconds), tolerance: AudioService.tolerance
-            ) { [weak self] in
-                self?.timer = nil
-                self?.submit(.deadlineReached)
-            }
-            return (token, deadline)
-        }
-    }
+    /// Applies one event, and those that follow from it.
+    func submit(_ event: AudioEvent) { driver.submit(event) }
 
     /// The daemon stops: the other end of the line puts everything back.
     func close() {
         program.stop()
-        if let timer { runLoop.cancel(timer.token) }
-        timer = nil
+        driver.cancelTimer()
     }
 
     // MARK: - What the arbiter asks for
@@ -133,7 +111,7 @@ final class AudioService {
         case .answerChoice(let number, let error): clients.answerChoice(number, error)
         case .call(let key, let change):
             note(change, of: key)
-            runner.submit(.audioChanged(key, change))
+            calls.submit(.audioChanged(key, change))
         case .refused(let id, let error):
             switch event {
             case .configured, .activationRequested, .deactivationRequested: count(error)
@@ -150,7 +128,7 @@ final class AudioService {
         case .activated:
             guard let asked = activationAsked else { return }
             activationAsked = nil
-            let us = asked.duration(to: runner.now).saturatingNanoseconds / 1000
+            let us = asked.duration(to: calls.now).saturatingNanoseconds / 1000
             counters.activations &+= 1
             counters.activationUs &+= us
             counters.longestActivationUs = max(counters.longestActivationUs, us)

@@ -1,3 +1,5 @@
+internal import DaemonConfiguration
+internal import CallService
 internal import ControlProtocol
 internal import DBus
 internal import DeviceServices
@@ -14,32 +16,27 @@ final class CallDevice {
     let alerts: CallAlerts
     let keeper: WakeKeeper
     let cellular: CellularMonitor
-    private unowned let runner: EffectRunner
-    private let events: EventStreams
+    private unowned let calls: CallDriver
 
     init(
-        _ configuration: Configuration, runner: EffectRunner, runLoop: RunLoop, buses: Buses, events: EventStreams,
+        _ configuration: Configuration, calls: CallDriver, runLoop: RunLoop, buses: Buses,
         descriptorLimit: (soft: UInt64, hard: UInt64), logger: Logger
     ) {
-        self.runner = runner
-        self.events = events
+        self.calls = calls
         alerts = CallAlerts(
             runLoop: runLoop, logger: logger, sessionBus: buses.session, environment: processEnvironment(),
             runtimeDirectory: configuration.runtimeDirectory, descriptorLimit: descriptorLimit)
         keeper = WakeKeeper(runLoop: runLoop, logger: logger, systemBus: buses.system, mode: configuration.awake)
         cellular = CellularMonitor(logger: logger, systemBus: buses.system)
         alerts.settings = configuration.ring
-        alerts.onAnswer = { [weak runner] key in runner?.submit(.answerRequested(key)) }
-        alerts.onDecline = { [weak runner] key in runner?.submit(.declineRequested(key)) }
-        cellular.onChange = { [weak runner, events] isActive in
-            events.publishToAll(EventMessage(cellular: isActive))
-            runner?.submit(.cellularChanged(isActive: isActive))
-        }
+        alerts.onAnswer = { [weak calls] key in calls?.submit(.answerRequested(key)) }
+        alerts.onDecline = { [weak calls] key in calls?.submit(.declineRequested(key)) }
+        cellular.onChange = { [weak calls] in calls?.submit(.cellularChanged(isActive: $0) as ServiceEvent) }
     }
 
     /// Looks what has to be done now.
     func update() {
-        let coordinator = runner.coordinator
+        let coordinator = calls.coordinator
         keeper.isNeeded = coordinator.isAnyCallUnanswered
         alerts.show(coordinator.ringingCalls.filter { $0.ringer == .daemon }.map { alert(for: $0) })
     }
@@ -56,8 +53,8 @@ final class CallDevice {
         let title = update.callerName ?? update.identifiedAs.map { "Maybe: \($0)" } ?? update.caller ?? "Unknown caller"
         return AlertCall(
             key: call.key, app: call.key.app, title: title, detail: update.caller == title ? nil : update.caller,
-            hasVideo: update.hasVideo ?? false, canAnswer: !runner.coordinator.isStruckOut(call.key.app),
-            isWaiting: runner.coordinator.isInCall, ringtone: runner.configuration.apps[call.key.app]?.ringtone)
+            hasVideo: update.hasVideo ?? false, canAnswer: !calls.coordinator.isStruckOut(call.key.app),
+            isWaiting: calls.coordinator.isInCall, ringtone: calls.configuration.apps[call.key.app]?.ringtone)
     }
 
     /// Puts other settings in force.

@@ -10,17 +10,40 @@ final class CallerLists {
     private var isBuilding = false
     private var waiters: [(Result<Void, RingwakeError>) -> Void] = []
 
+    /// The index of the lists; nil while there are none.
+    private var index: CallerIndex?
+    /// How numbers without a country are read.
+    private var dialling: DiallingRules
     private let journal: PushJournal
-    private let screen: CallScreen
     private let indexPath: String
     private let logger: Logger
 
-    init(journal: PushJournal, screen: CallScreen, stateDirectory: String, logger: Logger) {
+    init(journal: PushJournal, dialling: DiallingRules, stateDirectory: String, logger: Logger) {
         self.journal = journal
-        self.screen = screen
+        self.dialling = dialling
         indexPath = stateDirectory + "/callers.index"
         self.logger = logger
-        screen.onDamage = { [weak self] in self?.rebuild { _ in } }
+    }
+
+    /// What the lists say about a caller. A damaged index says nothing, and is rebuilt: better a call too many than one
+    /// too few.
+    func verdict(on caller: CallerHandle) -> ListVerdict? {
+        do throws(RingwakeError) {
+            return try index?.lookup(caller)
+        } catch {
+            logger.error("callers cannot be looked up", metadata: ["why": "\(error.message)"])
+            index = nil
+            rebuild { _ in }
+            return nil
+        }
+    }
+
+    /// Runs a command. A change is reported when calls are looked up in the changed list.
+    func run(_ command: CallerListCommand, completion: @escaping (Result<CallerListResult, RingwakeError>) -> Void) {
+        journal.lists(command) { [self] result in
+            guard command.changesLookups, case .success = result else { return completion(result) }
+            rebuild { built in completion(built.flatMap { result }) }
+        }
     }
 
     /// Opens the index that the last run left, or builds one if there is none that fits the lists.
@@ -29,8 +52,8 @@ final class CallerLists {
         guard contents.listGeneration > 0 else { return }
         do throws(RingwakeError) {
             let index = try CallerIndex(indexPath)
-            if index.generation == contents.listGeneration, index.isBuilt(with: screen.dialling) {
-                screen.index = index
+            if index.generation == contents.listGeneration, index.isBuilt(with: dialling) {
+                self.index = index
                 return
             }
             logger.notice("index of callers is older than the lists, and built anew")
@@ -41,19 +64,20 @@ final class CallerLists {
     }
 
     /// Rebuilds the index if the dialling rules have changed.
-    func reconfigure() {
-        guard let index = screen.index, !index.isBuilt(with: screen.dialling) else { return }
+    func reconfigure(_ dialling: DiallingRules) {
+        self.dialling = dialling
+        guard let index, !index.isBuilt(with: dialling) else { return }
         rebuild { _ in }
     }
 
     /// Builds the index of the lists as the journal has them, and looks callers up in it from then on.
-    func rebuild(_ completion: @escaping (Result<Void, RingwakeError>) -> Void) {
+    private func rebuild(_ completion: @escaping (Result<Void, RingwakeError>) -> Void) {
         waiters.append(completion)
         guard !isBuilding else { return }
         isBuilding = true
         let served = waiters
         waiters = []
-        journal.rebuildIndex(at: indexPath, rules: screen.dialling) { [self] result in
+        journal.rebuildIndex(at: indexPath, rules: dialling) { [self] result in
             isBuilding = false
             let outcome = result.flatMap { _ in open() }
             if case .failure(let error) = outcome {
@@ -67,7 +91,7 @@ final class CallerLists {
 
     private func open() -> Result<Void, RingwakeError> {
         do throws(RingwakeError) {
-            screen.index = try CallerIndex(indexPath)
+            index = try CallerIndex(indexPath)
             return .success(())
         } catch {
             return .failure(error)

@@ -1,3 +1,6 @@
+internal import DaemonConfiguration
+internal import CallService
+internal import Cryptography
 internal import FoundationEssentials
 internal import HandlerActivation
 internal import Logging
@@ -16,9 +19,6 @@ internal import RingwakeCore
 final class Restoration {
     /// How a start went, for the status.
     private(set) var report: (restored: Int, setAside: Int, why: String?) = (0, 0, nil)
-    /// What apps keep with the daemon.
-    private(set) var states: [AppID: [UInt8]] = [:]
-
     private let journal: PushJournal
     private let logger: Logger
     private let excluded: Set<RestorationGroup>
@@ -47,22 +47,27 @@ final class Restoration {
     func note(_ apps: Set<AppID>) {
         guard !apps.isEmpty else { return }
         changed.formUnion(apps)
-        journal.enqueueHandover()
+        journal.scheduleSubmission()
     }
 
     /// Writes down what has been noted.
-    func write(_ runner: EffectRunner) {
+    func write(_ calls: CallDriver) {
         for app in changed {
-            if !excluded.contains(.handlers) { writeHandlers(of: app, runner) }
-            if !excluded.contains(.strikes) { writeStrikes(of: app, runner.coordinator, at: runner.now) }
+            if !excluded.contains(.handlers) { writeHandlers(of: app, calls) }
+            if !excluded.contains(.strikes) { writeStrikes(of: app, calls.coordinator, at: calls.now) }
         }
         changed = []
     }
 
-    private func writeHandlers(of app: AppID, _ runner: EffectRunner) {
+    private func writeHandlers(of app: AppID, _ calls: CallDriver) {
         let path = RestorationPath.handlers(app)
-        let handlers = runner.coordinator.lanes[app]?.handlers ?? [:]
-        let records = handlers.sorted { $0.key < $1.key }.compactMap { runner.handlers.record(of: $0, $1) }
+        let handlers = calls.coordinator.lanes[app]?.handlers ?? [:]
+        let records = handlers.sorted { $0.key < $1.key }.compactMap { wake, state in
+            calls.service.handlers[wake].map { handler in
+                let mark = calls.activator.mark(of: wake) ?? handler.process.map { .process($0) }
+                return HandlerRecord(wake: wake, secretHash: encodeHex(handler.secretHash), mark: mark, state: state)
+            }
+        }
         records.isEmpty ? remove(path) : keep(records, at: path)
     }
 
@@ -106,17 +111,22 @@ final class Restoration {
         for path in [RestorationPath.handlers(app), .strikes(app), .state(app)] {
             journal.keep(nil, version: path.version, at: path.text, .withNext)
         }
-        states[app] = nil
     }
 
-    /// Makes durable what an app keeps with the daemon; nil takes it away.
-    func keepState(
-        _ state: [UInt8]?, of app: AppID, completion: @escaping (Result<Void, RingwakeError>) -> Void
-    ) {
+    /// Makes durable what an app keeps with the daemon; nil deletes it.
+    func store(_ state: [UInt8]?, of app: AppID, completion: @escaping (Result<Void, RingwakeError>) -> Void) {
         let path = RestorationPath.state(app)
-        journal.keep(state, version: path.version, at: path.text) { [weak self] result in
-            if case .success = result { self?.states[app] = state }
-            completion(result)
+        journal.keep(state, version: path.version, at: path.text, completion: completion)
+    }
+
+    /// Makes the do-not-disturb rules durable.
+    func store(_ rules: DoNotDisturb, completion: @escaping (Result<Void, RingwakeError>) -> Void) {
+        do {
+            let data = Array(try JSONEncoder().encode(rules))
+            journal.keep(
+                data, version: DoNotDisturb.version, at: RestorationPath.doNotDisturb.text, completion: completion)
+        } catch {
+            completion(.failure(RingwakeError(.failed, "do not disturb cannot be written down: \(error)")))
         }
     }
 
@@ -124,48 +134,48 @@ final class Restoration {
 
     /// Takes up what the last run left: calls that can go on do, those that are still in time wake their handlers, the
     /// others end here.
-    func restore(_ contents: JournalContents, _ runner: EffectRunner) {
+    func restore(_ contents: JournalContents, _ calls: CallDriver) {
         var last = LastRun()
-        for row in contents.states { read(row, into: &last, runner.now) }
+        for row in contents.states { read(row, into: &last, calls.now) }
         for (path, reason) in contents.setAside {
             noteAside(path, reason)
         }
         let wakes = contents.open.compactMap(\.record.progress?.handler) + last.handlers.values.joined().map(\.wake)
-        runner.begin(after: contents, lastWake: wakes.map(\.number).max() ?? 0)
-        for (app, strikes) in last.strikes where runner.configuration.apps[app] != nil {
-            runner.submit(.strikesRestored(app, strikes.strikes(at: runner.now), isStruckOut: strikes.isStruckOut))
+        last.state.recent = contents.recent
+        calls.begin(after: contents, lastWake: wakes.map(\.number).max() ?? 0, last.state)
+        for (app, strikes) in last.strikes where calls.configuration.apps[app] != nil {
+            calls.submit(.strikesRestored(app, strikes.strikes(at: calls.now), isStruckOut: strikes.isStruckOut))
         }
         for call in contents.open {
             let isKept = !excluded.contains(.calls)
             let stored = isKept ? call : StoredCall(call.record, payloads: call.payloads, .otherBoot(isTimeKnown: true))
-            runner.submit(.restored(stored, runner.policy(of: call.record.key.app)))
+            calls.submit(.restored(stored, calls.policy(of: call.record.key.app)))
         }
-        restoreHandlers(last.handlers, runner)
-        report.restored = runner.coordinator.active.count
+        restoreHandlers(last.handlers, calls)
+        report.restored = calls.coordinator.active.count
         guard !contents.open.isEmpty || report.setAside > 0 else { return }
         logger.notice(
             "calls of the last run taken up",
             metadata: [
-                "calls": "\(contents.open.count)", "going-on": "\(runner.coordinator.active.count)",
+                "calls": "\(contents.open.count)", "going-on": "\(calls.coordinator.active.count)",
                 "set-aside": "\(report.setAside)",
             ])
     }
 
-    private func restoreHandlers(_ records: [AppID: [HandlerRecord]], _ runner: EffectRunner) {
-        let calls = runner.coordinator.active.values
+    private func restoreHandlers(_ records: [AppID: [HandlerRecord]], _ driver: CallDriver) {
+        let calls = driver.coordinator.active.values
         let apps = Set(records.keys).union(calls.map(\.key.app))
         for app in apps.sorted(by: { $0.rawValue < $1.rawValue }) {
-            let policy = runner.policy(of: app)
-            var handlers: [WakeID: HandlerLane.Handler] = [:]
+            let records = records[app] ?? []
+            let handlers = driver.service.restorable(
+                Dictionary(records.map { ($0.wake, $0.restored) }, uniquingKeysWith: { first, _ in first }))
             var alive: Set<WakeID> = []
-            for record in records[app] ?? [] {
-                // One that came by itself and has nothing to do comes again by itself.
-                if record.state.cameByItself, !calls.contains(where: { $0.handler == record.wake }) { continue }
-                handlers[record.wake] = record.state
-                let events = runner.handlerEvents(record.wake, of: app)
-                if policy != nil, runner.handlers.adopt(record, of: app, events: events) { alive.insert(record.wake) }
+            for record in records where handlers[record.wake] != nil && driver.policy(of: app) != nil {
+                guard let mark = record.mark, !record.restored.secretHash.isEmpty else { continue }
+                let events = driver.handlerEvents(record.wake, of: app)
+                if driver.activator.adopt(mark, wake: record.wake, events: events) != nil { alive.insert(record.wake) }
             }
-            runner.submit(.handlersRestored(app, handlers, alive: alive, policy ?? AppPolicy()))
+            driver.submit(.handlersRestored(app, handlers, alive: alive))
         }
     }
 
@@ -173,13 +183,12 @@ final class Restoration {
     private struct LastRun {
         var handlers: [AppID: [HandlerRecord]] = [:]
         var strikes: [AppID: StrikeRecord] = [:]
+        var state = RestoredState()
     }
 
     private func read(_ row: StateRow, into last: inout LastRun, _ now: BootInstant) {
         guard let path = RestorationPath(row.path) else {
-            // Another part's, such as do not disturb.
-            if !row.path.hasPrefix("device/") { setAside(row, "its path names nothing that is kept") }
-            return
+            return setAside(row, "its path names nothing that is kept")
         }
         guard row.version == path.version else {
             return setAside(row, "it has version \(row.version), and this program reads \(path.version)")
@@ -202,9 +211,13 @@ final class Restoration {
                 last.strikes[app] = record
                 written.insert(row.path)
                 return
+            case .doNotDisturb:
+                guard !excluded.contains(.dnd) else { break }
+                last.state.doNotDisturb = try JSONDecoder().decode(DoNotDisturb.self, from: Data(row.data))
+                return
             case .state(let app):
                 guard !excluded.contains(.state) else { break }
-                states[app] = row.data
+                last.state.states[app] = row.data
                 return
             }
         } catch {
@@ -214,7 +227,7 @@ final class Restoration {
     }
 
     /// A row that cannot be read is kept for whoever wants to look, and not read again.
-    func setAside(_ row: StateRow, _ why: String) {
+    private func setAside(_ row: StateRow, _ why: String) {
         noteAside(row.path, why)
         journal.setAside(row.path, reason: why)
     }

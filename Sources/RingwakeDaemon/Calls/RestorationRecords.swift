@@ -1,3 +1,5 @@
+internal import CallService
+internal import HandlerActivation
 internal import RingwakeCore
 
 /// The path of what is written down of one object.
@@ -5,14 +7,13 @@ nonisolated enum RestorationPath: Equatable {
     case handlers(AppID)
     case strikes(AppID)
     case state(AppID)
-
-    /// Do not disturb.
-    static let doNotDisturb = "device/dnd"
+    case doNotDisturb
 
     /// The version of this kind of row that is written, and the versions that can be read.
     var version: Int {
         switch self {
         case .handlers, .strikes, .state: 2
+        case .doNotDisturb: DoNotDisturb.version
         }
     }
 
@@ -21,11 +22,16 @@ nonisolated enum RestorationPath: Equatable {
         case .handlers(let app): "app/\(app)/handlers"
         case .strikes(let app): "app/\(app)/strikes"
         case .state(let app): "app/\(app)/state"
+        case .doNotDisturb: "device/dnd"
         }
     }
 
     /// Nil for a path that names none of these.
     init?(_ text: String) {
+        guard text != RestorationPath.doNotDisturb.text else {
+            self = .doNotDisturb
+            return
+        }
         let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 3, parts[0] == "app", let app = AppID(parts[1]) else { return nil }
         switch parts[2] {
@@ -73,5 +79,64 @@ nonisolated struct StrikeRecord: Codable, Equatable {
             let age = Duration.milliseconds(max(0, min(entry.ageMs, 366 * 86_400_000))) + max(age, .zero)
             return Strike(at: now.advanced(by: .zero - age), failure: entry.failure, call: entry.call)
         }
+    }
+}
+
+/// What is stored of a handler, to find it again after a restart of the daemon.
+nonisolated struct HandlerRecord: Codable, Equatable {
+    private struct Wake: Codable, Equatable {
+        let number: UInt64
+
+        enum CodingKeys: String, CodingKey {
+            case number
+        }
+    }
+
+    private struct State: Codable, Equatable {
+        let pid: Int32?
+        let origin: CallKey?
+        let cameByItself: Bool
+        let isStopping: Bool
+
+        enum CodingKeys: String, CodingKey {
+            case pid, origin, cameByItself, isStopping
+        }
+    }
+
+    private let start: Wake
+    /// SHA-256 of its secret, in hex.
+    let secretHash: String
+    /// How to find it; nil when it cannot be.
+    let mark: HandlerMark?
+    private let doing: State
+
+    enum CodingKeys: String, CodingKey {
+        case start = "wake"
+        case secretHash, mark
+        case doing = "state"
+    }
+
+    init(wake: WakeID, secretHash: String, mark: HandlerMark?, state: HandlerLane.Handler) {
+        start = Wake(number: wake.number)
+        self.secretHash = secretHash
+        self.mark = mark
+        doing = State(
+            pid: state.pid, origin: state.origin, cameByItself: state.cameByItself, isStopping: state.isStopping)
+    }
+
+    var wake: WakeID { WakeID(number: start.number) }
+
+    /// The handler as the service restores it.
+    var restored: RestoredHandler {
+        var process: ProcessIdentity?
+        if doing.cameByItself, case .process(let identity) = mark { process = identity }
+        return RestoredHandler(
+            secretHash: decodeHex(Array(secretHash.utf8)) ?? [], process: process, state: state)
+    }
+
+    /// What it was doing. Which calls it has is in the calls' records, and connections end with the daemon.
+    private var state: HandlerLane.Handler {
+        HandlerLane.Handler(
+            pid: doing.pid, origin: doing.origin, cameByItself: doing.cameByItself, isStopping: doing.isStopping)
     }
 }

@@ -1,3 +1,4 @@
+internal import DaemonConfiguration
 internal import ControlProtocol
 internal import HandlerActivation
 internal import RingwakeCore
@@ -8,10 +9,9 @@ extension AppMessage {
         let topic = Topic.voip(of: app.id).rawValue
         let teams = configuration.teams.filter { $0.topics?.contains(topic) ?? true }.map(\.id)
         let (way, wake, exec) = app.way.description
-        self.init(
-            app: app.id.rawValue, topic: topic, way: way, wake: wake, exec: exec, instances: app.instances.rawValue,
-            payload: app.payload.preset, strikes: strikes, level: app.level, teams: teams.sorted(), state: "registered",
-            tokens: [:], file: app.file)
+        self.init(app: app.id.rawValue, topic: topic, exec: exec, file: app.file)
+        (self.way, self.wake, instances) = (way, wake, app.instances.rawValue)
+        (payload, level, self.teams, self.strikes) = (app.payload.preset, app.level, teams.sorted(), strikes)
     }
 }
 

@@ -1,107 +1,144 @@
+internal import CallService
 internal import ControlProtocol
+internal import DaemonConfiguration
 internal import HTTPServer
+internal import NetworkMessages
+internal import Reachability
 internal import RingwakeCore
 
-/// Answers the control API: says who asks, what for, and whether that one may; the rest is the daemon's.
-///
-/// This file takes requests in and tells them apart; each resource has a file of its own.
+/// The control socket: gives requests to the call service, and answers those that it forwards, which are about the
+/// device and the daemon itself.
 final class ControlServer {
-    unowned let daemon: Daemon
-    let runner: EffectRunner
-    let events: EventStreams
-    let journal: JournalReader
-    let network: NetworkWatch
-    let queries: NetworkQueries
-    let restoration: Restoration
-    let callerLists: CallerLists
+    private unowned let daemon: Daemon
+    private let calls: CallDriver
+    private let network: NetworkWatch
+    private let queries: NetworkQueries
+    private let audio: AudioRequests
 
-    init(
-        daemon: Daemon, runner: EffectRunner, events: EventStreams, journal: JournalReader, network: NetworkWatch,
-        queries: NetworkQueries, restoration: Restoration, callerLists: CallerLists
-    ) {
+    init(daemon: Daemon, calls: CallDriver, network: NetworkWatch, queries: NetworkQueries, audio: AudioService) {
         self.daemon = daemon
-        self.runner = runner
-        self.events = events
-        self.journal = journal
+        self.calls = calls
         self.network = network
         self.queries = queries
-        self.restoration = restoration
-        self.callerLists = callerLists
+        self.audio = AudioRequests(audio: audio, calls: calls)
+        calls.onForward = { [weak self] request, exchange in self?.answer(request, exchange) }
     }
 
     /// The handler of one connection to the control socket.
     func makeConnectionHandler(peer: PeerInfo) -> any HTTPConnectionHandler {
-        ControlConnection(server: self, credentials: peer.credentials)
+        ControlConnection(calls: calls, credentials: peer.credentials)
     }
 
-    fileprivate func answer(
-        _ request: HTTPRequest, from credentials: PeerCredentials?, on exchange: any HTTPExchange
-    ) {
+    private func answer(_ request: ServiceRequest, _ exchange: any HTTPExchange) {
         do throws(RingwakeError) {
-            guard let path = ControlPath(request.path) else {
-                throw RingwakeError(
-                    .invalidRequest,
-                    "\(request.path) is no path of this API: it begins with a slash, and each '%' in it begins an escape "
-                        + "of two hex digits; what the escapes stand for is UTF-8")
-            }
-            guard path.parts.first == "v1" else {
-                throw RingwakeError(.notFound, "there is nothing at \(request.path); the paths begin with /v1/")
-            }
-            let caller = try ControlCaller(
-                request: request, credentials: credentials, secrets: { runner.handlers.wake(ofSecret: $0) },
-                processes: { runner.handlers.wake(ofPeer: $0) })
-            try route(
-                ControlRequest(
-                    method: request.method, target: request.path, parts: Array(path.parts.dropFirst()),
-                    query: path.query, items: path.items, body: request.body, caller: caller,
-                    peer: credentials.flatMap { $0.processID > 0 ? $0.processID : nil }),
-                exchange)
+            try route(request, exchange)
         } catch {
             exchange.respond(.failure(error))
         }
     }
 
-    private func route(_ request: ControlRequest, _ exchange: any HTTPExchange) throws(RingwakeError) {
+    private func route(_ request: ServiceRequest, _ exchange: any HTTPExchange) throws(RingwakeError) {
         switch (request.parts.first, request.parts.count) {
-        case ("status", 1):
+        case ("status", _):
             try request.require("GET")
             exchange.respond(.success(daemon.status()))
-        case ("reload", 1):
+        case ("reload", _):
             try request.require("POST")
-            try request.caller.requireOwner()
             exchange.respond(.success(try daemon.reload()))
-        case ("path", 1): try path(request, exchange)
-        case ("reachability", 1): try reachability(request, exchange)
-        case ("apps", 1): exchange.respond(.success(try apps(request)))
+        case ("path", _):
+            try request.require("GET", parameters: ["watch"])
+            if try request.flag("watch") {
+                return try queries.watchPath(exchange, isOthers: request.caller == .user)
+            }
+            exchange.respond(.success(PathMessage(try network.requireMonitor().path)))
+        case ("reachability", _):
+            try request.require("GET", parameters: ["target", "watch"])
+            try queries.begin(
+                try request.targets(), isWatching: try request.flag("watch"), exchange,
+                isOthers: request.caller == .user)
+        case ("audio", _): try audio.answer(request, exchange)
+        case ("apps", 1):
+            try request.require("GET")
+            exchange.respond(.success(AppListMessage(apps: daemon.apps())))
         case ("apps", 2): exchange.respond(.success(try app(request)))
-        case ("apps", 3): try appPart(request, exchange)
-        case ("pushes", 1): try pushes(request, exchange)
-        case ("pushes", 2): try push(request, exchange)
-        case ("calls", 1): try calls(request, exchange)
-        case ("calls", 2): try call(request, exchange)
-        case ("calls", 3): try act(request, exchange)
-        case ("events", 1): try subscribe(request, exchange)
-        case ("audio", _): try audio(request, exchange)
-        case ("dnd", 1): try doNotDisturb(request, exchange)
-        case ("lists", _): try lists(request, exchange)
-        case ("imports", _): try imports(request, exchange)
+        case ("apps", _): try appPart(request, exchange)
         default: throw RingwakeError(.notFound, "there is nothing at \(request.target)")
         }
+    }
+
+    // MARK: - Apps
+
+    private func app(_ request: ServiceRequest) throws(RingwakeError) -> AppMessage {
+        let id = request.parts[1]
+        guard let app = AppID(id), let message = daemon.apps().first(where: { $0.app == id }) else {
+            throw RingwakeError(.notFound, "no app '\(id)' is configured; 'ringwake app list' shows those that are")
+        }
+        guard request.method != "DELETE" else {
+            try request.require("DELETE")
+            return try daemon.removeApp(app)
+        }
+        guard request.method == "GET" else {
+            throw RingwakeError(.invalidRequest, "an app takes GET and DELETE, not \(request.method)")
+        }
+        try request.require("GET")
+        return message
+    }
+
+    private func appPart(_ request: ServiceRequest, _ exchange: any HTTPExchange) throws(RingwakeError) {
+        let app = try request.pathApp()
+        guard request.parts[2] == "strikes" else {
+            guard let message = daemon.credentials(of: app) else { throw ControlServer.removed(app) }
+            return exchange.respond(.success(message))
+        }
+        daemon.clearStrikes(of: app) { [daemon] result in
+            let message = daemon.apps().first { $0.app == app.rawValue }
+            exchange.respond(
+                result.flatMap { message.map { .success($0) } ?? .failure(ControlServer.removed(app)) })
+        }
+    }
+
+    private static func removed(_ app: AppID) -> RingwakeError {
+        RingwakeError(.notFound, "no app '\(app)' is configured any more")
+    }
+}
+
+extension ServiceRequest {
+    /// The destinations that are asked about, each once: `any` if none is named.
+    func targets() throws(RingwakeError) -> [ReachabilityTarget] {
+        var targets: [ReachabilityTarget] = []
+        for (name, text) in items where name == "target" {
+            guard let target = ReachabilityTarget(text) else {
+                throw RingwakeError(.invalidRequest, "'\(text)' is no target; \(ReachabilityTarget.forms)")
+            }
+            if targets.contains(target) { continue }
+            guard targets.count < ControlAPI.maximumTargets else {
+                throw RingwakeError(
+                    .invalidRequest,
+                    "more targets are named than the \(ControlAPI.maximumTargets) that one request takes")
+            }
+            targets.append(target)
+        }
+        return targets.isEmpty ? [.any] : targets
     }
 }
 
 /// One client of the control socket.
 private final class ControlConnection: HTTPConnectionHandler {
-    private let server: ControlServer
+    private let calls: CallDriver
     private let credentials: PeerCredentials?
 
-    init(server: ControlServer, credentials: PeerCredentials?) {
-        self.server = server
+    init(calls: CallDriver, credentials: PeerCredentials?) {
+        self.calls = calls
         self.credentials = credentials
     }
 
     func received(_ request: HTTPRequest, on exchange: any HTTPExchange) {
-        server.answer(request, from: credentials, on: exchange)
+        calls.submit(
+            .request(
+                ServiceRequest(
+                    calls.requests.add(exchange), request.method, request.path, body: request.body,
+                    authorization: request.values(of: "authorization").first, isOwner: credentials?.isOwner ?? false,
+                    pid: credentials.flatMap { $0.processID > 0 ? $0.processID : nil })))
     }
 
     func connectionClosed() {}
@@ -120,11 +157,21 @@ extension HTTPExchange {
         }
     }
 
-    /// Answers with JSON that is written already.
+    /// Answers with encoded JSON.
     func respond(status: Int, json: [UInt8]) {
         respond(
             HTTPResponse(
                 status: status, fields: [HTTPField(name: "content-type", value: "application/json")],
                 body: json + [UInt8(ascii: "\n")]))
+    }
+
+    /// Begins an answer of JSON objects, one a line.
+    func beginLines() {
+        beginStream(
+            status: 200,
+            fields: [
+                HTTPField(name: "content-type", value: "application/x-ndjson"),
+                HTTPField(name: "cache-control", value: "no-store"),
+            ])
     }
 }

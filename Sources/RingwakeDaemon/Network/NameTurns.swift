@@ -38,7 +38,7 @@ final class NameTurns {
         current = [:]
     }
 
-    /// Whoever waits for a name that has its turn waits no longer; the others come in their order.
+    /// Starts the next queued lookups.
     private func advance(on monitor: NetworkMonitor) {
         for entry in waiting where current[entry.target] != nil || current.count < NameTurns.maximumNames {
             current[entry.target] = current[entry.target] ?? turn(of: entry.target, on: monitor)
@@ -48,7 +48,7 @@ final class NameTurns {
         for entry in begun { entry.begin() }
     }
 
-    /// - Returns: Nil when the monitor takes no more; then the name is said to be unknown when patience is over.
+    /// - Returns: Nil when the monitor takes no more; then the name is reported as unknown at the timeout.
     private func turn(of target: ReachabilityTarget, on monitor: NetworkMonitor) -> NetworkMonitor.Watch? {
         try? monitor.watch(target) { [weak self, weak monitor] _ in
             guard let self else { return }

@@ -12,19 +12,19 @@ final class NetworkQueries {
     /// Of these, what local users may have who are neither owner nor handler: they cannot take it all.
     static let maximumTargetsOfOthers = 192
     /// How long a host name may take to be looked up, until it is said that it is not known.
-    static let patience = Duration.seconds(10)
+    static let timeout = Duration.seconds(10)
     private static let tolerance = Duration.milliseconds(500)
 
     private let network: NetworkWatch
     private let runLoop: RunLoop
-    private let patience: Duration
+    private let timeout: Duration
     private var open: [ObjectIdentifier: Query] = [:]
     private let names = NameTurns()
 
-    init(network: NetworkWatch, runLoop: RunLoop, patience: Duration = NetworkQueries.patience) {
+    init(network: NetworkWatch, runLoop: RunLoop, timeout: Duration = NetworkQueries.timeout) {
         self.network = network
         self.runLoop = runLoop
-        self.patience = patience
+        self.timeout = timeout
     }
 
     /// Answers with the reachability of `targets` once that of each is known; or, watching, with a line for each and
@@ -54,7 +54,7 @@ final class NetworkQueries {
             throw RingwakeError(error.code == .limit ? .limitReached : .system, error.message)
         }
         query.timer = runLoop.schedule(
-            at: BootClock.now().advanced(by: patience), tolerance: NetworkQueries.tolerance, wakingFromSuspend: false
+            at: BootClock.now().advanced(by: timeout), tolerance: NetworkQueries.tolerance, wakingFromSuspend: false
         ) { [weak self, weak query] in
             guard let query else { return }
             query.timer = nil
@@ -134,7 +134,7 @@ final class NetworkQueries {
 
     private func heard(_ reachability: TargetReachability, of index: Int, _ query: Query) {
         query.known[index] = reachability
-        // Nobody is to be woken for patience that is not needed any more.
+        // Don't wake up for a timeout that is not needed any more.
         if query.timer != nil, query.isComplete { query.stopTimer(runLoop) }
         if query.isWatching { return send(TargetMessage(query.targets[index], reachability), to: query) }
         if query.isComplete { respond(query) }

@@ -1,3 +1,4 @@
+internal import DaemonConfiguration
 internal import ControlProtocol
 internal import Logging
 internal import NetworkMessages
@@ -19,11 +20,11 @@ final class NetworkWatch {
         var reachability: TargetReachability?
     }
 
-    /// Told of each change of the path.
+    /// Called with each change of the path.
     var onPath: ((NetworkPath) -> Void)?
-    /// Told of each change of the daemon's connection status.
+    /// Called with each change of the daemon's connection status.
     var onConnection: ((ConnectionStatus) -> Void)?
-    /// Told of each change of the connection status of an app that has targets.
+    /// Called with each change of the connection status of an app that has targets.
     var onAppConnection: ((AppID, ConnectionStatus) -> Void)?
 
     private let monitor: Result<NetworkMonitor, RingwakeError>
@@ -33,10 +34,10 @@ final class NetworkWatch {
     private var pathWatch: NetworkMonitor.Watch?
     private var targets: [ReachabilityTarget: Target] = [:]
     private var apps: [AppID: [ReachabilityTarget]] = [:]
-    private var toldPath: NetworkPath?
-    private var toldConnection: ConnectionStatus?
-    private var toldApps: [AppID: ConnectionStatus] = [:]
-    /// Apps that had other targets before, or none: how they stand now is told whatever was told then.
+    private var reportedPath: NetworkPath?
+    private var reportedConnection: ConnectionStatus?
+    private var reportedApps: [AppID: ConnectionStatus] = [:]
+    /// Apps that had other targets before, or none: their state is reported whatever was reported before.
     private var retargeted: Set<AppID> = []
     private var isSettling = false
 
@@ -47,8 +48,8 @@ final class NetworkWatch {
         do throws(ReachabilityError) {
             let monitor = try NetworkMonitor(runLoop: runLoop, configuration: configuration.reachability)
             self.monitor = .success(monitor)
-            toldPath = monitor.path
-            toldConnection = ConnectionStatus(monitor.path)
+            reportedPath = monitor.path
+            reportedConnection = ConnectionStatus(monitor.path)
         } catch {
             monitor = .failure(RingwakeError(.system, "reachability is not watched: \(error.message)"))
             logger.warning("reachability is not watched", metadata: ["why": "\(error.message)"])
@@ -61,7 +62,7 @@ final class NetworkWatch {
     /// The monitor, for those who ask; throws `system` with why there is none.
     func requireMonitor() throws(RingwakeError) -> NetworkMonitor { try monitor.get() }
 
-    /// Puts other settings and other apps in force. What changes by it is told.
+    /// Puts other settings and other apps in force. What changes by it is reported.
     func reconfigure(_ configuration: Configuration) {
         wantedFilterLevel = configuration.reachability.filterLevel
         watching()?.reconfigure(configuration.reachability)
@@ -123,7 +124,7 @@ final class NetworkWatch {
         let before = apps
         apps = configured.mapValues(\.targets).filter { !$0.value.isEmpty }
         for app in Set(before.keys).union(apps.keys) where before[app] != apps[app] {
-            toldApps[app] = nil
+            reportedApps[app] = nil
             retargeted.insert(app)
         }
         retargeted = retargeted.filter { configured[$0] != nil }
@@ -161,7 +162,7 @@ final class NetworkWatch {
 
     // MARK: - Changes
 
-    /// The monitor tells path and targets one by one: what they come to is looked at once they all have been told.
+    /// The monitor reports path and targets one by one: their result is looked at once all have been reported.
     private func settleLater() {
         guard !isSettling else { return }
         isSettling = true
@@ -173,8 +174,8 @@ final class NetworkWatch {
 
     private func settle() {
         guard let path, let connection else { return }
-        if path != toldPath {
-            toldPath = path
+        if path != reportedPath {
+            reportedPath = path
             logger.info(
                 "network changed",
                 metadata: [
@@ -183,15 +184,15 @@ final class NetworkWatch {
                 ])
             onPath?(path)
         }
-        if connection != toldConnection {
-            toldConnection = connection
+        if connection != reportedConnection {
+            reportedConnection = connection
             log(connection, of: nil)
             onConnection?(connection)
         }
         for app in retargeted.union(appsWithTargets).sorted(by: { $0.rawValue < $1.rawValue }) where isJudged(app) {
             retargeted.remove(app)
-            guard let status = self.connection(of: app), toldApps[app] != status else { continue }
-            toldApps[app] = hasTargets(app) ? status : nil
+            guard let status = self.connection(of: app), reportedApps[app] != status else { continue }
+            reportedApps[app] = hasTargets(app) ? status : nil
             log(status, of: app)
             onAppConnection?(app, status)
         }

@@ -15,7 +15,7 @@ public struct Call: Identifiable, Hashable, Sendable {
     public internal(set) var endReason: CallEndReason?
     /// Who calls, once it is known. Untrusted text.
     public internal(set) var caller: String?
-    /// The caller according to an identification list: a guess, to be shown as one. Untrusted text.
+    /// The caller according to an identification list: a guess; show it as one. Untrusted text.
     public internal(set) var identifiedAs: String?
     /// Whether the handler has muted the microphone.
     public internal(set) var isMuted: Bool
@@ -38,7 +38,7 @@ public struct Call: Identifiable, Hashable, Sendable {
     }
 }
 
-/// What is known of a call; CallKit's `CXCallUpdate`. A nil keeps the value of the payload, or of an earlier report.
+/// What is known about a call; CallKit's `CXCallUpdate`. A nil keeps the value of the payload, or of an earlier report.
 public struct CallUpdate: Hashable, Sendable {
     /// Who calls: a SIP URI, a number, any handle that the app uses. Cut at 256 bytes.
     public var caller: String?

@@ -1,18 +1,18 @@
 public import RingwakeCore
 
-/// What the user wants of a call: do it, then fulfil or fail the action; CallKit's `CXCallAction`.
+/// A request of the user about a call: do it, then fulfil or fail the action; CallKit's `CXCallAction`.
 ///
-/// An action that is neither fulfilled nor failed by its deadline counts against the handler. A failed answer ends the
-/// call, and so does a failed end. Any other action that fails leaves the call as it was.
+/// If you neither fulfil nor fail an action by its deadline, the handler gets a strike. A failed answer or end ends the
+/// call. Any other failed action leaves the call unchanged.
 public struct CallAction: Identifiable, Sendable {
-    /// What there is to do.
+    /// What to do.
     public struct Kind: Vocabulary {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// Take the call.
+        /// Answer the call.
         public static let answer = Kind(rawValue: "answer")
-        /// End the call: the user hung up or declined, or the call was refused because another one is in progress.
+        /// End the call: the user hung up or declined, or the daemon rejects it because another one is in progress.
         public static let end = Kind(rawValue: "end")
         /// Stop sending and playing media, and inform the peer.
         public static let hold = Kind(rawValue: "hold")
@@ -37,26 +37,26 @@ public struct CallAction: Identifiable, Sendable {
     public let kind: Kind
     /// The digits to play: `0` to `9`, `*`, `#`, `A` to `D`, and `,` for a pause. Empty except with the kind `dtmf`.
     public let digits: String
-    /// When it has to be fulfilled or failed.
+    /// The time by which you have to fulfil or fail it.
     public let deadline: ContinuousClock.Instant
     let requests: CallRequests
 
-    /// Reports that the action is done. Returns when the daemon has it. Fulfil several actions of one kind in the order in
-    /// which they came.
+    /// Reports that the action succeeded. Returns when the daemon has received the report. Fulfil several actions of one
+    /// kind in the order of their arrival.
     ///
-    /// - Throws: `wrongState`: it was fulfilled or failed before, or its deadline has passed; `alreadyEnded`, `noAnswer`.
+    /// - Throws: `wrongState`: it is already fulfilled or failed, or its deadline has passed; `alreadyEnded`, `noAnswer`.
     public func fulfill() async throws(CallError) {
         try await requests.answer(self, isDone: true)
     }
 
-    /// Reports that the action is done, and configures the call's audio; for an answer, or for resuming.
+    /// Reports that the action succeeded, and configures the call's audio; for `answer` and `unhold`.
     ///
     /// - Throws: As ``fulfill()``; `refused` for another action.
     public func fulfill(audio: AudioSessionConfiguration) async throws(CallError) {
         try await requests.answer(self, isDone: true, audio: audio)
     }
 
-    /// Reports that the action cannot be done. Returns when the daemon has it.
+    /// Reports that the action failed. Returns when the daemon has received the report.
     ///
     /// - Throws: As ``fulfill()``.
     public func fail() async throws(CallError) {

@@ -1,12 +1,13 @@
 internal import ControlProtocol
 
-/// Does to calls what a user does: CallKit's `CXCallController` and `CXCallObserver`.
+/// Controls calls for the user: CallKit's `CXCallController` and `CXCallObserver`.
 ///
 ///     let controller = CallController(client: client)
 ///     try await controller.request(CallTransaction(.hold("c1"), .answer("c2")))
 ///
-/// It is for the daemon's user and root: a phone's own interface, a headset's button. The daemon refuses a handler that
-/// runs as another user, or as a systemd unit that the daemon started: it gets ``CallProvider/actions``.
+/// Only the daemon's user and root may use it, for example for a phone's own interface or a headset's button. The daemon
+/// refuses a handler that runs as another user, or in a systemd unit that the daemon started; such a handler uses
+/// ``CallProvider/actions``.
 public final class CallController: Sendable {
     private let client: RingwakeClient
 

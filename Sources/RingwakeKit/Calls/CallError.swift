@@ -1,7 +1,7 @@
 /// Why a request about a call failed.
 ///
 ///     } catch where error.code == .filtered {
-///         log("kept out by \(error.filter)")
+///         log("blocked by \(error.filter)")
 ///     }
 public struct CallError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of a failure.
@@ -9,9 +9,9 @@ public struct CallError: Error, Hashable, Sendable, CustomStringConvertible {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The call does not ring: it was kept out by ``CallError/filter``.
+        /// The call does not ring: ``CallError/filter`` blocked it.
         public static let filtered = Code(rawValue: "filtered")
-        /// The call does not ring: another one is in progress, and the app's policy refuses further ones then.
+        /// The call does not ring: another one is in progress, and the app's policy rejects calls then.
         public static let busy = Code(rawValue: "busy")
         /// The call has ended, for ``CallError/endReason``.
         public static let alreadyEnded = Code(rawValue: "alreadyEnded")
@@ -21,7 +21,7 @@ public struct CallError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let notOwned = Code(rawValue: "notOwned")
         /// The request does not fit the call's ``CallError/state``.
         public static let wrongState = Code(rawValue: "wrongState")
-        /// The daemon was away or did not answer in time. It may have done what was asked for.
+        /// The daemon does not run or did not answer in time. It may have carried out the request.
         public static let noAnswer = Code(rawValue: "noAnswer")
         /// The daemon refused for another reason: ``CallError/cause``.
         public static let refused = Code(rawValue: "refused")
@@ -30,7 +30,7 @@ public struct CallError: Error, Hashable, Sendable, CustomStringConvertible {
     public let code: Code
     /// What happened, for a person.
     public let message: String
-    /// What kept the call out; only with the code `filtered`.
+    /// What blocked the call; only with the code `filtered`.
     public private(set) var filter: CallFilter?
     /// Why the call ended; only with the codes `filtered`, `busy` and `alreadyEnded`.
     public private(set) var endReason: CallEndReason?
@@ -62,7 +62,7 @@ public struct CallError: Error, Hashable, Sendable, CustomStringConvertible {
     static func ended(_ reason: CallEndReason, filter: (by: CallFilter, detail: String)? = nil) -> CallError {
         var error =
             if let filter {
-                CallError(.filtered, "kept out by \(filter.by): \(filter.detail)")
+                CallError(.filtered, "blocked by \(filter.by): \(filter.detail)")
             } else if reason == .busy {
                 CallError(.busy, "another call is in progress, and the app refuses further ones then")
             } else {

@@ -1,6 +1,6 @@
 public import RingwakeCore
 
-/// What happens to the app's calls. Later versions may have more events: a `switch` needs an `@unknown default`.
+/// An event about the app's calls. Later versions may have more events: a `switch` needs an `@unknown default`.
 @nonexhaustive
 public enum CallEvent: Hashable, Sendable {
     /// A call's state or its muting changed, or more is known about the caller.
@@ -14,21 +14,21 @@ public enum CallEvent: Hashable, Sendable {
     /// The call's audio is active: open its streams now, not before; CallKit's `provider(_:didActivate:)`. Sent once for
     /// each activation. One ``audioDeactivated(call:)`` follows before the next.
     case audioActivated(call: Call.ID, AudioRoute)
-    /// The call's audio is not active any more: the call is held or has ended, or the audio server is gone. All changes to
+    /// The call's audio is no longer active: the call is held or has ended, or the audio server was lost. All changes to
     /// other programs' audio are undone.
     case audioDeactivated(call: Call.ID)
     /// The call's audio could not be activated, or was lost. The call continues, and may get audio later.
     case audioFailed(call: Call.ID, AudioSessionError)
-    /// The sound of a call with active audio goes or comes from elsewhere now.
+    /// The route of a call with active audio changed.
     case audioRouteChanged(call: Call.ID, AudioRouteChangeReason, previous: AudioRoute, current: AudioRoute)
-    /// A call was kept out. Detail is for a person.
+    /// A filter blocked a call. `detail` is for a person.
     case filtered(call: Call.ID, by: CallFilter, detail: String)
     /// The network changed while this call rings, is being answered, is connected or is held: send the new address to the
     /// other party, by a re-INVITE for SIP (RFC 3261 section 14).
     case networkChanged(call: Call.ID, CallPath)
     /// The first cellular call of the device began, or the last one ended.
     case cellular(isActive: Bool)
-    /// Whether the app can reach its own targets.
+    /// The app's connection status changed: whether it can reach its targets.
     case reachability(AppReachability)
 }
 
@@ -51,9 +51,9 @@ extension CallEvent: QueuedEvent {
     }
 }
 
-/// What the network offers to a call.
+/// The network path that a call can use.
 public struct CallPath: Hashable, Sendable {
-    /// What carries an interface's traffic.
+    /// The kind of network behind an interface.
     public struct InterfaceType: Vocabulary {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
@@ -70,11 +70,11 @@ public struct CallPath: Hashable, Sendable {
     /// The name of the interface in use.
     public let interface: String?
     public let interfaceType: InterfaceType?
-    /// The addresses that traffic is sent from.
+    /// The source addresses of traffic.
     public let sources: [String]
     /// The gateways of the default routes in use.
     public let gateways: [String]
-    /// The interface in use is paid for by volume.
+    /// The interface in use is billed by volume.
     public let isExpensive: Bool
     /// The interface in use should carry as little as possible.
     public let isConstrained: Bool

@@ -1,6 +1,6 @@
 public import RingwakeCore
 
-/// Reports the app's calls to the system, and delivers what the user wants of them: CallKit's `CXProvider`.
+/// Reports the app's calls to the daemon, and delivers the user's requests: CallKit's `CXProvider`.
 ///
 ///     let provider = CallProvider(client: client)
 ///     try await provider.reportIncomingCall(with: push.call, update: .init(caller: "sip:alice@example.org"))
@@ -9,7 +9,7 @@ public import RingwakeCore
 ///         try await action.fulfill()
 ///     }
 ///
-/// Requests that are made while the daemon is away, as over its restart, wait for it within
+/// While the daemon does not run, for example during its restart, requests wait for it, at most for
 /// ``RingwakeClient/Configuration/requestTimeout``. Cancelling the task does not cancel a request: it waits for the answer.
 public final class CallProvider: Sendable {
     private let client: RingwakeClient
@@ -21,10 +21,10 @@ public final class CallProvider: Sendable {
         requests = CallRequests(requests: client.requests)
     }
 
-    /// Reports that the call is real, and what is known of it. Returns once the call rings, or, without `ringing`, once it
-    /// is reported. It then rings after ``startRinging(_:)``, for example when the INVITE has come.
+    /// Reports that the call is real, and what is known about it. Returns when the call rings. Without `ringing` it returns
+    /// when the call is reported, and the call rings after ``startRinging(_:)``, for example when the INVITE has arrived.
     ///
-    /// - Throws: `filtered`, `busy`, `alreadyEnded`, `unknownCall`; `wrongState`: it was reported before; `notOwned`,
+    /// - Throws: `filtered`, `busy`, `alreadyEnded`, `unknownCall`; `wrongState`: it is already reported; `notOwned`,
     ///   `noAnswer`.
     public func reportIncomingCall(
         with id: Call.ID, update: CallUpdate = .init(), ringing: Bool = true
@@ -32,16 +32,16 @@ public final class CallProvider: Sendable {
         try await requests.report(id, update, ringing: ringing)
     }
 
-    /// Confirms the reported call. Returns once it rings.
+    /// Confirms the reported call. Returns when it rings.
     ///
     /// - Throws: As ``reportIncomingCall(with:update:ringing:)``.
     public func startRinging(_ call: Call.ID) async throws(CallError) {
         try await requests.ring(call)
     }
 
-    /// Configures the call's audio, before its answer is fulfilled or later. The default is `playAndRecord` with
-    /// `voiceChat`, or with `videoChat` for a call with video. This does not activate it: the daemon does that when the
-    /// answer is fulfilled, and sends an event.
+    /// Configures the call's audio, before you fulfil the answer or later. The default is `playAndRecord` with
+    /// `voiceChat`, or with `videoChat` for a call with video. This does not activate the audio: the daemon does that
+    /// when you fulfil the answer, and sends an event.
     ///
     /// - Throws: `unknownCall`, `notOwned`, `alreadyEnded`, `noAnswer`.
     public func configureAudio(
@@ -50,29 +50,29 @@ public final class CallProvider: Sendable {
         try await requests.configureAudio(call, configuration)
     }
 
-    /// Takes over a call that was lost by the process that had it. The user's open requests come as ``actions``.
+    /// Takes over a call that has lost its process. The user's open requests arrive as ``actions``.
     ///
-    /// Calls that this process had before the daemon was restarted are claimed for it.
+    /// After a restart of the daemon the client claims the calls of this process by itself.
     /// - Throws: `wrongState`: it has a handler; `alreadyEnded`, `unknownCall`, `noAnswer`.
     public func claim(_ call: Call.ID) async throws(CallError) {
         try await requests.claim(call)
     }
 
     /// Reports that the other party, or the network, ended the call, for a reason that
-    /// ``CallEndReason/isReportable``. It is no error if the call has ended already.
+    /// ``CallEndReason/isReportable``. It is not an error if the call has already ended.
     ///
     /// - Throws: `refused` for another reason; `unknownCall`, `notOwned`, `noAnswer`.
     public func reportCall(with id: Call.ID, endReason: CallEndReason = .remoteEnded) async throws(CallError) {
         try await requests.reportEnd(id, endReason)
     }
 
-    /// What the user wants, from now on, and what no reader has taken yet. Each action comes once, over restarts of the
-    /// daemon.
+    /// The user's requests from now on, and earlier ones that no reader has taken yet. Each action arrives once, also over
+    /// restarts of the daemon.
     ///
-    /// An action waits for the first reader, and in each stream, as long as its call is in progress: none is dropped. When
-    /// more than 1,024 entries wait, those that do not matter any more go: the actions of calls that have ended, and an
-    /// action whose time was over when the same was asked for again. The stream ends with the client, which lives as long
-    /// as the stream is read.
+    /// While its call is in progress, an action waits for the first reader, and in each stream: none is dropped. If more
+    /// than 1,024 entries wait, the client drops those that no longer matter: the actions of ended calls, and an action
+    /// whose deadline had passed when the same action was requested again. The stream ends with the client, which lives as
+    /// long as the stream is read.
     public var actions: AsyncStream<CallAction> {
         client.state.actions.stream(holding: client, on: client.queue)
     }
@@ -83,8 +83,8 @@ public final class CallProvider: Sendable {
         client.state.actions.observe(on: client.queue, body)
     }
 
-    /// What happens to the app's calls. Events wait as ``actions`` do. When more than 1,024 wait, an event goes if a later
-    /// one of its kind and call waits too, or if its call has ended.
+    /// Events of the app's calls. Events wait as ``actions`` do. If more than 1,024 wait, the client drops an event if a
+    /// later one of its kind and call waits too, or if its call has ended.
     public var events: AsyncStream<CallEvent> { client.state.events.stream(holding: client, on: client.queue) }
 
     /// Calls `body` with each of the ``events``, on the client's thread. It must not block.
@@ -93,6 +93,6 @@ public final class CallProvider: Sendable {
         client.state.events.observe(on: client.queue, body)
     }
 
-    /// The app's calls that have not ended, as far as the daemon has reported them, the oldest first.
+    /// The app's calls that have not ended, as last reported by the daemon, the oldest first.
     public var calls: [Call] { client.state.calls }
 }

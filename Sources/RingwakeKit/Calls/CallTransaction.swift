@@ -1,4 +1,4 @@
-/// What a user wants done, in order: CallKit's `CXTransaction`.
+/// A user's requests, in order: CallKit's `CXTransaction`.
 public struct CallTransaction: Hashable, Sendable {
     /// One request about one call.
     public struct Step: Hashable, Sendable {
@@ -24,17 +24,17 @@ public struct CallTransaction: Hashable, Sendable {
             self.request = request
         }
 
-        /// Take the ringing call. Other calls are held or ended first; nil: as the app's policy says.
+        /// Answer the ringing call. The daemon first holds or ends other calls; nil: as the app's policy says.
         public static func answer(_ call: Call.ID, app: String? = nil, others: OtherCalls? = nil) -> Step {
             Step(call, app, .answer(others))
         }
-        /// Refuse the ringing call.
+        /// Decline the ringing call.
         public static func decline(_ call: Call.ID, app: String? = nil) -> Step { Step(call, app, .decline) }
         /// Hang up, in any state.
         public static func end(_ call: Call.ID, app: String? = nil) -> Step { Step(call, app, .end) }
         /// Hold the connected call.
         public static func hold(_ call: Call.ID, app: String? = nil) -> Step { Step(call, app, .hold) }
-        /// Resume the held call. Other calls are held or ended first; nil: as the app's policy says.
+        /// Resume the held call. The daemon first holds or ends other calls; nil: as the app's policy says.
         public static func unhold(_ call: Call.ID, app: String? = nil, others: OtherCalls? = nil) -> Step {
             Step(call, app, .unhold(others))
         }
@@ -65,7 +65,7 @@ public struct CallTransactionError: Error, Hashable, Sendable, CustomStringConve
     public let failed: CallTransaction.Step
     /// Why it failed.
     public let error: CallError
-    /// The steps before it. They were done and stay so.
+    /// The steps before it. They succeeded and are not undone.
     public let done: [CallTransaction.Step]
 
     public var description: String { "call '\(failed.call)': \(error)" }

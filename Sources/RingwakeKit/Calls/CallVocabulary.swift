@@ -1,7 +1,7 @@
-/// A word of the daemon's: a state, a reason, the kind of an action.
+/// A word that the daemon sends: a state, a reason, the kind of an action.
 ///
-/// Later versions of the daemon may have more words. A word that this version does not know is kept as it came, so a
-/// `switch` over words needs a `default`.
+/// Later versions of the daemon may add words. An unknown word is kept as received, so a `switch` over words needs a
+/// `default`.
 public protocol Vocabulary: RawRepresentable<String>, Hashable, Sendable, CustomStringConvertible {
     init(rawValue: String)
 }
@@ -21,18 +21,18 @@ public struct CallState: Vocabulary {
     public static let woken = CallState(rawValue: "woken")
     /// The call was reported, and waits for ``CallProvider/startRinging(_:)``.
     public static let reported = CallState(rawValue: "reported")
-    /// The call rings as soon as that is on the disk.
+    /// The call rings as soon as the daemon has recorded it on the disk.
     public static let confirmed = CallState(rawValue: "confirmed")
     public static let ringing = CallState(rawValue: "ringing")
-    /// The user answered, and the handler is taking the call.
+    /// The user answered, and the handler has not fulfilled the answer yet.
     public static let answering = CallState(rawValue: "answering")
     public static let connected = CallState(rawValue: "connected")
     public static let held = CallState(rawValue: "held")
-    /// The user ended the call, and the handler is doing so.
+    /// The user ended the call, and the handler has not fulfilled the end yet.
     public static let ending = CallState(rawValue: "ending")
     public static let ended = CallState(rawValue: "ended")
 
-    /// Whether the call rings, or did and has not ended.
+    /// Whether the call rings, or has rung and has not ended.
     var hasRung: Bool { [.ringing, .answering, .connected, .held].contains(self) }
     var isReported: Bool { [.reported, .confirmed].contains(self) || hasRung }
     var isOver: Bool { self == .ending || self == .ended }
@@ -61,13 +61,13 @@ public struct CallEndReason: Vocabulary {
     public static let expired = CallEndReason(rawValue: "expired")
     /// The sender cancelled the call.
     public static let cancelled = CallEndReason(rawValue: "cancelled")
-    /// The handler did not start, report or do what it was asked for, or it exited.
+    /// The handler did not start, did not report the call, did not fulfil an action, or exited.
     public static let handlerFailed = CallEndReason(rawValue: "handlerFailed")
-    /// The call was kept out; ``CallFilter`` has the cause.
+    /// A filter blocked the call; see ``CallFilter``.
     public static let restricted = CallEndReason(rawValue: "restricted")
     /// The caller is on a block list.
     public static let blocked = CallEndReason(rawValue: "blocked")
-    /// Another call was in progress, and the app's policy refuses further ones then.
+    /// Another call was in progress, and the app's policy rejects calls then.
     public static let busy = CallEndReason(rawValue: "busy")
 
     /// Whether a provider may pass it to ``CallProvider/reportCall(with:endReason:)``.
@@ -76,7 +76,7 @@ public struct CallEndReason: Vocabulary {
     }
 }
 
-/// What kept a call out.
+/// What blocked a call.
 public struct CallFilter: Vocabulary {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -92,7 +92,7 @@ public struct CallFilter: Vocabulary {
     public static let level = CallFilter(rawValue: "level")
 }
 
-/// What becomes of the user's other calls when one is answered or resumed.
+/// What happens to the user's other calls when the user answers or resumes one.
 public struct OtherCalls: Vocabulary {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }

@@ -8,15 +8,15 @@ extension RingwakeClient {
         public var app: String
         /// The path of the daemon's control socket.
         public var socketPath: String
-        /// The secret of the wake that started this process. Nil for a handler that the daemon did not start, and for one
-        /// that it started as a unit, which it knows by its control group.
+        /// The secret of the wake that started this process. Nil for a handler that the daemon did not start, and for a
+        /// unit, which the daemon knows by its control group.
         public var secret: String?
-        /// Timeout of a request, with the time that it waits for a daemon that is away.
+        /// Timeout of a request, including the time that it waits for a daemon to start.
         public var requestTimeout = Duration.seconds(10)
         /// The push that the daemon started this process for. ``PushRegistry`` delivers it first.
         public var initialPush: IncomingPush?
 
-        /// Time from a broken connection to the first retry. It doubles with each retry that fails.
+        /// Time from a broken connection to the first retry. It doubles with each failed retry.
         package var firstRetry = Duration.milliseconds(100)
         /// The longest time between two retries.
         package var lastRetry = Duration.seconds(5)

@@ -33,7 +33,7 @@ final class ClientState: Sendable {
 
     /// Ends every stream.
     func finish() {
-        connection.tell(.closed)
+        connection.notify(.closed)
         connection.finish()
         pushes.finish()
         actions.finish()

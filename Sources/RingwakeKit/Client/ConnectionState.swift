@@ -3,7 +3,7 @@
 public enum ConnectionState: Hashable, Sendable {
     /// The client is connecting.
     case connecting
-    /// The daemon knows this process as a handler of the app: pushes come here, and nothing is started for them.
+    /// The daemon knows this process as a handler of the app: pushes arrive here, and the daemon starts nothing for them.
     case connected
     /// The client is not connected, for this reason, and tries again after `retry`.
     case waiting(why: RingwakeKitError, retry: Duration)

@@ -36,7 +36,7 @@ struct DaemonRequests: Sendable {
     func answer<Message: Decodable>(to request: RequestQueue.Request) async throws(RingwakeKitError) -> Message {
         let answer = try await reply(to: request).answer
         guard answer.status == 200 else { throw RingwakeKitError(answer) }
-        return try JSONText.read(answer.body, "the answer to \(request.method) \(request.target)")
+        return try JSONText.read(answer.body, "the answer to \(request.message.method) \(request.message.target)")
     }
 
     /// The daemon's answer to a user's request.

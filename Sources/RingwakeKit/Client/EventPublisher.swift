@@ -60,7 +60,7 @@ struct EventQueue<Event: QueuedEvent>: Sendable {
     }
 }
 
-/// An observer that was added; it stays until ``cancel()``, whether anybody keeps this or not.
+/// An added observer; it stays until ``cancel()``, even if you do not keep this value.
 public struct Observation: Sendable {
     let remove: @Sendable () -> Void
 

@@ -11,7 +11,7 @@ public struct RingwakeKitError: Error, Hashable, Sendable, CustomStringConvertib
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The daemon tried and failed.
+        /// The daemon could not carry out the request.
         public static let failed = Code(rawValue: "failed")
         /// The request is invalid: an argument, the environment, or bytes that are not the expected JSON.
         public static let invalidRequest = Code(rawValue: "invalid-request")
@@ -21,11 +21,11 @@ public struct RingwakeKitError: Error, Hashable, Sendable, CustomStringConvertib
         public static let notPermitted = Code(rawValue: "not-permitted")
         /// No such app, call or list.
         public static let notFound = Code(rawValue: "not-found")
-        /// There was no answer in time. The daemon may have done what was asked for.
+        /// There was no answer in time. The daemon may have carried out the request.
         public static let timedOut = Code(rawValue: "timed-out")
-        /// The connection broke before the answer. The daemon may have done what was asked for.
+        /// The connection broke before the answer. The daemon may have carried out the request.
         public static let unreachable = Code(rawValue: "unreachable")
-        /// The request does not fit the state of what it is about.
+        /// The request does not fit the current state, for example of the call.
         public static let conflict = Code(rawValue: "conflict")
         /// A limit was reached: waiting requests, calls, entries.
         public static let limitReached = Code(rawValue: "limit-reached")
@@ -37,7 +37,7 @@ public struct RingwakeKitError: Error, Hashable, Sendable, CustomStringConvertib
         public static let system = Code(rawValue: "system")
     }
 
-    /// What kind of failure this is.
+    /// The kind of failure.
     public let code: Code
     /// What happened, why, and what to do about it, as one line for a person.
     public let message: String

@@ -1,12 +1,12 @@
 internal import ControlProtocol
 
-/// The device's lists of callers to keep out or to identify: CallKit's `CXCallDirectoryManager`.
+/// The device's lists of callers to block or to identify: CallKit's `CXCallDirectoryManager`.
 ///
 ///     let directory = CallDirectory(client: client)
 ///     try await directory.createList(named: "spam", kind: .block)
 ///     try await directory.add([.init("+49900*", label: "premium rate")], to: "spam")
 ///
-/// It is for the daemon's user and root; others are refused with `notPermitted`.
+/// Only the daemon's user and root may use it; others get `notPermitted`.
 public final class CallDirectory: Sendable {
     /// Maximum bytes of entries in one request: below the daemon's limit of a body.
     private static let pieceBytes = 48 << 10
@@ -25,7 +25,7 @@ public final class CallDirectory: Sendable {
         return message.lists.map { CallerList($0) }
     }
 
-    /// Creates a list. An existing one of that kind stays as it is. A name has up to 64 letters, digits, `-`, `_` and `.`,
+    /// Creates a list. An existing list of that kind stays unchanged. A name has up to 64 letters, digits, `-`, `_` and `.`,
     /// and doesn't begin with a dot.
     ///
     /// - Throws: `conflict`: there is one of another kind; `limitReached`: there are 64 lists.
@@ -57,8 +57,8 @@ public final class CallDirectory: Sendable {
         return CallerList(message)
     }
 
-    /// Replaces all entries of a list at once, and creates the list if there is none. If this throws, the list stays as it
-    /// was. `source` is shown as the origin of the entries: a file or a URL.
+    /// Replaces all entries of a list atomically, and creates the list if there is none. If this throws, the list is
+    /// unchanged. `source` is the origin of the entries, a file or a URL, and is shown in lists.
     @discardableResult
     public func replaceEntries(
         of list: String, kind: CallerList.Kind, with entries: [CallerEntry], source: String? = nil
@@ -107,7 +107,7 @@ public final class CallDirectory: Sendable {
         let _: CallerListMessage = try await requests.user("DELETE", RequestTarget("lists", name))
     }
 
-    /// Entries of a list by pattern, at most 500 at a time. `after` is the last pattern of the page before.
+    /// Entries of a list by pattern, at most 500 at a time. `after` is the last pattern of the previous page.
     public func entries(of list: String, after: String? = nil) async throws(RingwakeKitError) -> [CallerEntry] {
         let limit = String(ControlAPI.maximumListLimit)
         let message: CallerEntriesMessage = try await requests.user(
@@ -131,7 +131,7 @@ public struct CallerList: Identifiable, Hashable, Sendable {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// Keeps its callers out.
+        /// Blocks its callers.
         public static let block = Kind(rawValue: "block")
         /// Identifies its callers.
         public static let identify = Kind(rawValue: "identify")
@@ -156,10 +156,10 @@ public struct CallerList: Identifiable, Hashable, Sendable {
 
 /// One entry of a list.
 public struct CallerEntry: Identifiable, Hashable, Sendable {
-    /// Its callers: a number or an address, `+49900*` for all numbers that begin so, `*@spam.example` for all callers of a
-    /// host, `anonymous` for callers without a number or address.
+    /// The callers: a number or an address, `+49900*` for all numbers with that beginning, `*@spam.example` for all callers
+    /// of a host, `anonymous` for callers without a number or address.
     public let pattern: String
-    /// Who they are, or why they are listed. Cut at 256 bytes.
+    /// The caller's name, or why it is listed. Cut at 256 bytes.
     public let label: String?
 
     public var id: String { pattern }
@@ -170,17 +170,17 @@ public struct CallerEntry: Identifiable, Hashable, Sendable {
     }
 }
 
-/// What lists and rules say about a caller.
+/// What lists and rules would do with a caller.
 public struct CallerCheck: Hashable, Sendable {
-    /// The caller in the form that is compared.
+    /// The caller in the form that is used for comparisons.
     public let caller: String
-    /// Whether a call of this caller would ring now, as far as the caller decides that.
+    /// Whether a call of this caller would ring now, as far as it depends on the caller.
     public let rings: Bool
     /// The list with the caller, and its entry's pattern.
     public let list: String?
     public let pattern: String?
     /// Who the caller is, according to a list: a guess. Untrusted text.
     public let identifiedAs: String?
-    /// What would keep the call out.
+    /// What would block the call.
     public let filter: CallFilter?
 }

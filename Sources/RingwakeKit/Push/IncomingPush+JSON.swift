@@ -19,8 +19,8 @@ extension IncomingPush {
         }
     }
 
-    /// Reads the object that a handler gets: on standard input, by D-Bus, or on the socket that it listens on. Not needed for
-    /// pushes of the client's own connection and of ``RingwakeClient/Configuration/fromEnvironment()``.
+    /// Reads the object that a handler gets on standard input, by D-Bus, or on the socket that it listens on. You do not need
+    /// it for pushes of the client's own connection and of ``RingwakeClient/Configuration/fromEnvironment()``.
     ///
     /// - Throws: `badAnswer`: it is not a push.
     public init(json: [UInt8]) throws(RingwakeKitError) {

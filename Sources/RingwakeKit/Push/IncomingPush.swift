@@ -3,30 +3,30 @@ internal import FoundationEssentials
 
 /// A push for this process: PushKit's `PKPushPayload`, and the time to report its call.
 public struct IncomingPush: Sendable {
-    /// What there is to do.
+    /// What to do.
     public struct Kind: Vocabulary {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// Report the call, within ``IncomingPush/reportWithin``.
         public static let call = Kind(rawValue: "call")
-        /// A further push for a call that this process has.
+        /// Another push for a call that this process has.
         public static let update = Kind(rawValue: "update")
-        /// The process that had the call lost it: take it over with ``CallProvider/claim(_:)``. The payload is that of the
-        /// call's push, or `{}` if that is not known any more.
+        /// The call has lost its process: take it over with ``CallProvider/claim(_:)``. The payload is that of the call's
+        /// push, or `{}` if the daemon no longer has it.
         public static let claim = Kind(rawValue: "claim")
     }
 
     public let call: Call.ID
     public let kind: Kind
-    /// The topic that it was sent to.
+    /// The topic that the push was sent to.
     public let topic: String
     /// 1 for the first handler that gets this call. Higher if a handler or the daemon was started again before the call
     /// rang.
     public let attempt: Int
-    /// Time from its arrival at the daemon to its arrival here.
+    /// Time from the push's arrival at the daemon to its arrival here.
     public let age: Duration
-    /// Time to report or claim the call, from its arrival here.
+    /// Time to report or claim the call, from the push's arrival here.
     public let reportWithin: Duration
     /// The sender's payload, byte for byte: one JSON object. Untrusted: check it.
     public let payload: [UInt8]

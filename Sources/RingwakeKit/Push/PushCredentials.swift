@@ -2,7 +2,7 @@ internal import ControlProtocol
 
 /// What a sender needs to reach the app on this device: PushKit's `PKPushCredentials`, with topic and teams.
 public struct PushCredentials: Hashable, Sendable {
-    /// Which of the provider API's two hosts a token is for.
+    /// One of the provider API's two hosts.
     public struct Environment: Vocabulary {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
@@ -15,9 +15,9 @@ public struct PushCredentials: Hashable, Sendable {
     public let token: String
     /// The environment that the token is for.
     public let environment: Environment
-    /// The topic that pushes are sent to: the bundle id and `.voip`.
+    /// The topic for pushes: the bundle id and `.voip`.
     public let topic: String
-    /// The teams whose keys or certificates may push to it.
+    /// The teams that may send pushes to the app.
     public let teams: [String]
 
     package init(token: String, environment: Environment, topic: String, teams: [String]) {
@@ -27,8 +27,8 @@ public struct PushCredentials: Hashable, Sendable {
         self.teams = teams
     }
 
-    /// What a SIP client adds to the URI in its Contact, so that its SIP server can push to it:
-    /// `pn-provider=apns;pn-param=TEAM.TOPIC;pn-prid=TOKEN`. With the first of ``teams``; empty if there is none.
+    /// The parameters that a SIP client adds to the URI in its Contact, so that its SIP server can send it pushes:
+    /// `pn-provider=apns;pn-param=TEAM.TOPIC;pn-prid=TOKEN`. Uses the first of ``teams``; empty if there is none.
     ///
     /// See [RFC 8599 § 10](https://www.rfc-editor.org/rfc/rfc8599#section-10).
     public var contactParameters: String { teams.first.map(contactParameters(team:)) ?? "" }

@@ -10,8 +10,8 @@
 ///         }
 ///     }
 ///
-/// Report or end the call of each push of the kind `call` in time. Each push comes once: when the daemon starts this
-/// process, by its connection, or from what waited at the daemon.
+/// Report or end the call of each push of the kind `call` in time. Each push arrives once: from the start of this process,
+/// over its connection, or from the pushes that waited in the daemon.
 public final class PushRegistry: Sendable {
     private let client: RingwakeClient
 
@@ -20,14 +20,14 @@ public final class PushRegistry: Sendable {
         self.client = client
     }
 
-    /// The newest credentials; empty before they are known, and if there are none any more.
+    /// The newest credentials; empty before they are known, and after they became invalid.
     public var credentials: [PushCredentials] { client.state.credentials }
 
-    /// What happens from now on, and what no reader has taken yet.
+    /// The events from now on, and earlier ones that no reader has taken yet.
     ///
-    /// A push waits for the first reader, and in each stream, as long as its call is in progress: none is dropped but an
-    /// `update` that another follows. When more than 1,024 events wait, those go that do not matter any more. The stream ends
-    /// with the client, which lives as long as the stream is read.
+    /// While its call is in progress, a push waits for the first reader, and in each stream: none is dropped, except an
+    /// `update` that another one follows. If more than 1,024 events wait, the client drops those that no longer matter. The
+    /// stream ends with the client, which lives as long as the stream is read.
     public var events: AsyncStream<PushRegistryEvent> { client.state.pushes.stream(holding: client, on: client.queue) }
 
     /// Calls `body` with each of the ``events``, on the client's thread. It must not block.
@@ -37,14 +37,14 @@ public final class PushRegistry: Sendable {
     }
 }
 
-/// What a registry delivers. Later versions may have more events: a `switch` needs an `@unknown default`.
+/// An event of a registry. Later versions may have more events: a `switch` needs an `@unknown default`.
 @nonexhaustive
 public enum PushRegistryEvent: Sendable {
-    /// The credentials are known, or changed: give them to the sender. The list is never empty.
+    /// The credentials became known, or changed: send them to the sender. The list is never empty.
     case credentialsUpdated([PushCredentials])
-    /// Pushes with the former credentials are refused from now on.
+    /// From now on the daemon refuses pushes with the former credentials.
     case credentialsInvalidated
-    /// A push came for this process.
+    /// A push arrived for this process.
     case incomingPush(IncomingPush)
 }
 

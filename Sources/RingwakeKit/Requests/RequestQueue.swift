@@ -4,13 +4,9 @@ internal import RunLoop
 /// The requests of a client without an answer yet. A handler's requests wait for a daemon that is away. A request whose
 /// connection broke is sent again if that does no harm.
 final class RequestQueue {
-    /// A request without its secret, which is known when it is sent.
     struct Request: Sendable {
-        var sender: ControlRequest.Sender
-        var method: String
-        var target: String
-        var body: [UInt8]?
-        var isJSON = true
+        /// Without its secret, which is known when it is sent.
+        let message: ControlRequest
         /// May be sent again although the daemon may have got it.
         var isRepeatable = false
         /// Fails with the connection that it was made for.
@@ -20,11 +16,7 @@ final class RequestQueue {
             _ sender: ControlRequest.Sender, _ method: String, _ target: RequestTarget, body: [UInt8]? = nil,
             isJSON: Bool = true, isRepeatable: Bool = false, isForThisStream: Bool = false
         ) {
-            self.sender = sender
-            self.method = method
-            self.target = target.text
-            self.body = body
-            self.isJSON = isJSON
+            message = ControlRequest(sender, method, target.text, body: body, isJSON: isJSON)
             self.isRepeatable = isRepeatable || method == "GET"
             self.isForThisStream = isForThisStream
         }
@@ -80,18 +72,15 @@ final class RequestQueue {
             expire(number, timeout)
         }
         entries[number] = Entry(request: request, completion: completion, timer: timer)
-        if isConnected || request.sender == .user { send(number) }
+        if isConnected || request.message.sender == .user { send(number) }
     }
 
     private func send(_ number: UInt64) {
-        guard let request = entries[number]?.request else { return }
+        guard var message = entries[number]?.request.message else { return }
         entries[number]?.isSent = true
         entries[number]?.tries += 1
-        transport.send(
-            number,
-            ControlRequest(
-                request.sender, request.method, request.target, secret: request.sender == .handler ? secret() : nil,
-                body: request.body, isJSON: request.isJSON))
+        if message.sender == .handler { message.secret = secret() }
+        transport.send(number, message)
     }
 
     func answered(_ number: UInt64, _ answer: ControlAnswer) {
@@ -106,11 +95,11 @@ final class RequestQueue {
         entry.wasSent = entry.wasSent || wasSent
         entries[number] = entry
         guard entry.request.isRepeatable || !wasSent else { return finish(number, .failure(error)) }
-        if entry.tries < Self.maximumTries, isConnected || (entry.request.sender == .user && wasSent) {
+        if entry.tries < Self.maximumTries, isConnected || (entry.request.message.sender == .user && wasSent) {
             return send(number)
         }
         // The end of the stream says that the daemon is away.
-        if entry.request.sender == .user || entry.request.isForThisStream { finish(number, .failure(error)) }
+        if entry.request.message.sender == .user || entry.request.isForThisStream { finish(number, .failure(error)) }
     }
 
     private func expire(_ number: UInt64, _ timeout: Duration) {

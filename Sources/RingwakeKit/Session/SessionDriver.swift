@@ -97,7 +97,7 @@ final class SessionDriver {
             }
         case .connection(let connection):
             if case .waiting(let why, _) = connection { requests.disconnected(why) }
-            state.connection.tell(connection)
+            state.connection.notify(connection)
         case .resumeRequests: requests.connected()
         case .push(let push): state.pushes.publish(.incomingPush(push))
         case .action(let call, let kind, let digits, let number, let within):

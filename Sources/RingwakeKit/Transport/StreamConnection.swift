@@ -1,3 +1,4 @@
+internal import ControlProtocol
 internal import HTTP1
 internal import RunLoop
 
@@ -7,7 +8,9 @@ final class StreamConnection {
     private let deliver: (TransportEvent) -> Void
     private var connection: SocketConnection?
     private var parser = HTTP1ResponseParser(requestMethod: "GET", limits: HTTP1Limits(maximumBodyBytes: .max))
-    private var lines = LineSplitter()
+    private var lines = LineSplitter(
+        maximumBytes: TransportLimits.lineBytes,
+        tooLong: StreamConnection.bad("a line longer than \(TransportLimits.lineBytes) bytes"))
     /// The status of an answer that is no stream, and what came of its body.
     private var refusal: (status: Int, body: [UInt8])?
     private var isOver = false
@@ -72,11 +75,10 @@ final class StreamConnection {
 
     private func takeLines(_ bytes: [UInt8]) {
         lines.consume(bytes)
-        do throws(LineSplitter.TooLong) {
+        do throws(RingwakeKitError) {
             while !isOver, let line = try lines.next() { deliver(.streamLine(number, line)) }
         } catch {
-            let what = "a line longer than \(TransportLimits.lineBytes) bytes"
-            end(.streamEnded(number, StreamConnection.bad(what)))
+            end(.streamEnded(number, error))
         }
     }
 
@@ -89,38 +91,5 @@ final class StreamConnection {
 
     private static func bad(_ what: String) -> RingwakeKitError {
         RingwakeKitError(.badAnswer, "the daemon's stream is not as it should be: \(what)")
-    }
-}
-
-/// Cuts bytes into lines. Each byte is looked at once.
-struct LineSplitter {
-    struct TooLong: Error {}
-
-    private var bytes: [UInt8] = []
-    private var start = 0
-    private var scanned = 0
-
-    mutating func consume(_ new: [UInt8]) {
-        if start > 0 {
-            bytes.removeFirst(start)
-            scanned -= start
-            start = 0
-        }
-        bytes += new
-    }
-
-    /// The next line that is not empty, without its end; nil when it has not come.
-    /// - Throws: It is longer than a line may be.
-    mutating func next() throws(TooLong) -> [UInt8]? {
-        while let end = bytes[scanned...].firstIndex(of: UInt8(ascii: "\n")) {
-            let line = Array(bytes[start..<end])
-            start = end + 1
-            scanned = start
-            guard line.count <= TransportLimits.lineBytes else { throw TooLong() }
-            if !line.isEmpty { return line }
-        }
-        scanned = bytes.count
-        guard scanned - start <= TransportLimits.lineBytes else { throw TooLong() }
-        return nil
     }
 }

@@ -1,196 +1,342 @@
+internal import CallService
 internal import ControlProtocol
 internal import RingwakeCore
+internal import RingwakeKit
+internal import RunLoop
 
-/// All of a simulated daemon: the coordinator that decides, the clock that is set by hand, and who is connected.
+/// All of a simulated daemon: the daemon's call service, a clock that is set by hand, a disk that never fails, and
+/// clients in the place of processes.
 ///
-/// What is to be told is put into ``outbox``, and told when the lock around this value is free again.
+/// What clients and tests get is put into ``outbox``, and delivered when the lock around this value is free again.
 struct DaemonState: Sendable {
-    /// Something to be told, in its turn.
     typealias Delivery = @Sendable () -> Void
 
     let app: AppID
-    var settings: SimulatedDaemon.Settings
-    var policy: AppPolicy { settings.policy }
-    /// All calls. Read freely; changed by ``submit(_:on:)`` alone.
-    var coordinator = CoordinatorStateMachine()
-    /// Who may be heard: as with a daemon that touches no audio server. Read freely; changed by ``submit(_:on:)`` alone.
-    var audio = AudioArbiter(settings: .withoutEngine)
-    var audioNeeds = CallAudioNeeds.none
+    private let settings: SimulatedDaemon.Settings
+    private(set) var service = CallServiceStateMachine()
+    /// As of a daemon that touches no audio server.
+    private var audio = AudioArbiter(settings: .withoutEngine)
+    private var audioNeeds = CallAudioNeeds.none
     /// The present, on the clock that only ``advance(by:)`` moves.
-    var now = BootInstant(nanoseconds: 3_600_000_000_000)
-    var rules = ScreeningRules()
-    var lists = CallerLists()
-    /// What the network offered when it last changed.
-    var path: PathMessage?
-    /// The device tokens by environment; empty once they were invalidated.
-    var tokens: [PushEnvironment: DeviceToken] = [:]
-    var tokensMade: UInt8 = 0
-    var handlers: [WakeID: SimulatedHandler] = [:]
-    var streams: [UInt64: EventStream] = [:]
-    var lastStream: UInt64 = 0
-    var clientsMade: UInt64 = 0
-    /// Starts of a handler that nobody has looked at.
+    private(set) var now = BootInstant(nanoseconds: 3_600_000_000_000)
+    private var lists = CallerLists()
+    private var tokens: [PushEnvironment: DeviceToken] = [:]
+    private var tokensMade: UInt8 = 0
+    private var exchanges: [RequestID: SimulatedExchange] = [:]
+    private var lastRequest: UInt64 = 0
+    private var lastClient: Int32 = 0
+    private var pushesSent = 0
+    /// Handlers that were started and have not exited.
+    private var processes: Set<WakeID> = []
+    /// Starts of a handler that no test has taken.
     var starts: [SimulatedStart] = []
-    var waits: [UInt64: Wait] = [:]
-    var cancelledWaits: Set<UInt64> = []
-    var lastWait: UInt64 = 0
     /// How often each call began to ring.
-    var rings: [CallKey: Int] = [:]
+    private(set) var rings: [CallKey: Int] = [:]
+    /// Calls that ring, by number.
+    private var ringing: Set<Int64> = []
     /// False between ``stop()`` and ``start()``.
-    var isRunning = true
-    var pushesSent = 0
+    private(set) var isRunning = true
+    private var waits = Waits()
     var outbox: [Delivery] = []
-
-    /// Events that came up while effects ran.
-    private var queue: [Event] = []
-    private var isSubmitting = false
-    /// Requests that wait to hear what became of what they asked for.
-    private var unsettled: [CallKey: [Unsettled]] = [:]
-
-    private struct Unsettled {
-        /// What to tell, of what became of it.
-        let answer: @Sendable (Result<Call, EventRefusal>) -> Delivery
-        /// What to tell when the daemon ends before that.
-        let dropped: Delivery
-    }
+    private var queue = EventQueue<ServiceEvent>()
+    /// Whether the push at hand was refused.
+    private var isPushRefused = false
 
     init(app: AppID, settings: SimulatedDaemon.Settings) {
         self.app = app
         self.settings = settings
+        start(CallServiceStateMachine(settings.configuration(of: app)))
+        renewTokens()
     }
+
+    var coordinator: CoordinatorStateMachine { service.coordinator }
 
     // MARK: - Events and effects
 
-    /// What an event brought at once, for whoever caused it.
-    struct Outcome {
-        var refusal: EventRefusal?
-        var handedOver: [WakeRequest] = []
-        var journaled = false
+    /// Applies an event, and those that follow from it.
+    private mutating func submit(_ event: ServiceEvent) {
+        queue.append(event)
+        guard queue.begin() else { return }
+        while let event = queue.next() {
+            for effect in service.handle(event, at: now, asking: host) { run(effect) }
+            updateAudio()
+        }
+        resumeWaits()
     }
 
-    /// Applies one event, and those that follow from it.
-    /// - Parameter stream: of a handler that connects by itself: the stream that it keeps.
-    @discardableResult
-    mutating func submit(_ event: Event, on stream: PendingStream? = nil) -> Outcome {
-        guard !isSubmitting else {
-            queue.append(event)
-            return Outcome()
-        }
-        isSubmitting = true
-        let outcome = apply(event, stream)
-        var next = 0
-        followAudio()
-        while next < queue.count {
-            _ = apply(queue[next], nil)
-            followAudio()
-            next += 1
-        }
-        queue = []
-        isSubmitting = false
-        settle()
-        tellWaits()
-        return outcome
-    }
-
-    private mutating func apply(_ event: Event, _ stream: PendingStream?) -> Outcome {
-        var outcome = Outcome()
-        for effect in coordinator.handle(event, at: now) {
-            switch effect {
-            case .refused(let why): outcome.refusal = outcome.refusal ?? why
-            case .handOver(let requests): outcome.handedOver += requests
-            case .connected(let wake): if let stream { join(wake, stream) }
-            case .journalPush(_, _, let call):
-                outcome.journaled = true
-                // The disk of this daemon answers at once, and never fails.
-                if let call { queue.append(.pushJournaled(call.key, number: call.number, isKnown: false)) }
-            case .journalRing(let call):
-                queue.append(.ringJournaled(call.key, number: call.number, isKnown: false))
-            case .wake(let request): start(request)
-            case .deliver(let request): send(DeliveryMessage.line(request, at: now), to: request.wake)
-            case .stopHandler(let wake): stopHandler(wake)
-            case .releaseHandler, .retainHandler, .appChanged: break
-            default: tell(effect)
-            }
-        }
-        return outcome
-    }
-
-    /// What concerns whoever listens.
-    private mutating func tell(_ effect: Effect) {
+    private mutating func run(_ effect: ServiceEffect) {
         switch effect {
-        case .callChanged(let call):
-            if case .ringing = call.machine.state, !wasRinging.contains(call.number) {
-                wasRinging.insert(call.number)
-                rings[call.key, default: 0] += 1
-            } else if call.machine.state.name != .ringing {
-                wasRinging.remove(call.number)
-            }
-            publish(EventMessage(change: call, at: now), of: call.key)
-        case .request(let action, let key): publish(EventMessage(action: action, of: key, at: now), of: key)
-        case .pushWaits(_, let key, let kind): publish(EventMessage(waiting: key, kind), of: key)
-        case .pushIgnored(let push, let key, let outcome):
-            publish(EventMessage(ignored: push, key, outcome), of: key)
-        case .strike(let key, let failure): publish(EventMessage(strike: key, failure), of: key)
-        case .struckOut(let app, let isOut): publish(EventMessage(struckOut: app, isOut), of: nil)
-        case .restricted(let key, let restriction): publish(EventMessage(restricted: key, restriction), of: key)
-        case .callMissed(let call): publish(EventMessage(missed: call), of: call.key)
-        case .tellAudio(let call, let change): publish(EventMessage(audio: change, of: call), of: call.key)
-        case .tellPath(let key): if let path { publish(EventMessage(path: path, of: key), of: key) }
-        case .othersStayed(let key): unsettle(key, .othersStay(key))
-        default: break
+        case .respond(let id, let status, let json): respond(id, ControlAnswer(status: status, body: json))
+        case .respondBytes(let id, let bytes): respond(id, ControlAnswer(status: 200, body: bytes))
+        case .begin(let id): deliver(.opened, to: id)
+        case .send(let id, let lines, _):
+            for line in lines.split(separator: UInt8(ascii: "\n")) { deliver(.line(Array(line)), to: id) }
+        case .end(let id): end(id, .ended)
+        case .forward(let request): forward(request)
+        case .start(let request, let secret): start(request, secret)
+        case .stop(let wake): exited(wake, .signalled(15))
+        case .release, .retain, .payloadProblem, .write: break
+        case .note(.callChanged(let call)): countRings(of: call)
+        case .note: break
+        case .refuse: isPushRefused = true
+        case .append(_, _, let call, _):
+            if let call { submit(.calls(.pushJournaled(call.key, number: call.number, isKnown: false))) }
+        case .appendRing(let call): submit(.calls(.ringJournaled(call.key, number: call.number, isKnown: false)))
+        case .barrier(let then): submit(.resumed(then))
+        case .readCalls(_, let then): submit(then(.success([])))
+        case .readPushes(_, let then): submit(then(.success([])))
+        case .lists(let command, let then): submit(then(lists.run(command)))
+        case .storeState(_, _, let then): submit(then(.success(())))
+        case .storeDoNotDisturb(_, let then): submit(then(.success(())))
         }
     }
 
-    /// Calls, by number, that ring: each change of a ringing call is told, and only the first is a ring.
-    private var wasRinging: Set<Int64> = []
-
-    // MARK: - What is asked of a call
-
-    /// Answers once it is settled what became of what was asked of the call.
-    mutating func whenSettled(
-        _ key: CallKey, dropped: @escaping Delivery,
-        _ answer: @escaping @Sendable (Result<Call, EventRefusal>) -> Delivery
-    ) {
-        guard let call = coordinator.call(key) else { return outbox.append(answer(.failure(.unknownCall(key)))) }
-        guard isUnsettled(call) else { return outbox.append(answer(.success(call))) }
-        unsettled[key, default: []].append(Unsettled(answer: answer, dropped: dropped))
+    /// A client stands for a process; its secrets need not be secret.
+    private var host: HostQueries {
+        HostQueries(
+            wallMilliseconds: { [moment] in moment.wallMilliseconds }, moment: { [moment] in moment },
+            verdict: { [lists] in lists.verdict(on: $0) },
+            makeSecret: { encodeHex((0..<32).map { _ in UInt8.random(in: .min ... .max) }) },
+            hash: { Array($0.utf8) }, process: { ProcessIdentity(pid: $0, startTime: 0) })
     }
 
-    private mutating func unsettle(_ key: CallKey, _ refusal: EventRefusal) {
-        for waiter in unsettled.removeValue(forKey: key) ?? [] { outbox.append(waiter.answer(.failure(refusal))) }
+    private mutating func countRings(of call: RingwakeCore.Call) {
+        guard case .ringing = call.machine.state else {
+            ringing.remove(call.number)
+            return
+        }
+        // Each change of a ringing call is reported; only the first is a ring.
+        if ringing.insert(call.number).inserted { rings[call.key, default: 0] += 1 }
     }
 
-    private func isUnsettled(_ call: Call) -> Bool {
-        if case .confirmed = call.machine.state { return true }
-        return coordinator.waitsForOthers(call.key)
-    }
-
-    private mutating func settle() {
-        for key in unsettled.keys {
-            guard let call = coordinator.call(key), !isUnsettled(call) else { continue }
-            for waiter in unsettled.removeValue(forKey: key) ?? [] { outbox.append(waiter.answer(.success(call))) }
+    private mutating func updateAudio() {
+        let needs = coordinator.audioNeeds(after: audioNeeds) { _ in [] }
+        guard needs != audioNeeds else { return }
+        audioNeeds = needs
+        for case .call(let key, let change) in audio.handle(.calls(needs), at: now) {
+            submit(.calls(.audioChanged(key, change)))
         }
     }
 
-    /// Whoever waits for an answer gets none: the daemon is gone.
-    mutating func dropUnsettled() {
-        for waiter in unsettled.values.joined() { outbox.append(waiter.dropped) }
-        unsettled = [:]
+    // MARK: - Clients
+
+    /// The number that stands for the PID of a new client.
+    mutating func addClient() -> Int32 {
+        lastClient += 1
+        return lastClient
     }
 
-    // MARK: - Time
+    /// A client sends a request. Nil: the daemon is stopped.
+    mutating func open(
+        _ request: ControlRequest, of client: Int32, _ exchange: @escaping SimulatedExchange
+    ) -> RequestID? {
+        guard isRunning else { return nil }
+        lastRequest += 1
+        let id = RequestID(number: lastRequest)
+        exchanges[id] = exchange
+        submit(
+            .request(
+                ServiceRequest(
+                    id, request.method, request.target, body: request.body ?? [],
+                    authorization: request.secret.map { "Bearer \($0)" }, isOwner: settings.isOwner, pid: client)))
+        return id
+    }
 
-    /// Moves the clock, and meets on the way each deadline at its time.
+    /// A client closes its connection.
+    mutating func leave(_ id: RequestID) {
+        guard exchanges.removeValue(forKey: id) != nil, isRunning else { return }
+        submit(.left(id))
+    }
+
+    /// A request of the device's user.
+    /// - Returns: Why it was refused at once; nil: it was not.
+    mutating func user(_ method: String, _ target: String, _ body: [UInt8]) -> ErrorMessage? {
+        guard isRunning else { return nil }
+        lastRequest += 1
+        let id = RequestID(number: lastRequest)
+        userRequest = id
+        defer { (userRequest, userRefusal) = (nil, nil) }
+        submit(
+            .request(ServiceRequest(id, method, target, body: body, authorization: nil, isOwner: true, pid: nil)))
+        return userRefusal
+    }
+
+    private var userRequest: RequestID?
+    private var userRefusal: ErrorMessage?
+
+    private mutating func deliver(_ event: SimulatedExchangeEvent, to id: RequestID) {
+        guard let exchange = exchanges[id] else { return }
+        outbox.append { exchange(event) }
+    }
+
+    private mutating func end(_ id: RequestID, _ event: SimulatedExchangeEvent) {
+        deliver(event, to: id)
+        exchanges[id] = nil
+    }
+
+    private mutating func respond(_ id: RequestID, _ answer: ControlAnswer) {
+        if id == userRequest, answer.status != 200 {
+            userRefusal = try? ControlBody.decode(ErrorMessage.self, from: answer.body, empty: nil)
+        }
+        end(id, .answered(answer))
+    }
+
+    /// Every connection breaks, as of clients that did not read.
+    mutating func disconnect() {
+        for id in exchanges.keys.sorted(by: { $0.number < $1.number }) {
+            deliver(.ended, to: id)
+            leave(id)
+        }
+    }
+
+    private mutating func forward(_ request: ServiceRequest) {
+        let message: any Encodable
+        var status = 200
+        if request.parts.first == "apps", request.parts.last == "credentials" {
+            message = CredentialsMessage(
+                app: app.rawValue, topic: Topic.voip(of: app).rawValue, teams: [SimulatedDaemon.team],
+                credentials: tokens.sorted { $0.key.rawValue < $1.key.rawValue }.map {
+                    CredentialsMessage.Credential(environment: $0.key.rawValue, token: $0.value.hex)
+                })
+        } else {
+            let code = RingwakeError.Code.notFound
+            status = code.httpStatus
+            message = ErrorMessage(
+                error: code.slug, message: "there is nothing at \(request.target) of a simulated daemon")
+        }
+        respond(request.id, ControlAnswer(status: status, body: controlJSON(message)))
+    }
+
+    // MARK: - Handlers
+
+    private mutating func start(_ request: WakeRequest, _ secret: String) {
+        processes.insert(request.wake)
+        starts.append(
+            SimulatedStart(
+                wake: request.wake, call: .init(rawValue: request.call.rawValue), secret: secret,
+                input: HandlerInput.bytes(of: request, at: now)))
+        submit(.calls(.handlerStarted(request.wake, pid: nil)))
+    }
+
+    /// The process of a started handler ended.
+    mutating func exited(_ wake: WakeID, _ exit: HandlerExit) {
+        guard processes.remove(wake) != nil, isRunning else { return }
+        submit(.calls(.handlerExited(wake, exit)))
+    }
+
+    // MARK: - The daemon's own life
+
+    /// The daemon ends, as by `kill -9`: every connection breaks, and no request is answered.
+    mutating func stop() {
+        guard isRunning else { return }
+        isRunning = false
+        for id in exchanges.keys.sorted(by: { $0.number < $1.number }) { end(id, .dropped) }
+    }
+
+    /// The daemon starts again within the same boot, and restores the calls of the last run.
+    mutating func start() {
+        guard !isRunning else { return }
+        isRunning = true
+        let last = service
+        start(
+            CallServiceStateMachine(
+                settings.configuration(of: app), firstCallNumber: last.coordinator.nextCallNumber,
+                firstWakeNumber: last.coordinator.nextWakeNumber))
+        submit(
+            .restored(
+                RestoredState(
+                    recent: last.coordinator.finished.map(\.record), doNotDisturb: last.screening.rules.doNotDisturb)))
+        let (strikes, isOut) = (last.coordinator.strikes(of: app), last.coordinator.isStruckOut(app))
+        submit(.calls(.strikesRestored(app, strikes, isStruckOut: isOut)))
+        for call in last.coordinator.active.values.sorted(by: { $0.number < $1.number }) {
+            let stored = StoredCall(call.journalRecord, payloads: call.pushes.payloads, .thisBoot)
+            submit(.calls(.restored(stored, settings.policy)))
+        }
+        restoreHandlers(of: last)
+    }
+
+    private mutating func start(_ service: CallServiceStateMachine) {
+        self.service = service
+        audio = AudioArbiter(settings: .withoutEngine)
+        audioNeeds = .none
+    }
+
+    private mutating func restoreHandlers(of last: CallServiceStateMachine) {
+        var former: [WakeID: RestoredHandler] = [:]
+        for (wake, state) in last.coordinator.lanes[app]?.handlers ?? [:] {
+            guard let handler = last.handlers[wake] else { continue }
+            former[wake] = RestoredHandler(secretHash: handler.secretHash, process: handler.process, state: state)
+        }
+        former = service.restorable(former)
+        // Self-connected handlers are clients, which outlive the daemon.
+        let alive = former.filter { $0.value.state.cameByItself || processes.contains($0.key) }
+        submit(.handlersRestored(app, former, alive: Set(alive.keys)))
+    }
+
+    // MARK: - Pushes
+
+    /// - Returns: whether the sender is answered 200.
+    mutating func receive(_ sent: SimulatedPush) -> Bool {
+        guard isRunning else { return false }
+        pushesSent += 1
+        lastRequest += 1
+        isPushRefused = false
+        let id = String(pushesSent)
+        let name = "00000000-0000-4000-8000-" + String(repeating: "0", count: max(0, 12 - id.count)) + id
+        let push = VerifiedPush(
+            pushID: name, app: app,
+            provenance: Provenance(sender: SimulatedDaemon.team, door: .apns(.production, .voip(of: app))),
+            priority: .immediate, expiration: sent.expiresAfter.map { .at(now.advanced(by: $0)) }, collapseID: nil,
+            payload: Array(sent.payload.utf8), receivedAt: now, verifiedAt: now)
+        submit(.push(push, facts(of: sent, push), RequestID(number: lastRequest)))
+        return !isPushRefused
+    }
+
+    private func facts(of sent: SimulatedPush, _ push: VerifiedPush) -> PushFacts {
+        var facts =
+            settings.mapping?.facts(in: push.payload, receivedAt: now, wallClock: moment.wallMilliseconds).facts
+            ?? PushFacts()
+        facts.call = sent.call.map { CallID($0) } ?? facts.call
+        facts.update.caller = sent.caller ?? facts.update.caller
+        facts.update.callerName = sent.callerName ?? facts.update.callerName
+        facts.update.hasVideo = sent.hasVideo ?? facts.update.hasVideo
+        facts.ringTime = sent.ringTime ?? facts.ringTime
+        facts.cancel = sent.cancel ?? facts.cancel
+        return facts
+    }
+
+    /// Replaces the device tokens: the old ones are invalid.
+    mutating func renewTokens() {
+        tokensMade += 1
+        for (index, environment) in PushEnvironment.allCases.enumerated() {
+            let bytes = (0..<DeviceToken.byteCount).map { UInt8(truncatingIfNeeded: $0 &+ index &* 64) ^ tokensMade }
+            tokens[environment] = DeviceToken(bytes: bytes)
+        }
+        publishCredentials()
+    }
+
+    mutating func invalidateTokens() {
+        tokens = [:]
+        publishCredentials()
+    }
+
+    private mutating func publishCredentials() {
+        submit(.published(EventMessage(credentialsOf: app, areValid: !tokens.isEmpty), .app(app)))
+    }
+
+    // MARK: - The device
+
+    /// Moves the clock, and meets each deadline on the way at its time.
     mutating func advance(by duration: Duration) {
         let target = now.advanced(by: max(.zero, duration))
-        while isRunning, let due = coordinator.nextDeadline, due <= target {
+        while isRunning, let due = service.nextDeadline, due <= target {
             now = max(now, due)
-            submit(.deadlineReached)
+            submit(.calls(.deadlineReached))
         }
         now = target
     }
 
-    /// The present by the clock on the wall: a Wednesday at noon when the daemon was made.
+    /// The present by the wall clock: noon of a Wednesday when the daemon was made.
     var moment: LocalMoment {
         let passed = now.nanoseconds / 1_000_000 - 3_600_000
         let minute = 12 * 60 + passed / 60_000
@@ -199,13 +345,47 @@ struct DaemonState: Sendable {
             wallMilliseconds: 1_767_787_200_000 + passed)
     }
 
-    /// When a call's push arrived, as the control API writes times.
-    func arrival(of call: Call) -> String {
-        let age = call.receivedAt.duration(to: now).milliseconds
-        return UTCTime(milliseconds: moment.wallMilliseconds - age).description
+    mutating func setCellularCall(_ isActive: Bool) {
+        guard isActive != coordinator.isCellularActive else { return }
+        submit(.cellularChanged(isActive: isActive))
     }
 
-    func key(_ call: some RawRepresentable<String>) -> CallKey { key(call.rawValue) }
+    mutating func setPath(_ path: PathMessage) { submit(.pathChanged(path)) }
 
-    func key(_ call: String) -> CallKey { CallKey(app: app, id: CallID(call)) }
+    mutating func block(_ pattern: CallerPattern, label: String?) {
+        _ = lists.run(.create("simulated", .block))
+        _ = lists.run(.change("simulated", add: [CallerEntry(pattern: pattern, label: label)], remove: []))
+    }
+
+    func key(_ call: some RawRepresentable<String>) -> CallKey { CallKey(app: app, id: CallID(call.rawValue)) }
+
+    // MARK: - Waits
+
+    mutating func nextWait() -> UInt64 { waits.next() }
+
+    mutating func wait<Value: Sendable>(
+        _ number: UInt64, _ look: @escaping @Sendable (inout DaemonState) -> Value?,
+        _ resume: @escaping @Sendable (Value?) -> Void
+    ) {
+        outbox += waits.add(number, look, resume)
+        resumeWaits()
+    }
+
+    private mutating func resumeWaits() {
+        for (number, look) in waits.all {
+            guard let delivery = look(&self) else { continue }
+            waits.end(number)
+            outbox.append(delivery)
+        }
+    }
+
+    mutating func cancelWait(_ number: UInt64) { outbox += waits.cancel(number) }
+}
+
+extension CallAudioSettings {
+    fileprivate static var withoutEngine: CallAudioSettings {
+        var settings = CallAudioSettings()
+        settings.hasEngine = false
+        return settings
+    }
 }

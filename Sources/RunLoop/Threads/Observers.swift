@@ -49,17 +49,17 @@ package final class Observers<Value: Sendable>: Sendable {
     }
 
     /// Tells all of them. On the loop's thread.
-    package func tell(_ value: Value) {
+    package func notify(_ value: Value) {
         state.withLock { $0.value = value }
-        tell(onlyNew: false)
+        notify(onlyNew: false)
     }
 
     /// Tells those that have come since the last value, if there is one. On the loop's thread.
-    package func tellNew() {
-        tell(onlyNew: true)
+    package func notifyNew() {
+        notify(onlyNew: true)
     }
 
-    private func tell(onlyNew: Bool) {
+    private func notify(onlyNew: Bool) {
         let numbers = state.withLock { state in
             state.value == nil ? [] : state.observers.filter { !onlyNew || $0.value.isNew }.keys.sorted()
         }

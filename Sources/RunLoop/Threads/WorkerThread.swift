@@ -1,9 +1,12 @@
 internal import CRingwakeLinux
 internal import Glibc
+internal import Synchronization
 
 /// A thread for work that may block, or for a loop of its own. It takes no signal of the process, and inherits the
 /// network and mount namespaces of the thread that starts it.
-package struct WorkerThread: Sendable {
+///
+/// It is joined once, or detached: at the latest with the last reference to this object.
+package final class WorkerThread: Sendable {
     /// Transfers the body to the thread.
     private final class Envelope {
         let body: () -> Void
@@ -13,7 +16,8 @@ package struct WorkerThread: Sendable {
         }
     }
 
-    private let thread: pthread_t
+    /// Nil once it was joined or detached.
+    private let thread: Mutex<pthread_t?>
 
     /// Starts a thread that runs `body`. The thread owns what `body` captures from now on.
     ///
@@ -37,23 +41,35 @@ package struct WorkerThread: Sendable {
             envelope.release()
             throw RunLoopError(operation: "pthread_create", errno: result)
         }
-        self.thread = thread
+        self.thread = Mutex(thread)
     }
 
     private static func run(_ envelope: Envelope) {
         envelope.body()
     }
 
-    /// Whether the caller runs on this thread.
-    package var isCurrent: Bool { pthread_equal(thread, pthread_self()) != 0 }
+    deinit { detach() }
 
-    /// Waits until it ends. Call it once, and never after ``detach()``.
-    package func join() {
-        pthread_join(thread, nil)
+    /// Whether the caller runs on this thread; false once it was joined or detached.
+    package var isCurrent: Bool {
+        thread.withLock { $0.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
     }
 
-    /// Frees the thread when it ends; nobody waits for that.
+    /// Waits until it ends. Called on the thread itself, or a second time, it doesn't wait.
+    package func join() {
+        if isCurrent { return detach() }
+        if let thread = take() { pthread_join(thread, nil) }
+    }
+
+    /// Frees the thread when it ends; nobody waits for that. Idempotent.
     package func detach() {
-        pthread_detach(thread)
+        if let thread = take() { pthread_detach(thread) }
+    }
+
+    private func take() -> pthread_t? {
+        thread.withLock { thread in
+            defer { thread = nil }
+            return thread
+        }
     }
 }

@@ -19,14 +19,6 @@ struct ProcessTreeTests {
         #expect(!tree.isOne(10, of: [12]))
     }
 
-    @Test("The kernel's line is read, whatever a process calls itself")
-    func parsing() {
-        #expect(ProcessTree.parse("7 (a) b) S 3 5 5 0 -1") == .init(parent: 3, group: 5))
-        for text in ["", "7 (a", "7 (a) S", "7 (a) S x 5", "7 (a) S 99999999999 5 1"] {
-            #expect(ProcessTree.parse(text) == nil, "\(text)")
-        }
-    }
-
     @Test("Of a living process")
     func living() {
         #expect(ProcessTree.live.entry(getpid()) == .init(parent: getppid(), group: getpgrp()))

@@ -62,7 +62,7 @@ final class TestBus {
     func connect(patience: Duration = .seconds(10)) throws -> DBusConnection {
         let connection = try DBusConnection(
             address: address, environment: [:], runLoop: loop.runLoop, logger: loop.logger, label: "test",
-            patience: patience)
+            openingTimeout: patience)
         connections.append(connection)
         return connection
     }
@@ -70,7 +70,7 @@ final class TestBus {
     func service(patience: Duration = .seconds(10)) -> DBusService {
         let service = DBusService(
             address: address, environment: [:], runLoop: loop.runLoop, logger: loop.logger, label: "test",
-            patience: patience)
+            openingTimeout: patience)
         services.append(service)
         return service
     }

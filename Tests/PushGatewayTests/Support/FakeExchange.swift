@@ -22,7 +22,6 @@ final class FakeExchange: HTTPExchange {
     func beginStream(status: Int, fields: [HTTPField]) {}
     func send(_ bytes: [UInt8]) -> Bool { false }
     func finish() {}
-    func closeConnection(reason: String) {}
 
     var status: Int? { response?.status }
 

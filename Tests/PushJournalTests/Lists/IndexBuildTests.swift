@@ -61,7 +61,7 @@ struct IndexBuildTests {
                 if case .success(let count) = result { entries.append(count) }
             }
             let removed = Array(patterns[round * 100..<round * 100 + 100])
-            harness.journal.changeEntries(of: "spam", add: [], remove: removed) { _ in changed += 1 }
+            harness.journal.lists(.change("spam", add: [], remove: removed)) { _ in changed += 1 }
         }
         // Pushes go on meanwhile.
         var pushes = 0

@@ -217,7 +217,7 @@ struct ListTests {
         let harness = try JournalHarness(limits: limits)
         var answers: [String] = []
         for number in 0..<7 {
-            harness.journal.createList("\(number)", kind: nil) { result in
+            harness.journal.lists(.create("\(number)", nil)) { result in
                 answers.append("\(number)" + (result.isSuccess ? "" : " refused"))
             }
         }
@@ -227,7 +227,7 @@ struct ListTests {
         let entries = try harness.numbers(0..<15)
         answers = []
         for number in 0..<2 {
-            harness.journal.changeEntries(of: "\(number)", add: entries, remove: []) { result in
+            harness.journal.lists(.change("\(number)", add: entries, remove: [])) { result in
                 answers.append("\(number)" + (result.isSuccess ? "" : " refused"))
             }
         }
@@ -243,7 +243,7 @@ struct ListTests {
         let harness = try JournalHarness(limits: limits)
         let begun = try harness.beginImport("spam")
         var order: [String] = []
-        harness.journal.append(try harness.numbers(0..<200), to: begun.id) { _ in order.append("entries") }
+        harness.journal.lists(.append(try harness.numbers(0..<200), to: begun.id)) { _ in order.append("entries") }
         harness.journal.append(harness.push("A"), payload: [], call: nil) { _ in order.append("A") }
         harness.run { order.count == 2 }
         #expect(order == ["A", "entries"])
@@ -251,7 +251,7 @@ struct ListTests {
         for number in 0..<10 {
             harness.journal.append(harness.push("\(number)"), payload: [], call: nil) { _ in order.append("\(number)") }
         }
-        harness.journal.append(try harness.numbers(200..<202), to: begun.id) { _ in order.append("entries") }
+        harness.journal.lists(.append(try harness.numbers(200..<202), to: begun.id)) { _ in order.append("entries") }
         harness.run { order.count == 11 }
         #expect(order == ["0", "1", "2", "3", "entries", "4", "5", "6", "7", "8", "9"])
     }
@@ -263,10 +263,10 @@ struct ListTests {
         func note<Value>(_ result: Result<Value, RingwakeError>) {
             if case .failure(let error) = result { codes.append(error.code) } else { codes.append(nil) }
         }
-        harness.journal.createList("a", kind: nil) { note($0) }
+        harness.journal.lists(.create("a", nil)) { note($0) }
         harness.journal.rebuildIndex(at: harness.directory.index, rules: .none) { note($0) }
         harness.journal.close()
-        harness.journal.lists { note($0) }
+        harness.journal.lists(.all) { note($0) }
         harness.run { codes.count == 3 }
         #expect(codes.last == .failed)
         #expect(codes[1] == .failed)

@@ -6,28 +6,46 @@ import Testing
 /// Lists of callers, one thing at a time.
 extension JournalHarness {
     func lists() throws -> [CallerListRecord] {
-        try wait { journal.lists(completion: $0) }
+        guard case .lists(let lists) = try run(.all) else { throw WrongResult() }
+        return lists
     }
 
     @discardableResult
     func createList(_ name: String, _ kind: CallerListKind? = nil) throws -> CallerListRecord {
-        try wait { journal.createList(name, kind: kind, completion: $0) }
+        try list(.create(name, kind))
     }
 
     @discardableResult
-    func removeList(_ name: String) throws -> CallerListRecord {
-        try wait { journal.removeList(name, completion: $0) }
-    }
+    func removeList(_ name: String) throws -> CallerListRecord { try list(.remove(name)) }
 
     @discardableResult
     func change(_ list: String, add: [CallerEntry] = [], remove: [String] = []) throws -> CallerListRecord {
-        let removed = try remove.map { try CallerPattern($0) }
-        return try wait { journal.changeEntries(of: list, add: add, remove: removed, completion: $0) }
+        try self.list(.change(list, add: add, remove: try remove.map { try CallerPattern($0) }))
     }
 
     func entries(_ list: String, after: String? = nil, limit: Int = 1_000) throws -> [CallerEntry] {
-        try wait { journal.entries(of: list, after: after, limit: limit, completion: $0) }
+        guard case .entries(let entries) = try run(.entries(of: list, after: after, limit: limit)) else {
+            throw WrongResult()
+        }
+        return entries
     }
+
+    private func run(_ command: CallerListCommand) throws -> CallerListResult {
+        try wait { journal.lists(command, completion: $0) }
+    }
+
+    private func list(_ command: CallerListCommand) throws -> CallerListRecord {
+        guard case .list(let list) = try run(command) else { throw WrongResult() }
+        return list
+    }
+
+    private func listImport(_ command: CallerListCommand) throws -> CallerListImport {
+        guard case .listImport(let listImport) = try run(command) else { throw WrongResult() }
+        return listImport
+    }
+
+    /// The result is of another command.
+    private struct WrongResult: Error {}
 
     /// The patterns of all entries, page by page.
     func patterns(_ list: String, page: Int = 700) throws -> [String] {
@@ -39,23 +57,21 @@ extension JournalHarness {
     }
 
     func beginImport(_ list: String, _ kind: CallerListKind? = nil) throws -> CallerListImport {
-        try wait { journal.beginImport(into: list, kind: kind, completion: $0) }
+        try listImport(.beginImport(into: list, kind))
     }
 
     @discardableResult
     func append(_ entries: [CallerEntry], to id: String) throws -> CallerListImport {
-        try wait { journal.append(entries, to: id, completion: $0) }
+        try listImport(.append(entries, to: id))
     }
 
     @discardableResult
     func finishImport(_ id: String, etag: String? = nil, source: String? = nil) throws -> CallerListRecord {
-        try wait { journal.finishImport(id, etag: etag, source: source, completion: $0) }
+        try list(.finishImport(id, etag: etag, source: source))
     }
 
     @discardableResult
-    func abortImport(_ id: String) throws -> CallerListImport {
-        try wait { journal.abortImport(id, completion: $0) }
-    }
+    func abortImport(_ id: String) throws -> CallerListImport { try listImport(.abortImport(id)) }
 
     @discardableResult
     func rebuildIndex(at path: String? = nil) throws -> Int {

@@ -100,12 +100,12 @@ final class JournalHarness {
 
     /// A push that arrives now.
     func push(
-        _ apnsID: String, call: String? = nil, app: AppID = .phone, team: String = "TEAM",
+        _ pushID: String, call: String? = nil, app: AppID = .phone, sender: String = "TEAM",
         outcome: PushOutcome = .started
     ) -> PushRecord {
         var push = PushRecord(
-            apnsID: apnsID, app: app, topic: .voip(of: app), environment: .production, team: team,
-            priority: .immediate, collapseID: nil, receivedAt: clock.boot, call: CallID(call ?? apnsID),
+            pushID: pushID, app: app, provenance: Provenance(sender: sender, door: .apns(.production, .voip(of: app))),
+            priority: .immediate, collapseID: nil, receivedAt: clock.boot, call: CallID(call ?? pushID),
             outcome: outcome)
         push.receivedWallClock = clock.wall
         return push
@@ -114,8 +114,9 @@ final class JournalHarness {
     /// A call that a push has just started.
     func call(_ number: Int64, _ id: String, app: AppID = .phone) -> CallRecord {
         var call = CallRecord(
-            number: number, key: CallKey(app: app, id: CallID(id)), topic: .voip(of: app), environment: .production,
-            team: "TEAM", apnsID: id, state: .woken, reason: nil, detail: nil, update: CallUpdate(), attempt: 1,
+            number: number, key: CallKey(app: app, id: CallID(id)),
+            provenance: Provenance(sender: "TEAM", door: .apns(.production, .voip(of: app))), pushID: id, state: .woken,
+            reason: nil, detail: nil, update: CallUpdate(), attempt: 1,
             ringBefore: clock.boot.advanced(by: .seconds(45)), isOneAttempt: false, ringTime: .seconds(45),
             timeline: [TimelineEntry(.received, at: clock.boot)])
         call.receivedWallClock = clock.wall

@@ -11,12 +11,12 @@ struct ObserversTests {
     func later() throws {
         let (first, second) = (try Inbox<Int>(), try Inbox<Int>())
         _ = observers.add(.init(body: first.put))
-        observers.tellNew()
+        observers.notifyNew()
         #expect(first.take() == nil)
-        observers.tell(1)
+        observers.notify(1)
         _ = observers.add(.init(body: second.put))
-        observers.tellNew()
-        observers.tellNew()
+        observers.notifyNew()
+        observers.notifyNew()
         #expect(first.take() == 1)
         #expect(first.take() == nil)
         #expect(second.take() == 1)
@@ -29,7 +29,7 @@ struct ObserversTests {
         _ = observers.add(.init(body: { [observers] _ in observers.remove(2) }))
         let second = observers.add(.init(body: inbox.put))
         #expect(second == 2)
-        observers.tell(1)
+        observers.notify(1)
         #expect(inbox.take() == nil)
     }
 
@@ -39,7 +39,7 @@ struct ObserversTests {
         _ = observers.add(.init(body: told.put, finish: { ended.put(1) }))
         observers.finish()
         observers.finish()
-        observers.tell(1)
+        observers.notify(1)
         #expect(told.take() == nil)
         #expect(ended.take() == 1)
         #expect(ended.take() == nil)
@@ -49,9 +49,9 @@ struct ObserversTests {
     @Test("a slow reader of a stream gets the newest value alone")
     func slow() async {
         var iterator = observers.stream(holding: self) {}.makeAsyncIterator()
-        for value in 1...1_000 { observers.tell(value) }
+        for value in 1...1_000 { observers.notify(value) }
         #expect(await iterator.next() == 1_000)
-        observers.tell(1_001)
+        observers.notify(1_001)
         observers.finish()
         #expect(await iterator.next() == 1_001)
         #expect(await iterator.next() == nil)

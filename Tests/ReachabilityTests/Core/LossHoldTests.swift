@@ -34,7 +34,7 @@ struct LossHoldTests {
         #expect(machine.deadline == at(210))
         #expect(machine.offer(Self.offline, at: at(210), holding: hold) == Self.offline)
         #expect(machine.deadline == nil)
-        #expect(machine.told == Self.offline)
+        #expect(machine.reported == Self.offline)
     }
 
     @Test("says nothing of a loss that heals")
@@ -69,7 +69,7 @@ struct LossHoldTests {
         _ = machine.offer(Self.offline, at: at(10), holding: hold)
         #expect(machine.offer(Self.offline, isKnown: false, at: at(20), holding: hold) == nil)
         #expect(machine.deadline == nil)
-        #expect(machine.told == Self.online)
+        #expect(machine.reported == Self.online)
         #expect(machine.offer(Self.offline, at: at(300), holding: hold) == nil)
         #expect(machine.deadline == at(500))
     }

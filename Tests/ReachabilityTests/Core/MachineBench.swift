@@ -53,10 +53,10 @@ extension [PathStateMachine.Effect] {
     }
 
     func told(_ target: ReachabilityTarget) -> TargetReachability? {
-        compactMap { if case .tell(target, let value) = $0 { value } else { nil } }.last
+        compactMap { if case .report(target, let value) = $0 { value } else { nil } }.last
     }
 
     var path: NetworkPath? {
-        compactMap { if case .tellPath(let path) = $0 { path } else { nil } }.last
+        compactMap { if case .reportPath(let path) = $0 { path } else { nil } }.last
     }
 }

@@ -132,9 +132,11 @@ struct MessageTests {
         #expect(RequestTarget("calls", "..").text == "/v1/calls/%2E.")
     }
 
+    private let tooLong = RingwakeKitError(.badAnswer, "a line that is too long")
+
     @Test("lines are cut where they end, in whatever pieces they come")
     func lines() throws {
-        var splitter = LineSplitter()
+        var splitter = LineSplitter(maximumBytes: TransportLimits.lineBytes, tooLong: tooLong)
         var lines: [String] = []
         for byte in "ab\n\ncd\ne".utf8 {
             splitter.consume([byte])
@@ -149,18 +151,18 @@ struct MessageTests {
 
     @Test("a line without an end is refused at its limit")
     func longLine() throws {
-        var splitter = LineSplitter()
+        var splitter = LineSplitter(maximumBytes: TransportLimits.lineBytes, tooLong: tooLong)
         let piece = [UInt8](repeating: 0x61, count: 1 << 18)
         for _ in 0..<4 { splitter.consume(piece) }
         #expect(try splitter.next() == nil)
         splitter.consume([0x61])
-        #expect(throws: LineSplitter.TooLong.self) { try splitter.next() }
+        #expect(throws: tooLong) { try splitter.next() }
     }
 
     @Test("a line with an end is refused beyond its limit all the same")
     func longLineWithEnd() {
-        var splitter = LineSplitter()
+        var splitter = LineSplitter(maximumBytes: TransportLimits.lineBytes, tooLong: tooLong)
         splitter.consume([UInt8](repeating: 0x61, count: (1 << 20) + 1) + [0x0A])
-        #expect(throws: LineSplitter.TooLong.self) { try splitter.next() }
+        #expect(throws: tooLong) { try splitter.next() }
     }
 }

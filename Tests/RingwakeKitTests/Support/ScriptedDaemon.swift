@@ -114,7 +114,7 @@ func callMessage(
     let reason = reason.map { #""reason":"\#($0)","# } ?? ""
     let restriction = restriction.map { #""restriction":{"detail":"until 7","kind":"\#($0)"},"# } ?? ""
     let owed = pending.map { #"{"action":"\#($0)","deadlineMs":9000}"# }.joined(separator: ",")
-    return #"{"apnsId":"a","app":"com.example.phone","attempt":1,"call":"\#(call)","environment":"production","#
+    return #"{"pushId":"a","app":"com.example.phone","attempt":1,"call":"\#(call)","environment":"production","#
         + #""missed":false,"muted":false,"pending":[\#(owed)],\#(reason)\#(restriction)"receivedAt":"t","#
         + #""ringer":"app","schema":1,"state":"\#(state)","team":"T","timeline":[],"topic":"t","video":false}"#
 }

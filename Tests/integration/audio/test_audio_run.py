@@ -134,8 +134,8 @@ def test_it_says_when_it_is_interrupted_and_goes_on_afterwards(
     with AudioRun(audio_daemon) as run:
         with AudioSession(audio_daemon.control, category="playback", active=True) as other:
             other.waits_for("active")
-            run.says("audio was interrupted: something else comes first")
-        run.says("the interruption is over")
+            run.says("audio was interrupted: another session has a higher priority")
+        run.says("the interruption has ended")
         until(lambda: sum("audio is active" in line for line in run.lines) == 2, 10, lambda: f"twice: {run.lines}")
     assert run.process.returncode == 128 + signal.SIGTERM
 
@@ -151,7 +151,7 @@ def test_a_recording_needs_the_microphone(audio_server: AudioServer, audio_daemo
 def test_without_a_microphone_nothing_is_run(audio_server: AudioServer, audio_daemon: Daemon) -> None:
     audio_server.pactl("unload-module", "module-null-source")
     done = audio_daemon.ringwake("audio", "run", "--category", "record", "--", "false")
-    assert done.returncode == 1 and "is not active" in done.stderr, done.stderr
+    assert done.returncode == 1 and "was not activated" in done.stderr, done.stderr
     assert audio_daemon.control.get("/v1/audio/sessions")["sessions"] == []
 
 

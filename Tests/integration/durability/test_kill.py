@@ -154,7 +154,7 @@ def assert_nothing_is_lost(
 ) -> None:
     """Every push that was answered 200 is known, its call has ended, and was given to a handler or is a missed call."""
     accepted = {push.apns_id for push in lives.flood.accepted()}
-    assert accepted == {push["apnsId"] for push in pushes} and len(pushes) == len(accepted)
+    assert accepted == {push["pushId"] for push in pushes} and len(pushes) == len(accepted)
     assert [call for call in calls.values() if call["state"] != "ended"] == []
     lost = accepted - missed - records.calls("woken")
     assert not lost, f"{len(lost)} neither delivered nor missed: {[calls.get(call) for call in list(lost)[:3]]}"

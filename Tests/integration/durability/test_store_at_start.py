@@ -210,7 +210,7 @@ def test_every_store_that_a_power_cut_can_leave_is_started_on(make_daemon, nativ
             (state / name).write_bytes(contents)
         expected = open_store(dict(image), second.directory / "opened", read_contents).pushes
         second.start()
-        listed = {one["apnsId"] for one in second.control.get("/v1/pushes?limit=500")["pushes"]}
+        listed = {one["pushId"] for one in second.control.get("/v1/pushes?limit=500")["pushes"]}
         assert expected <= listed, f"moment {images[image]}: pushes of the store are gone"
         assert push(second, new_call(random.Random())).status == 200
         second.kill()

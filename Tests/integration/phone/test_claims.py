@@ -102,7 +102,7 @@ def test_while_its_handler_is_lost_the_call_says_so_and_can_be_ended(telephone) 
     kill_handler(app, call)
     waits(lambda: "claimMs" in app.daemon.control.call(call), "the loss to be noticed")
     assert 0 < shown(app.daemon, call)["claimMs"] <= 20_000
-    assert "to be claimed" in user(app.daemon, "call", "show", call).stdout
+    assert "to claim the call" in user(app.daemon, "call", "show", call).stdout
     # What only a handler could do is refused, and said why.
     for verb in ("hold", "mute"):
         assert "handler" in user(app.daemon, "call", verb, call, status=1).stderr

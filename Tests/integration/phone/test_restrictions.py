@@ -46,7 +46,7 @@ def test_it_keeps_calls_out_at_once_and_lets_them_in_again(phone: App) -> None:
     assert "do not disturb" in ended["detail"]
     # The owner sees it in the list, with the reason.
     assert "do not disturb" in user(phone.daemon, "call", "show", ended["call"]).stdout
-    assert "kept out" in user(phone.daemon, "call", "list").stdout
+    assert "blocked by" in user(phone.daemon, "call", "list").stdout
     assert phone.daemon.control.status()["doNotDisturb"] == {"state": "on", "active": True}
     assert dnd(phone, "off")["active"] is False
     ringing(phone, caller=ALICE)

@@ -6,11 +6,11 @@ from pathlib import Path
 from .promises import Contents
 
 # The version of the tables.
-VERSION = 4
+VERSION = 5
 
 # Queries that find nothing in a store in which nothing is half-written.
 NEVER = {
-    "a push without its call": "SELECT push.apns_id FROM push "
+    "a push without its call": "SELECT push.push_id FROM push "
     "LEFT JOIN call ON call.id = call_id AND call.app = push.app WHERE call.number IS NULL",
     "an open call that a start would not find": "SELECT id FROM call WHERE state <> 'ended' "
     "AND number NOT IN (SELECT call FROM payload)",
@@ -36,13 +36,13 @@ def read_contents(connection: sqlite3.Connection) -> Contents:
     for what, query in NEVER.items():
         found = connection.execute(query).fetchall()
         assert not found, f"{what}: {found[:3]}, {len(found)} in all"
-    pushes = connection.execute("SELECT lower(apns_id) FROM push")
+    pushes = connection.execute("SELECT lower(push_id) FROM push")
     # A call rings as soon as the request for it is on the disk.
     rung = connection.execute(
         "SELECT lower(id) FROM call WHERE json_extract(snapshot, '$.times.rang') IS NOT NULL "
         "OR (state = 'confirmed' AND json_extract(snapshot, '$.progress.retry_at') IS NULL)"
     )
-    return Contents({apns_id for (apns_id,) in pushes}, {call for (call,) in rung})
+    return Contents({push_id for (push_id,) in pushes}, {call for (call,) in rung})
 
 
 def read_store(state: Path) -> Contents:

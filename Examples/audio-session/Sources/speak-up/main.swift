@@ -6,7 +6,7 @@ try session.setCategory(.playback, mode: .spokenAudio, options: [.duckOthers])
 do {
     let route = try await session.setActive(true)
     print("active: \(route.outputs.map(\.name).joined(separator: ", "))")
-    // What this process and its children play now is heard; everybody else is quieter.
+    // Now this process and its children play at full volume; other sound is ducked.
     _ = readLine()
     try await session.setActive(false, notifyOthers: true)
     print("inactive")

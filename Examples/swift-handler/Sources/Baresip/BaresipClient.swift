@@ -6,7 +6,7 @@ final class BaresipClient: Sendable {
     let messages: AsyncStream<BaresipMessage>
     private let descriptor: Int32
 
-    /// - Throws: Nobody listens there.
+    /// - Throws: If no client listens there.
     init(_ folder: BaresipFolder) throws {
         descriptor = try Self.connect(folder)
         let (messages, continuation) = AsyncStream.makeStream(of: BaresipMessage.self)
@@ -29,7 +29,7 @@ final class BaresipClient: Sendable {
         source.activate()
     }
 
-    // Not when the other side has gone: somebody may be sending.
+    // Not when the other side has closed: another thread may be sending.
     deinit { close(descriptor) }
 
     private static func connect(_ folder: BaresipFolder) throws -> Int32 {

@@ -4,10 +4,10 @@ import Glibc
 /// baresip's folder: its `config` and `accounts`, as Examples/baresip-shell describes them.
 struct BaresipFolder: Sendable {
     let path: String
-    /// Where `ctrl_tcp` listens: an IPv4 address and a port.
+    /// The address that `ctrl_tcp` listens on: an IPv4 address and a port.
     let address: String
     let port: UInt16
-    /// The account as `uanew` takes it, and its address as `uadel` does.
+    /// The account in the form for `uanew`, and its address in the form for `uadel`.
     let account: String
     let addressOfRecord: String
 
@@ -35,7 +35,7 @@ struct BaresipFolder: Sendable {
         String(decoding: try Data(contentsOf: .init(filePath: file)), as: UTF8.self).split(separator: "\n")
     }
 
-    /// The process of the client that runs, or ran last.
+    /// The process id of the running client, or of the last one.
     var process: pid_t? {
         get { (try? Self.lines(path + "/pid"))?.first.flatMap { pid_t($0) } }
         nonmutating set { try? Data("\(newValue ?? 0)\n".utf8).write(to: .init(filePath: path + "/pid")) }

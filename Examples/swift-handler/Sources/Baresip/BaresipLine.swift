@@ -2,15 +2,15 @@ public import CallHandling
 import Glibc
 public import RingwakeKit
 
-/// SIP calls of baresip: it is started for the first call, or runs; it registers when a push comes, takes the INVITE
-/// that its server has held, and is registered no more after the last call.
+/// SIP calls of baresip. The line starts baresip for the first call, or uses a running one. baresip registers when a push
+/// arrives, receives the INVITE that its server has held, and unregisters after the last call.
 ///
-/// A call's id is the Call-ID of its INVITE, which the push names.
+/// A call's id is the Call-ID of its INVITE, which the push contains.
 public actor BaresipLine: Line {
     private struct SIPCall {
-        /// Who calls, once the INVITE is there.
+        /// The caller, known when the INVITE has arrived.
         var caller: CallUpdate?
-        /// Nil for one that was taken over: baresip does not tell.
+        /// Nil for a call that was taken over: baresip does not report it.
         var isEstablished: Bool? = false
         var isHeld = false
     }
@@ -25,13 +25,13 @@ public actor BaresipLine: Line {
     private var calls: [Call.ID: SIPCall] = [:]
     private var commands = 0
     private var responses: [String: CheckedContinuation<BaresipMessage, any Error>] = [:]
-    /// Those who wait for an event of a call.
+    /// The tasks that wait for an event of a call.
     private var waits: [(call: Call.ID, isIt: @Sendable (BaresipMessage) -> Bool, AsyncStream<Bool>.Continuation)] = []
-    /// The last of the command sequences: one begins when the one before has ended.
+    /// The last command sequence: a sequence begins when the previous one has ended.
     private var last: Task<Void, Never>?
     private let ends = AsyncStream.makeStream(of: RemoteEnd.self)
 
-    /// How long an INVITE is waited for, and how long before a client that has calls already registers anew.
+    /// How long to wait for an INVITE, and after which time a client that already has calls registers again.
     private static let patience = Duration.seconds(4)
     private static let patienceWithRegistration = Duration.seconds(1)
 
@@ -39,7 +39,7 @@ public actor BaresipLine: Line {
 
     /// - Parameters:
     ///   - folder: the folder of baresip's configuration.
-    ///   - stays: whether baresip runs on after the last call, without being registered.
+    ///   - stays: whether baresip keeps running after the last call, unregistered.
     public init(folder: String, stays: Bool) throws {
         self.folder = try BaresipFolder(folder)
         self.stays = stays
@@ -80,15 +80,15 @@ public actor BaresipLine: Line {
         let others = calls.filter { $0.key != call && $0.value.caller != nil && $0.value.isEstablished == false }.map(
             \.key)
         try await sequence { line in
-            // baresip first holds the call before, and does not answer when that fails, as with one that rings. So that
-            // one is held before, which fails, but is remembered; and afterwards it is forgotten again.
+            // baresip first holds the previous call, and does not answer if that fails, as for a call that still rings.
+            // So hold that call beforehand: this fails too, but baresip remembers it; undo it afterwards.
             for other in others where try await line.choose(other) { await line.attempt("hold") }
             guard try await line.choose(call) else { throw BaresipError("the call is gone") }
             try await line.command("accept")
             for other in others where try await line.choose(other) { await line.attempt("resume") }
         }
         guard let isEstablished = calls[call].map(\.isEstablished), isEstablished != true else { return }
-        // One that was taken over may have been answered before.
+        // A call that was taken over may already be answered.
         let limit = isEstablished == nil ? Duration.seconds(2) : .seconds(30)
         let isThere = await waits(call, limit) { $0.type == "CALL_ESTABLISHED" }
         guard isThere ?? (isEstablished == nil) else { throw BaresipError("the caller has gone") }
@@ -105,7 +105,7 @@ public actor BaresipLine: Line {
     public func setMuted(_ call: Call.ID, _ isMuted: Bool) async throws {
         try await sequence { line in
             guard try await line.choose(call) else { throw BaresipError("the call is gone") }
-            // The command turns it over: once more, if it was so before.
+            // The command toggles: send it again if the state was already right.
             let said = try await line.command("mute")
             if said.contains("un-muted") == isMuted { try await line.command("mute") }
         }
@@ -133,7 +133,7 @@ public actor BaresipLine: Line {
             try await sequence { line in
                 guard try await line.choose(call) else { return }
                 try await line.command("hangup")
-                // baresip then goes on with the call before it, which is not what it was asked.
+                // baresip then resumes the previous call, which nobody asked for.
                 for other in held where try await line.choose(other) { try await line.command("hold") }
             }
         } catch {
@@ -156,9 +156,9 @@ public actor BaresipLine: Line {
         }
     }
 
-    /// Ends baresip, which says goodbye to its server; one that does not answer is not waited for.
+    /// Ends baresip, which unregisters; this does not wait for a server that does not answer.
     public func leave() async {
-        // One that has just been started does not listen yet, and is not to be left behind.
+        // A client that has just been started does not listen yet; do not leave it behind.
         _ = await starting?.result
         guard let client, let process = folder.process else { return }
         let reading = reading
@@ -177,7 +177,7 @@ public actor BaresipLine: Line {
 
     // MARK: - baresip
 
-    /// baresip runs, and is connected: one that runs already is gone on with.
+    /// Connects to a running baresip, or starts one.
     private func run() async throws {
         if client != nil { return }
         let task = starting ?? Task { try await start() }
@@ -194,7 +194,7 @@ public actor BaresipLine: Line {
 
     private func start() async throws {
         if let running = try? BaresipClient(folder) {
-            // It was left by a handler that had calls, and is registered for these.
+            // A handler with calls left it behind, registered for those calls.
             accounts = 1
             return attend(running)
         }
@@ -256,7 +256,7 @@ public actor BaresipLine: Line {
 
     // MARK: - Commands and events
 
-    /// Commands are about the call that was chosen last, so what belongs together is not mixed with others.
+    /// A command applies to the last selected call, so commands that belong together run without others in between.
     private func sequence(_ body: @escaping @Sendable (isolated BaresipLine) async throws -> Void) async throws {
         let before = last
         let task = Task {
@@ -267,7 +267,7 @@ public actor BaresipLine: Line {
         try await task.value
     }
 
-    /// Whether there is such a call, which the next commands are about.
+    /// Selects a call for the next commands; false if there is no such call.
     private func choose(_ call: Call.ID) async throws -> Bool {
         try await command("callfind", call.rawValue).contains("setting")
     }
@@ -289,12 +289,12 @@ public actor BaresipLine: Line {
         return response.data ?? ""
     }
 
-    /// A command that may as well fail.
+    /// Sends a command that may fail.
     private func attempt(_ name: String, _ parameters: String? = nil) async {
         do { try await command(name, parameters) } catch { say("baresip: \(error)") }
     }
 
-    /// Waits for an event of a call: true when it came, false when the call has ended, nil when it took too long.
+    /// Waits for an event of a call: true when it arrived, false when the call has ended, nil after the timeout.
     private func waits(
         _ call: Call.ID, _ limit: Duration, _ isIt: @escaping @Sendable (BaresipMessage) -> Bool
     ) async -> Bool? {

@@ -1,16 +1,16 @@
 import FoundationEssentials
 
-/// What baresip sends: an event, or the response to a command.
+/// A message from baresip: an event, or the response to a command.
 struct BaresipMessage: Decodable, Sendable {
     let event: Bool?
-    /// Of an event: `CALL_INCOMING`, `CALL_ESTABLISHED`, `CALL_CLOSED`.
+    /// For an event: `CALL_INCOMING`, `CALL_ESTABLISHED`, `CALL_CLOSED`.
     let type: String?
-    /// Of an event of a call: its SIP Call-ID.
+    /// For an event of a call: its SIP Call-ID.
     let id: String?
     let peeruri: String?
     let peerdisplayname: String?
     let param: String?
-    /// Of a response: whether the command was known, which is not whether it worked.
+    /// For a response: whether baresip knows the command, which does not mean that it worked.
     let ok: Bool?
     let data: String?
     let token: String?
@@ -29,7 +29,7 @@ struct BaresipCommand: Encodable, Sendable {
     func netstring() throws -> [UInt8] { NetstringReader.write(Array(try JSONEncoder().encode(self))) }
 }
 
-/// baresip cannot be started, has gone, or does not do what it was told.
+/// baresip cannot be started, has exited, or does not carry out a command.
 public struct BaresipError: Error, CustomStringConvertible {
     public let description: String
 

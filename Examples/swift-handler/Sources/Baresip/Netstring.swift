@@ -1,16 +1,16 @@
-/// Netstrings, `LENGTH:BYTES,`, in which baresip's `ctrl_tcp` sends and takes JSON.
+/// Netstrings, `LENGTH:BYTES,`: baresip's `ctrl_tcp` sends and receives JSON in them.
 ///
 /// See [D. J. Bernstein, Netstrings](https://cr.yp.to/proto/netstrings.txt).
 struct NetstringReader {
-    /// What came is no netstring, or a longer one than is taken.
+    /// The input is not a netstring, or is too long.
     struct Malformed: Error {}
 
-    /// The longest one that is taken.
+    /// The maximum length.
     static let maximumBytes = 1 << 20
 
     private var buffer: [UInt8] = []
 
-    /// Takes bytes as they come, and returns what is complete.
+    /// Adds received bytes, and returns the complete netstrings.
     mutating func read(_ bytes: some Sequence<UInt8>) throws(Malformed) -> [[UInt8]] {
         buffer += bytes
         var found: [[UInt8]] = []

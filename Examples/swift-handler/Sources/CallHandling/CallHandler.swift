@@ -1,9 +1,9 @@
 import RingwakeKit
 import Synchronization
 
-/// What every call app does: reports the calls that are pushed to it, does what the user asks for, says how they end.
+/// Does what every call app does: reports each pushed call, does what the user asks for, and reports the end.
 ///
-/// Each call has a task of its own, which does one thing after the other; so one call never waits for another.
+/// Each call has its own task, which handles one step after the other, so calls never wait for each other.
 public final class CallHandler: Sendable {
     private enum Step: Sendable {
         case push(IncomingPush)
@@ -17,18 +17,18 @@ public final class CallHandler: Sendable {
         let steps: AsyncStream<Step>
     }
 
-    /// A call that this process has.
+    /// A call of this process.
     private struct OpenCall {
-        /// Where its task gets its steps from.
+        /// Sends steps to the call's task.
         let steps: AsyncStream<Step>.Continuation
-        /// What waits for the line to have it.
+        /// Waits until the line has the call.
         var arrival: Task<CallUpdate?, any Error>?
         var isOver = false
     }
 
     private struct State {
         var open: [Call.ID: OpenCall] = [:]
-        /// Calls whose end was told before their push: the two come by different streams.
+        /// Calls whose end arrived before their push: the two come on different streams.
         var overBeforePush: [Call.ID] = []
     }
 
@@ -42,8 +42,8 @@ public final class CallHandler: Sendable {
     private let newCalls = AsyncStream.makeStream(of: NewCall.self)
 
     /// - Parameters:
-    ///   - stays: whether it waits for further calls when it has none any more.
-    ///   - log: is told what happens, for a person.
+    ///   - stays: whether to wait for further calls after the last one.
+    ///   - log: called with each event, as a text for a person.
     public init(
         client: RingwakeClient, line: any Line, stays: Bool, log: @escaping @Sendable (String) -> Void = { _ in }
     ) {
@@ -55,7 +55,7 @@ public final class CallHandler: Sendable {
         provider = CallProvider(client: client)
     }
 
-    /// Runs until its last call has ended, or, where it stays, until the client is closed.
+    /// Runs until the last call has ended, or, if it stays, until the client is closed.
     public func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { for await event in self.registry.events { self.take(event) } }
@@ -73,12 +73,12 @@ public final class CallHandler: Sendable {
         }
     }
 
-    // MARK: - What comes
+    // MARK: - Events
 
     private func take(_ event: PushRegistryEvent) {
         switch event {
         case .credentialsUpdated(let credentials):
-            // A real app sends them to its server, or puts them into its Contact: `contactParameters`.
+            // A real app sends these to its server, or puts them into its Contact: `contactParameters`.
             log("credentials: \(credentials.map(\.environment.description).joined(separator: ", "))")
         case .credentialsInvalidated:
             log("credentials: none")
@@ -94,7 +94,7 @@ public final class CallHandler: Sendable {
         case .changed(let call): log("call: \(call.id) \(call.state)")
         case .ended(let call, let reason):
             log("call: \(call.id) ended \(reason)")
-            // At once, and not in its turn: its task may be waiting for a call that never comes.
+            // Immediately, not as a step: the call's task may be waiting for a call that never arrives.
             await forget(call.id)
         case .claimed(let call): log("call: \(call.id) claimed")
         case .networkChanged(let call, _): give(call, .network)
@@ -107,7 +107,7 @@ public final class CallHandler: Sendable {
         }
     }
 
-    /// Gives a call's task something to do; the first push makes the task.
+    /// Sends a step to a call's task; the first push creates the task.
     private func give(_ call: Call.ID, _ step: Step) {
         let isTaken = state.withLock { state -> Bool in
             if let open = state.open[call] {
@@ -124,7 +124,7 @@ public final class CallHandler: Sendable {
         if !isTaken { endIfIdle() }
     }
 
-    /// A call is over: its task does nothing more of what is left, and does not wait for it.
+    /// Ends the task of an ended call, without the steps that are left.
     private func forget(_ call: Call.ID) async {
         let known = state.withLock { state -> OpenCall? in
             guard let open = state.open[call] else {
@@ -177,7 +177,7 @@ public final class CallHandler: Sendable {
                 do {
                     try await line.takeOver(push.call)
                 } catch {
-                    // Its media went with the process that had it.
+                    // The media ended with the former process.
                     try await provider.reportCall(with: push.call, endReason: .failed)
                 }
             }
@@ -186,7 +186,7 @@ public final class CallHandler: Sendable {
     }
 
     private func report(_ push: IncomingPush) async {
-        // In time, without ringing, where the line takes long: then there is the same time again to let it ring.
+        // If the line takes long, report in time without ringing: after that there is the same time again to ring.
         let provisional = Task { [provider] in
             try await Task.sleep(for: push.reportWithin / 2)
             try await provider.reportIncomingCall(with: push.call, ringing: false)
@@ -207,7 +207,7 @@ public final class CallHandler: Sendable {
             log("rings: \(push.call)")
         } catch let error as CallError {
             log("not reported: \(push.call): \(error)")
-            // A call that is busy is ended by an action; one that is kept out, or over, has an event that says so.
+            // The daemon ends a busy call with an action, and sends an event for a blocked or ended call.
             if error.code == .unknownCall { await forget(push.call) }
         } catch {
             provisional.cancel()
@@ -216,7 +216,7 @@ public final class CallHandler: Sendable {
         }
     }
 
-    /// What the line says of the call, or nil when it is over first.
+    /// The caller according to the line; nil if the call ends first.
     private func arrival(_ push: IncomingPush) async throws -> CallUpdate? {
         let arrival = Task { [line] in try await line.awaitCall(push) }
         let isOver = state.withLock { state in
@@ -250,7 +250,7 @@ public final class CallHandler: Sendable {
         }
     }
 
-    /// What the daemon refuses is said, and nothing more can be done about it: it has told what became of the call.
+    /// Logs a refusal. Nothing else is needed: an event has said what happened to the call.
     private func attempt(_ what: String, _ body: () async throws -> Void) async {
         do { try await body() } catch { log("refused: \(what): \(error)") }
     }
@@ -259,10 +259,10 @@ public final class CallHandler: Sendable {
 /// An action that this version does not know.
 struct UnknownAction: Error {}
 
-/// What was to be done takes longer than there is time for it.
+/// The action did not finish before its deadline.
 struct TooLate: Error {}
 
-/// Does something, and gives up at `deadline`.
+/// Runs `body`, and gives up at `deadline`.
 private func before(_ deadline: ContinuousClock.Instant, _ body: @escaping @Sendable () async throws -> Void)
     async throws
 {

@@ -1,18 +1,18 @@
 import RingwakeKit
 
-/// What carries the calls: the part that a real app brings along.
+/// Carries the calls: a real app brings its own.
 ///
-/// Calls are named by the id that the push has. Everything may be called for several calls at a time.
+/// A call's id is the one in the push. Every method may be called for several calls at a time.
 public protocol Line: Sendable {
-    /// A push says that a call is coming. Makes ready for it, and returns who calls once the call is there.
+    /// Prepares for the call that a push announces, and returns the caller when the call has arrived.
     ///
-    /// - Returns: Nil when the call is over already, and when the task is cancelled, for then it is.
-    /// - Throws: The call cannot be taken.
+    /// - Returns: Nil if the call has already ended, or if the task is cancelled because the call ended.
+    /// - Throws: If the line cannot accept the call.
     func awaitCall(_ push: IncomingPush) async throws -> CallUpdate?
 
-    /// A call of a process that is gone: goes on with it.
+    /// Continues a call of a process that has ended.
     ///
-    /// - Throws: There is no such call here.
+    /// - Throws: If the line has no such call.
     func takeOver(_ call: Call.ID) async throws
 
     func answer(_ call: Call.ID) async throws
@@ -20,16 +20,16 @@ public protocol Line: Sendable {
     func setMuted(_ call: Call.ID, _ isMuted: Bool) async throws
     func play(_ digits: String, in call: Call.ID) async throws
 
-    /// Ends a call in any state. One that is not there is no error.
+    /// Ends a call in any state. A missing call is not an error.
     func end(_ call: Call.ID) async
 
-    /// The network changed under a call: tell the other side where this one is now.
+    /// The network changed during a call: send the new address to the other side.
     func networkChanged(_ call: Call.ID) async
 
     /// Calls that the other side ended.
     var remoteEnds: AsyncStream<RemoteEnd> { get }
 
-    /// There is no call any more.
+    /// The last call has ended.
     func rest() async
 }
 

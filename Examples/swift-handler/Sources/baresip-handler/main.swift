@@ -1,9 +1,9 @@
 // A call handler around the SIP client baresip.
 //
-//     baresip-handler FOLDER                        started by ringwaked for a call; ends with its last call
-//     baresip-handler --stay FOLDER APP [SOCKET]    runs anyway, with a baresip that registers when a push comes
+//     baresip-handler FOLDER                        started by ringwaked for a call; exits after its last call
+//     baresip-handler --stay FOLDER APP [SOCKET]    runs all the time, with a baresip that registers when a push arrives
 //
-// FOLDER holds baresip's `config` and `accounts`; README.md says what has to stand in them.
+// FOLDER has baresip's `config` and `accounts`; README.md explains them.
 import Baresip
 import CallHandling
 import Glibc
@@ -16,14 +16,14 @@ guard let folder = words.first else {
     say("usage: baresip-handler [--stay] FOLDER [APP [SOCKET]]")
     exit(2)
 }
-// A client that has ended is not waited for.
+// Do not wait for a client that has ended.
 signal(SIGCHLD, SIG_IGN)
 let configuration: RingwakeClient.Configuration =
     words.count > 1 ? .init(app: words[1], socketPath: words.dropFirst(2).first) : try .fromEnvironment()
 let line = try BaresipLine(folder: folder, stays: stays)
 
 onTermination {
-    // Told to leave, it takes the client along.
+    // At SIGTERM it ends the client too.
     await line.leave()
     exit(128 + SIGTERM)
 }

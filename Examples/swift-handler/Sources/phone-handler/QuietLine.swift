@@ -1,9 +1,9 @@
 import CallHandling
 import RingwakeKit
 
-/// A line that carries nothing: every call is there at once, and whatever is asked for works.
+/// A line without media: every call arrives immediately, and every action succeeds.
 struct QuietLine: Line {
-    /// What this app's sender puts into a push.
+    /// The payload of this app's sender.
     private struct Payload: Decodable {
         let caller: String?
         let name: String?
@@ -12,7 +12,7 @@ struct QuietLine: Line {
     let remoteEnds = AsyncStream<RemoteEnd> { _ in }
 
     func awaitCall(_ push: IncomingPush) async throws -> CallUpdate? {
-        // A real app asks its server here whether the call still stands.
+        // A real app asks its server here whether the call still exists.
         let payload = try push.decode(Payload.self)
         return CallUpdate(caller: payload.caller, callerName: payload.name)
     }

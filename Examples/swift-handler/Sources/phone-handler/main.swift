@@ -1,7 +1,7 @@
 // A call handler in Swift, without the media.
 //
-//     phone-handler                        started by ringwaked for a call; ends with its last call
-//     phone-handler --stay APP [SOCKET]    runs anyway, and takes whatever call comes
+//     phone-handler                        started by ringwaked for a call; exits after its last call
+//     phone-handler --stay APP [SOCKET]    runs all the time, and handles every call of the app
 import CallHandling
 import RingwakeKit
 

@@ -1,5 +1,5 @@
-internal import CRingwakeLinux
 internal import Glibc
+internal import RunLoop
 
 /// Where a user's audio server is.
 package enum PulseAddress: Hashable, Sendable {
@@ -52,13 +52,12 @@ package enum PulseAddress: Hashable, Sendable {
     /// Whether a process listens on a socket, even if it accepts nobody: the queue of a server that hangs fills up,
     /// which libpulse reports as refused, as it does without a server.
     static func hasListener(_ socket: String) -> Bool {
-        var address = sockaddr_storage()
-        let length = ringwake_unix_address(socket, &address)
-        guard length > 0 else { return false }
-        let descriptor = ringwake_stream_socket(AF_UNIX)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        return ringwake_connect(descriptor, &address, length) == 0 || errno == EAGAIN
+        do throws(RunLoopError) {
+            close(try UnixSocket.connect(to: socket))
+            return true
+        } catch {
+            return error.errno == EAGAIN
+        }
     }
 
     static func directory(of path: String) -> String {

@@ -1,4 +1,3 @@
-internal import CRingwakeLinux
 internal import Glibc
 internal import RunLoop
 
@@ -6,13 +5,10 @@ internal import RunLoop
 ///
 /// While that directory does not exist, its nearest existing ancestor is watched for the next part of the path.
 final class SocketWatch {
-    /// Bytes of events read at once; one with a name has up to 272.
-    private static let eventBufferBytes = 16_384
-
     private let runLoop: RunLoop
     private let sockets: [String]
     private let onChange: () -> Void
-    private let inotify: Int32
+    private let inotify: Inotify
     private var source: ReadinessSource?
     /// The kernel watches no longer: make a new watch.
     private(set) var isBroken = false
@@ -27,16 +23,14 @@ final class SocketWatch {
         self.runLoop = runLoop
         self.sockets = sockets
         self.onChange = onChange
-        inotify = ringwake_inotify()
-        guard inotify >= 0 else { throw RunLoopError(operation: "inotify_init1", errno: errno) }
+        inotify = try Inotify()
         try follow()
-        source = try runLoop.watch(inotify, for: .read, cause: .audioServer) { [weak self] _ in self?.eventsArrived() }
+        source = try runLoop.watch(inotify.descriptor, for: .read, cause: .audioServer) { [weak self] _ in
+            self?.eventsArrived()
+        }
     }
 
-    deinit {
-        close()
-        if inotify >= 0 { Glibc.close(inotify) }
-    }
+    deinit { close() }
 
     /// Nothing is reported after this. Idempotent.
     func close() {
@@ -51,7 +45,7 @@ final class SocketWatch {
             let (watch, name) = try follow(socket)
             wanted[watch, default: []].insert(name)
         }
-        for watch in awaited.keys where wanted[watch] == nil { inotify_rm_watch(inotify, watch) }
+        for watch in awaited.keys where wanted[watch] == nil { inotify_rm_watch(inotify.descriptor, watch) }
         awaited = wanted
     }
 
@@ -62,7 +56,7 @@ final class SocketWatch {
             let name = String(path.dropFirst(directory == "/" ? 1 : directory.utf8.count + 1))
             // ATTRIB: a directory that can be searched now, a socket that can be connected to now.
             let events = IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF | Int32(IN_ONLYDIR)
-            let watch = inotify_add_watch(inotify, directory, UInt32(bitPattern: events))
+            let watch = inotify_add_watch(inotify.descriptor, directory, UInt32(bitPattern: events))
             if watch >= 0 { return (watch, name) }
             guard [ENOENT, ENOTDIR, EACCES].contains(errno), directory != "/" else {
                 throw RunLoopError(operation: "inotify_add_watch(\(directory))", errno: errno)
@@ -72,7 +66,10 @@ final class SocketWatch {
     }
 
     private func eventsArrived() {
-        guard takeEvents() else { return }
+        let isAwaited = inotify.events().contains { event in
+            event.name.isEmpty || awaited[event.watch]?.contains(event.name) == true
+        }
+        guard isAwaited else { return }
         do throws(RunLoopError) {
             // A directory on the path may exist now. The owner looks for what it holds already.
             try follow()
@@ -81,23 +78,5 @@ final class SocketWatch {
             isBroken = true
         }
         onChange()
-    }
-
-    /// - Returns: Whether one of them was about an awaited name.
-    private func takeEvents() -> Bool {
-        var isAbout = false
-        withUnsafeTemporaryAllocation(byteCount: Self.eventBufferBytes, alignment: 8) { buffer in
-            let count = read(inotify, buffer.baseAddress, buffer.count)
-            let header = MemoryLayout<inotify_event>.size
-            var position = 0
-            while position + header <= count {
-                let event = buffer.loadUnaligned(fromByteOffset: position, as: inotify_event.self)
-                let bytes = buffer[(position + header)..<min(count, position + header + Int(event.len))]
-                let name = String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-                if name.isEmpty || awaited[event.wd]?.contains(name) == true { isAbout = true }
-                position += header + Int(event.len)
-            }
-        }
-        return isAbout
     }
 }

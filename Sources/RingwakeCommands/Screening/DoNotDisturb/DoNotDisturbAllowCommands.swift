@@ -2,7 +2,7 @@ import ArgumentParser
 import ControlProtocol
 import RingwakeCore
 
-/// Apps and callers that ring all the same.
+/// Apps and callers that ring during do not disturb.
 struct DoNotDisturbExceptionOptions: ParsableArguments {
     @Option(name: .customLong("app"), help: .of("id", "An app; may be repeated."))
     var apps: [AppID] = []
@@ -42,12 +42,10 @@ struct DoNotDisturbAllowCommand: DoNotDisturbSubcommand {
         let patterns = try exceptions.patterns()
         let current = try current(in: context)
         let join = { (old: [String], new: [String]) in old + new.filter { !old.contains($0) } }
-        return try change(
-            DoNotDisturbChange(
-                allowApps: exceptions.apps.isEmpty
-                    ? nil : join(current.allowApps, exceptions.apps.map(\.rawValue)),
-                allowCallers: patterns.isEmpty ? nil : join(current.allowCallers, patterns)),
-            in: context)
+        return try change(in: context) {
+            if !exceptions.apps.isEmpty { $0.allowApps = join(current.allowApps, exceptions.apps.map(\.rawValue)) }
+            if !patterns.isEmpty { $0.allowCallers = join(current.allowCallers, patterns) }
+        }
     }
 }
 
@@ -78,11 +76,10 @@ struct DoNotDisturbDisallowCommand: DoNotDisturbSubcommand {
             patterns.append(pattern)
         }
         let without = { (old: [String], gone: [String]) in old.filter { !gone.contains($0) } }
-        return try change(
-            DoNotDisturbChange(
-                allowApps: apps.isEmpty ? nil : without(current.allowApps, apps),
-                allowCallers: patterns.isEmpty ? nil : without(current.allowCallers, patterns)),
-            in: context)
+        return try change(in: context) {
+            if !apps.isEmpty { $0.allowApps = without(current.allowApps, apps) }
+            if !patterns.isEmpty { $0.allowCallers = without(current.allowCallers, patterns) }
+        }
     }
 
     /// The pattern that is there of a caller that was written in these forms. What a national number stands for is for
@@ -98,6 +95,6 @@ struct DoNotDisturbDisallowCommand: DoNotDisturbSubcommand {
     }
 
     private static func notAllowed(_ what: String) -> RingwakeError {
-        RingwakeError(.notFound, "'\(what)' is not allowed; 'ringwake dnd' lists what is")
+        RingwakeError(.notFound, "'\(what)' is not an exception; 'ringwake dnd' lists the exceptions")
     }
 }

@@ -34,14 +34,18 @@ protocol DoNotDisturbSubcommand: DaemonCommand {}
 private let target = RequestTarget("dnd")
 
 extension DoNotDisturbSubcommand {
-    /// What is in force.
+    /// The current state.
     func current(in context: CommandContext) throws(RingwakeError) -> DoNotDisturbMessage {
         try control.client(in: context).get(target)
     }
 
-    /// Changes it and shows what is in force then.
-    func change(_ change: DoNotDisturbChange, in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        try show(try control.client(in: context).put(target, change), in: context)
+    /// Changes it and shows the new state.
+    func change(
+        in context: CommandContext, _ set: (inout DoNotDisturbChange) -> Void
+    ) throws(RingwakeError) -> ExitStatus {
+        var change = DoNotDisturbChange.none
+        set(&change)
+        return try show(try control.client(in: context).put(target, change), in: context)
     }
 
     func show(_ message: DoNotDisturbMessage, in context: CommandContext) throws(RingwakeError) -> ExitStatus {
@@ -78,25 +82,26 @@ struct DoNotDisturbOnCommand: DoNotDisturbSubcommand {
             Without --for and --until it lasts until 'ringwake dnd off'.
             """)
 
-    @Option(name: .customLong("for"), help: .of("duration", "For this long: 30m, 2h, 1d."))
+    @Option(name: .customLong("for"), help: .of("duration", "Block calls for this long: 30m, 2h, 1d."))
     var duration: DurationArgument?
 
-    @Option(help: .of("hh:mm", "Until the next time it is this time of day, local time."))
+    @Option(help: .of("hh:mm", "Block calls until the next time the clock shows this local time."))
     var until: TimeOfDayArgument?
 
     @OptionGroup var control: ControlOptions
 
     func validate() throws {
         try require(duration == nil || until == nil, "Give one of --for and --until.")
-        try require((duration?.duration ?? .seconds(1)) >= .seconds(1), "--for is a second or more.")
+        try require((duration?.duration ?? .seconds(1)) >= .seconds(1), "Give a --for of one second or more.")
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let now = WallClock.seconds()
         let end = duration.map { now + $0.duration.components.seconds } ?? until.map { $0.next(after: now) }
-        return try change(
-            DoNotDisturbChange(state: "on", until: end.map { UTCTime(milliseconds: $0 * 1000).description }),
-            in: context)
+        return try change(in: context) {
+            $0.state = "on"
+            $0.until = end.map { UTCTime(milliseconds: $0 * 1000).description }
+        }
     }
 }
 
@@ -108,14 +113,14 @@ struct DoNotDisturbOffCommand: DoNotDisturbSubcommand {
             ringwake dnd off
             """,
         details: """
-            Ends what 'dnd on' started, and skips the rest of the schedule's current time.
+            Ends 'dnd on', and skips the rest of the scheduled period that is active now.
             The schedule stays; 'ringwake dnd schedule clear' removes it.
             """)
 
     @OptionGroup var control: ControlOptions
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        try change(DoNotDisturbChange(state: "off"), in: context)
+        try change(in: context) { $0.state = "off" }
     }
 }
 
@@ -147,6 +152,6 @@ struct DoNotDisturbRepeatCommand: DoNotDisturbSubcommand {
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        try change(DoNotDisturbChange(repeatWithinMs: milliseconds), in: context)
+        try change(in: context) { $0.repeatWithinMs = milliseconds }
     }
 }

@@ -65,8 +65,8 @@ struct DoNotDisturbScheduleAddCommand: DoNotDisturbSubcommand {
             """,
         details: """
             Days are mon to sun, joined by - and commas, or daily; an entry belongs to the
-            day that it begins on. Times are of the device's local time; one that ends
-            before it begins goes over midnight.
+            day on which it begins. Times are in the device's local time; a time that ends
+            before it begins continues over midnight.
             """)
 
     @OptionGroup var entry: ScheduleEntryArguments
@@ -76,7 +76,7 @@ struct DoNotDisturbScheduleAddCommand: DoNotDisturbSubcommand {
         let entry = try QuietHours(entry.text).description
         let current = try current(in: context)
         guard !current.schedule.contains(entry) else { return try show(current, in: context) }
-        return try change(DoNotDisturbChange(schedule: current.schedule + [entry]), in: context)
+        return try change(in: context) { $0.schedule = current.schedule + [entry] }
     }
 }
 
@@ -95,9 +95,9 @@ struct DoNotDisturbScheduleRemoveCommand: DoNotDisturbSubcommand {
         let entry = try QuietHours(entry.text).description
         let current = try current(in: context)
         guard current.schedule.contains(entry) else {
-            throw RingwakeError(.notFound, "no '\(entry)' in the schedule; 'ringwake dnd schedule' lists what is")
+            throw RingwakeError(.notFound, "the schedule has no '\(entry)'; 'ringwake dnd schedule' lists the entries")
         }
-        return try change(DoNotDisturbChange(schedule: current.schedule.filter { $0 != entry }), in: context)
+        return try change(in: context) { $0.schedule = current.schedule.filter { $0 != entry } }
     }
 }
 
@@ -112,6 +112,6 @@ struct DoNotDisturbScheduleClearCommand: DoNotDisturbSubcommand {
     @OptionGroup var control: ControlOptions
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        try change(DoNotDisturbChange(schedule: []), in: context)
+        try change(in: context) { $0.schedule = [] }
     }
 }

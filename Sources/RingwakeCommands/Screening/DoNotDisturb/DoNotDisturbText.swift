@@ -5,7 +5,7 @@ enum DoNotDisturbText {
     static func text(of message: DoNotDisturbMessage, style: TextStyle) -> String {
         let head =
             message.active
-            ? style.bad("calls are kept out") : message.state == "off" ? "calls ring" : "calls ring now"
+            ? style.bad("calls are blocked") : message.state == "off" ? "calls ring" : "calls ring now"
         var table = TextTable([.left, .left])
         table.add(["why", message.why])
         if let until = message.until { table.add(["until", LocalTimeText.dateAndTime(until)]) }

@@ -16,10 +16,10 @@ struct BlockCommand: ParsableCommand {
             ringwake block import --refresh
             """,
         details: """
-            A pattern is a number, +49900* for all numbers that begin so, an address as
-            alice@example.org, *@example.org for all callers of a host, or anonymous. Lists
-            survive restarts and are looked up on this device only; changes apply
-            immediately. A blocked call is recorded with the reason.
+            A pattern is a number, +49900* for all numbers with that beginning, an address
+            such as alice@example.org, *@example.org for all callers of a host, or
+            anonymous. Lists survive restarts; changes apply immediately. Look-ups happen
+            on this device only. The call log shows a blocked call with the reason.
             """,
         subcommands: [
             BlockAddCommand.self, BlockRemoveCommand.self, BlockListCommand.self, BlockCheckCommand.self,
@@ -38,7 +38,7 @@ struct CallerListOptions: ParsableArguments {
         help: .of("name", "The list (default: \(blockList), with --identify \(identificationList))."))
     var named: CallerListNameArgument?
 
-    @Flag(help: "The list identifies callers and blocks nobody.")
+    @Flag(help: "Use a list that identifies callers and does not block them.")
     var identify = false
 
     var name: String {
@@ -59,18 +59,7 @@ struct CallerListNameArgument: ExpressibleByArgument, Equatable {
     let name: String
 
     init?(argument: String) {
-        let isPlain = argument.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
-                true
-            default: false
-            }
-        }
-        // "check" is a path of its own.
-        guard isPlain, (1...ControlAPI.maximumListNameBytes).contains(argument.utf8.count), argument != "check",
-            argument.utf8.first != UInt8(ascii: ".")
-        else { return nil }
+        guard ControlAPI.isListName(argument) else { return nil }
         name = argument
     }
 }
@@ -101,8 +90,8 @@ struct BlockAddCommand: DaemonCommand {
     func validate() throws {
         try require(
             patterns.count <= BlockAddCommand.maximumPatterns,
-            "At most \(BlockAddCommand.maximumPatterns) patterns; 'ringwake block import FILE' takes more.")
-        try require(!list.identify || label != nil, "An identification list says who callers are: give --label.")
+            "Give at most \(BlockAddCommand.maximumPatterns) patterns; use 'ringwake block import FILE' for more.")
+        try require(!list.identify || label != nil, "An identification list needs names: give --label.")
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
@@ -142,9 +131,10 @@ struct BlockRemoveCommand: DaemonCommand {
 
     func validate() throws {
         try require(patterns.isEmpty == all, "Give the entries to remove, or --all for the whole list.")
-        try require(!all || list.named != nil, "--all needs --list: which list is to be removed?")
+        try require(!all || list.named != nil, "--all needs --list: name the list to remove.")
         try require(
-            patterns.count <= BlockAddCommand.maximumPatterns, "At most \(BlockAddCommand.maximumPatterns) patterns.")
+            patterns.count <= BlockAddCommand.maximumPatterns,
+            "Give at most \(BlockAddCommand.maximumPatterns) patterns.")
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {

@@ -7,7 +7,7 @@ import RingwakeCore
 /// `ringwake block import`
 struct BlockImportCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        "import", "Replace a list by the contents of a file or a URL.",
+        "import", "Replace a list with the contents of a file or a URL.",
         examples: """
             ringwake block import spam.csv --list spam
             ringwake block import contacts.vcf --identify
@@ -17,14 +17,13 @@ struct BlockImportCommand: DaemonCommand {
             ringwake block import --refresh --list spam
             """,
         details: """
-            Takes vCard, CSV (a header row with number and name), and plain lists with a
-            pattern a line; a number that ends with * is a prefix. Lines that make no sense
-            are counted and skipped. The list changes only when the whole file was read;
-            if anything fails, it stays unchanged.
+            Reads vCard, CSV (a header row with number and name), and plain lists with one
+            pattern per line; a number that ends with * is a prefix. Counts and skips
+            invalid lines. The list changes only after the whole file was read; if anything
+            fails, it stays unchanged.
 
-            --refresh fetches each list again that came from a URL, unless the server says
-            that it has not changed (ETag). The daemon itself fetches nothing: run this
-            from a timer.
+            --refresh fetches each list from a URL again, unless the server says that it is
+            unchanged (ETag). The daemon itself fetches nothing: run this from a timer.
             """)
 
     @Argument(help: .of("source", "A file, - for standard input, or a URL of http or https."), completion: .file())
@@ -32,10 +31,10 @@ struct BlockImportCommand: DaemonCommand {
 
     @OptionGroup var list: CallerListOptions
 
-    @Option(help: .of("format", "How the file is written: vcard, csv or list (default: by its first line)."))
+    @Option(help: .of("format", "The format of the file: vcard, csv or list (default: from its first line)."))
     var format = CallerListFormat.auto
 
-    @Flag(help: "Only if the source changed since the last import; without a source, all lists imported from a URL.")
+    @Flag(help: "Import only if the source has changed; without a source, refresh all lists imported from a URL.")
     var refresh = false
 
     @Option(
@@ -47,9 +46,9 @@ struct BlockImportCommand: DaemonCommand {
     @OptionGroup var control: ControlOptions
 
     func validate() throws {
-        try require(source != nil || refresh, "Give a file or a URL, or --refresh for the lists that came from a URL.")
+        try require(source != nil || refresh, "Give a file or a URL, or --refresh for the lists from a URL.")
         try require(
-            source != nil || !list.identify, "--identify belongs to a new list; --refresh leaves each as it is.")
+            source != nil || !list.identify, "--identify is for a new list; --refresh does not change a list's kind.")
         try require(
             !refresh || source.map(Download.isURL) != false, "--refresh is for URLs; '\(source ?? "")' is a file.")
     }
@@ -93,8 +92,8 @@ struct BlockImportCommand: DaemonCommand {
         guard !found.isEmpty else {
             throw RingwakeError(
                 .notFound,
-                "no list\(list.named.map { " '\($0.name)'" } ?? "") came from a URL; 'ringwake block list' shows where "
-                    + "they come from")
+                "no list\(list.named.map { " '\($0.name)'" } ?? "") was imported from a URL; 'ringwake block list' "
+                    + "shows the sources")
         }
         return found
     }

@@ -13,19 +13,19 @@ struct BlockListCommand: DaemonCommand {
             ringwake block list spam --all --json | jq -r '.entries[].pattern'
             """,
         details: """
-            With --json and --all, a document for each page.
+            With --json and --all, prints one document for each page.
             """)
 
     @Argument(help: .of("name", "The list whose entries to show."))
     var name: CallerListNameArgument?
 
-    @Option(help: .of("pattern", "Only entries after this one."))
+    @Option(help: .of("pattern", "List only entries after this one."))
     var after: String?
 
-    @Option(help: .of("n", "At most this many entries; 1 to \(ControlAPI.maximumListLimit)."))
+    @Option(help: .of("n", "List at most this many entries; 1 to \(ControlAPI.maximumListLimit)."))
     var limit: Int?
 
-    @Flag(help: "All entries, page by page.")
+    @Flag(help: "List all entries, page by page.")
     var all = false
 
     @OptionGroup var control: ControlOptions
@@ -33,7 +33,7 @@ struct BlockListCommand: DaemonCommand {
     func validate() throws {
         try require(
             name != nil || (after == nil && limit == nil && !all),
-            "--after, --limit and --all belong to the entries of one list: name it.")
+            "--after, --limit and --all are for the entries of one list: name the list.")
         try require("--limit", limit, in: 1...ControlAPI.maximumListLimit)
     }
 

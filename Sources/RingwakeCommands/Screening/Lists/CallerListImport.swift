@@ -52,7 +52,7 @@ struct CallerListImport {
         try reading.finish()
         progress.end()
         try check(reading)
-        let name = Download.isURL(source) || source == "-" ? source : CallerListImport.absolute(source)
+        let name = Download.isURL(source) || source == "-" ? source : InputFile.absolute(source)
         let message = try upload.finish(etag: etag, source: name)
         return .replaced(message, format: reading.reader.format, problems: reading.reader.problems)
     }
@@ -64,18 +64,11 @@ struct CallerListImport {
         let first = problems.first.first.map { "; line \($0.line): \($0.text)" } ?? ""
         throw RingwakeError(
             .invalidRequest,
-            "'\(source)' has \(CallerListText.entries(reading.reader.entryCount)) and \(problems.count) lines that make "
-                + "no sense\(first). The list '\(list)' stays as it was; is it the right file, and the right --format?")
+            "'\(source)' has \(CallerListText.entries(reading.reader.entryCount)) and \(problems.count) invalid "
+                + "lines\(first). The list '\(list)' is unchanged; check the file and the --format")
     }
 
-    /// For the list's record: where the file is, whatever folder this runs in.
-    private static func absolute(_ path: String) -> String {
-        guard let resolved = realpath(path, nil) else { return path }
-        defer { free(resolved) }
-        return String(cString: resolved)
-    }
-
-    /// Feeds a reader and hands on what it finds.
+    /// Feeds a reader and forwards the entries that it finds.
     private final class Reading {
         var reader: CallerListReader
         private let upload: CallerListUpload
@@ -109,8 +102,8 @@ struct CallerListImport {
             guard !isPage else {
                 throw RingwakeError(
                     .invalidRequest,
-                    "it is a web page or XML, and no list; the list stays unchanged. Is it the right address, and is "
-                        + "there a portal that wants a sign-in first?")
+                    "the source is a web page or XML, not a list; the list is unchanged. Check the address, and whether "
+                        + "a portal requires a sign-in")
             }
         }
     }

@@ -41,7 +41,7 @@ enum CallerListText {
             table.add(["list", list + (check.pattern.map { " (\($0))" } ?? "")])
         }
         if let name = check.identifiedAs { table.add(["maybe", name]) }
-        let verdict = check.rings ? style.good("rings") : style.bad("is kept out")
+        let verdict = check.rings ? style.good("rings") : style.bad("is blocked")
         let lines = ["\(caller) \(verdict)"] + table.lines(indent: 2).map(TerminalText.printable)
         return lines.joined(separator: "\n") + "\n"
     }

@@ -62,7 +62,7 @@ struct ImportReport: Encodable, Equatable {
         imports.map { entry in
             let name = TerminalText.printable(entry.list)
             switch entry.outcome {
-            case "failed": return "\(name): " + style.bad("failed") + ", the list stays as it was\n"
+            case "failed": return "\(name): " + style.bad("failed") + ", the list is unchanged\n"
             case "unchanged": return "\(name): unchanged\n"
             default: return "\(name): " + text(ofReplaced: entry)
             }
@@ -72,7 +72,7 @@ struct ImportReport: Encodable, Equatable {
     private func text(ofReplaced entry: Entry) -> String {
         var lines = [CallerListText.entries(entry.entries ?? 0) + " from \(entry.source) (\(entry.format ?? ""))"]
         if let count = entry.passedOver, count > 0 {
-            lines.append("  \(count == 1 ? "1 line was" : "\(count) lines were") passed over:")
+            lines.append("  skipped \(count == 1 ? "1 invalid line" : "\(count) invalid lines"):")
             for problem in entry.problems ?? [] {
                 lines.append("  line \(problem.line): \(problem.text)")
             }

@@ -1,0 +1,53 @@
+package import RingwakeCore
+
+/// Which calls are restricted: judged when their push comes, and again when their handler has reported who calls.
+package struct CallScreening: Sendable {
+    /// The device's rules, with do not disturb.
+    package private(set) var rules = ScreeningRules()
+
+    package init() {}
+
+    mutating func configure(_ configuration: ServiceConfiguration) {
+        rules.allowedLevel = configuration.allowedLevel
+        rules.dialling = configuration.dialling
+    }
+
+    mutating func set(_ doNotDisturb: DoNotDisturb) { rules.doNotDisturb = doNotDisturb }
+
+    /// What restricts the call that a push begins, as far as its caller is known. Sets who the lists say is calling.
+    mutating func restriction(
+        ofPush facts: inout PushFacts, for key: CallKey, _ app: ServiceConfiguration.App, _ turn: Turn
+    ) -> Restriction? {
+        let caller = facts.update.caller.map { CallerHandle($0, rules: rules.dialling) }
+        let listed = caller.flatMap { turn.host.verdict($0) }
+        facts.update.identifiedAs = listed?.label
+        return judge(key, app, caller, listed, isReport: false, turn)
+    }
+
+    /// The same when the handler reports the call: without a caller it is anonymous.
+    mutating func restriction(
+        ofReport update: inout CallUpdate, of call: Call, _ app: ServiceConfiguration.App, _ turn: Turn
+    ) -> Restriction? {
+        let caller = (update.caller ?? call.update.caller).map { CallerHandle($0, rules: rules.dialling) }
+        let listed = turn.host.verdict(caller ?? .anonymous)
+        update.identifiedAs = listed?.label
+        return judge(call.key, app, caller, listed, isReport: true, turn)
+    }
+
+    private mutating func judge(
+        _ key: CallKey, _ app: ServiceConfiguration.App, _ caller: CallerHandle?, _ listed: ListVerdict?,
+        isReport: Bool, _ turn: Turn
+    ) -> Restriction? {
+        let call = ScreenedCall(call: key, level: app.level, limits: app.limits, caller: caller, listed: listed)
+        return rules.restriction(for: call, isReport: isReport, at: turn.now, moment: turn.host.moment())
+    }
+
+    /// What would become of a call from this caller now, as far as that depends on the caller. Nothing is counted.
+    func check(_ caller: CallerHandle, _ turn: Turn) -> (listed: ListVerdict?, restriction: Restriction?) {
+        let listed = turn.host.verdict(caller)
+        guard let app = AppID("any.app") else { return (listed, nil) }
+        var trial = rules
+        let call = ScreenedCall(call: CallKey(app: app, id: CallID("")), caller: caller, listed: listed)
+        return (listed, trial.restriction(for: call, isReport: true, at: turn.now, moment: turn.host.moment()))
+    }
+}

@@ -1,0 +1,399 @@
+package import RingwakeCore
+internal import ControlProtocol
+
+/// The service behind the control socket and the doors for pushes: all calls, who their handlers are, who may do what,
+/// and who reads events. The daemon drives it with a run loop and a journal, RingwakeKitTesting with neither.
+///
+///     pushes ---------.                                            .--> ServiceEffect: answers, lines of streams,
+///     requests --------+--> ServiceEvent --> handle(_:at:asking:) -+     the journal, handlers, the log
+///     results of effects '         |   ^
+///                        Event     v   |  Effect
+///                          CoordinatorStateMachine: what a push, a handler and a user bring about
+///
+/// | part | what it knows |
+/// |---|---|
+/// | ``CoordinatorStateMachine`` | calls, their handlers' turns, strikes |
+/// | ``HandlerRegistry`` | who each handler is: secret, connection, process |
+/// | ``EventSubscriptions``, ``DeferredEvents`` | who reads events; which of them wait for the disk |
+/// | ``PendingAnswers`` | requests whose outcome the journal or another call decides |
+/// | ``CallScreening`` | restrictions, do not disturb |
+/// | `Routes` | which request means what, and who may make it |
+///
+/// A value without clock and I/O. What holds after every event: each request is answered once, forwarded, or waits in
+/// `PendingAnswers` or for the result of an effect.
+package struct CallServiceStateMachine: Sendable {
+    package private(set) var coordinator: CoordinatorStateMachine
+    package private(set) var handlers = HandlerRegistry()
+    package private(set) var subscriptions = EventSubscriptions()
+    package private(set) var screening = CallScreening()
+    package private(set) var configuration = ServiceConfiguration()
+    /// What each app keeps with the daemon.
+    private(set) var states: [AppID: [UInt8]] = [:]
+    private var deferred = DeferredEvents()
+    private var pending = PendingAnswers()
+    /// The path to the network; nil: never reported.
+    private var path: PathMessage?
+    /// Events for the coordinator that follow from the one at hand.
+    private var following: [Event] = []
+
+    /// - Parameters:
+    ///   - firstCallNumber: higher than that of every call in the journal.
+    ///   - firstWakeNumber: higher than that of every handler that may still run.
+    package init(
+        _ configuration: ServiceConfiguration = ServiceConfiguration(), firstCallNumber: Int64 = 1,
+        firstWakeNumber: UInt64 = 1
+    ) {
+        coordinator = CoordinatorStateMachine(firstCallNumber: firstCallNumber, firstWakeNumber: firstWakeNumber)
+        configure(configuration)
+    }
+
+    /// When an event `calls(.deadlineReached)` is due.
+    package var nextDeadline: BootInstant? { coordinator.nextDeadline }
+
+    /// Calls with this id, active or recently ended: at most one of each app.
+    package func calls(named id: CallID) -> [Call] {
+        coordinator.active.values.filter { $0.key.id == id } + coordinator.finished.filter { $0.key.id == id }
+    }
+
+    /// Of the handlers of an app's last run, those that its calls may go on with. An idle self-connected one will
+    /// connect again by itself.
+    package func restorable(_ handlers: [WakeID: RestoredHandler]) -> [WakeID: RestoredHandler] {
+        handlers.filter { wake, handler in
+            !handler.state.cameByItself || coordinator.active.values.contains { $0.handler == wake }
+        }
+    }
+
+    /// Applies one event.
+    ///
+    /// - Returns: What the driver has to do, in order.
+    package mutating func handle(
+        _ event: ServiceEvent, at now: BootInstant, asking host: HostQueries
+    ) -> [ServiceEffect] {
+        var turn = Turn(now: now, host: host)
+        switch event {
+        case .calls(let event): take(event, &turn)
+        case .push(let push, let facts, let id): receive(push, facts, id, &turn)
+        case .request(let request): Router.answer(request, &self, &turn)
+        case .left(let id): left(id, &turn)
+        case .configured(let configuration): configure(configuration)
+        case .removed(let app): states[app] = nil
+        case .restored(let state):
+            coordinator.remember(state.recent)
+            states = state.states
+            if let doNotDisturb = state.doNotDisturb { screening.set(doNotDisturb) }
+        case .handlersRestored(let app, let restored, let alive): restore(restored, of: app, alive, &turn)
+        case .recalled(let record): coordinator.correct(record)
+        case .cellularChanged(let isActive):
+            subscriptions.publish(EventMessage(cellular: isActive), to: .device, &turn)
+            submit(.cellularChanged(isActive: isActive), &turn)
+        case .pathChanged(let path):
+            self.path = path
+            subscriptions.publish(EventMessage(path: path, of: nil), to: .unfiltered, &turn)
+            submit(.networkChanged, &turn)
+        case .published(let event, let audience): subscriptions.publish(event, to: audience, &turn)
+        case .resumed(let body): body(&self, &turn)
+        }
+        return turn.effects
+    }
+
+    private mutating func configure(_ configuration: ServiceConfiguration) {
+        self.configuration = configuration
+        screening.configure(configuration)
+    }
+
+    // MARK: - Pushes
+
+    private mutating func receive(_ push: VerifiedPush, _ known: PushFacts?, _ id: RequestID, _ turn: inout Turn) {
+        guard let app = configuration.apps[push.app] else { return turn.add(.refuse(id, .unavailable)) }
+        var facts = known ?? app.facts(of: push, &turn)
+        let key = coordinator.key(of: push, facts)
+        let isKnown = facts.cancel != nil || coordinator.call(key) != nil
+        let restriction = isKnown ? nil : screening.restriction(ofPush: &facts, for: key, app, turn)
+        let outcome = submit(.pushReceived(push, facts, app.policy, restriction), &turn, push: id)
+        if outcome.refusal != nil { turn.add(.refuse(id, .tooManyCalls)) }
+    }
+
+    /// What restricts a call that its handler is about to report; nil also if it cannot be reported.
+    mutating func restriction(ofReport update: inout CallUpdate, of key: CallKey, _ turn: Turn) -> Restriction? {
+        guard let call = coordinator.active[key], let app = configuration.apps[key.app] else { return nil }
+        switch call.machine.state {
+        case .queued, .woken: return screening.restriction(ofReport: &update, of: call, app, turn)
+        default: return nil
+        }
+    }
+
+    // MARK: - The coordinator
+
+    /// An event from outside.
+    private mutating func take(_ event: Event, _ turn: inout Turn) {
+        switch event {
+        case .handlerStarted(let wake, _): if let app = handlers[wake]?.app { turn.add(.note(.appChanged(app))) }
+        case .handlerExited(let wake, _), .handlerNotStarted(let wake, _): forget(wake, &turn)
+        default: break
+        }
+        submit(event, &turn)
+    }
+
+    /// What an event brought for whoever caused it.
+    struct Outcome {
+        /// Why it changed nothing.
+        var refusal: EventRefusal?
+        /// The pushes that a handler fetched.
+        var fetched: [WakeRequest] = []
+    }
+
+    /// Applies an event, then those that follow from it.
+    ///
+    /// - Parameters:
+    ///   - push: the request that brought the push.
+    ///   - joining: the request whose stream a handler that connects by itself keeps.
+    @discardableResult
+    mutating func submit(
+        _ event: Event, _ turn: inout Turn, push: RequestID? = nil, joining: (ServiceRequest, AppID)? = nil
+    ) -> Outcome {
+        var outcome = Outcome()
+        // A call that came too late is ended in the record that comes with its push: no need to write it again.
+        var appended: Int64?
+        for effect in coordinator.handle(event, at: turn.now) {
+            switch effect {
+            case .refused(let why): outcome.refusal = outcome.refusal ?? why
+            case .fetched(let requests): outcome.fetched += requests
+            case .connected(let wake): if let (request, app) = joining { join(wake, of: app, request, &turn) }
+            case .journalPush(let record, let payloads, let call):
+                if record.outcome == .expired { appended = call?.number }
+                turn.add(.append(record, payloads: payloads, call: call, for: push))
+            case .callChanged(let call): changed(call, isAppended: appended == call.number, &turn)
+            default: translate(effect, &turn)
+            }
+        }
+        while !following.isEmpty { submit(following.removeFirst(), &turn) }
+        settle(&turn)
+        return outcome
+    }
+
+    private mutating func translate(_ effect: Effect, _ turn: inout Turn) {
+        let now = turn.now
+        switch effect {
+        case .wake(let request): start(request, &turn)
+        case .deliver(let request):
+            guard let connection = handlers[request.wake]?.connection else { return }
+            turn.add(.send(connection, DeliveryMessage.line(request, at: now), isPush: true))
+        case .stopHandler(let wake): stop(wake, &turn)
+        case .releaseHandler(let wake): if handlers[wake]?.cameByItself == false { turn.add(.release(wake)) }
+        case .retainHandler(let wake): turn.add(.retain(wake))
+        case .journalRing(let call): turn.add(.appendRing(call))
+        case .callNoted(let call):
+            turn.add(.write(call.journalRecord, call.writeUrgency))
+            turn.add(.note(effect))
+        case .request(let action, let key):
+            deferEvents(of: key, &turn)
+            publish(EventMessage(action: action, of: key, at: now), of: key, &turn)
+        case .othersStayed(let key): pending.fail(key, .othersStay(key), &turn)
+        case .pushWaits(_, let key, let kind): publish(EventMessage(waiting: key, kind), of: key, &turn)
+        case .reportPath(let key): if let path { publish(EventMessage(path: path, of: key), of: key, &turn) }
+        case .reportAudio(let call, let change): publish(EventMessage(audio: change, of: call), of: call.key, &turn)
+        case .struckOut(let app, let isOut):
+            turn.add(.note(effect))
+            subscriptions.publish(EventMessage(struckOut: app, isOut), to: .app(app), &turn)
+        case .appChanged: turn.add(.note(effect))
+        default: report(effect, &turn)
+        }
+    }
+
+    /// What both the log and the streams get.
+    private mutating func report(_ effect: Effect, _ turn: inout Turn) {
+        turn.add(.note(effect))
+        switch effect {
+        case .pushIgnored(let push, let key, let outcome):
+            publish(EventMessage(ignored: push, key, outcome), of: key, &turn)
+        case .strike(let key, let failure): publish(EventMessage(strike: key, failure), of: key, &turn)
+        case .restricted(let key, let restriction): publish(EventMessage(restricted: key, restriction), of: key, &turn)
+        case .callMissed(let call): publish(EventMessage(missed: call), of: call.key, &turn)
+        default: break
+        }
+    }
+
+    private mutating func changed(_ call: Call, isAppended: Bool, _ turn: inout Turn) {
+        if !isAppended { turn.add(.write(call.journalRecord, call.writeUrgency)) }
+        turn.add(.note(.callChanged(call)))
+        // A call that came too late is on the disk as ended, and can never ring.
+        if call.machine.hasEnded, !isAppended { deferEvents(of: call.key, &turn) }
+        let now = turn.now
+        publish(EventMessage(change: call, at: now), of: call.key, &turn)
+    }
+
+    // MARK: - Streams
+
+    /// Publishes an event of a call, in the order of what happened to the call.
+    private mutating func publish(_ event: @autoclosure () -> EventMessage, of key: CallKey, _ turn: inout Turn) {
+        guard !subscriptions.isEmpty, !deferred.append(event(), of: key) else { return }
+        subscriptions.publish(event(), to: .call(key), &turn)
+    }
+
+    /// Events of this call wait until everything written so far is durable. A disk that fails or hangs delays them a
+    /// bounded time.
+    private mutating func deferEvents(of key: CallKey, _ turn: inout Turn) {
+        guard !subscriptions.isEmpty else { return }
+        deferred.begin(key)
+        turn.add(
+            .barrier { service, turn in
+                for event in service.deferred.end(key) { service.subscriptions.publish(event, to: .call(key), &turn) }
+            })
+    }
+
+    /// Begins a stream with `first`, and continues it with every event of the app and call until the client leaves.
+    mutating func subscribe(
+        _ request: ServiceRequest, app: AppID?, call: CallID?, first: [EventMessage], _ turn: inout Turn
+    ) {
+        turn.add(.begin(request.id))
+        subscriptions.add(request.id, app: app, call: call)
+        // In one piece: a long beginning must not count as a client that does not read.
+        let lines = first.flatMap { controlLine($0) }
+        if !lines.isEmpty { turn.add(.send(request.id, lines)) }
+    }
+
+    private mutating func left(_ id: RequestID, _ turn: inout Turn) {
+        subscriptions.remove(id)
+        pending.remove(id)
+        guard let wake = handlers.handler(ofConnection: id) else { return }
+        if let app = handlers[wake]?.app { turn.add(.note(.appChanged(app))) }
+        handlers.detach(wake)
+        submit(.handlerDisconnected(wake), &turn)
+    }
+
+    // MARK: - Requests whose outcome comes later
+
+    /// Answers a request about a call when its outcome is settled: at once, unless the journal is asked whether the
+    /// call rings, or other calls are being held for it.
+    mutating func answerWhenSettled(_ key: CallKey, _ verb: CallVerb, _ request: RequestID, _ turn: inout Turn) {
+        pending.add(request, verb, of: key)
+        settle(&turn)
+    }
+
+    private mutating func settle(_ turn: inout Turn) {
+        for key in pending.calls {
+            guard let call = coordinator.call(key) else {
+                pending.fail(key, .unknownCall(key), &turn)
+                continue
+            }
+            if case .confirmed = call.machine.state { continue }
+            guard !coordinator.waitsForOthers(key) else { continue }
+            let message = message(of: call, turn)
+            for (request, verb) in pending.take(key) {
+                guard verb == .end || verb == .decline else {
+                    turn.respond(request, message)
+                    continue
+                }
+                // What the user ended must stay ended, even if the daemon dies right after its answer. A disk that fails
+                // or hangs keeps nobody from hanging up.
+                turn.add(.barrier { _, turn in turn.respond(request, message) })
+            }
+        }
+    }
+
+    /// A call as it stands now.
+    func message(of call: Call, _ turn: Turn) -> CallMessage {
+        CallMessage(
+            call, pid: coordinator.process(of: call), receivedAt: turn.arrival(of: call), at: turn.now)
+    }
+
+    // MARK: - Handlers
+
+    private mutating func start(_ request: WakeRequest, _ turn: inout Turn) {
+        do throws(RingwakeError) {
+            let secret = try turn.host.makeSecret()
+            handlers.add(request.wake, of: request.app, secretHash: turn.host.hash(secret))
+            turn.add(.start(request, secret: secret))
+        } catch {
+            following.append(.handlerNotStarted(request.wake, why: error.message))
+        }
+    }
+
+    /// A handler keeps this request's stream from now on.
+    ///
+    /// - Parameter wake: which start of a handler it is; nil: it connected by itself.
+    mutating func connect(
+        _ request: ServiceRequest, of app: AppID, _ policy: AppPolicy, _ turn: inout Turn
+    ) throws(RingwakeError) {
+        var (wake, renewed): (WakeID?, String?) = (request.caller.wake, nil)
+        if wake == nil, let process = request.pid.flatMap({ turn.host.process($0) }),
+            let found = handlers.disconnected(process, of: app)
+        {
+            let secret = try turn.host.makeSecret()
+            handlers.renewSecret(of: found, hash: turn.host.hash(secret))
+            (wake, renewed) = (found, secret)
+        }
+        if let wake {
+            if let former = handlers.attach(request.id, to: wake) {
+                subscriptions.remove(former)
+                turn.add(.end(former))
+            }
+            turn.add(.retain(wake))
+            greet(request, app, secret: renewed, &turn)
+        }
+        let outcome = submit(.handlerConnected(app, wake, pid: request.pid, policy), &turn, joining: (request, app))
+        guard let refusal = outcome.refusal else { return }
+        guard let wake else { throw refusal.error("keeping a connection") }
+        // The stream has begun already.
+        subscriptions.remove(request.id)
+        handlers.detach(wake)
+        turn.add(.end(request.id))
+    }
+
+    private mutating func join(_ wake: WakeID, of app: AppID, _ request: ServiceRequest, _ turn: inout Turn) {
+        do throws(RingwakeError) {
+            let secret = try turn.host.makeSecret()
+            handlers.join(
+                wake, of: app, secretHash: turn.host.hash(secret), connection: request.id,
+                process: request.pid.flatMap { turn.host.process($0) })
+            greet(request, app, secret: secret, &turn)
+        } catch {
+            turn.respond(request.id, .failure(error))
+            following.append(.handlerDisconnected(wake))
+        }
+    }
+
+    private mutating func greet(_ request: ServiceRequest, _ app: AppID, secret: String?, _ turn: inout Turn) {
+        let hello = EventMessage(handler: app, secret: secret, socket: configuration.socketPath)
+        let since = try? request.since()
+        subscribe(
+            request, app: app, call: nil, first: [hello] + StreamRoutes.beginning(of: app, since: since, self, turn),
+            &turn)
+    }
+
+    /// Stops a handler. Of a self-connected one only the connection ends.
+    private mutating func stop(_ wake: WakeID, _ turn: inout Turn) {
+        guard handlers[wake]?.cameByItself == true, let handler = handlers.remove(wake) else {
+            return turn.add(.stop(wake))
+        }
+        if let connection = handler.connection {
+            subscriptions.remove(connection)
+            turn.add(.end(connection))
+        }
+        following.append(.handlerDisconnected(wake))
+    }
+
+    private mutating func restore(
+        _ restored: [WakeID: RestoredHandler], of app: AppID, _ alive: Set<WakeID>, _ turn: inout Turn
+    ) {
+        for (wake, handler) in restored where alive.contains(wake) { handlers.add(wake, of: app, handler) }
+        let policy = configuration.apps[app]?.policy ?? AppPolicy()
+        submit(.handlersRestored(app, restored.mapValues(\.state), alive: alive, policy), &turn)
+    }
+
+    /// A handler's process or unit is gone, and with it its secret and its connection.
+    private mutating func forget(_ wake: WakeID, _ turn: inout Turn) {
+        guard let handler = handlers.remove(wake) else { return }
+        if let connection = handler.connection {
+            subscriptions.remove(connection)
+            turn.add(.end(connection))
+        }
+        turn.add(.note(.appChanged(handler.app)))
+    }
+
+    // MARK: - State of apps and rules
+
+    mutating func setState(_ state: [UInt8]?, of app: AppID) { states[app] = state }
+
+    mutating func set(_ doNotDisturb: DoNotDisturb) { screening.set(doNotDisturb) }
+}

@@ -1,0 +1,103 @@
+internal import ControlProtocol
+internal import RingwakeCore
+
+/// `/v1/apps/{app}/...`: what belongs to one app and its handlers.
+enum AppRoutes {
+    static func answer(
+        _ request: ServiceRequest, _ service: inout CallServiceStateMachine, _ turn: inout Turn
+    ) throws(RingwakeError) {
+        switch request.parts[2] {
+        case "pushes": try waiting(request, &service, &turn)
+        case "handler":
+            try request.require("GET", parameters: ["since"])
+            _ = try request.since()
+            let (id, app) = try configured(request, service)
+            try service.connect(request, of: id, app.policy, &turn)
+        case "state": try state(request, service, &turn)
+        case "credentials":
+            try request.require("GET")
+            _ = try configured(request, service)
+            turn.add(.forward(request))
+        case "strikes":
+            try request.require("DELETE")
+            try request.caller.requireOwner()
+            _ = try configured(request, service)
+            turn.add(.forward(request))
+        default: throw RingwakeError(.notFound, "there is nothing at \(request.target)")
+        }
+    }
+
+    /// The app that the path names, which must be configured, and which the caller may act for.
+    private static func configured(
+        _ request: ServiceRequest, _ service: CallServiceStateMachine
+    ) throws(RingwakeError) -> (AppID, ServiceConfiguration.App) {
+        let id = try request.pathApp()
+        guard let app = service.configuration.apps[id] else { throw notConfigured(id) }
+        return (id, app)
+    }
+
+    private static func notConfigured(_ app: AppID) -> RingwakeError {
+        RingwakeError(.notFound, "no app '\(app)' is configured; 'ringwake app list' shows those that are")
+    }
+
+    /// Pushes that wait for an app's handler. The handler that asks takes them, as if they were on its standard input.
+    /// The owner only sees them.
+    private static func waiting(
+        _ request: ServiceRequest, _ service: inout CallServiceStateMachine, _ turn: inout Turn
+    ) throws(RingwakeError) {
+        try request.require("GET")
+        let app = try request.pathApp()
+        guard let wake = request.caller.wake else {
+            let calls = service.coordinator.active.values
+                .filter { $0.key.app == app && $0.pushes.hasUnfetched }.sorted { $0.number < $1.number }
+            guard !calls.isEmpty || service.configuration.apps[app] != nil else { throw notConfigured(app) }
+            return turn.respond(request.id, CallListMessage(calls: calls.map { service.message(of: $0, turn) }))
+        }
+        let outcome = service.submit(.pushesFetched(wake), &turn)
+        if let refusal = outcome.refusal { throw refusal.error("fetching") }
+        turn.add(.respond(request.id, status: 200, json: WaitingMessage.json(outcome.fetched, at: turn.now)))
+    }
+
+    /// What the app keeps with the daemon, byte for byte.
+    private static func state(
+        _ request: ServiceRequest, _ service: CallServiceStateMachine, _ turn: inout Turn
+    ) throws(RingwakeError) {
+        let (app, settings) = try configured(request, service)
+        guard settings.keepsState else {
+            throw RingwakeError(
+                .notPermitted, "\(app) keeps nothing here: its file has no 'state = true' under [restoration]")
+        }
+        switch request.method {
+        case "GET":
+            try request.require("GET")
+            guard let state = service.states[app] else {
+                throw RingwakeError(.notFound, "\(app) has kept nothing; PUT it first")
+            }
+            turn.add(.respondBytes(request.id, state))
+        case "PUT":
+            try request.require("PUT")
+            guard request.body.count <= ControlAPI.maximumStateBytes else {
+                throw RingwakeError(
+                    .invalidRequest,
+                    "an app keeps at most \(ControlAPI.maximumStateBytes) bytes, not \(request.body.count)")
+            }
+            store(request.body, of: app, request.id, &turn)
+        case "DELETE":
+            try request.require("DELETE")
+            store(nil, of: app, request.id, &turn)
+        default:
+            throw RingwakeError(.invalidRequest, "the state takes GET, PUT and DELETE, not \(request.method)")
+        }
+    }
+
+    private static func store(_ state: [UInt8]?, of app: AppID, _ request: RequestID, _ turn: inout Turn) {
+        turn.add(
+            .storeState(state, of: app) { result in
+                .resumed { service, turn in
+                    if case .success = result { service.setState(state, of: app) }
+                    turn.respond(
+                        request, result.map { AppStateMessage(app: app.rawValue, bytes: state?.count ?? 0) })
+                }
+            })
+    }
+}

@@ -1,0 +1,84 @@
+internal import ControlProtocol
+internal import RingwakeCore
+
+/// `/v1/pushes`: what became of the pushes that were accepted.
+enum PushRoutes {
+    static func list(_ request: ServiceRequest, _ turn: inout Turn) throws(RingwakeError) {
+        try request.require("GET", parameters: ["app", "limit", "before"])
+        let page = try request.page()
+        let query = PushQuery(app: try request.app(), limit: page.limit + 1, before: page.before)
+        turn.add(
+            .readPushes(query) { result in
+                .resumed { service, turn in
+                    turn.respond(
+                        request.id,
+                        result.map { pushes in
+                            let shown = pushes.prefix(page.limit)
+                            return PushListMessage(
+                                pushes: shown.map { message(of: $0, service) },
+                                next: pushes.count > shown.count ? shown.last?.sequence : nil)
+                        })
+                }
+            })
+    }
+
+    /// The newest push of one app with this id; several senders may have used it.
+    static func show(_ request: ServiceRequest, _ turn: inout Turn) throws(RingwakeError) {
+        try request.require("GET", parameters: ["app"])
+        let (id, app) = (request.parts[1], try request.app())
+        turn.add(
+            .readPushes(PushQuery(app: app, pushID: id)) { result in
+                .resumed { service, turn in
+                    turn.respond(
+                        request.id,
+                        result.flatMap { pushes in
+                            guard let newest = pushes.first else { return unjournaled(id, app, service, turn) }
+                            let apps = Set(pushes.map(\.push.app.rawValue))
+                            guard apps.count == 1 else {
+                                let names = apps.sorted().joined(separator: ", ")
+                                return .failure(
+                                    RingwakeError(
+                                        .conflict, "several apps have a push '\(id)': \(names); name one with app="))
+                            }
+                            return .success(message(of: newest, service))
+                        })
+                }
+            })
+    }
+
+    /// A push that the journal does not have although its call came about: its sender was told to send it again.
+    private static func unjournaled(
+        _ id: String, _ app: AppID?, _ service: CallServiceStateMachine, _ turn: Turn
+    ) -> Result<any Encodable, RingwakeError> {
+        let known = Array(service.coordinator.active.values) + service.coordinator.finished
+        let call = known.first { call in
+            !call.isJournaled && (app == nil || call.key.app == app) && call.pushID.lowercased() == id.lowercased()
+        }
+        guard let call else {
+            return .failure(
+                RingwakeError(
+                    .notFound,
+                    "no push '\(id)' is known; 'ringwake push list' shows those that were taken, the daemon's log "
+                        + "those that were refused"))
+        }
+        return .success(PushMessage(notDurable: call, receivedAt: turn.arrival(of: call)))
+    }
+
+    /// The push, with its call as it stands now.
+    private static func message(of push: JournaledPush, _ service: CallServiceStateMachine) -> PushMessage {
+        let remembered = push.call.flatMap { service.coordinator.call($0.record.key) }
+        let isSame = remembered?.number == push.call?.record.number
+        return PushMessage(push, call: isSame ? remembered?.record ?? push.call?.record : push.call?.record)
+    }
+}
+
+extension PushMessage {
+    /// A push that the journal has.
+    ///
+    /// - Parameter call: its call as it stands now; nil: nothing has it anymore.
+    init(_ journaled: JournaledPush, call: CallRecord?) {
+        self.init(
+            journaled.push, durableAt: journaled.journaledAt,
+            receivedAt: UTCTime(milliseconds: journaled.receivedWallClock).description, call: call)
+    }
+}

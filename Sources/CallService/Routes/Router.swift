@@ -1,0 +1,37 @@
+internal import ControlProtocol
+internal import RingwakeCore
+
+/// Finds which route answers a request, and whether its sender may make it.
+enum Router {
+    static func answer(_ received: ServiceRequest, _ service: inout CallServiceStateMachine, _ turn: inout Turn) {
+        var request = received
+        do throws(RingwakeError) {
+            try request.parse(service.handlers, turn.host)
+            try route(request, &service, &turn)
+        } catch {
+            turn.respond(request.id, .failure(error))
+        }
+    }
+
+    private static func route(
+        _ request: ServiceRequest, _ service: inout CallServiceStateMachine, _ turn: inout Turn
+    ) throws(RingwakeError) {
+        switch (request.parts.first, request.parts.count) {
+        // Anybody may ask. What strangers are shown and how much they may ask for is decided there.
+        case ("status", 1), ("path", 1), ("reachability", 1), ("audio", _): turn.add(.forward(request))
+        case ("reload", 1), ("apps", 1), ("apps", 2):
+            try request.caller.requireOwner()
+            turn.add(.forward(request))
+        case ("apps", 3): try AppRoutes.answer(request, &service, &turn)
+        case ("pushes", 1): try PushRoutes.list(request, &turn)
+        case ("pushes", 2): try PushRoutes.show(request, &turn)
+        case ("calls", 1): try CallRoutes.list(request, service, &turn)
+        case ("calls", 2): try CallRoutes.show(request, service, &turn)
+        case ("calls", 3): try CallRoutes.act(request, &service, &turn)
+        case ("events", 1): try StreamRoutes.subscribe(request, &service, &turn)
+        case ("dnd", 1): try DoNotDisturbRoutes.answer(request, &service, &turn)
+        case ("lists", _), ("imports", _): try ListRoutes.answer(request, service, &turn)
+        default: throw RingwakeError(.notFound, "there is nothing at \(request.target)")
+        }
+    }
+}

@@ -1,0 +1,44 @@
+internal import ControlProtocol
+internal import RingwakeCore
+
+/// `/v1/events`: what happens, as it happens.
+enum StreamRoutes {
+    /// The most ended calls that a returning client gets: each costs the loop some 40 us.
+    private static let maximumMissed = 128
+
+    static func subscribe(
+        _ request: ServiceRequest, _ service: inout CallServiceStateMachine, _ turn: inout Turn
+    ) throws(RingwakeError) {
+        try request.require("GET", parameters: ["app", "call", "since"])
+        let app = try request.app()
+        let since = try request.since()
+        guard let id = request.query["call"].map({ CallID($0) }) else {
+            let first = turn.host.connections(app) + beginning(of: app, since: since, service, turn)
+            return service.subscribe(request, app: app, call: nil, first: first, &turn)
+        }
+        // A stream of one call is about nothing else.
+        let calls = service.calls(named: id).filter { app == nil || $0.key.app == app }
+        service.subscribe(request, app: app, call: id, first: beginning(calls, turn), &turn)
+    }
+
+    /// Active calls, and the ended ones whose end the client may have missed.
+    static func beginning(
+        of app: AppID?, since: Int64?, _ service: CallServiceStateMachine, _ turn: Turn
+    ) -> [EventMessage] {
+        let ended = since.map { since in service.coordinator.finished.filter { $0.number >= since } } ?? []
+        let missed = ended.filter { app == nil || $0.key.app == app }.suffix(maximumMissed)
+        let active = service.coordinator.active.values.filter { app == nil || $0.key.app == app }
+        return beginning(active + missed, turn)
+    }
+
+    /// What a new stream begins with, the oldest call first.
+    private static func beginning(_ calls: [Call], _ turn: Turn) -> [EventMessage] {
+        calls.sorted { $0.number < $1.number }.flatMap { call in
+            var first = [EventMessage(change: call, at: turn.now)]
+            first += call.machine.owed.map { EventMessage(action: $0, of: call.key, at: turn.now) }
+            if let audio = EventMessage(audioOf: call) { first.append(audio) }
+            if let unread = call.pushes.unread.first { first.append(EventMessage(waiting: call.key, unread.kind)) }
+            return first
+        }
+    }
+}

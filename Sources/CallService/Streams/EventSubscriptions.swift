@@ -1,0 +1,55 @@
+internal import ControlProtocol
+package import RingwakeCore
+
+/// Which streams an event is for.
+package enum Audience: Hashable, Sendable {
+    /// Streams of this call, of its app and of everything.
+    case call(CallKey)
+    /// Streams of this app and of everything, but none of a single call. `isNamed`: only those of this app alone.
+    case app(AppID, isNamed: Bool = false)
+    /// Every stream that is not of a single call.
+    case device
+    /// Streams that name neither app nor call.
+    case unfiltered
+}
+
+/// The streams of events: who reads what.
+package struct EventSubscriptions: Sendable {
+    private struct Subscriber {
+        let app: AppID?
+        let call: CallID?
+
+        func reads(_ audience: Audience) -> Bool {
+            switch audience {
+            case .call(let key): (app == nil || app == key.app) && (call == nil || call == key.id)
+            case .app(let app, let isNamed): call == nil && (self.app == app || (!isNamed && self.app == nil))
+            case .device: call == nil
+            case .unfiltered: app == nil && call == nil
+            }
+        }
+    }
+
+    private var subscribers: [RequestID: Subscriber] = [:]
+
+    /// Whether anybody reads events.
+    var isEmpty: Bool { subscribers.isEmpty }
+
+    /// Apps that a stream is of alone.
+    package var namedApps: Set<AppID> { Set(subscribers.values.compactMap { $0.call == nil ? $0.app : nil }) }
+
+    mutating func add(_ id: RequestID, app: AppID?, call: CallID?) {
+        subscribers[id] = Subscriber(app: app, call: call)
+    }
+
+    mutating func remove(_ id: RequestID) { subscribers[id] = nil }
+
+    /// Sends `event` to those who read it. It is encoded only if somebody does.
+    func publish(_ event: @autoclosure () -> EventMessage, to audience: Audience, _ turn: inout Turn) {
+        var line: [UInt8]?
+        for (id, subscriber) in subscribers where subscriber.reads(audience) {
+            let bytes = line ?? controlLine(event())
+            line = bytes
+            turn.add(.send(id, bytes))
+        }
+    }
+}

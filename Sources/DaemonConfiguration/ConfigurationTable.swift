@@ -1,0 +1,166 @@
+internal import DeviceServices
+internal import HTTPServer
+internal import Logging
+internal import PushJournal
+internal import Reachability
+internal import RingwakeCore
+
+// The keys of ringwaked.toml. A key is one line here and a property that keeps its value.
+
+extension Configuration {
+    static let table: [Setting<Configuration>] = [
+        .init("state_directory", .path, \.stateDirectory, standard: "see above", needsRestart: true),
+        .init("runtime_directory", .path, \.runtimeDirectory, standard: "see above", needsRestart: true),
+        .init("server", .section(server, blank: Server()), \.serverOrBlank),
+        .init(
+            "listener",
+            .sections(listener, blank: Listener(), id: "address") {
+                $0.address.port == 0 ? nil : $0.address.description
+            }, \.listeners, needsRestart: true),
+        .init("team", .sections(team, blank: Team(), id: "id") { $0.id }, \.teams),
+        .init("calls", .section(AppPolicy.calls), \.policy),
+        .init("strikes", .section(StrikeLimit.keys), \.policy.strikes),
+        .init("wake", .section(wake), \.wake),
+        .init("ring", .section(ring) { ring, reader throws(RingwakeError) in try ring.check(reader) }, \.ring),
+        .init("audio", .section(audio) { audio, reader throws(RingwakeError) in try audio.check(reader) }, \.audio),
+        .init(
+            "restrictions",
+            .section(restrictions) { rules, reader throws(RingwakeError) in try rules.readDialling(reader) },
+            \.restrictions),
+        .init("awake", .section([.init("by", .word, \.self)]), \.awake, needsRestart: true),
+        .init("cellular", .section([.init("watch", .boolean, \.self)]), \.watchesCellular, needsRestart: true),
+        .init("restoration", .section([.init("exclude", .groups, \.self)]), \.notRestored, needsRestart: true),
+        .init("journal", .section(journal), \.journal, needsRestart: true),
+        .init("reachability", .section(reachability), \.reachability),
+        .init("log", .section([.init("level", .word, \.self)]), \.logLevel, needsRestart: true),
+    ]
+
+    private static let server: [Setting<Server>] = [
+        .init("certificate", .path, \.certificateFile, isRequired: true),
+        .init("key", .path, \.keyFile, isRequired: true),
+        .init("provider_cas", .paths, \.providerCAFiles),
+    ]
+
+    private static let listener: [Setting<Listener>] = [
+        .init("address", .address, \.address, isRequired: true),
+        .init("environment", .word, \.environment),
+    ]
+
+    private static let team: [Setting<Team>] = [
+        .init("id", .name, \.id, isRequired: true),
+        .init("topics", .texts, \.topics, standard: "every topic"),
+        .init("key", .sections(teamKey, blank: Team.Key(), id: "id") { $0.id }, \.keys),
+    ]
+
+    private static let teamKey: [Setting<Team.Key>] = [
+        .init("id", .text, \.id, isRequired: true),
+        .init("file", .path, \.file, isRequired: true),
+    ]
+
+    private static let wake: [Setting<WakeDefaults>] = [
+        .init("way", .word, \.way, standard: "`unit` as a service of a user's systemd, else `exec`"),
+        .init("manager", .word, \.manager, standard: "`system` for root, else `user`"),
+    ]
+
+    private static let ring: [Setting<RingSettings>] = [
+        .init("command", .command("program"), \.command),
+        .init("ringtone", .path, \.ringtone),
+        .init("vibrate", .command("program"), \.vibrate),
+        .init("waiting", .command("program"), \.waiting),
+        .init("notifications", .boolean, \.notifications),
+    ]
+
+    private static let audio: [Setting<AudioSettings>] = [
+        .init("backend", .word, \.backend, standard: "`program` for a user's daemon"),
+        .init("socket", .path, \.socket),
+        .init("program", .path, \.program, standard: "beside the daemon's own"),
+        .init("calls", .word, \.calls),
+        .init("ringing", .word, \.ringing),
+        .init("activation", .duration(upTo: .seconds(30)), \.activation),
+        .init("linger", .duration(upTo: .seconds(3600)), \.linger),
+    ]
+
+    private static let restrictions: [Setting<RestrictionSettings>] = [
+        .init("allowed_level", .number(ScreenedCall.levels), \.allowedLevel, standard: "any"),
+        .init("app_calls", .limit, \.limits.app, standard: "no limit"),
+        .init("caller_calls", .limit, \.limits.caller, standard: "no limit"),
+        .init("country", .text, \.country),
+        .init("trunk", .text, \.trunk),
+    ]
+
+    private static let journal: [Setting<JournalLimits>] = [
+        .init("keep", .duration, \.maximumAge),
+        .init("pushes", .number(of: "pushes", 10_000...10_000_000), \.maximumPushes),
+    ]
+
+    private static let reachability: [Setting<ReachabilityConfiguration>] = [
+        .init("loss_hold", .duration(upTo: ReachabilityConfiguration.longestLossHold), \.lossHold),
+        .init("filter_level", .number(ReachabilityConfiguration.filterLevels), \.filterLevel),
+        .init(
+            "interface", .sections(interface, blank: InterfaceOverride(name: ""), id: "name", most: 64) { $0.name },
+            \.interfaces),
+    ]
+
+    private static let interface: [Setting<InterfaceOverride>] = [
+        .init("name", .interface, \.name, isRequired: true),
+        .init("type", .word, \.type, standard: "what the kernel says"),
+        .init("expensive", .boolean, \.isExpensive, standard: "mobile networks are"),
+        .init("constrained", .boolean, \.isConstrained, standard: "false"),
+        .init("intervention_required", .boolean, \.interventionRequired),
+        .init("on_demand", .boolean, \.connectionOnDemand),
+    ]
+
+    /// ``server``, for the table.
+    private var serverOrBlank: Server {
+        get { server ?? Server() }
+        set { server = newValue }
+    }
+}
+
+extension AppPolicy {
+    /// `[calls]`, of ringwaked.toml and of an app's file.
+    static let calls: [Setting<AppPolicy>] = [
+        .init("report", .duration, \.deadlines.report),
+        .init("ring", .duration, \.deadlines.ring),
+        .init("action", .duration, \.deadlines.action),
+        .init("connected", .duration, \.deadlines.connected),
+        .init("claim", .duration, \.deadlines.claim),
+        .init("ringer", .word, \.ringer),
+        .init("fallback", .word, \.fallback),
+        .init("when_busy", .word, \.whenBusy),
+        .init("others", .word, \.others),
+        .init("when_cellular", .word, \.whenCellular),
+    ]
+}
+
+extension StrikeLimit {
+    /// `[strikes]`, of ringwaked.toml and of an app's file.
+    static let keys: [Setting<StrikeLimit>] = [
+        .init("limit", .number(of: "strikes", 0...60), \.count),
+        .init("window", .duration, \.window),
+    ]
+}
+
+extension RingSettings {
+    fileprivate func check(_ reader: TOMLReader) throws(RingwakeError) {
+        guard ringtone == nil, command?.contains(where: { $0.contains(Self.filePlaceholder) }) == true else { return }
+        throw reader.missing("ringtone")
+    }
+}
+
+extension AudioSettings {
+    fileprivate mutating func check(_ reader: TOMLReader) throws(RingwakeError) {
+        if backend == .socket, socket == nil { throw reader.missing("socket") }
+        if backend == nil, socket != nil { backend = .socket }
+    }
+}
+
+extension RestrictionSettings {
+    fileprivate mutating func readDialling(_ reader: TOMLReader) throws(RingwakeError) {
+        do throws(RingwakeError) {
+            dialling = try DiallingRules(countryCode: country, trunkPrefix: trunk)
+        } catch {
+            throw reader.invalid(country == nil ? "trunk" : "country", "is wrong: \(error.message)")
+        }
+    }
+}

@@ -1,0 +1,105 @@
+internal import CRingwakeTOML
+internal import RingwakeCore
+
+/// A parsed TOML 1.0 document, each value with the line that it stands in.
+struct TOMLDocument {
+    /// The file's name, for messages.
+    let file: String
+    /// The outermost table.
+    let root: TOMLNode
+
+    /// The most bytes of a line. A dotted key stands in one line and each dot opens a table: a table within a table
+    /// costs toml++ machine stack when it is freed, and this keeps them few.
+    static let maximumLineBytes = 4096
+
+    /// Parses `bytes`; throws `badConfiguration` with file, line and column when they are not TOML.
+    init(parsing bytes: [UInt8], file: String) throws(RingwakeError) {
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        if let long = lines.firstIndex(where: { $0.count > TOMLDocument.maximumLineBytes }) {
+            throw RingwakeError(
+                .badConfiguration,
+                "\(file):\(long + 1): the line has more than \(TOMLDocument.maximumLineBytes) bytes; "
+                    + "an array can be written over several lines")
+        }
+        var failure = ringwake_toml_error()
+        // The added byte gives an empty file an address; toml++ takes a line's end for what it is.
+        let text = bytes + [UInt8(ascii: "\n")]
+        let document = text.withUnsafeBytes { raw in
+            raw.baseAddress.flatMap { base in
+                ringwake_toml_parse(base.assumingMemoryBound(to: CChar.self), raw.count, &failure)
+            }
+        }
+        guard let document else {
+            let message = withUnsafeBytes(of: failure.message) { raw in
+                String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            throw RingwakeError(
+                .badConfiguration, "\(file):\(failure.line):\(failure.column): not valid TOML: \(message)")
+        }
+        defer { ringwake_toml_free(document) }
+        self.file = file
+        guard let root = TOMLNode(copying: ringwake_toml_root(document), line: 1, depth: 0) else {
+            throw RingwakeError(
+                .badConfiguration, "\(file): tables or arrays are nested deeper than any setting; remove a level")
+        }
+        self.root = root
+    }
+}
+
+/// One value of a TOML document.
+struct TOMLNode {
+    /// The line of the value, from 1; of its key where it has one.
+    let line: UInt32
+    let value: Value
+
+    indirect enum Value {
+        case table([(key: String, node: TOMLNode)])
+        case array([TOMLNode])
+        case string(String)
+        case integer(Int64)
+        case boolean(Bool)
+        /// A float or a date: no setting has this kind.
+        case other
+    }
+
+    /// Deeper than any setting: `[[team.key]]` with an array in it has six levels.
+    private static let maximumDepth = 16
+
+    /// Copies the tree, so that nothing refers to the C document afterwards; nil when it is too deep.
+    fileprivate init?(copying node: OpaquePointer, line: UInt32, depth: Int) {
+        let own = ringwake_toml_node_line(node)
+        self.line = own == 0 ? line : min(own, line == 0 ? own : line)
+        switch ringwake_toml_node_kind(node) {
+        case RINGWAKE_TOML_TABLE, RINGWAKE_TOML_ARRAY:
+            guard let members = TOMLNode.members(of: node, line: self.line, depth: depth) else { return nil }
+            let isTable = ringwake_toml_node_kind(node) == RINGWAKE_TOML_TABLE
+            value = isTable ? .table(members.sorted { $0.node.line < $1.node.line }) : .array(members.map(\.node))
+        case RINGWAKE_TOML_STRING:
+            value = .string(TOMLNode.copy(ringwake_toml_string(node)))
+        case RINGWAKE_TOML_INTEGER:
+            value = .integer(ringwake_toml_integer(node))
+        case RINGWAKE_TOML_BOOLEAN:
+            value = .boolean(ringwake_toml_boolean(node))
+        default:
+            value = .other
+        }
+    }
+
+    private static func members(
+        of node: OpaquePointer, line: UInt32, depth: Int
+    ) -> [(key: String, node: TOMLNode)]? {
+        guard depth < maximumDepth else { return nil }
+        var members: [(key: String, node: TOMLNode)] = []
+        var key = ringwake_toml_text()
+        var keyLine: UInt32 = 0
+        while let member = ringwake_toml_member(node, members.count, &key, &keyLine) {
+            guard let copied = TOMLNode(copying: member, line: keyLine, depth: depth + 1) else { return nil }
+            members.append((copy(key), copied))
+        }
+        return members
+    }
+
+    private static func copy(_ text: ringwake_toml_text) -> String {
+        String(decoding: UnsafeRawBufferPointer(start: text.bytes, count: text.length), as: UTF8.self)
+    }
+}

@@ -1,0 +1,146 @@
+import Cryptography
+import HTTPServer
+import ProviderAPI
+import RingwakeCore
+import RunLoop
+
+/// Checks the requests of one sender's connection; what passes is a push.
+struct RequestVerification {
+    /// The most bytes of a VoIP push's payload.
+    private static let maximumVoIPPayloadBytes = PushGateway.maximumPayloadBytes
+    /// The most bytes of any other push's payload.
+    private static let maximumPayloadBytes = 4096
+
+    private let gateway: PushGateway
+    private let environment: PushEnvironment
+    private var senders: SenderVerification
+
+    init(gateway: PushGateway, certificate: PeerCertificate?, environment: PushEnvironment) {
+        self.gateway = gateway
+        self.environment = environment
+        senders = SenderVerification(certificate: certificate, environment: environment)
+    }
+
+    /// The team at the other end as far as it claims one, for the log.
+    var team: String? { senders.team }
+
+    /// Checks a request in this order; the first check that fails is the answer.
+    ///
+    /// 1. the gateway is running: Shutdown
+    /// 2. method and path: MethodNotAllowed, BadPath, MissingDeviceToken
+    /// 3. no `authorization` or `apns-` field twice: DuplicateHeaders
+    /// 4. the clock shows a possible time: ServiceUnavailable
+    /// 5. the sender's certificate or token: BadCertificate, BadCertificateEnvironment, MissingProviderToken,
+    ///    InvalidProviderToken, ExpiredProviderToken, UnrelatedKeyIdInToken
+    /// 6. the header fields: BadMessageId, BadExpirationDate, BadPriority, BadCollapseId, BadTopic
+    /// 7. the topic against the sender's rights: MissingTopic, TopicDisallowed, Forbidden
+    /// 8. the push type against the topic: InvalidPushType
+    /// 9. the payload: PayloadTooLarge, PayloadEmpty
+    /// 10. the device token: BadDeviceToken, Unregistered, DeviceTokenNotForTopic
+    /// 11. the app is configured: ServiceUnavailable
+    ///
+    /// The sender comes before everything that a stranger could learn from, above all the device token. Reasons that
+    /// make senders forget a token (400 and 410 of step 10, 400 of step 7) rest only on what the sender sent
+    /// and on the token's own record, never on what our configuration lacks.
+    ///
+    /// - Parameter pushID: the push's id in the answer, the log and the coordinator.
+    mutating func verify(
+        _ request: HTTPRequest, headers: ProviderHeaders, pushID: String
+    ) throws(Refusal) -> VerifiedPush {
+        guard !gateway.isShuttingDown else { throw Refusal(.shutdown, "the daemon is stopping") }
+        let tokenText = try deviceTokenText(of: request)
+        try headers.requireNoDuplicates()
+        let wallClock = gateway.wallClock()
+        let bootClock = gateway.bootClock()
+        let earliest = gateway.earliestTime()
+        guard wallClock >= earliest else {
+            throw Refusal(
+                .serviceUnavailable,
+                "the machine's clock shows \(wallClock) ms since 1970, and it was \(earliest) before; set it")
+        }
+        let sender = try senders.sender(
+            authorization: headers.authorization, gateway: gateway, now: wallClock / 1000)
+
+        try headers.requireMessageIDIsWellFormed()
+        let expiration = try headers.expiration(wallClock: wallClock, bootClock: bootClock)
+        let priority = try headers.priority()
+        let collapseID = try headers.collapseID()
+        let topic = try sender.topic(sent: headers.topic(), team: gateway.configuration.teams[sender.team])
+        let type = try headers.pushType(for: topic)
+        try requirePayload(of: request, isAcceptableFor: type)
+
+        let app = try app(tokenText: tokenText, topic: topic)
+        var push = VerifiedPush(
+            pushID: pushID, app: app, provenance: Provenance(sender: sender.team, door: .apns(environment, topic)),
+            priority: priority, expiration: expiration, collapseID: collapseID, payload: request.body,
+            receivedAt: BootInstant(nanoseconds: request.receivedAt.nanoseconds),
+            verifiedAt: BootInstant(nanoseconds: gateway.bootClock().nanoseconds))
+        // The clock was read when all of it had come; it arrived when its headers did.
+        let since = push.receivedAt.duration(to: BootInstant(nanoseconds: bootClock.nanoseconds)).milliseconds
+        push.receivedWallClock = wallClock - max(0, since)
+        return push
+    }
+
+    /// What stands for the token in `/3/device/TOKEN`.
+    private func deviceTokenText(of request: HTTPRequest) throws(Refusal) -> String {
+        guard request.method == "POST" else {
+            throw Refusal(.methodNotAllowed, "the method is \(quoted(request.method))")
+        }
+        let collection = "/3/device"
+        guard request.path != collection, request.path != collection + "/" else {
+            throw Refusal(.missingDeviceToken, "the path ends before the token")
+        }
+        // Bytes, not characters: every push comes along here.
+        let bytes = request.path.utf8
+        guard bytes.starts(with: (collection + "/").utf8) else {
+            throw Refusal(.badPath, "the path is not \(collection)/TOKEN")
+        }
+        let text = bytes.dropFirst(collection.utf8.count + 1)
+        // By element: a closure would be asked for its actor at every byte.
+        guard !text.contains(UInt8(ascii: "/")), !text.contains(UInt8(ascii: "?")) else {
+            throw Refusal(.badPath, "the path goes on after the token")
+        }
+        return String(Substring(text))
+    }
+
+    private func requirePayload(of request: HTTPRequest, isAcceptableFor type: PushType) throws(Refusal) {
+        let limit = type == .voip ? Self.maximumVoIPPayloadBytes : Self.maximumPayloadBytes
+        guard !request.isBodyTruncated, request.body.count <= limit else {
+            let size = request.isBodyTruncated ? "more than the server reads" : "\(request.body.count) bytes"
+            throw Refusal(.payloadTooLarge, "the payload is \(size); \(limit) bytes are allowed")
+        }
+        do {
+            try JSONSyntax.requireObject(request.body)
+        } catch {
+            // Apple names no reason for malformed JSON; senders know this one.
+            throw Refusal(.payloadEmpty, "the payload is not a JSON object: \(error)")
+        }
+    }
+
+    /// The app that the device token belongs to.
+    private func app(tokenText: String, topic: Topic) throws(Refusal) -> AppID {
+        guard let token = DeviceToken(hex: tokenText) else {
+            throw Refusal(.badDeviceToken, "the token is not \(DeviceToken.byteCount * 2) hex digits")
+        }
+        guard let record = gateway.tokens.record(for: token) else {
+            throw Refusal(.badDeviceToken, "the token \(token) was never one of this device's")
+        }
+        guard record.environment == environment else {
+            throw Refusal(
+                .badDeviceToken, "the token \(token) of \(record.app) is for \(record.environment.rawValue)")
+        }
+        if case .unregistered(let time) = record.state {
+            throw Refusal(
+                .unregistered, "the token \(token) of \(record.app) was removed at \(time)", timestamp: time)
+        }
+        guard record.topic == topic else {
+            throw Refusal(
+                .deviceTokenNotForTopic,
+                "the token \(token) is for the topic \(record.topic), not \(quoted(topic.rawValue))")
+        }
+        guard gateway.isConfigured(record.app) else {
+            throw Refusal(.serviceUnavailable, "\(record.app) has a token but no configuration now")
+        }
+        return record.app
+    }
+}

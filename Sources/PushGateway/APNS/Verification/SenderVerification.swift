@@ -1,0 +1,105 @@
+import Cryptography
+import HTTPServer
+import ProviderAPI
+import RingwakeCore
+
+/// Settles who the sender at the other end of one connection is, request by request.
+///
+/// A provider certificate, once shown in the handshake, is what counts and `authorization` is ignored, as Apple
+/// has it ("When the provider certificate is used to establish a connection, this request header is ignored"): a
+/// bad certificate is refused even when a good token comes with it.
+struct SenderVerification {
+    private let certificate: PeerCertificate?
+    private let environment: PushEnvironment
+    private var verdict: Result<ProviderCertificate, Refusal>?
+    private var tokens = ProviderTokenVerifier()
+    /// The generation of the configuration that the verdicts rest on.
+    private var generation: UInt64?
+
+    init(certificate: PeerCertificate?, environment: PushEnvironment) {
+        self.certificate = certificate
+        self.environment = environment
+    }
+
+    /// The team at the other end as far as it claims one, for the log.
+    var team: String? { certificate?.certificate.organizationalUnit ?? tokens.team }
+
+    /// Who sends this request, proved.
+    ///
+    /// - Parameters:
+    ///   - authorization: the request's `authorization`.
+    ///   - now: seconds since 1970.
+    mutating func sender(
+        authorization: String?, gateway: PushGateway, now: Int64
+    ) throws(Refusal) -> VerifiedSender {
+        if generation != gateway.generation {
+            generation = gateway.generation
+            verdict = nil
+            tokens.forgetVerdicts()
+        }
+        let teams = gateway.configuration.teams
+        if let certificate {
+            let good = try judged(certificate, teams: teams).get()
+            guard now <= good.notAfter else {
+                throw Refusal(.badCertificate, "the certificate has expired since the connection was made")
+            }
+            return VerifiedSender(team: good.team, certificate: good)
+        }
+        let token = try SenderVerification.providerToken(in: authorization)
+        let claims = try tokens.verify(token, now: now) { team, keyID in teams[team]?.keys[keyID] }
+        return VerifiedSender(team: claims.teamID, certificate: nil)
+    }
+
+    private mutating func judged(
+        _ peer: PeerCertificate, teams: [String: GatewayConfiguration.Team]
+    ) -> Result<ProviderCertificate, Refusal> {
+        if let verdict { return verdict }
+        let fresh = Result { () throws(Refusal) in
+            try ProviderCertificate(peer, environment: environment) { teams[$0] != nil }
+        }
+        verdict = fresh
+        return fresh
+    }
+
+    /// The token of `bearer TOKEN`; the scheme in any case (RFC 9110 section 11.1).
+    private static func providerToken(in authorization: String?) throws(Refusal) -> String {
+        guard let authorization else {
+            throw Refusal(.missingProviderToken, "neither a certificate nor an authorization field came")
+        }
+        let parts = authorization.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, parts[0].lowercased() == "bearer" else {
+            throw Refusal(.missingProviderToken, "the authorization field is not 'bearer' and a token")
+        }
+        return String(parts[1].drop { $0 == " " })
+    }
+}
+
+/// A sender whose certificate or token was found good.
+struct VerifiedSender {
+    let team: String
+    /// The certificate, when that is what it came with.
+    let certificate: ProviderCertificate?
+
+    /// The topic of a push, which must be one that the sender may push to.
+    ///
+    /// - Parameters:
+    ///   - sent: the request's `apns-topic`.
+    ///   - team: the sender's team, as configured.
+    /// - Throws: MissingTopic when neither the request nor the certificate says it; TopicDisallowed when the
+    ///   certificate does not cover it; Forbidden when only our configuration has something against it.
+    func topic(sent: Topic?, team: GatewayConfiguration.Team?) throws(Refusal) -> Topic {
+        guard let topic = sent ?? certificate?.defaultTopic else {
+            let why = certificate == nil ? "a provider token names none" : "the certificate does not settle it"
+            throw Refusal(.missingTopic, "apns-topic is missing, and \(why)")
+        }
+        if let certificate, !certificate.covers(topic) {
+            throw Refusal(.topicDisallowed, "the certificate does not cover the topic \(quoted(topic.rawValue))")
+        }
+        if let allowed = team?.topics, !allowed.contains(topic.rawValue) {
+            throw Refusal(
+                .forbidden,
+                "the configuration does not let the team \(quoted(self.team)) push to \(quoted(topic.rawValue))")
+        }
+        return topic
+    }
+}

@@ -1,0 +1,88 @@
+internal import RingwakeCore
+
+/// The requests on lists that are done in one transaction, imports excepted.
+nonisolated struct ListEdits {
+    let store: Store
+    let limits: JournalLimits
+
+    func create(_ name: String, _ kind: CallerListKind?) throws(SQLiteFailure) -> Result<
+        CallerListResult, RingwakeError
+    > {
+        if let list = try store.list(named: name)?.record {
+            return kind ?? list.kind == list.kind ? .success(.list(list)) : .failure(ListError.otherKind(list))
+        }
+        if let error = try objection(toName: name) { return .failure(error) }
+        let list = StoredList(record: empty(name, kind ?? .block), generation: try store.nextGeneration())
+        try store.transaction { () throws(SQLiteFailure) in
+            try store.write(list)
+            try store.changeListStamp()
+        }
+        return .success(.list(list.record))
+    }
+
+    private func empty(_ name: String, _ kind: CallerListKind) -> CallerListRecord {
+        CallerListRecord(
+            name: name, kind: kind, source: nil, etag: nil, updatedWallClock: store.clocks.wall(), entries: 0)
+    }
+
+    /// Why no list of that name can be made; nil when it can.
+    func objection(toName name: String) throws(SQLiteFailure) -> RingwakeError? {
+        guard (1...ListError.maximumNameBytes).contains(name.utf8.count) else { return ListError.badName }
+        guard try store.lists().count < limits.maximumLists else { return ListError.tooManyLists(limits.maximumLists) }
+        return nil
+    }
+
+    func remove(_ name: String) throws(SQLiteFailure) -> Result<CallerListResult, RingwakeError> {
+        guard let list = try store.list(named: name) else { return .failure(ListError.noList(name)) }
+        try store.transaction { () throws(SQLiteFailure) in
+            try store.removeList(list)
+            try store.changeListStamp()
+        }
+        return .success(.list(list.record))
+    }
+
+    func change(
+        _ name: String, add added: [CallerEntry], remove removed: [CallerPattern]
+    ) throws(SQLiteFailure) -> Result<CallerListResult, RingwakeError> {
+        guard let list = try store.list(named: name) else { return .failure(ListError.noList(name)) }
+        let old = list.record
+        let others = try store.entryCount(except: name)
+        guard added.isEmpty || others + old.entries + added.count <= limits.maximumListEntries else {
+            return .failure(ListError.tooManyEntries(limits.maximumListEntries))
+        }
+        var count = old.entries
+        var new = old
+        try store.transaction { () throws(SQLiteFailure) in
+            count -= try store.remove(removed, from: list.generation)
+            count += try store.insert(added.map(Store.EntryRow.init)[...], into: list.generation)
+            // The list is no longer the same as its source; the source is still where it came from.
+            new = CallerListRecord(
+                name: name, kind: old.kind, source: old.source, etag: nil, updatedWallClock: store.clocks.wall(),
+                entries: count)
+            try store.write(StoredList(record: new, generation: list.generation))
+            try store.changeListStamp()
+        }
+        return .success(.list(new))
+    }
+
+    func entries(
+        _ name: String, after: String?, limit: Int
+    ) throws(SQLiteFailure) -> Result<CallerListResult, RingwakeError> {
+        guard let list = try store.list(named: name) else { return .failure(ListError.noList(name)) }
+        let rows = try store.entries(
+            of: list.generation, after: after, limit: max(0, min(limit, limits.maximumAnswers)))
+        return .success(.entries(rows.compactMap(\.entry)))
+    }
+}
+
+nonisolated extension Store.EntryRow {
+    init(_ entry: CallerEntry) {
+        self.init(pattern: entry.pattern.description, label: entry.label)
+    }
+
+    /// Nil when no version writes such a pattern.
+    var entry: CallerEntry? {
+        guard let pattern = try? CallerPattern(pattern) else { return nil }
+        return CallerEntry(pattern: pattern, label: label)
+    }
+}

@@ -1,0 +1,135 @@
+internal import RingwakeCore
+
+/// The imports in progress: entries that are to take the place of a list's.
+nonisolated struct ListImports {
+    /// Entries on their way into an import, added up to `next`.
+    struct Adding {
+        /// In the order of the store, so that neighbours share a page; those of one pattern stay in their order.
+        fileprivate let rows: [Store.EntryRow]
+        fileprivate var next = 0
+
+        init(_ entries: [CallerEntry]) {
+            rows = entries.map(Store.EntryRow.init).enumerated()
+                .sorted { ($0.element.pattern, $0.offset) < ($1.element.pattern, $1.offset) }
+                .map(\.element)
+        }
+    }
+
+    /// An import in progress.
+    private struct Import {
+        let list: String
+        let kind: CallerListKind
+        /// The generation that its entries have.
+        let generation: Int64
+        var entries = 0
+        /// The highest pattern so far.
+        var last = ""
+        /// When it was used last.
+        var movedAt: BootInstant
+
+        func described(_ id: CallerListImport.ID) -> CallerListImport {
+            CallerListImport(id: id, list: list, entries: entries)
+        }
+    }
+
+    private let store: Store
+    private let limits: JournalLimits
+    private var imports: [CallerListImport.ID: Import] = [:]
+
+    init(store: Store, limits: JournalLimits) {
+        self.store = store
+        self.limits = limits
+    }
+
+    /// An import that is idle for longer makes room for others: its client is gone.
+    private static let longestStandstill = Duration.seconds(600)
+
+    mutating func begin(
+        into name: String, _ kind: CallerListKind?, _ edits: ListEdits
+    ) throws(SQLiteFailure) -> Result<CallerListResult, RingwakeError> {
+        let list = try store.list(named: name)?.record
+        if let list, let kind, kind != list.kind { return .failure(ListError.otherKind(list)) }
+        if list == nil, let error = try edits.objection(toName: name) { return .failure(error) }
+        let now = store.clocks.boot()
+        let older = imports.filter {
+            $0.value.list == name || $0.value.movedAt.duration(to: now) > Self.longestStandstill
+        }
+        guard imports.count - older.count < limits.maximumImports else {
+            return .failure(ListError.tooManyImports(limits.maximumImports))
+        }
+        let generation = try store.nextGeneration()
+        // Until it is finished, a start removes its entries.
+        try store.transaction { () throws(SQLiteFailure) in try store.addRemains(generation) }
+        for (id, superseded) in older { forget(id, superseded) }
+        let id = String(UInt64.random(in: .min ... .max), radix: 36)
+        let begun = Import(list: name, kind: kind ?? list?.kind ?? .block, generation: generation, movedAt: now)
+        imports[id] = begun
+        store.liveImports.insert(generation)
+        return .success(.listImport(begun.described(id)))
+    }
+
+    /// Adds the next entries.
+    /// - Returns: Nil while more are left.
+    mutating func append(
+        _ adding: inout Adding, to id: CallerListImport.ID
+    ) throws(SQLiteFailure) -> Result<CallerListResult, RingwakeError>? {
+        guard var found = imports[id] else { return .failure(ListError.noImport(id)) }
+        let (rows, next) = (adding.rows, adding.next)
+        let isScattered = next < rows.count && rows[next].pattern <= found.last
+        let slice = rows[next...].prefix(isScattered ? limits.scatteredListStep : limits.listStep)
+        let others = try store.entryCount(except: found.list)
+        guard others + found.entries + slice.count <= limits.maximumListEntries else {
+            return .failure(ListError.tooManyEntries(limits.maximumListEntries))
+        }
+        var added = 0
+        do throws(SQLiteFailure) {
+            try store.transaction { () throws(SQLiteFailure) in
+                added = try store.insert(slice, into: found.generation)
+            }
+        } catch {
+            // This import may be what filled the disk.
+            forget(id, found)
+            throw error
+        }
+        found.entries += added
+        found.last = max(found.last, slice.last?.pattern ?? "")
+        found.movedAt = store.clocks.boot()
+        imports[id] = found
+        adding.next = slice.endIndex
+        return slice.endIndex < rows.count ? nil : .success(.listImport(found.described(id)))
+    }
+
+    mutating func finish(
+        _ id: CallerListImport.ID, etag: String?, source: String?, _ edits: ListEdits
+    ) throws(SQLiteFailure) -> Result<CallerListResult, RingwakeError> {
+        guard let finished = imports[id] else { return .failure(ListError.noImport(id)) }
+        let old = try store.list(named: finished.list)
+        if let old, old.record.kind != finished.kind { return .failure(ListError.otherKind(old.record)) }
+        if old == nil, let error = try edits.objection(toName: finished.list) { return .failure(error) }
+        let new = CallerListRecord(
+            name: finished.list, kind: finished.kind, source: source, etag: etag,
+            updatedWallClock: store.clocks.wall(), entries: finished.entries)
+        try store.transaction { () throws(SQLiteFailure) in
+            try store.takeFromRemains(finished.generation)
+            if let old { try store.removeList(old) }
+            try store.write(StoredList(record: new, generation: finished.generation))
+            try store.changeListStamp()
+        }
+        imports[id] = nil
+        store.liveImports.remove(finished.generation)
+        return .success(.list(new))
+    }
+
+    mutating func abort(_ id: CallerListImport.ID) -> Result<CallerListResult, RingwakeError> {
+        guard let aborted = imports[id] else { return .failure(ListError.noImport(id)) }
+        forget(id, aborted)
+        return .success(.listImport(aborted.described(id)))
+    }
+
+    /// Its entries are removed when the journal has nothing else to do.
+    private mutating func forget(_ id: CallerListImport.ID, _ dropped: Import) {
+        imports[id] = nil
+        store.liveImports.remove(dropped.generation)
+        store.hasRemains = true
+    }
+}

@@ -1,0 +1,146 @@
+internal import RingwakeCore
+
+/// Reads pushes and calls, and at a start all that the last run left.
+nonisolated struct StoreReader {
+    let store: Store
+
+    /// How long after its end a call counts as one that ended lately.
+    static let recentTime = Duration.seconds(3600)
+
+    /// What was read, and how many rows held something that no version writes: they are passed over.
+    struct Reading<Value> {
+        var values: Value
+        var unreadable = 0
+    }
+
+    /// What the last run left, how many rows of it were passed over, which rows of state are to be set aside, and which
+    /// calls are to be ended because their rows are damaged.
+    struct Contents {
+        let journal: JournalContents
+        let unreadable: Int
+        let unfit: [String: String]
+        let damaged: [CallRecord]
+    }
+
+    func contents() throws(SQLiteFailure) -> Contents {
+        let times = store.times()
+        var open: [StoredCall] = []
+        var (damaged, unfit): ([CallRecord], [String: String]) = ([], [:])
+        var unreadable = 0
+        let selectOpen = try Statement(
+            Schema.selectCall + " WHERE number IN (SELECT call FROM payload) ORDER BY number LIMIT ?1",
+            on: store.connection.database)
+        selectOpen.bind(Int64(store.limits.maximumOpenCalls))
+        while try selectOpen.next() {
+            switch StoreRows.call(of: selectOpen, times: times) {
+            case .readable(let call, let origin):
+                open.append(StoredCall(call.record, payloads: try payloads(of: call.record.number), origin))
+            case .damaged(let call, let reason):
+                damaged.append(call)
+                unfit[StatePath.call(call.number)] = reason
+            case nil:
+                unreadable += 1
+            }
+        }
+        let recent = try recentCalls(times)
+        // A number that no version writes must not use up those that are to come.
+        let highest = try store.connection.number(
+            "SELECT max(number) FROM call WHERE number < \(CallRecord.numbers.upperBound)")
+        let (states, unfitStates) = try store.states.rows(times)
+        unfit.merge(unfitStates) { first, _ in first }
+        let contents = JournalContents(
+            open: open, recent: recent.values, nextCallNumber: max(0, highest) + 1,
+            newestWallClock: store.newestWall, states: states, lists: try store.lists().map(\.record),
+            listGeneration: try store.listStamp(),
+            setAside: unfit.sorted { $0.key < $1.key }.map { (path: $0.key, reason: $0.value) })
+        return Contents(
+            journal: contents, unreadable: unreadable + recent.unreadable, unfit: unfit, damaged: damaged)
+    }
+
+    /// The payloads of a call's pushes, by their ordinals.
+    private func payloads(of call: Int64) throws(SQLiteFailure) -> [CallPayload] {
+        let select = try Statement(
+            "SELECT push, bytes FROM payload WHERE call = ?1 AND length(bytes) > 0 ORDER BY push",
+            on: store.connection.database)
+        select.bind(call)
+        var payloads: [CallPayload] = []
+        while try select.next() {
+            payloads.append(CallPayload(push: Int(clamping: select.integer()), bytes: select.bytes()))
+        }
+        return payloads
+    }
+
+    private func recentCalls(_ times: BootTimes) throws(SQLiteFailure) -> Reading<[CallRecord]> {
+        let select = try Statement(
+            Schema.selectCall + " WHERE state = 'ended' ORDER BY number DESC LIMIT ?1", on: store.connection.database)
+        var reading = Reading<[CallRecord]>(values: [])
+        let since = times.now.advanced(by: .zero - Self.recentTime)
+        select.bind(Int64(store.limits.maximumRecentCalls))
+        while try select.next() {
+            guard case .readable(let call, let origin) = StoreRows.call(of: select, times: times) else {
+                reading.unreadable += 1
+                continue
+            }
+            let end = call.record.time(of: .ended) ?? call.record.receivedAt
+            if origin == .otherBoot(isTimeKnown: false) || end >= since { reading.values.append(call.record) }
+        }
+        reading.values.reverse()
+        return reading
+    }
+
+    /// Pushes, newest first.
+    func pushes(_ query: PushQuery) throws(SQLiteFailure) -> Reading<[JournaledPush]> {
+        var conditions: [String] = []
+        // `+` keeps SQLite from reading all of the app's pushes by another index to sort them.
+        if query.pushID != nil { conditions.append("lower(push.push_id) = lower(?1)") }
+        if query.app != nil { conditions.append("+push.app = ?2") }
+        if query.before != nil { conditions.append("push.sequence < ?3") }
+        let select = try Statement(
+            Schema.selectPush + Self.whereClause(conditions) + " ORDER BY push.sequence DESC LIMIT ?4",
+            on: store.connection.database)
+        select.bind(query.pushID)
+        select.bind(query.app?.rawValue)
+        select.bind(query.before)
+        select.bind(Int64(max(0, min(query.limit, store.limits.maximumAnswers))))
+        let times = store.times()
+        var reading = Reading<[JournaledPush]>(values: [])
+        while try select.next() {
+            guard let push = StoreRows.push(of: select, times: times) else {
+                reading.unreadable += 1
+                continue
+            }
+            reading.values.append(push)
+        }
+        return reading
+    }
+
+    /// Calls, newest first.
+    func calls(_ query: CallQuery) throws(SQLiteFailure) -> Reading<[JournaledCall]> {
+        var conditions: [String] = []
+        if query.id != nil { conditions.append("id = ?1") }
+        if query.app != nil { conditions.append("app = ?2") }
+        if query.missedOnly { conditions.append("is_missed = 1") }
+        if query.before != nil { conditions.append("number < ?3") }
+        let select = try Statement(
+            Schema.selectCall + Self.whereClause(conditions) + " ORDER BY number DESC LIMIT ?4",
+            on: store.connection.database)
+        select.bind(query.id?.rawValue)
+        select.bind(query.app?.rawValue)
+        select.bind(query.before)
+        select.bind(Int64(max(0, min(query.limit, store.limits.maximumAnswers))))
+        let times = store.times()
+        var reading = Reading<[JournaledCall]>(values: [])
+        while try select.next() {
+            guard let call = StoreRows.call(of: select, times: times)?.journaled else {
+                reading.unreadable += 1
+                continue
+            }
+            reading.values.append(call)
+        }
+        return reading
+    }
+
+    private static func whereClause(_ conditions: [String]) -> String {
+        conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")
+    }
+}

@@ -1,0 +1,158 @@
+/// An action that the handler was asked for and owes an answer to.
+package struct PendingAction: Hashable, Sendable {
+    package let action: CallAction
+    /// Of `dtmf`: what to play, one or more of `0`-`9`, `*`, `#`, `A`-`D`, and `,` for a pause.
+    package let digits: String?
+    /// By when the handler has to fulfill or fail it.
+    package let by: BootInstant
+
+    package init(_ action: CallAction, digits: String? = nil, by: BootInstant) {
+        self.action = action
+        self.digits = digits
+        self.by = by
+    }
+
+    /// The most digits that are played at a time.
+    package static let maximumDigits = 32
+
+    /// Whether `text` can be played: 1 to ``maximumDigits`` of `0`-`9`, `*`, `#`, `A`-`D` (RFC 4733 section 3.2), and `,`
+    /// for a pause.
+    package static func areDigits(_ text: String) -> Bool {
+        (1...maximumDigits).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "D"),
+                    UInt8(ascii: "*"), UInt8(ascii: "#"), UInt8(ascii: ","):
+                    true
+                default: false
+                }
+            }
+    }
+}
+
+/// What the user asks of a connected or held call, and its handler has to do: hold, resume, mute, play digits.
+struct InCallActions: Hashable, Sendable {
+    typealias State = CallStateMachine.State
+    typealias Lease = CallStateMachine.Lease
+    typealias Refusal = CallStateMachine.Refusal
+
+    /// What the handler was asked for and has not answered, the oldest first.
+    private(set) var pending: [PendingAction] = []
+    /// Whether the handler has turned the microphone off.
+    private(set) var isMuted = false
+    /// The call is to be held as soon as that is possible: a cellular call began.
+    private(set) var yields = false
+
+    /// The most `dtmf` actions that are queued: a person types no faster.
+    private static let maximumQueuedDigits = 32
+    /// More than are ever owed at a time.
+    static let maximum = maximumQueuedDigits + CallAction.allCases.count
+
+    init(pending: [PendingAction] = [], isMuted: Bool = false, yields: Bool = false) {
+        self.pending = pending
+        self.isMuted = isMuted
+        self.yields = yields
+    }
+
+    var nextDeadline: BootInstant? { pending.lazy.map(\.by).min() }
+
+    func contains(_ action: CallAction) -> Bool { pending.contains { $0.action == action } }
+
+    // MARK: - Requests. Each returns what the handler is to be asked for; nil when there is nothing to do.
+
+    /// The user holds the call, or resumes it.
+    mutating func setHeld(
+        _ isOn: Bool, in state: State, _ lease: Lease, by deadline: BootInstant
+    ) throws(Refusal) -> PendingAction? {
+        let (action, opposite): (CallAction, CallAction) = isOn ? (.hold, .unhold) : (.unhold, .hold)
+        switch state.name {
+        case .connected where isOn, .held where !isOn:
+            return try request(action, unless: action, in: state, lease, by: deadline)
+        case .connected, .held:
+            guard !contains(opposite) else { throw Refusal(state: state, why: .alreadyAsked(opposite)) }
+            return nil
+        default: throw Refusal(state: state)
+        }
+    }
+
+    /// The user turns the microphone off or on.
+    mutating func mute(
+        _ isOn: Bool, in state: State, _ lease: Lease, by deadline: BootInstant
+    ) throws(Refusal) -> PendingAction? {
+        guard [.connected, .held].contains(state.name) else { throw Refusal(state: state) }
+        guard isOn != isMuted || contains(.mute) || contains(.unmute) else { return nil }
+        return try request(
+            isOn ? .mute : .unmute, unless: isMuted ? .unmute : .mute, in: state, lease, by: deadline)
+    }
+
+    /// The user plays digits. They are played one after the other: each has `time` after those before it.
+    mutating func play(
+        _ digits: String, in state: State, _ lease: Lease, _ time: Duration, at now: BootInstant
+    ) throws(Refusal) -> PendingAction? {
+        guard case .connected = state else { throw Refusal(state: state) }
+        guard PendingAction.areDigits(digits) else { throw Refusal(state: state, why: .badDigits) }
+        guard lease == .taken else { throw Refusal(state: state, why: .unclaimed) }
+        let queued = pending.filter { $0.action == .dtmf }
+        guard queued.count < Self.maximumQueuedDigits else { throw Refusal(state: state, why: .alreadyAsked(.dtmf)) }
+        let begin = queued.last.map { max($0.by, now) } ?? now
+        let action = PendingAction(.dtmf, digits: digits, by: begin.advanced(by: time))
+        pending.append(action)
+        return action
+    }
+
+    private mutating func request(
+        _ action: CallAction, unless asked: CallAction, in state: State, _ lease: Lease, by deadline: BootInstant
+    ) throws(Refusal) -> PendingAction {
+        guard !contains(asked) else { throw Refusal(state: state, why: .alreadyAsked(asked)) }
+        guard lease == .taken else { throw Refusal(state: state, why: .unclaimed) }
+        let action = PendingAction(action, by: deadline)
+        pending.append(action)
+        return action
+    }
+
+    // MARK: - Yielding to a cellular call
+
+    mutating func setYields(_ yields: Bool) { self.yields = yields }
+
+    /// Holds a call that is to be held once it is connected and has a handler.
+    mutating func holdIfDue(in state: State, _ lease: Lease, by deadline: BootInstant) -> PendingAction? {
+        guard yields, case .connected = state, lease == .taken else { return nil }
+        yields = false
+        return try? request(.hold, unless: .hold, in: state, lease, by: deadline)
+    }
+
+    // MARK: - Answers
+
+    /// The handler answered the oldest action of this kind.
+    mutating func answered(
+        _ action: CallAction, isFulfilled: Bool, in state: State, _ lease: Lease
+    ) throws(Refusal) {
+        guard let index = pending.firstIndex(where: { $0.action == action }) else { throw Refusal(state: state) }
+        guard lease == .taken else { throw Refusal(state: state, why: .unclaimed) }
+        pending.remove(at: index)
+        guard isFulfilled else { return dropped(action) }
+        if action == .mute || action == .unmute { isMuted = action == .mute }
+    }
+
+    /// Removes the oldest action that was due at `deadline`, with digits that were to be played after it. False when
+    /// there is none.
+    mutating func removeLate(_ deadline: BootInstant) -> Bool {
+        guard let index = pending.firstIndex(where: { $0.by == deadline }) else { return false }
+        let late = pending.remove(at: index).action
+        if late == .dtmf { pending.removeAll { $0.action == .dtmf } }
+        dropped(late)
+        return true
+    }
+
+    /// A call that could not be resumed stays held, so it need not yield.
+    private mutating func dropped(_ action: CallAction) {
+        if action == .unhold { yields = false }
+    }
+
+    mutating func removeAll() { pending = [] }
+
+    /// The handler has until `deadline` at least.
+    mutating func extend(to deadline: BootInstant) {
+        pending = pending.map { PendingAction($0.action, digits: $0.digits, by: max($0.by, deadline)) }
+    }
+}

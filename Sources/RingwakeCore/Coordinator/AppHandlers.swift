@@ -1,0 +1,211 @@
+/// The handlers of all apps: one ``HandlerLane`` for each app that has any, and the strikes against them.
+///
+/// Notes which apps' handlers or strikes an event changes, so that they are stored once.
+struct AppHandlers: Hashable, Sendable {
+    /// The handlers of each app that has any, and the calls that wait for one.
+    private(set) var lanes: [AppID: HandlerLane] = [:]
+    /// The number of the next start of a handler.
+    private(set) var nextWakeNumber: UInt64
+    private(set) var strikes = StrikeRecords()
+    /// Apps whose handlers or strikes the current event has changed.
+    private var changed: [AppID] = []
+    /// Apps that the current event has struck out.
+    private var newlyStruckOut: [AppID] = []
+
+    /// The most handlers of an app that may have connected by themselves: each costs a connection.
+    private static let maximumGuests = 8
+
+    init(firstWakeNumber: UInt64) {
+        nextWakeNumber = firstWakeNumber
+    }
+
+    var nextDeadline: BootInstant? { lanes.values.lazy.compactMap(\.nextDeadline).min() }
+
+    /// How many handlers there are.
+    var count: Int { lanes.values.reduce(0) { $0 + $1.handlers.count } }
+
+    /// The app of a handler that has not ended.
+    func app(of wake: WakeID) -> AppID? { lanes.first { $0.value.handlers[wake] != nil }?.key }
+
+    func handler(_ wake: WakeID, of app: AppID) -> HandlerLane.Handler? { lanes[app]?.handlers[wake] }
+
+    /// The calls of the app that no handler has.
+    func waiting(_ app: AppID) -> [CallKey] { lanes[app]?.waiting ?? [] }
+
+    /// Whether a call of the app gets a handler at once: one that is connected, or a new one.
+    func hasPlace(_ app: AppID) -> Bool { lanes[app].map { $0.receiver != nil || $0.hasPlace } ?? false }
+
+    /// The handler that can fetch the app's waiting calls; nil when the app is struck out.
+    func fetcher(of app: AppID) -> WakeID? { strikes.isStruckOut(app) ? nil : lanes[app]?.taker }
+
+    /// What the current event has changed; to be called once after it.
+    mutating func takeChanges() -> [AppID] {
+        defer { changed = [] }
+        return changed
+    }
+
+    /// Apps whose waiting calls get no handler any more.
+    mutating func takeNewlyStruckOut() -> [AppID] {
+        defer { newlyStruckOut = [] }
+        return newlyStruckOut
+    }
+
+    private mutating func noteChange(of app: AppID) {
+        if !changed.contains(app) { changed.append(app) }
+    }
+
+    private mutating func makeWake() -> WakeID {
+        defer { nextWakeNumber += 1 }
+        return WakeID(number: nextWakeNumber)
+    }
+
+    /// This handler was started before: the numbers of new ones are higher.
+    mutating func skip(_ wake: WakeID) { nextWakeNumber = max(nextWakeNumber, wake.number + 1) }
+
+    // MARK: - Handlers that come and go
+
+    /// The app's configuration counts from the next call on.
+    mutating func adopt(_ policy: AppPolicy, of app: AppID, at now: BootInstant) {
+        lanes[app, default: HandlerLane(policy: policy)].adopt(policy, at: now)
+    }
+
+    /// A handler is being started for `call`.
+    mutating func begin(with call: CallKey, at now: BootInstant) -> WakeID {
+        let wake = makeWake()
+        lanes[call.app]?.begin(wake, with: call, at: now)
+        noteChange(of: call.app)
+        return wake
+    }
+
+    /// A handler has connected by itself. Nil when the app has as many as it may have.
+    mutating func join(_ app: AppID, pid: Int32?, _ policy: AppPolicy, at now: BootInstant) -> WakeID? {
+        guard lanes[app]?.guests ?? 0 < Self.maximumGuests else { return nil }
+        let wake = makeWake()
+        adopt(policy, of: app, at: now)
+        lanes[app]?.join(wake, pid: pid, at: now)
+        noteChange(of: app)
+        return wake
+    }
+
+    /// The handler's process runs.
+    mutating func started(_ wake: WakeID, of app: AppID, pid: Int32?) {
+        lanes[app]?.started(wake, pid: pid)
+        noteChange(of: app)
+    }
+
+    /// The handler keeps a connection from now on, or none any more.
+    mutating func setConnected(
+        _ wake: WakeID, of app: AppID, _ isConnected: Bool, pid: Int32? = nil, at now: BootInstant
+    ) {
+        lanes[app]?.setConnected(wake, isConnected, pid: pid, at: now)
+        noteChange(of: app)
+    }
+
+    /// Stops a handler, once.
+    mutating func stop(_ wake: WakeID, of app: AppID, at now: BootInstant) -> [Effect] {
+        guard lanes[app]?.stop(wake, at: now) == true else { return [] }
+        noteChange(of: app)
+        return [.stopHandler(wake)]
+    }
+
+    /// Stops the handler that a call had, unless it serves others.
+    mutating func stopIfIdle(_ wake: WakeID?, of app: AppID, at now: BootInstant) -> [Effect] {
+        guard let wake, handler(wake, of: app)?.calls.isEmpty == true else { return [] }
+        return stop(wake, of: app, at: now)
+    }
+
+    /// Stops a handler that was started for nothing, unless it serves other calls. A connected one stays.
+    mutating func dismissIfIdle(_ wake: WakeID?, of app: AppID, at now: BootInstant) -> [Effect] {
+        guard let wake, handler(wake, of: app)?.isConnected == false else { return [] }
+        return stopIfIdle(wake, of: app, at: now)
+    }
+
+    /// The handler is gone, or never came.
+    ///
+    /// - Returns: the calls that it had.
+    mutating func gone(_ wake: WakeID, of app: AppID, at now: BootInstant) -> [CallKey] {
+        noteChange(of: app)
+        return lanes[app]?.gone(wake, at: now) ?? []
+    }
+
+    /// Takes up the handlers of the last run that are alive, with those of `calls` that are theirs.
+    mutating func restore(
+        _ handlers: [WakeID: HandlerLane.Handler], of app: AppID, alive: Set<WakeID>, _ policy: AppPolicy,
+        _ calls: [Call], at now: BootInstant
+    ) -> [Effect] {
+        adopt(policy, of: app, at: now)
+        noteChange(of: app)
+        var effects: [Effect] = []
+        for (wake, former) in handlers.sorted(by: { $0.key < $1.key }) {
+            skip(wake)
+            guard alive.contains(wake), handler(wake, of: app) == nil else { continue }
+            var restored = former
+            // One that was being stopped had no call any more, whatever a row says that was not written in time.
+            restored.calls = restored.isStopping ? [] : calls.filter { $0.handler == wake }.map(\.key)
+            // Connections ended with the daemon.
+            restored.isConnected = false
+            restored.idleSince = restored.calls.isEmpty ? now : nil
+            lanes[app]?.resume(wake, restored, at: now)
+            if restored.isStopping {
+                effects.append(.stopHandler(wake))
+            } else if restored.calls.isEmpty {
+                effects.append(.releaseHandler(wake))
+            }
+        }
+        return effects
+    }
+
+    /// Forgets an app without handlers and waiting calls.
+    mutating func dropIfEmpty(_ app: AppID) {
+        if lanes[app]?.isEmpty == true { lanes[app] = nil }
+    }
+
+    // MARK: - Calls
+
+    /// The call waits for a handler.
+    ///
+    /// - Parameter position: how many calls wait before it; nil for all.
+    mutating func wait(_ call: CallKey, _ policy: AppPolicy, position: Int? = nil, at now: BootInstant) {
+        lanes[call.app, default: HandlerLane(policy: policy)].wait(call, position: position, at: now)
+    }
+
+    /// The handler gets a waiting call. True when it had been released before.
+    mutating func take(_ call: CallKey, by wake: WakeID, at now: BootInstant) -> Bool {
+        lanes[call.app]?.take(call, by: wake, at: now) ?? false
+    }
+
+    /// The call has ended or lost its handler: it waits no longer, and `wake` doesn't have it any more. True when that
+    /// was the handler's last call, and it is to be released.
+    mutating func ended(_ call: CallKey, of wake: WakeID?, at now: BootInstant) -> Bool {
+        defer { dropIfEmpty(call.app) }
+        return lanes[call.app]?.ended(call, of: wake, at: now) ?? false
+    }
+
+    /// Whether the app's calls have waited long enough for a handler that connects by itself.
+    mutating func isUnattended(_ app: AppID, at now: BootInstant) -> Bool {
+        lanes[app]?.isUnattended(at: now) ?? false
+    }
+
+    // MARK: - Strikes
+
+    /// A handler did not do its part in this call.
+    mutating func strike(_ failure: HandlerFailure, in call: Call, at now: BootInstant) -> [Effect] {
+        let app = call.key.app
+        noteChange(of: app)
+        let strike = Strike(at: now, failure: failure, call: call.key.id)
+        guard strikes.add(strike, of: app, call.policy.strikes) else { return [.strike(call.key, failure)] }
+        newlyStruckOut.append(app)
+        return [.strike(call.key, failure), .struckOut(app, true)]
+    }
+
+    mutating func restore(_ strikes: [Strike], of app: AppID, isStruckOut: Bool) {
+        self.strikes.restore(strikes, of: app, isStruckOut: isStruckOut)
+    }
+
+    /// - Returns: nil when the app had none.
+    mutating func clearStrikes(of app: AppID) -> [Effect]? {
+        guard let wasStruckOut = strikes.clear(app) else { return nil }
+        noteChange(of: app)
+        return wasStruckOut ? [.struckOut(app, false)] : []
+    }
+}

@@ -1,0 +1,363 @@
+/// Gives calls to handlers: starts handlers, delivers to them, takes their calls when they are gone.
+struct CallAssigner: Hashable, Sendable {
+    typealias Refusal = CallStateMachine.Refusal
+
+    var engine: CallEngine
+
+    /// The most pushes of one fetch; the rest waits for the next. Their payloads have 5 KiB at most each.
+    static let maximumFetched = 64
+    /// How many handlers are started for a call that lost its own: one that dies of the call dies again.
+    private static let maximumClaimStarts = 2
+
+    /// Does what is due.
+    mutating func advance(to now: BootInstant) -> [Effect] {
+        var effects = engine.calls.late(at: now).flatMap { engine.advance($0, at: now) }
+        for app in engine.handlers.lanes.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+            if let wake = engine.handlers.lanes[app]?.neglectful(at: now) {
+                effects += engine.handlers.stop(wake, of: app, at: now)
+            }
+            guard engine.handlers.isUnattended(app, at: now) else { continue }
+            // Nobody came for these calls, and nobody is started: that is no strike.
+            effects += ringWithoutHandler(app, at: now) { call in
+                "no handler of its app kept a connection within \(call.machine.deadlines.report), and none is started"
+            }
+        }
+        return effects
+    }
+
+    // MARK: - Finding a handler
+
+    /// Finds a handler for a new call: one that keeps a connection, a new one, or the one that runs already.
+    mutating func admit(_ key: CallKey, _ policy: AppPolicy, at now: BootInstant) -> [Effect] {
+        guard let call = engine.calls.active[key] else { return [] }
+        guard !engine.handlers.strikes.isStruckOut(key.app) else { return withhold(call, at: now) }
+        engine.handlers.adopt(policy, of: key.app, at: now)
+        guard !engine.handlers.hasPlace(key.app) else {
+            // Others may still wait, if the configuration has just given each call a handler of its own.
+            return serve(key, at: now) + startWaiting(of: key.app, at: now)
+        }
+        engine.handlers.wait(key, policy, at: now)
+        return [.callChanged(call)] + (engine.handlers.fetcher(of: key.app).map { [.pushWaits($0, key, .call)] } ?? [])
+    }
+
+    /// Gives the call to the handler that keeps a connection, or to a new one.
+    private mutating func serve(_ key: CallKey, at now: BootInstant) -> [Effect] {
+        engine.calls.change(key) { $0.noteClaimStart() }
+        if let wake = engine.handlers.lanes[key.app]?.receiver {
+            let (requests, effects) = take(key, by: wake, .connection, at: now)
+            return requests.map { .deliver($0) } + effects
+        }
+        let wake = engine.handlers.begin(with: key, at: now)
+        // One that is given nothing at its start finds what it was started for in its first fetch.
+        let isBare = engine.calls.active[key]?.policy.wakeBringsPush == false
+        let (requests, effects) = give(key, to: wake, isBare ? .fetch : .start, atMost: 1, at: now)
+        // The wake comes first: to report it can wait, the caller cannot.
+        return requests.map { .wake($0) } + effects
+    }
+
+    /// Gives a call to a handler, with what is unread of it.
+    private mutating func give(
+        _ key: CallKey, to wake: WakeID, _ transfer: Call.Transfer, atMost limit: Int = maximumFetched,
+        at now: BootInstant
+    ) -> (requests: [WakeRequest], effects: [Effect]) {
+        var (pushes, isNew): ([CallPushes.Unread], Bool) = ([], false)
+        let call = engine.calls.change(key) { (pushes, isNew) = $0.takeUnread(for: wake, by: transfer, atMost: limit) }
+        guard let call else { return ([], []) }
+        var effects: [Effect] = []
+        if case .queued = call.machine.state {
+            effects = engine.settle(key, at: now) { machine throws(Refusal) in try machine.wake(at: now) }
+        } else if isNew {
+            effects = engine.settle(key, at: now) { $0.offer() }
+        }
+        let requests = engine.calls.active[key].map { call in pushes.map { call.request(of: $0, for: wake, at: now) } }
+        return (requests ?? [], effects)
+    }
+
+    /// A waiting call becomes the handler's, which gets at most `limit` of what is unread of it.
+    private mutating func take(
+        _ key: CallKey, by wake: WakeID, _ transfer: Call.Transfer, atMost limit: Int = maximumFetched,
+        at now: BootInstant
+    ) -> (requests: [WakeRequest], effects: [Effect]) {
+        let wasReleased = engine.handlers.take(key, by: wake, at: now)
+        engine.calls.change(key) { $0.note(.woke, at: now) }
+        let (requests, effects) = give(key, to: wake, transfer, atMost: limit, at: now)
+        return (requests, (wasReleased ? [.retainHandler(wake)] : []) + effects)
+    }
+
+    /// Finds handlers for the calls that wait, as many as there is a place for.
+    mutating func startWaiting(of app: AppID, at now: BootInstant) -> [Effect] {
+        var effects: [Effect] = []
+        while !engine.handlers.strikes.isStruckOut(app), engine.handlers.hasPlace(app),
+            let key = engine.handlers.waiting(app).first(where: isWorthAStart)
+        {
+            effects += serve(key, at: now)
+        }
+        engine.handlers.dropIfEmpty(app)
+        return effects
+    }
+
+    /// Whether a handler is started for a waiting call, or it is delivered.
+    private func isWorthAStart(_ key: CallKey) -> Bool {
+        guard let call = engine.calls.active[key] else { return false }
+        return call.machine.claimBy == nil || call.claimStarts < Self.maximumClaimStarts
+    }
+
+    /// The call waits for a handler as a new one, unless none is started.
+    mutating func wait(_ call: Call, at now: BootInstant) -> [Effect] {
+        guard !engine.handlers.strikes.isStruckOut(call.key.app) else { return withhold(call, at: now) }
+        engine.handlers.wait(call.key, call.policy, at: now)
+        return []
+    }
+
+    /// A call that is queued again waits for a handler, which gets all of it. Nil for one that is not.
+    mutating func requeue(_ key: CallKey, at now: BootInstant) -> [Effect]? {
+        guard case .queued = engine.calls.active[key]?.machine.state,
+            let call = engine.calls.change(key, { $0.requeue() })
+        else {
+            return nil
+        }
+        return [.callChanged(call)] + wait(call, at: now)
+    }
+
+    // MARK: - Doing without a handler
+
+    /// Calls that wait for a handler of an app that has just been struck out get none.
+    mutating func withholdWaiting(at now: BootInstant) -> [Effect] {
+        engine.handlers.takeNewlyStruckOut().flatMap { app in
+            let detail = engine.handlers.strikes.detail(of: app)
+            return ringWithoutHandler(app, at: now) { _ in detail }
+        }
+    }
+
+    private mutating func withhold(_ call: Call, at now: BootInstant) -> [Effect] {
+        doWithoutHandler(call, engine.handlers.strikes.detail(of: call.key.app), at: now)
+    }
+
+    private mutating func ringWithoutHandler(
+        _ app: AppID, at now: BootInstant, _ detail: (Call) -> String
+    ) -> [Effect] {
+        engine.handlers.waiting(app).flatMap { key -> [Effect] in
+            guard let call = engine.calls.active[key], case .queued = call.machine.state else { return [] }
+            return doWithoutHandler(call, detail(call), at: now)
+        }
+    }
+
+    /// The call's handler is not started: the daemon makes the call ring, or it is missed.
+    private mutating func doWithoutHandler(_ call: Call, _ detail: String, at now: BootInstant) -> [Effect] {
+        let fallback = engine.fallback(for: call)
+        // It waits no longer, whatever becomes of it.
+        _ = engine.handlers.ended(call.key, of: nil, at: now)
+        return engine.settle(call.key, at: now) { machine throws(Refusal) in
+            try machine.withhold(fallback, detail, at: now)
+        }
+    }
+
+    // MARK: - What handlers do
+
+    mutating func handlerStarted(_ wake: WakeID, pid: Int32?, at now: BootInstant) -> [Effect] {
+        guard let app = engine.handlers.app(of: wake) else { return [.refused(.unknownHandler(wake))] }
+        engine.handlers.started(wake, of: app, pid: pid)
+        return (engine.handlers.handler(wake, of: app)?.calls ?? []).compactMap { key in
+            engine.calls.change(key) { $0.note(.woke, at: now) }.map { .callNoted($0) }
+        }
+    }
+
+    /// The handler fetches: the calls that wait become its own, and it gets what is unread of those that it has.
+    mutating func fetch(by wake: WakeID, at now: BootInstant) -> [Effect] {
+        guard let app = engine.handlers.app(of: wake), let handler = engine.handlers.handler(wake, of: app) else {
+            return [.refused(.unknownHandler(wake))]
+        }
+        let waiting = engine.handlers.fetcher(of: app) == wake ? engine.handlers.waiting(app) : []
+        var requests: [WakeRequest] = []
+        var effects: [Effect] = []
+        for key in handler.calls where requests.count < Self.maximumFetched {
+            requests += give(key, to: wake, .fetch, atMost: Self.maximumFetched - requests.count, at: now).requests
+        }
+        for key in waiting where requests.count < Self.maximumFetched {
+            let taken = take(key, by: wake, .fetch, atMost: Self.maximumFetched - requests.count, at: now)
+            requests += taken.requests
+            effects += taken.effects
+        }
+        return [.fetched(requests)] + effects
+    }
+
+    mutating func report(
+        _ key: CallKey, _ update: CallUpdate, ring: Bool, by wake: WakeID?, _ restriction: Restriction?,
+        at now: BootInstant
+    ) -> [Effect] {
+        var effects: [Effect] = []
+        // A handler that learned of a waiting call by the event stream need not fetch it first, but may still.
+        if let wake, engine.handlers.fetcher(of: key.app) == wake, engine.handlers.waiting(key.app).contains(key),
+            case .queued = engine.calls.active[key]?.machine.state
+        {
+            effects = take(key, by: wake, .fetch, atMost: 0, at: now).effects
+        }
+        let isBusy = engine.isBusy(for: key)
+        effects += engine.settle(
+            key, at: now, by: wake, noting: .reported, updating: update, restricting: restriction
+        ) { machine throws(Refusal) in
+            if let restriction { return try machine.restrict(restriction.endReason, restriction.detail) }
+            let isRejected = isBusy && machine.state.name == .woken
+            return isRejected ? try machine.reject(at: now) : try machine.report(at: now)
+        }
+        if ring, case .reported = engine.calls.active[key]?.machine.state, !effects.contains(where: \.isRefusal) {
+            effects += confirmRing(key, by: wake, at: now)
+        }
+        return effects
+    }
+
+    mutating func confirmRing(_ key: CallKey, by wake: WakeID?, at now: BootInstant) -> [Effect] {
+        let isBusy = engine.isBusy(for: key)
+        return engine.settle(key, at: now, by: wake) { machine throws(Refusal) in
+            let isRejected = isBusy && machine.state.name == .reported
+            return isRejected ? try machine.reject(at: now) : try machine.confirmRing(at: now)
+        }
+    }
+
+    /// A handler is gone, or never came: its calls end, or may be claimed by another one, and those that wait get one.
+    ///
+    /// - Parameter isInGoodOrder: it left by its own will. It may not have seen what it was given as it did.
+    mutating func handlerGone(
+        _ wake: WakeID, _ failure: HandlerFailure, _ why: String, inGoodOrder isInGoodOrder: Bool = false,
+        at now: BootInstant
+    ) -> [Effect] {
+        guard let app = engine.handlers.app(of: wake) else { return [] }
+        let origin = engine.handlers.handler(wake, of: app)?.origin
+        let keys = engine.handlers.gone(wake, of: app, at: now)
+        let findsAnother = engine.handlers.lanes[app]?.findsAnother ?? false
+        var effects: [Effect] = []
+        var isCharged = false
+        for key in keys {
+            guard let call = engine.calls.active[key] else { continue }
+            if isInGoodOrder, key != origin, findsAnother, call.mayBeReassigned {
+                let outcome = engine.settle(key, at: now) { $0.reassign() }
+                effects += requeue(key, at: now) ?? outcome
+                continue
+            }
+            let fallback = engine.fallback(for: call)
+            let outcome = engine.settle(key, at: now, isCharged: !isCharged) {
+                $0.handlerGone(failure, why, fallback: fallback, at: now)
+            }
+            isCharged = isCharged || outcome.contains { if case .strike = $0 { true } else { false } }
+            effects += outcome
+        }
+        return effects + startWaiting(of: app, at: now)
+    }
+
+    mutating func handlerConnected(
+        _ app: AppID, _ known: WakeID?, pid: Int32?, _ policy: AppPolicy, at now: BootInstant
+    ) -> [Effect] {
+        guard let known else {
+            guard let wake = engine.handlers.join(app, pid: pid, policy, at: now) else {
+                return [.refused(.tooManyHandlers(app))]
+            }
+            return [.connected(wake)] + startWaiting(of: app, at: now)
+        }
+        guard let handler = engine.handlers.handler(known, of: app) else { return [.refused(.unknownHandler(known))] }
+        engine.handlers.setConnected(known, of: app, true, pid: pid, at: now)
+        var effects: [Effect] = handler.isReleased ? [.retainHandler(known)] : []
+        for key in handler.calls {
+            // What went by another connection may have been lost with it.
+            engine.calls.change(key) { $0.forgetFetched() }
+            effects += give(key, to: known, .connection, at: now).requests.map { .deliver($0) }
+        }
+        return effects + startWaiting(of: app, at: now)
+    }
+
+    mutating func handlerDisconnected(_ wake: WakeID, at now: BootInstant) -> [Effect] {
+        guard let app = engine.handlers.app(of: wake), let handler = engine.handlers.handler(wake, of: app) else {
+            return []
+        }
+        guard !handler.cameByItself else {
+            let exit = HandlerExit.left("its connection closed")
+            return handlerGone(wake, .exited, "the handler \(exit)", inGoodOrder: exit.isInGoodOrder, at: now)
+        }
+        guard handler.isConnected else { return [] }
+        engine.handlers.setConnected(wake, of: app, false, at: now)
+        let isReleased = engine.handlers.handler(wake, of: app)?.isReleased ?? false
+        return (isReleased ? [.releaseHandler(wake)] : []) + startWaiting(of: app, at: now)
+    }
+
+    /// A handler claims a call that lost its own; it need not have been given it.
+    mutating func claim(_ key: CallKey, by wake: WakeID, at now: BootInstant) -> [Effect] {
+        guard let app = engine.handlers.app(of: wake) else { return [.refused(.unknownHandler(wake))] }
+        guard let call = engine.calls[key] else { return [.refused(.unknownCall(key))] }
+        guard app == key.app, engine.handlers.handler(wake, of: app)?.isStopping == false else {
+            return [.refused(.notOwned(key))]
+        }
+        guard call.machine.claimBy != nil else { return [.refused(.wrongState(key, call.machine.state))] }
+        var effects: [Effect] = []
+        if call.handler != wake {
+            // Another one may have been given it, and has not claimed it yet.
+            let isReleased = engine.handlers.ended(key, of: call.handler, at: now)
+            if engine.handlers.take(key, by: wake, at: now) { effects.append(.retainHandler(wake)) }
+            if isReleased, let former = call.handler { effects.append(.releaseHandler(former)) }
+            engine.calls.change(key) { $0.assign(to: wake) }
+        }
+        effects += engine.settle(key, at: now) { machine throws(Refusal) in try machine.claim(at: now) }
+        return effects + notifyHandler(of: key, at: now)
+    }
+
+    /// Delivers what is unread of a call to its handler, or notifies the one that has to fetch it.
+    mutating func notifyHandler(of key: CallKey, at now: BootInstant) -> [Effect] {
+        guard let call = engine.calls.active[key], call.pushes.hasUnfetched, let lane = engine.handlers.lanes[key.app]
+        else { return [] }
+        guard let wake = call.handler else {
+            return notify(engine.handlers.fetcher(of: key.app), ofWaiting: key, .update)
+        }
+        guard lane.handlers[wake]?.isConnected == true else { return [.pushWaits(wake, key, .update)] }
+        return give(key, to: wake, .connection, at: now).requests.map { .deliver($0) }
+    }
+
+    /// A call that was answered without a handler gets one, or waits for the one that runs, which is to fetch it.
+    mutating func findHandler(forAnswered key: CallKey, at now: BootInstant) -> [Effect] {
+        let effects = startWaiting(of: key.app, at: now)
+        return effects + notify(engine.handlers.lanes[key.app]?.taker, ofWaiting: key, .claim)
+    }
+
+    private func notify(_ wake: WakeID?, ofWaiting key: CallKey, _ kind: WakeRequest.Kind) -> [Effect] {
+        guard let wake, engine.handlers.waiting(key.app).contains(key) else { return [] }
+        return [.pushWaits(wake, key, kind)]
+    }
+
+    // MARK: - After a restart
+
+    /// The handlers of an app that ran when the daemon ended. Calls of those that are gone, and those that had none, find
+    /// another one.
+    mutating func restoreHandlers(
+        _ handlers: [WakeID: HandlerLane.Handler], of app: AppID, alive: Set<WakeID>, _ policy: AppPolicy,
+        at now: BootInstant
+    ) -> [Effect] {
+        let calls = engine.calls.inOrder { $0.key.app == app }
+        var effects = engine.handlers.restore(handlers, of: app, alive: alive, policy, calls, at: now)
+        for call in calls { effects += restorePlace(of: call, at: now) }
+        return effects + startWaiting(of: app, at: now)
+    }
+
+    private mutating func restorePlace(of call: Call, at now: BootInstant) -> [Effect] {
+        let (app, key) = (call.key.app, call.key)
+        if let wake = call.handler, engine.handlers.handler(wake, of: app)?.calls.contains(key) != true {
+            return handlerLost(call, at: now)
+        }
+        if call.handler == nil, call.machine.claimBy != nil {
+            engine.waitForClaim(call, at: now)
+        } else if case .queued = call.machine.state, !engine.handlers.waiting(app).contains(key) {
+            return wait(call, at: now)
+        } else if case .confirmed = call.machine.state {
+            // Only now that it keeps its handler, or needs none: the result must not be taken for that of a later ring.
+            return [.journalRing(call.journalRecord)]
+        }
+        return []
+    }
+
+    /// The call's handler did not outlive the daemon. The call waits for another one, or ends.
+    private mutating func handlerLost(_ call: Call, at now: BootInstant) -> [Effect] {
+        if call.isOneAttempt, [.woken, .reported, .confirmed].contains(call.machine.state.name) {
+            let detail =
+                "its handler ended with ringwaked before it rang, and its sender allowed one attempt only"
+            return engine.settle(call.key, at: now) { $0.abandon(.expired, detail) }
+        }
+        let effects = engine.settle(call.key, at: now) { $0.handlerLostAtRestart(at: now) }
+        return requeue(call.key, at: now) ?? effects
+    }
+}

@@ -1,0 +1,266 @@
+/// All calls, their handlers and the user's line: gives inputs to calls, and does what follows for lanes, strikes and
+/// other calls.
+///
+/// What holds after every event: each call in progress either waits in its app's lane, or belongs to one of the lane's
+/// handlers, or rings without one.
+struct CallEngine: Hashable, Sendable {
+    typealias Refusal = CallStateMachine.Refusal
+
+    var calls: CallTable
+    var handlers: AppHandlers
+    /// What the user asked for and that waits until other calls are held or ended.
+    private(set) var request: QueuedUserRequest?
+    /// Whether the device has a cellular call.
+    private(set) var isCellularActive = false
+
+    /// Deadlines that are close may be met together, a little late.
+    private static let waitMargin = Duration.seconds(1)
+
+    /// Gives one input to a call and turns what it asks for into effects.
+    ///
+    /// - Parameters:
+    ///   - wake: the handler that the input comes from, which must have the call; nil for all else.
+    ///   - isCharged: whether a strike that follows counts: one failure of a handler with several calls is one strike.
+    mutating func settle(
+        _ key: CallKey, at now: BootInstant, by wake: WakeID? = nil, noting stage: TimelineEntry.Stage? = nil,
+        updating update: CallUpdate? = nil, restricting restriction: Restriction? = nil, isCharged: Bool = true,
+        _ input: (inout CallStateMachine) throws(Refusal) -> [CallStateMachine.Output]
+    ) -> [Effect] {
+        guard var call = calls[key] else { return [.refused(.unknownCall(key))] }
+        guard wake == nil || call.handler == wake else { return [.refused(.notOwned(key))] }
+        let former = call.handler
+        do {
+            let outputs = try call.apply(
+                at: now, noting: stage, updating: update, restricting: restriction, input)
+            guard let outputs else { return [] }
+            calls.file(call)
+            return follow(outputs, of: call, former, isCharged: isCharged, at: now)
+        } catch {
+            return [.refused(EventRefusal(error, key))]
+        }
+    }
+
+    private mutating func follow(
+        _ outputs: [CallStateMachine.Output], of call: Call, _ former: WakeID?, isCharged: Bool, at now: BootInstant
+    ) -> [Effect] {
+        var effects: [Effect] = []
+        var isReported = false
+        for output in outputs {
+            switch output {
+            case .entered, .changed:
+                // The call is reported as it is in the end, so once is enough.
+                if !isReported { effects.append(.callChanged(call)) }
+                isReported = true
+            case .journalRing: effects.append(.journalRing(call.journalRecord))
+            case .request(let action): effects.append(.request(action, call.key))
+            case .strike(let failure): if isCharged { effects += handlers.strike(failure, in: call, at: now) }
+            case .stopHandler: break
+            }
+        }
+        let hasEnded = call.machine.hasEnded
+        if hasEnded, let restriction = call.restriction { effects.append(.restricted(call.key, restriction)) }
+        if call.isToBeToldAsMissed { effects.append(.callMissed(call)) }
+        if hasEnded || (former != nil && call.handler == nil) {
+            let isReleased = handlers.ended(call.key, of: former, at: now)
+            let isHanging = outputs.contains(.stopHandler)
+            let stop = isHanging ? handlers.stopIfIdle(former, of: call.key.app, at: now) : []
+            effects += stop
+            if stop.isEmpty, isReleased, let former { effects.append(.releaseHandler(former)) }
+        }
+        if case .lost = call.machine.lease { waitForClaim(call, at: now) }
+        if hasEnded, call.wasEndedInFocus { effects += resumeHeld(at: now) }
+        return effects
+    }
+
+    /// The user has hung up, and one other call is held: it is resumed. Not when the other side hung up, for the user might
+    /// be overheard; nor when several are held, for he may mean either.
+    private mutating func resumeHeld(at now: BootInstant) -> [Effect] {
+        guard request == nil, !isCellularActive, !calls.active.values.contains(where: { $0.machine.isOnTheLine }) else {
+            return []
+        }
+        let held = calls.active.values.filter { $0.machine.state.name == .held }
+        guard held.count == 1, let call = held.first, call.machine.lease == .taken else { return [] }
+        return settle(call.key, at: now) { machine throws(Refusal) in try machine.unhold(at: now) }
+    }
+
+    /// Whether a call is in progress, a cellular one too: a further one that rings is a waiting call.
+    var isInCall: Bool {
+        isCellularActive
+            || calls.mayNeedAudio.contains { [.answering, .connected, .held].contains($0.machine.state.name) }
+    }
+
+    /// Whether the call is to be refused because another one is in progress.
+    func isBusy(for key: CallKey) -> Bool { calls.active[key]?.policy.whenBusy == .reject && isInCall }
+
+    /// What becomes of the call if its handler fails before it rings. Where a busy line refuses calls, none rings.
+    func fallback(for call: Call) -> CallFallback {
+        call.policy.fallback == .ring && !isBusy(for: call.key) ? .ring : .missed
+    }
+
+    /// Does what is due in a call.
+    mutating func advance(_ call: Call, at now: BootInstant) -> [Effect] {
+        let fallback = fallback(for: call)
+        return settle(call.key, at: now) { $0.advance(to: now, fallback: fallback) }
+    }
+
+    /// The call waits for a handler that claims it: before those that are new, after those that have waited longer.
+    mutating func waitForClaim(_ call: Call, at now: BootInstant) {
+        let waiting = handlers.waiting(call.key.app)
+        guard !waiting.contains(call.key) else { return }
+        let position = waiting.prefix { calls.active[$0]?.machine.claimBy != nil }.count
+        handlers.wait(call.key, call.policy, position: position, at: now)
+    }
+
+    // MARK: - Events of one call, and of the user's line
+
+    mutating func apply(_ event: Event, at now: BootInstant) -> [Effect] {
+        switch event {
+        case .fulfilled(let key, let action, let wake, let audio):
+            let effects = settle(key, at: now, by: wake) { machine throws(Refusal) in
+                try machine.fulfill(action, at: now)
+            }
+            if let audio, !effects.contains(where: \.isRefusal) { calls.change(key) { $0.configureAudio(audio) } }
+            return effects
+        case .actionFailed(let key, let action, let wake):
+            return settle(key, at: now, by: wake) { machine throws(Refusal) in try machine.fail(action) }
+        case .remoteEnded(let key, let reason, let wake):
+            return settle(key, at: now, by: wake) { machine throws(Refusal) in try machine.remoteEnded(reason) }
+        case .audioConfigured(let key, let configuration, let wake):
+            guard let call = calls[key] else { return [.refused(.unknownCall(key))] }
+            guard wake == nil || call.handler == wake else { return [.refused(.notOwned(key))] }
+            guard !call.machine.hasEnded else { return [.refused(.wrongState(key, call.machine.state))] }
+            guard call.audioConfiguration != configuration else { return [] }
+            return calls.change(key) { $0.configureAudio(configuration) }.map { [.callNoted($0)] } ?? []
+        case .audioChanged(let key, let change):
+            guard var call = calls[key], call.apply(change, at: now) else { return [] }
+            calls.file(call)
+            return [.callNoted(call), .reportAudio(call, change)]
+        case .answerRequested(let key, let others): return answer(key, others: others, at: now)
+        case .holdRequested(let key, true, _): return hold(key, at: now)
+        case .holdRequested(let key, false, let others): return unhold(key, others: others, at: now)
+        case .declineRequested(let key):
+            return settle(key, at: now, noting: .hungUp) { machine throws(Refusal) in try machine.decline(at: now) }
+        case .endRequested(let key):
+            calls.change(key) { $0.noteHangUp() }
+            return end(key, at: now)
+        case .muteRequested(let key, let isMuted):
+            return settle(key, at: now) { machine throws(Refusal) in try machine.mute(isMuted, at: now) }
+        case .digitsRequested(let key, let digits):
+            return settle(key, at: now) { machine throws(Refusal) in try machine.play(digits, at: now) }
+        case .cellularChanged(let isActive): return cellularChanged(isActive, at: now)
+        case .networkChanged: return calls.inOrder(\.hasPeerOnTheLine).map { .reportPath($0.key) }
+        default:
+            // `deadlineReached`: what was due has been done before.
+            return []
+        }
+    }
+
+    private mutating func end(_ key: CallKey, at now: BootInstant) -> [Effect] {
+        settle(key, at: now, noting: .hungUp) { machine throws(Refusal) in try machine.end(at: now) }
+    }
+
+    private mutating func answer(_ key: CallKey, others: OtherCalls?, at now: BootInstant) -> [Effect] {
+        guard let call = calls[key] else { return [.refused(.unknownCall(key))] }
+        guard case .ringing = call.machine.state else { return [.refused(.wrongState(key, call.machine.state))] }
+        guard call.machine.lease == .taken || !handlers.strikes.isStruckOut(key.app) else {
+            return [.refused(.struckOut(key.app))]
+        }
+        return queue(.answer, of: call, others ?? call.policy.others, at: now)
+    }
+
+    private mutating func hold(_ key: CallKey, at now: BootInstant) -> [Effect] {
+        if let request, request.call == key { return [.refused(.alreadyAsked(key, request.action))] }
+        return settle(key, at: now) { machine throws(Refusal) in try machine.hold(at: now) }
+    }
+
+    private mutating func unhold(_ key: CallKey, others: OtherCalls?, at now: BootInstant) -> [Effect] {
+        guard let call = calls[key] else { return [.refused(.unknownCall(key))] }
+        // Whether it can be done at all is checked before any other call is disturbed.
+        var trial = call.machine
+        do {
+            if try trial.unhold(at: now).isEmpty { return [] }
+        } catch {
+            return [.refused(EventRefusal(error, key))]
+        }
+        return queue(.unhold, of: call, others ?? call.policy.others, at: now)
+    }
+
+    /// Has the others held or ended, and queues what the user asked for until that is done.
+    private mutating func queue(
+        _ action: CallAction, of call: Call, _ others: OtherCalls, at now: BootInstant
+    ) -> [Effect] {
+        let key = call.key
+        if let request { return [.refused(request.call == key ? .alreadyAsked(key, action) : .othersStay(key))] }
+        let inTheWay = calls.inOrder { $0.key != key && $0.machine.isOnTheLine }
+        guard others == .end || inTheWay.allSatisfy(\.canBeHeld) else { return [.refused(.othersStay(key))] }
+        request = QueuedUserRequest(call: key, action: action, others: inTheWay.map(\.key))
+        var effects: [Effect] = []
+        // The others' own deadlines end the waiting; the ring's must not come before.
+        if let latest = inTheWay.map({ now.advanced(by: $0.machine.deadlines.action + Self.waitMargin) }).max() {
+            effects = settle(key, at: now) { $0.ringOn(until: latest) }
+        }
+        for other in inTheWay {
+            if others == .end {
+                effects += end(other.key, at: now)
+            } else if !other.machine.isAsked(.hold) {
+                effects += settle(other.key, at: now) { machine throws(Refusal) in try machine.hold(at: now) }
+            }
+        }
+        return effects
+    }
+
+    /// Does what the user asked for once the others are held or have ended. When one of them stays, nothing comes of it.
+    ///
+    /// - Returns: also the call that was answered or resumed.
+    mutating func proceed(at now: BootInstant) -> (effects: [Effect], call: CallKey?) {
+        guard let request else { return ([], nil) }
+        let (key, progress) = (request.call, request.progress(calls.active))
+        if progress == .waiting { return ([], nil) }
+        self.request = nil
+        if progress == .obsolete { return ([], nil) }
+        if progress == .blocked { return ([.othersStayed(key)], nil) }
+        let isAnswer = request.action == .answer
+        let effects = settle(key, at: now, noting: isAnswer ? .answered : nil) { machine throws(Refusal) in
+            isAnswer ? try machine.answer(at: now) : try machine.unhold(at: now)
+        }
+        return effects.contains(where: \.isRefusal) ? ([.othersStayed(key)], nil) : (effects, key)
+    }
+
+    private mutating func cellularChanged(_ isActive: Bool, at now: BootInstant) -> [Effect] {
+        guard isActive != isCellularActive else { return [] }
+        isCellularActive = isActive
+        return calls.inOrder { _ in true }.flatMap { call -> [Effect] in
+            let key = call.key
+            guard isActive else { return settle(key, at: now) { $0.yieldNoMore() } }
+            switch call.policy.whenCellular {
+            case .keep: return []
+            case .hold: return settle(key, at: now) { $0.yield(at: now) }
+            case .end:
+                guard call.machine.isOnTheLine else { return [] }
+                return settle(key, at: now) { machine throws(Refusal) in try machine.end(at: now) }
+            }
+        }
+    }
+}
+
+extension Call {
+    /// Whether its handler can be asked to hold it, or has been.
+    fileprivate var canBeHeld: Bool {
+        machine.state.name == .connected && (machine.lease == .taken || machine.isAsked(.hold))
+    }
+
+    /// Whether the handler talks with the caller's side, or is about to.
+    fileprivate var hasPeerOnTheLine: Bool { [.ringing, .answering, .connected, .held].contains(machine.state.name) }
+}
+
+extension EventRefusal {
+    init(_ refusal: CallStateMachine.Refusal, _ key: CallKey) {
+        self =
+            switch refusal.why {
+            case .state: .wrongState(key, refusal.state)
+            case .alreadyAsked(let action): .alreadyAsked(key, action)
+            case .unclaimed: .unclaimed(key)
+            case .badDigits: .badDigits(key)
+            }
+    }
+}

@@ -1,0 +1,51 @@
+/// The strikes against each app's handlers, and which apps' handlers are not started any more.
+struct StrikeRecords: Hashable, Sendable {
+    private var records: [AppID: Record] = [:]
+
+    private struct Record: Hashable, Sendable {
+        /// Those that counted when the last one came, the oldest first.
+        var strikes: [Strike] = []
+        var isStruckOut = false
+    }
+
+    /// The most strikes that are kept of an app.
+    private static let maximum = 64
+    /// As many are kept for people to see, where fewer or none have consequences.
+    private static let minimum = 8
+
+    func strikes(of app: AppID) -> [Strike] { records[app]?.strikes ?? [] }
+
+    /// Whether the app's handlers are not started any more, until somebody clears the strikes.
+    func isStruckOut(_ app: AppID) -> Bool { records[app]?.isStruckOut ?? false }
+
+    /// Why the app's handlers are not started, for a person.
+    func detail(of app: AppID) -> String {
+        "its app's handler is not started any more after \(strikes(of: app).count) strikes; "
+            + "'ringwake app clear-strikes \(app)' gives it another chance"
+    }
+
+    /// True when the app is struck out with this one.
+    mutating func add(_ strike: Strike, of app: AppID, _ limit: StrikeLimit) -> Bool {
+        var record = records.removeValue(forKey: app) ?? Record()
+        defer { records[app] = record }
+        let begin = strike.at.advanced(by: .zero - limit.window)
+        record.strikes.removeAll { $0.at <= begin }
+        record.strikes.append(strike)
+        let kept = max(Self.minimum, min(limit.count, Self.maximum))
+        if record.strikes.count > kept { record.strikes.removeFirst(record.strikes.count - kept) }
+        guard !record.isStruckOut, limit.count > 0, record.strikes.count >= min(limit.count, Self.maximum) else {
+            return false
+        }
+        record.isStruckOut = true
+        return true
+    }
+
+    /// Stores what the last run of the daemon knew.
+    mutating func restore(_ strikes: [Strike], of app: AppID, isStruckOut: Bool) {
+        guard !strikes.isEmpty || isStruckOut else { return }
+        records[app] = Record(strikes: strikes.suffix(Self.maximum), isStruckOut: isStruckOut)
+    }
+
+    /// - Returns: whether the app was struck out; nil when it had no strikes.
+    mutating func clear(_ app: AppID) -> Bool? { records.removeValue(forKey: app)?.isStruckOut }
+}

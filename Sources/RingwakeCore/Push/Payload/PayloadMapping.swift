@@ -1,0 +1,138 @@
+/// Where an app's payload says what: a JSON Pointer (RFC 6901) for each fact.
+///
+/// No push protocol defines a schema for calls, so each app maps its own. What is not mapped is unknown: the push's id is the
+/// call id, and the caller is unknown until the handler reports.
+package struct PayloadMapping: Hashable, Sendable {
+    /// The call's id: a text or a number, of 1 to ``maximumCallBytes`` bytes.
+    package var call: JSONPointer?
+    /// Who calls; cut at ``CallUpdate/maximumTextBytes``.
+    package var caller: JSONPointer?
+    /// The name to show; cut at ``CallUpdate/maximumTextBytes``.
+    package var callerName: JSONPointer?
+    /// Whether the call has video.
+    package var video: Flag?
+    /// Whether the push takes its call back, and why.
+    package var cancel: Cancel?
+    /// When it was sent; see ``PayloadTime``.
+    package var sentAt: JSONPointer?
+    /// How many seconds the call shall ring, brought within ``PushFacts/ringTimes``; 0 asks for nothing.
+    package var ringTime: JSONPointer?
+
+    /// The most bytes that a call id may have.
+    package static let maximumCallBytes = 256
+
+    package init() {}
+
+    /// A value that says yes or no.
+    package struct Flag: Hashable, Sendable {
+        package var at: JSONPointer
+        /// The values that say yes, where every other says no. Nil: `true`, 1, `yes` and `video` say yes, `false`,
+        /// 0, `no`, `none`, `audio`, `voice` and a blank text no, in any case of letters.
+        package var values: [String]?
+
+        package init(at pointer: JSONPointer, values: [String]? = nil) {
+            at = pointer
+            self.values = values
+        }
+    }
+
+    /// A value that takes a call back.
+    package struct Cancel: Hashable, Sendable {
+        package var at: JSONPointer
+        /// The values that do, each with the reason that it stands for. Nil: every value does but `false`, 0, `no`,
+        /// `none`, a blank text and null, and `answeredElsewhere` and `declinedElsewhere` name their reasons
+        /// themselves.
+        package var values: [String: CallEndReason]?
+
+        package init(at pointer: JSONPointer, values: [String: CallEndReason]? = nil) {
+            at = pointer
+            self.values = values
+        }
+    }
+
+    /// Reads the facts of `payload`, which has passed ``JSONSyntax/requireObject(_:)``.
+    ///
+    /// Never fails: a fact that is absent or unusable is unknown. `problems` names the unusable ones, for the log.
+    /// `receivedAt` and `wallClock`, in milliseconds since 1970, are the same instant: the arrival.
+    package func facts(
+        in payload: [UInt8], receivedAt: BootInstant, wallClock: Int64
+    ) -> (facts: PushFacts, problems: [PayloadProblem]) {
+        let pointers = [call, caller, callerName, video?.at, cancel?.at, sentAt, ringTime]
+        var values = PayloadScanner.find(pointers, in: payload).map { PayloadValue(payload, $0) }.makeIterator()
+        var facts = PushFacts()
+        var problems: [PayloadProblem] = []
+
+        // The next value, in the order of `pointers`.
+        func read(_ fact: PayloadProblem.Fact, _ body: (PayloadValue) throws(PayloadProblem.Reason) -> Void) {
+            guard let value = values.next() ?? nil else { return }
+            do throws(PayloadProblem.Reason) {
+                try body(value)
+            } catch {
+                problems.append(PayloadProblem(fact, error))
+            }
+        }
+        read(.call) { value throws(PayloadProblem.Reason) in facts.call = try callID(value) }
+        read(.caller) { value throws(PayloadProblem.Reason) in facts.update.caller = try shown(value) }
+        read(.callerName) { value throws(PayloadProblem.Reason) in facts.update.callerName = try shown(value) }
+        read(.video) { value throws(PayloadProblem.Reason) in facts.update.hasVideo = try hasVideo(value) }
+        read(.cancel) { value throws(PayloadProblem.Reason) in facts.cancel = try cancelReason(value) }
+        read(.sentAt) { value throws(PayloadProblem.Reason) in
+            let (age, overflow) = wallClock.subtractingReportingOverflow(try value.time())
+            // What claims to come from the future came now: one of the two clocks is wrong.
+            facts.sentAt = receivedAt.advanced(by: .milliseconds(overflow ? 0 : -max(0, age)))
+        }
+        read(.ringTime) { value throws(PayloadProblem.Reason) in facts.ringTime = ringTime(try value.seconds()) }
+        return (facts, problems)
+    }
+}
+
+extension PayloadMapping {
+    private func callID(_ value: PayloadValue) throws(PayloadProblem.Reason) -> CallID {
+        let text = try value.text()
+        guard !text.isEmpty else { throw .empty }
+        // Not cut: two calls whose ids begin alike would become one.
+        guard text.utf8.count <= PayloadMapping.maximumCallBytes else { throw .tooLong }
+        return CallID(text)
+    }
+
+    private func shown(_ value: PayloadValue) throws(PayloadProblem.Reason) -> String? {
+        let text = try value.text()
+        do throws(ShownText.ZeroByte) {
+            return try ShownText.kept(text)
+        } catch {
+            throw .zeroByte
+        }
+    }
+
+    private func hasVideo(_ value: PayloadValue) throws(PayloadProblem.Reason) -> Bool {
+        if let values = video?.values {
+            return values.contains(try value.word())
+        }
+        let says = try value.says(yes: ["true", "yes", "video"], no: ["false", "no", "none", "audio", "voice"])
+        guard let says else { throw .wrongKind }
+        return says
+    }
+
+    private func cancelReason(_ value: PayloadValue) throws(PayloadProblem.Reason) -> CallEndReason? {
+        let word = try value.word()
+        if let values = cancel?.values {
+            return values[word]
+        }
+        if try value.says(yes: [], no: ["false", "no", "none"]) == false {
+            return nil
+        }
+        guard let reason = CallEndReason(rawValue: word), CallEndReason.ofPushes.contains(reason) else {
+            return .cancelled
+        }
+        return reason
+    }
+
+    /// Nil for 0, a time to live that is not set.
+    private func ringTime(_ seconds: Double) -> Duration? {
+        guard seconds > 0 else { return nil }
+        let limits = PushFacts.ringTimes
+        // Compared as it is: a number this large may not fit into whole milliseconds.
+        guard seconds < Double(limits.upperBound.components.seconds) else { return limits.upperBound }
+        return max(limits.lowerBound, .milliseconds(Int64(seconds * 1000)))
+    }
+}

@@ -1,0 +1,314 @@
+internal import DaemonConfiguration
+internal import CallService
+internal import ControlProtocol
+internal import Cryptography
+internal import Glibc
+internal import HTTPServer
+internal import HandlerActivation
+internal import Logging
+internal import PushJournal
+internal import RingwakeCore
+internal import RunLoop
+
+/// Drives the call service: gives it events with the time, runs its effects in order, keeps its one timer.
+///
+///     PushGateway, ControlServer, PushJournal, HandlerActivator, ... --ServiceEvent--> CallServiceStateMachine
+///          ^                                                                                  |
+///          +----------------------------------- ServiceEffect <-------------------------------+
+final class CallDriver {
+    /// All calls, handlers and streams. Read freely; changed by ``submit(_:)`` alone.
+    private(set) var service = CallServiceStateMachine()
+    /// The current settings.
+    private(set) var configuration: Configuration
+    /// Number of strikes of each app since the start.
+    private(set) var strikes: [AppID: UInt64] = [:]
+    /// Called after each event, and what followed from it, with what changed.
+    var onChanges: [(Changes) -> Void] = []
+    /// Called for each push that was accepted, once its handler is being started.
+    var onArrival: (() -> Void)?
+    /// Called for each call that ended and that nobody answered or declined.
+    var onMissed: ((Call) -> Void)?
+    /// Answers the requests that the service does not.
+    var onForward: ((ServiceRequest, any HTTPExchange) -> Void)?
+    /// The connection status that a new stream begins with.
+    var connectionEvents: (AppID?) -> [EventMessage] = { _ in [] }
+
+    let requests = OpenRequests()
+    let journal: PushJournal
+    let activator: HandlerActivator
+    private let reader: JournalReader
+    private let callers: CallerLists
+    private let restoration: Restoration
+    private let logger: Logger
+    private let runLoop: RunLoop
+    private let exitTimeout: Duration
+    private var senders: [RequestID: (DeliveryOutcome) -> Void] = [:]
+    private var changes = Changes()
+    private lazy var driver = StateMachineDriver<ServiceEvent>(
+        runLoop: runLoop, tolerance: CallDriver.deadlineTolerance, deadlineReached: .calls(.deadlineReached),
+        nextDeadline: { [unowned self] in
+            service.nextDeadline.map { BootClock.Instant(nanoseconds: $0.nanoseconds) }
+        },
+        apply: { [unowned self] event in
+            for effect in service.handle(event, at: now, asking: host) { run(effect) }
+        },
+        settled: { [unowned self] in publishChanges() })
+    private lazy var host = HostQueries(
+        wallMilliseconds: { unixMilliseconds() }, moment: { .now() },
+        verdict: { [callers] in callers.verdict(on: $0) },
+        makeSecret: { () throws(RingwakeError) in encodeHex(try SecureRandom.bytes(32)) },
+        hash: { SHA256.digest(Array($0.utf8)) }, process: { ProcessIdentity(current: $0) },
+        unit: { [activator] in activator.wake(ofPeer: $0) },
+        connections: { [unowned self] in connectionEvents($0) })
+
+    /// What one event and its consequences changed.
+    struct Changes {
+        var calls: Set<CallKey> = []
+        var apps: Set<AppID> = []
+        var isEmpty: Bool { calls.isEmpty && apps.isEmpty }
+    }
+
+    /// A call's deadline may be met this much later, so that deadlines that lie together cost one wakeup.
+    private static let deadlineTolerance = Duration.milliseconds(200)
+    /// Time between SIGTERM and SIGKILL for a handler that is stopped.
+    private static let stopGrace = Duration.seconds(5)
+
+    /// - Parameter exitTimeout: time for a handler to exit by itself after its last call. Then it is stopped: handlers
+    ///   that hang must not accumulate until no more can be started.
+    init(
+        configuration: Configuration, runLoop: RunLoop, journal: PushJournal, activator: HandlerActivator,
+        callers: CallerLists, restoration: Restoration, exitTimeout: Duration = .seconds(30), logger: Logger
+    ) {
+        self.configuration = configuration
+        self.runLoop = runLoop
+        self.journal = journal
+        self.activator = activator
+        self.callers = callers
+        self.restoration = restoration
+        self.exitTimeout = exitTimeout
+        self.logger = logger
+        reader = JournalReader(journal: journal, runLoop: runLoop)
+        requests.onLeave = { [weak self] id in self?.submit(.left(id)) }
+        submit(.configured(ServiceConfiguration(configuration)))
+    }
+
+    /// The present time, as the service counts it.
+    var now: BootInstant { BootInstant(nanoseconds: BootClock.now().nanoseconds) }
+
+    var coordinator: CoordinatorStateMachine { service.coordinator }
+
+    /// The rules of an app that is configured.
+    func policy(of app: AppID) -> AppPolicy? { configuration.apps[app]?.policy }
+
+    /// Puts other settings in force.
+    func reconfigure(_ configuration: Configuration) {
+        self.configuration = configuration
+        submit(.configured(ServiceConfiguration(configuration)))
+    }
+
+    /// Starts with numbers above those of the last run.
+    ///
+    /// - Parameter lastWake: the highest number of a handler of the last run.
+    func begin(after contents: JournalContents, lastWake: UInt64, _ restored: RestoredState) {
+        service = CallServiceStateMachine(
+            ServiceConfiguration(configuration), firstCallNumber: contents.nextCallNumber, firstWakeNumber: lastWake + 1
+        )
+        submit(.restored(restored))
+    }
+
+    // MARK: - Events
+
+    func submit(_ event: ServiceEvent) { driver.submit(event) }
+
+    func submit(_ event: Event) { driver.submit(.calls(event)) }
+
+    func publish(_ event: EventMessage, to audience: Audience) { driver.submit(.published(event, audience)) }
+
+    /// Accepts a push, wakes its handler, and answers when the journal has it: `accepted`, or why not.
+    func receive(_ push: VerifiedPush, answer: @escaping (DeliveryOutcome) -> Void) {
+        guard configuration.apps[push.app] != nil, journal.hasRoom else {
+            logger.warning(
+                "push cannot be taken now",
+                metadata: [
+                    "app": "\(push.app)", "push-id": "\(push.pushID)",
+                    "why": "\(configuration.apps[push.app] == nil ? "its app is gone" : journal.complaint)",
+                ])
+            return answer(.refused(.unavailable))
+        }
+        let id = requests.nextID()
+        senders[id] = answer
+        submit(.push(push, nil, id))
+        onArrival?()
+    }
+
+    /// What a handler that was started, or restored, reports.
+    func handlerEvents(_ wake: WakeID, of app: AppID) -> HandlerEvents {
+        HandlerEvents(
+            started: { [weak self] pid in self?.submit(.handlerStarted(wake, pid: pid)) },
+            failed: { [weak self] error in self?.notStarted(wake, of: app, error) },
+            ended: { [weak self] exit in self?.submit(.handlerExited(wake, exit)) })
+    }
+
+    private func publishChanges() {
+        guard !changes.isEmpty else { return }
+        let published = changes
+        changes = Changes()
+        for observer in onChanges { observer(published) }
+    }
+
+    // MARK: - Effects
+
+    private func run(_ effect: ServiceEffect) {
+        switch effect {
+        case .respond(let id, let status, let json): requests.respond(id, status: status, json: json)
+        case .respondBytes(let id, let bytes): requests.respond(id, bytes: bytes)
+        case .begin(let id): requests.begin(id)
+        case .send(let id, let bytes, let isPush):
+            requests.send(id, bytes, now: isPush)
+            if isPush { yieldToHandler() }
+        case .end(let id): requests.end(id)
+        case .forward(let request):
+            if let exchange = requests.take(request.id) { onForward?(request, exchange) }
+        case .start(let request, let secret): start(request, secret: secret)
+        case .stop(let wake): activator.stop(wake, grace: CallDriver.stopGrace)
+        case .release(let wake): activator.expectExit(wake, within: exitTimeout, grace: CallDriver.stopGrace)
+        case .retain(let wake): activator.keep(wake)
+        case .note(let effect): note(effect)
+        case .payloadProblem(let push, let problem):
+            logger.notice(
+                "payload is not what the app's [payload] says",
+                metadata: ["app": "\(push.app)", "push-id": "\(push.pushID)", "problem": "\(problem)"])
+        default: runStored(effect)
+        }
+    }
+
+    /// What concerns the journal.
+    private func runStored(_ effect: ServiceEffect) {
+        switch effect {
+        case .refuse(let id, let why): senders.removeValue(forKey: id)?(.refused(why))
+        case .append(let push, let payloads, let call, let id): append(push, payloads, call, id)
+        case .appendRing(let call): appendRing(call)
+        case .write(let record, let urgency): journal.write(record, urgency)
+        case .barrier(let then): reader.whenDurable { [weak self] in self?.submit(.resumed(then)) }
+        case .readCalls(let query, let then): reader.calls(query, completion: resume(then))
+        case .readPushes(let query, let then): reader.pushes(query, completion: resume(then))
+        case .lists(let command, let then): callers.run(command, completion: resume(then))
+        case .storeState(let state, let app, let then):
+            restoration.store(state, of: app, completion: resume(then))
+        case .storeDoNotDisturb(let rules, let then): restoration.store(rules, completion: resume(then))
+        default: break
+        }
+    }
+
+    private func resume<Value>(
+        _ then: @escaping (Result<Value, RingwakeError>) -> ServiceEvent
+    ) -> (Result<Value, RingwakeError>) -> Void {
+        { [weak self] result in self?.submit(then(result)) }
+    }
+
+    private func append(_ push: PushRecord, _ payloads: [CallPayload], _ call: CallRecord?, _ id: RequestID?) {
+        let answer = id.flatMap { senders.removeValue(forKey: $0) }
+        journal.append(push, payloads: payloads, call: call) { [weak self] result in
+            switch result {
+            case .success(let verdict):
+                answer?(.accepted)
+                guard let call else { return }
+                self?.submit(.pushJournaled(call.key, number: call.number, isKnown: verdict == .callKnown))
+                if verdict == .callKnown { self?.recall(call) }
+            case .failure(let error):
+                self?.logger.debug(
+                    "push is not durable",
+                    metadata: ["app": "\(push.app)", "push-id": "\(push.pushID)", "why": "\(error.message)"])
+                answer?(.refused(.unavailable))
+            }
+        }
+    }
+
+    private func appendRing(_ call: CallRecord) {
+        journal.appendRing(call) { [weak self] result in
+            switch result {
+            case .success(let verdict):
+                self?.submit(.ringJournaled(call.key, number: call.number, isKnown: verdict == .callKnown))
+                if verdict == .callKnown { self?.recall(call) }
+            case .failure(let error):
+                self?.logger.warning(
+                    "call cannot ring yet, for the journal cannot record it",
+                    metadata: ["app": "\(call.key.app)", "call": "\(call.key.id)", "why": "\(error.message)"])
+                self?.submit(.ringNotJournaled(call.key, number: call.number))
+            }
+        }
+    }
+
+    /// The journal knows the call of a late repeat from long before: its record is the one to show, and the next repeat
+    /// wakes nobody.
+    private func recall(_ repeated: CallRecord) {
+        journal.calls(CallQuery(app: repeated.key.app, id: repeated.key.id, limit: 8)) { [weak self] result in
+            switch result {
+            case .success(let found):
+                let sender = repeated.provenance.sender
+                guard let known = found.first(where: { $0.record.provenance.sender == sender }) else { return }
+                self?.submit(.recalled(known.record))
+            case .failure(let error):
+                self?.logger.debug(
+                    "call of a late repeat not read",
+                    metadata: ["call": "\(repeated.key.id)", "why": "\(error.message)"])
+            }
+        }
+    }
+
+    private func note(_ effect: Effect) {
+        switch effect {
+        case .callChanged(let call), .callNoted(let call): changes.calls.insert(call.key)
+        case .appChanged(let app): changes.apps.insert(app)
+        case .strike(let key, _): strikes[key.app, default: 0] &+= 1
+        case .callMissed(let call): onMissed?(call)
+        default: break
+        }
+        logger.log(effect)
+    }
+
+    // MARK: - Handlers
+
+    private func start(_ request: WakeRequest, secret: String) {
+        do throws(RingwakeError) {
+            guard let app = configuration.apps[request.app] else {
+                throw RingwakeError(.notFound, "\(request.app) is not configured any more")
+            }
+            guard let way = app.way else {
+                throw RingwakeError(
+                    .unreachable,
+                    "no handler of \(request.app) keeps a connection, and its file says that none is started; "
+                        + "start it, or give it another way under [wake]")
+            }
+            let events = handlerEvents(request.wake, of: request.app)
+            _ = try activator.wake(request, way: way, secret: secret, events: events)
+            yieldToHandler()
+        } catch {
+            notStarted(request.wake, of: request.app, error)
+        }
+    }
+
+    private func notStarted(_ wake: WakeID, of app: AppID, _ error: RingwakeError) {
+        logger.error(
+            "handler could not be started",
+            metadata: ["app": "\(app)", "error": "\(error.code.slug)", "why": "\(error.message)"])
+        submit(.handlerNotStarted(wake, why: error.message))
+    }
+
+    /// Lets the handler run that a push has just woken. If it shares a processor with the daemon, it would otherwise
+    /// wait for everything that the daemon still has to do.
+    private func yieldToHandler() { sched_yield() }
+}
+
+extension ServiceConfiguration {
+    fileprivate init(_ configuration: Configuration) {
+        self.init(
+            apps: configuration.apps.mapValues { app in
+                App(
+                    policy: app.policy, mapping: app.mapping, level: app.level, limits: app.limits,
+                    keepsState: app.keepsState)
+            },
+            allowedLevel: configuration.restrictions.allowedLevel, dialling: configuration.restrictions.dialling,
+            socketPath: configuration.controlSocket)
+    }
+}

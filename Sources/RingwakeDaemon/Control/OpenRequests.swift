@@ -1,0 +1,74 @@
+internal import CallService
+internal import ControlProtocol
+internal import HTTPServer
+
+/// The control requests that are not answered yet, and the streams that have not ended.
+final class OpenRequests {
+    /// Called when a client leaves before its request was answered, or in its stream.
+    var onLeave: ((RequestID) -> Void)?
+
+    private var exchanges: [RequestID: any HTTPExchange] = [:]
+    private var streams: Set<RequestID> = []
+    private var lastNumber: UInt64 = 0
+
+    /// A number that no request has had.
+    func nextID() -> RequestID {
+        lastNumber += 1
+        return RequestID(number: lastNumber)
+    }
+
+    func add(_ exchange: any HTTPExchange) -> RequestID {
+        let id = nextID()
+        exchanges[id] = exchange
+        exchange.onClose = { [weak self] in self?.leave(id) }
+        return id
+    }
+
+    /// Somebody else answers it.
+    func take(_ id: RequestID) -> (any HTTPExchange)? {
+        streams.remove(id)
+        let exchange = exchanges.removeValue(forKey: id)
+        exchange?.onClose = nil
+        return exchange
+    }
+
+    func respond(_ id: RequestID, status: Int, json: [UInt8]) { take(id)?.respond(status: status, json: json) }
+
+    func respond(_ id: RequestID, bytes: [UInt8]) {
+        take(id)?.respond(
+            HTTPResponse(
+                status: 200, fields: [HTTPField(name: "content-type", value: "application/octet-stream")], body: bytes))
+    }
+
+    func begin(_ id: RequestID) {
+        guard let exchange = exchanges[id] else { return }
+        exchange.beginLines()
+        streams.insert(id)
+        // Nobody would report a client that has left already.
+        if !exchange.isOpen { leave(id) }
+    }
+
+    /// A client that does not read is disconnected by it.
+    ///
+    /// - Parameter now: whether it leaves before the loop's turn ends.
+    func send(_ id: RequestID, _ bytes: [UInt8], now: Bool) {
+        guard let exchange = exchanges[id] else { return }
+        if !exchange.send(bytes) {
+            leave(id)
+        } else if now {
+            exchange.flush()
+        }
+    }
+
+    func end(_ id: RequestID) { take(id)?.finish() }
+
+    /// Ends every stream in good order: the daemon is stopping.
+    func endStreams() {
+        for id in streams { end(id) }
+    }
+
+    private func leave(_ id: RequestID) {
+        guard take(id) != nil else { return }
+        onLeave?(id)
+    }
+}

@@ -1,0 +1,81 @@
+/// Drives a state machine on a run loop: applies one event at a time, runs its effects in order, and keeps one timer at
+/// the machine's next deadline. The machine stays with its owner.
+///
+///     driver = StateMachineDriver(
+///         runLoop: loop, tolerance: .milliseconds(50), deadlineReached: .deadlineReached,
+///         nextDeadline: { [unowned self] in machine.nextDeadline },
+///         apply: { [unowned self] event in for effect in machine.handle(event, at: loop.now) { run(effect) } })
+///     driver.submit(.started)
+///
+/// An event that is submitted while effects run is applied after them. Belongs to the loop's thread.
+package final class StateMachineDriver<Event> {
+    private let runLoop: RunLoop
+    private let tolerance: Duration
+    private let wakingFromSuspend: Bool
+    private let deadlineReached: Event
+    private let nextDeadline: () -> BootClock.Instant?
+    private let apply: (Event) -> Void
+    private let settled: () -> Void
+    private var queue = EventQueue<Event>()
+    private var timer: (timer: Timer, deadline: BootClock.Instant)?
+
+    /// - Parameters:
+    ///   - tolerance: how much later a deadline may be met, to share a wakeup.
+    ///   - wakingFromSuspend: whether a deadline wakes a suspended machine.
+    ///   - deadlineReached: the event that is applied at the deadline.
+    ///   - nextDeadline: nil: none.
+    ///   - apply: gives the machine an event, and runs its effects.
+    ///   - settled: called when no event is left.
+    package init(
+        runLoop: RunLoop, tolerance: Duration, wakingFromSuspend: Bool = true, deadlineReached: Event,
+        nextDeadline: @escaping () -> BootClock.Instant?, apply: @escaping (Event) -> Void,
+        settled: @escaping () -> Void = {}
+    ) {
+        self.runLoop = runLoop
+        self.tolerance = tolerance
+        self.wakingFromSuspend = wakingFromSuspend
+        self.deadlineReached = deadlineReached
+        self.nextDeadline = nextDeadline
+        self.apply = apply
+        self.settled = settled
+    }
+
+    /// Applies an event, and those that follow from it.
+    package func submit(_ event: Event) {
+        queue.append(event)
+        drain()
+    }
+
+    /// Applies an event before those that wait. For a result that belongs to the effect that is being run.
+    package func submitNext(_ event: Event) {
+        queue.insertNext(event)
+        drain()
+    }
+
+    /// Cancels the timer.
+    package func cancelTimer() {
+        if let timer { runLoop.cancel(timer.timer) }
+        timer = nil
+    }
+
+    private func drain() {
+        guard queue.begin() else { return }
+        while let event = queue.next() { apply(event) }
+        setTimer()
+        settled()
+    }
+
+    private func setTimer() {
+        let deadline = nextDeadline()
+        guard deadline != timer?.deadline else { return }
+        cancelTimer()
+        guard let deadline else { return }
+        let timer = runLoop.schedule(at: deadline, tolerance: tolerance, wakingFromSuspend: wakingFromSuspend) {
+            [weak self] in
+            guard let self else { return }
+            self.timer = nil
+            submit(deadlineReached)
+        }
+        self.timer = (timer, deadline)
+    }
+}
