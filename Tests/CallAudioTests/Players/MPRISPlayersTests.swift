@@ -13,7 +13,7 @@ struct MPRISPlayersTests {
         let one = try bus.play(.good, "one")
         let two = try bus.play(.good, "two")
         two.tell("become Paused")
-        try #require(bus.drive { two.output.contains("is Paused") })
+        try bus.requireLine("is Paused", from: two)
         let found = try bus.playing()
         #expect(found.map(\.name) == ["org.mpris.MediaPlayer2.one"])
         #expect(found.first?.process == one.pid)
@@ -56,8 +56,8 @@ struct MPRISPlayersTests {
         let told = try bus.pause(found)
         #expect(told.map(\.name) == found.map(\.name))
         #expect(told.map { $0.process == nil } == [true, false], "only the other one is known to be silent")
-        #expect(player.output.contains("Pause"))
-        if behaviour == .slow { try #require(bus.drive { player.lines.contains("is Paused") }) }
+        try bus.requireLine("Pause", from: player)
+        if behaviour == .slow { try bus.requireLine("is Paused", from: player) }
         #expect(try bus.resume(told) == (behaviour == .slow ? 2 : 1))
     }
 
@@ -67,7 +67,7 @@ struct MPRISPlayersTests {
         defer { bus.stop() }
         let player = try bus.play(.refusing, "one")
         #expect(try bus.pause(bus.playing()).isEmpty)
-        #expect(player.output.contains("Pause"))
+        try bus.requireLine("Pause", from: player)
     }
 
     @Test("one that cannot be paused is not told to")
@@ -78,7 +78,7 @@ struct MPRISPlayersTests {
         let found = try bus.playing()
         #expect(found.count == 1)
         #expect(try bus.pause(found).isEmpty)
-        #expect(player.lines == ["ready"])
+        #expect(try bus.allLines(of: player) == ["ready"])
     }
 
     @Test("one that hangs, or says nonsense, holds up nobody", arguments: [PlayerScript.Behaviour.hanging, .wrong])
@@ -94,7 +94,7 @@ struct MPRISPlayersTests {
         #expect(try bus.pause(found + [other]) == found)
         #expect(try bus.resume(found + [other]) == 1)
         try #require(bus.drive { good.lines.contains("Play") })
-        #expect(bad.lines == ["ready"])
+        #expect(try bus.allLines(of: bad) == ["ready"])
     }
 
     @Test(
@@ -120,18 +120,18 @@ struct MPRISPlayersTests {
         let found = try bus.playing()
         #expect(try bus.pause(found) == found)
         player.tell("track /track/2")
-        try #require(bus.drive { player.output.contains("track") })
+        try bus.requireLine("track", from: player)
         #expect(try bus.resume(found) == 0)
         player.tell("track /track/1")
         player.tell("become Stopped")
-        try #require(bus.drive { player.output.contains("is Stopped") })
+        try bus.requireLine("is Stopped", from: player)
         #expect(try bus.resume(found) == 0)
         player.tell("become Playing")
-        try #require(bus.drive { player.output.contains("is Playing") })
+        try bus.requireLine("is Playing", from: player)
         #expect(try bus.resume(found) == 0)
-        #expect(!player.lines.contains("Play"))
+        #expect(try !bus.allLines(of: player).contains("Play"))
         player.tell("become Paused")
-        try #require(bus.drive { player.lines.last == "is Paused" })
+        try #require(bus.drive { player.lines.last == "is Paused" }, "\(player.lines)")
         #expect(try bus.resume(found) == 1)
     }
 
@@ -143,13 +143,13 @@ struct MPRISPlayersTests {
         let found = try bus.playing()
         #expect(try bus.pause(found) == found)
         first.tell("release")
-        try #require(bus.drive { first.output.contains("released") })
+        try bus.requireLine("released", from: first)
         let second = try bus.play(.good, "one")
         second.tell("become Paused")
-        try #require(bus.drive { second.output.contains("is Paused") })
+        try bus.requireLine("is Paused", from: second)
         #expect(try bus.resume(found) == 0)
         #expect(try bus.pause(found).isEmpty)
-        #expect(!first.lines.contains("Play") && !second.lines.contains("Play"))
+        for player in [first, second] { #expect(try !bus.allLines(of: player).contains("Play")) }
     }
 
     @Test("a bus that was started anew knows no player of the former one")
@@ -166,13 +166,13 @@ struct MPRISPlayersTests {
         for _ in 1...3 {
             let again = try bus.play(.good, "one")
             again.tell("become Paused")
-            try #require(bus.drive { again.output.contains("is Paused") })
+            try bus.requireLine("is Paused", from: again)
             programs.append(again)
         }
         #expect(try bus.resume(found) == 0)
-        #expect(!programs.contains { $0.lines.contains("Play") })
+        for player in programs { #expect(try !bus.allLines(of: player).contains("Play")) }
         programs[0].tell("become Playing")
-        try #require(bus.drive { programs[0].output.contains("is Playing") })
+        try bus.requireLine("is Playing", from: programs[0])
         #expect(try bus.playing().count == 1)
     }
 
@@ -184,8 +184,8 @@ struct MPRISPlayersTests {
         let found = try bus.playing()
         #expect(found.map(\.name) == ["org.mpris.MediaPlayer2.one"])
         #expect(try bus.pause(found) == found)
-        try #require(bus.drive { player.output.contains("is Paused") })
-        #expect(player.lines.count { $0 == "Pause" } == 1)
+        try bus.requireLine("is Paused", from: player)
+        #expect(try bus.allLines(of: player).count { $0 == "Pause" } == 1)
     }
 
     @Test("the one that speaks for others is left alone")

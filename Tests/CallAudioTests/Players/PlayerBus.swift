@@ -12,6 +12,7 @@ final class PlayerBus {
     let players: MPRISPlayers
     private(set) var daemon: TestProgram?
     private var programs: [TestProgram] = []
+    private var marks = 0
 
     var address: String { "unix:path=\(folder)/bus" }
 
@@ -85,9 +86,25 @@ final class PlayerBus {
     func pause(_ found: [MediaPlayer]) throws -> [MediaPlayer] { try answer { players.pause(found, completion: $0) } }
 
     func resume(_ paused: [MediaPlayer]) throws -> Int { try answer { players.resume(paused, completion: $0) } }
+
+    /// Waits until the player has said the line. Its answer on the bus can arrive before what it wrote first is read.
+    func requireLine(_ line: String, from player: TestProgram, _ place: SourceLocation = #_sourceLocation) throws {
+        try #require(drive { player.lines.contains(line) }, "\(player.lines)", sourceLocation: place)
+    }
+
+    /// All that the player has said, asked once it has dealt with everything that it was sent before.
+    func allLines(of player: TestProgram, _ place: SourceLocation = #_sourceLocation) throws -> [String] {
+        marks += 1
+        let mark = "mark-\(marks)"
+        player.tell("say \(mark)")
+        try requireLine(mark, from: player, place)
+        return player.lines.filter { !$0.hasPrefix("mark-") }
+    }
 }
 
 extension TestProgram {
     /// The whole lines that it wrote so far.
-    var lines: [String] { output.split(separator: "\n").map(String.init) }
+    var lines: [String] {
+        output.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
+    }
 }

@@ -110,6 +110,8 @@ enum PlayerScript {
             elif word == "track":
                 player.track = rest[0] if rest else None
                 say("track")
+            elif word == "say":
+                say(rest[0])
             elif word == "release":
                 for name in names:
                     bus.release_name(name)
