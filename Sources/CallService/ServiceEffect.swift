@@ -1,7 +1,7 @@
 package import RingwakeCore
 
 /// Everything that the call service asks of its driver. The driver runs effects in order.
-package enum ServiceEffect: Sendable {
+package indirect enum ServiceEffect: Sendable {
     // Clients
 
     /// Answer this request with JSON.

@@ -16,9 +16,10 @@ import Testing
 
     @Test("A call id may be any string: it comes out as a JSON string that means the same")
     func escaping() {
-        var bytes: [UInt8] = []
-        HandlerInput.appendString("a\"b\\c/\u{0}\u{1f}\n\u{7f}\u{2028}é😀", to: &bytes)
-        #expect(String(decoding: bytes, as: UTF8.self) == "\"a\\\"b\\\\c/\\u0000\\u001f\\u000a\u{7f}\u{2028}é😀\"")
+        let bytes = JSONWriter { $0.add("a", "a\"b\\c/\u{0}\u{1f}\n\u{7f}\u{2028}é😀") }.bytes
+        #expect(
+            String(decoding: bytes, as: UTF8.self)
+                == "{\"a\":\"a\\\"b\\\\c/\\u0000\\u001f\\u000a\u{7f}\u{2028}é😀\"}")
     }
 
     @Test("A push from the future has age 0, and a deadline that has passed leaves 0")

@@ -37,14 +37,14 @@ struct StateMachineDriverTests {
     @Test("A result of the effect at hand comes before events that wait")
     func next() {
         var queue = EventQueue<String>()
-        for event in ["a", "b"] { queue.append(event) }
-        let begun = [queue.begin(), queue.begin()]
-        #expect(begun == [true, false], "whoever drains it takes this event too")
+        let begun = [queue.begin("a"), queue.begin("b"), queue.begin("a's result", isUrgent: true)]
+        #expect(begun == [true, false, false], "the others are queued behind the first")
         var seen = [queue.next()]
-        queue.insertNext("a's result")
+        let isNew = queue.begin("b's result", isUrgent: true)
+        #expect(!isNew)
         for _ in 0..<3 { seen.append(queue.next()) }
-        #expect(seen == ["a", "a's result", "b", nil])
-        let again = queue.begin()
+        #expect(seen == ["a's result", "b's result", "b", nil])
+        let again = queue.begin("c")
         #expect(again, "drained, it can be begun again")
     }
 

@@ -3,9 +3,12 @@ package import RingwakeCore
 /// What a handler that keeps a connection is delivered: the event `wake` with the object of standard input.
 package enum DeliveryMessage {
     package static func line(_ request: WakeRequest, at now: BootInstant) -> [UInt8] {
-        // Bundle ids need no escapes; the push says the rest.
-        Array(#"{"app":"\#(request.app)","event":"wake","push":"#.utf8) + HandlerInput.bytes(of: request, at: now)
-            + Array(#","schema":\#(ControlAPI.schema)}"#.utf8) + [UInt8(ascii: "\n")]
+        JSONWriter(capacity: request.payload.count + 1024) { line in
+            line.add("app", request.app.rawValue)
+            line.add("event", "wake")
+            line.add("push", json: HandlerInput.bytes(of: request, at: now))
+            line.add("schema", ControlAPI.schema)
+        }.bytes + [UInt8(ascii: "\n")]
     }
 }
 
@@ -13,11 +16,9 @@ package enum DeliveryMessage {
 package enum WaitingMessage {
     /// The message; the payloads in it are the very bytes of the pushes.
     package static func json(_ requests: [WakeRequest], at now: BootInstant) -> [UInt8] {
-        var bytes = Array(#"{"pushes":["#.utf8)
-        for (index, request) in requests.enumerated() {
-            if index > 0 { bytes.append(UInt8(ascii: ",")) }
-            bytes += HandlerInput.bytes(of: request, at: now)
-        }
-        return bytes + #"],"schema":\#(ControlAPI.schema)}"#.utf8
+        JSONWriter { message in
+            message.add("pushes", array: requests) { $1.append(json: HandlerInput.bytes(of: $0, at: now)) }
+            message.add("schema", ControlAPI.schema)
+        }.bytes
     }
 }

@@ -33,18 +33,15 @@ final class SocketHandlers {
 
     /// One line. The payload is JSON, in which a line's end can stand between tokens only: there a space is the same.
     func line(of request: WakeRequest, secret: String, at now: BootInstant) -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes += #"{"schema":\#(Self.schema),"socket":"#.utf8
-        HandlerInput.appendString(socketPath, to: &bytes)
-        bytes += #","secret":"#.utf8
-        HandlerInput.appendString(secret, to: &bytes)
-        bytes += #","wake":"#.utf8
-        for byte in HandlerInput.bytes(of: request, at: now) {
-            let endsLine = byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
-            bytes.append(endsLine ? UInt8(ascii: " ") : byte)
+        let input = HandlerInput.bytes(of: request, at: now).map { byte in
+            byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") ? UInt8(ascii: " ") : byte
         }
-        bytes += "}\n".utf8
-        return bytes
+        return JSONWriter(capacity: input.count + 512) { line in
+            line.add("schema", Self.schema)
+            line.add("socket", socketPath)
+            line.add("secret", secret)
+            line.add("wake", json: input)
+        }.bytes + [UInt8(ascii: "\n")]
     }
 
     private func connect(to path: String, of app: AppID) throws(RingwakeError) -> Int32 {
@@ -55,7 +52,7 @@ final class SocketHandlers {
         } catch {
             throw SocketCheck.failure(error.errno, path: path, of: app)
         }
-        // The secret and the caller are sent to whoever listens.
+        // The listener gets the secret and the caller, so it has to be this user or root.
         let user = UnixSocket.peerUser(of: descriptor)
         guard let user, user == 0 || user == geteuid() else {
             close(descriptor)

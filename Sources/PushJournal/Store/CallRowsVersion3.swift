@@ -52,7 +52,7 @@ nonisolated enum CallRowsVersion3 {
             // The row is of the boot in which it was written; nobody asks this value for another time.
             let times = BootTimes(
                 boot: boot, now: record.receivedAt, wall: record.receivedWallClock ?? 0, newestWall: nil, trust: .none)
-            try StoreRows.bind(record, times: times, to: insertCall)
+            StoreRows.bind(record, times: times, to: insertCall)
             try insertCall.run()
             for payload in payloads {
                 insertPayload.bind(record.number)

@@ -115,7 +115,7 @@ nonisolated final class Store {
         // One push is about one call: what its repeat calls another is not rung for.
         if !isNew, try nameOfCall(of: push) != push.call.rawValue { return Appended(verdict: .callKnown) }
 
-        try StoreRows.bind(call, times: times, to: statements.insertCall)
+        StoreRows.bind(call, times: times, to: statements.insertCall)
         try statements.insertCall.run()
         let wroteCall = connection.changes == 1
         if wroteCall {
@@ -133,7 +133,7 @@ nonisolated final class Store {
     /// Writes the whole record of a call that is to ring: the append of its push may have failed.
     func appendRing(_ call: CallRecord, times: BootTimes) throws(SQLiteFailure) -> RingVerdict {
         let isKnown = try number(of: call) != nil
-        try StoreRows.bind(call, times: times, to: statements.upsertCall)
+        StoreRows.bind(call, times: times, to: statements.upsertCall)
         try statements.upsertCall.run()
         guard connection.changes == 1 else {
             // Its end may have been written before, with an earlier transaction, and stays.
@@ -154,7 +154,7 @@ nonisolated final class Store {
         if call.hasRung || call.state == .ended {
             _ = try appendRing(call, times: times)
         } else {
-            try StoreRows.bind(call, times: times, to: statements.updateCall)
+            StoreRows.bind(call, times: times, to: statements.updateCall)
             try statements.updateCall.run()
         }
     }

@@ -23,8 +23,7 @@ nonisolated enum StoreRows {
         statement.bind(times.now.offset(from: push.receivedAt))
     }
 
-    static func bind(_ call: CallRecord, times: BootTimes, to statement: Statement) throws(SQLiteFailure) {
-        let snapshot = try encode(CallSnapshot(call))
+    static func bind(_ call: CallRecord, times: BootTimes, to statement: Statement) {
         statement.bind(call.number)
         statement.bind(call.key.app.rawValue)
         statement.bind(call.key.id.rawValue)
@@ -35,18 +34,7 @@ nonisolated enum StoreRows {
         statement.bind(call.state.rawValue)
         statement.bind((call.isMissed ? 1 : 0) as Int64)
         statement.bind(Int64(CallSnapshot.version))
-        statement.bind(snapshot)
-    }
-
-    private static func encode(_ snapshot: CallSnapshot) throws(SQLiteFailure) -> String {
-        do {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            return String(decoding: try encoder.encode(snapshot), as: UTF8.self)
-        } catch {
-            // Texts, numbers and Booleans always encode.
-            throw SQLiteFailure(extendedCode: SQLITE_INTERNAL, text: "a call can't be encoded: \(error)")
-        }
+        statement.bind(String(decoding: CallSnapshot.json(of: call), as: UTF8.self))
     }
 
     // MARK: - Reading

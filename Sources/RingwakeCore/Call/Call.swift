@@ -114,7 +114,7 @@ package struct Call: Hashable, Sendable {
     }
 
     /// Whether the user is told that it was missed: not if it was kept out.
-    var isToBeToldAsMissed: Bool { machine.hasEnded && restriction == nil && record.isMissed }
+    var isToBeToldAsMissed: Bool { machine.hasEnded && restriction == nil && timeline.isMissed(machine.state.endReason) }
 
     /// How many handlers are given a call that each leaves without having reported it.
     private static let maximumReassignments = 3

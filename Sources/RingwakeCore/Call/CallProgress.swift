@@ -1,10 +1,10 @@
 /// Where a call that hasn't ended stands: what a restarted daemon needs beside what the call log shows.
 ///
-/// Written as JSON with the keys below, within ``CallSnapshot``. Times are nanoseconds after the arrival of the call's
+/// Stored as JSON with the keys below, within ``CallSnapshot``. Times are nanoseconds after the arrival of the call's
 /// push; a time that doesn't fit is at the end of the range.
-package struct CallProgress: Hashable, Sendable, Codable {
+package struct CallProgress: Hashable, Sendable, Decodable {
     /// An action that the handler owes.
-    struct Pending: Hashable, Sendable, Codable {
+    struct Pending: Hashable, Sendable, Decodable {
         let action: CallAction
         let digits: String?
         let by: Int64
@@ -15,7 +15,7 @@ package struct CallProgress: Hashable, Sendable, Codable {
     }
 
     /// What the handler has said of its audio session.
-    struct Audio: Hashable, Sendable, Codable {
+    struct Audio: Hashable, Sendable, Decodable {
         let category: AudioCategory
         let mode: AudioMode
         let options: [AudioOption]
@@ -42,7 +42,7 @@ package struct CallProgress: Hashable, Sendable, Codable {
     }
 
     /// Whether a handler has the call; ``CallStateMachine/Lease`` without its deadline.
-    enum Lease: String, Hashable, Sendable, Codable {
+    enum Lease: String, Hashable, Sendable, Decodable {
         case taken, lost, offered, absent
     }
 
@@ -122,6 +122,42 @@ extension CallProgress {
             audio: call.audioConfiguration.map { Audio($0) }, activation: call.audio?.activation,
             wasEndedInFocus: call.wasEndedInFocus, handlerNumber: call.handler?.number, claimStarts: call.claimStarts,
             pushes: call.pushes.record(from: arrival))
+    }
+
+    /// Writes the keys.
+    func write(_ row: inout JSONWriter) {
+        row.add("action_time", actionTime)
+        row.add("activation", activation)
+        if let audio {
+            row.add("audio") { row in
+                row.add("category", audio.category)
+                row.add("input", audio.input)
+                row.add("mode", audio.mode)
+                row.add("options", array: audio.options) { $1.string($0.rawValue) }
+                row.add("output", audio.output)
+            }
+        }
+        row.add("claim_by", claimBy)
+        row.add("claim_starts", claimStarts)
+        row.add("claim_time", claimTime)
+        row.add("connected_time", connectedTime)
+        row.add("ended_in_focus", wasEndedInFocus)
+        row.add("handler", handlerNumber)
+        row.add("lease", lease)
+        row.add("muted", isMuted)
+        row.add("pending", array: pending) { action, row in
+            row.object { row in
+                row.add("action", action.action)
+                row.add("by", action.by)
+                row.add("digits", action.digits)
+            }
+        }
+        row.add("pushes", pushes.write)
+        row.add("report_time", reportTime)
+        row.add("retry_at", retryAt)
+        row.add("ringer", ringer)
+        row.add("until", until)
+        row.add("yields", yields)
     }
 
     /// The longest that any configuration allows, and more.

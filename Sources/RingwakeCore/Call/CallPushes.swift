@@ -136,13 +136,13 @@ extension CallPushes {
     }
 
     /// What the journal keeps beside the payloads; offsets are nanoseconds after the call's arrival.
-    struct Record: Hashable, Sendable, Codable {
-        struct Unread: Hashable, Sendable, Codable {
+    struct Record: Hashable, Sendable, Decodable {
+        struct Unread: Hashable, Sendable, Decodable {
             let push: Int
             let received: Int64
         }
 
-        struct Known: Hashable, Sendable, Codable {
+        struct Known: Hashable, Sendable, Decodable {
             let id: String
             let outcome: PushOutcome
         }
@@ -154,6 +154,24 @@ extension CallPushes {
 
         enum CodingKeys: String, CodingKey {
             case unread, fetched, next, known
+        }
+
+        /// Writes the keys.
+        func write(_ row: inout JSONWriter) {
+            row.add("fetched", fetched)
+            row.add("known", array: known) { push, row in
+                row.object { row in
+                    row.add("id", push.id)
+                    row.add("outcome", push.outcome)
+                }
+            }
+            row.add("next", next)
+            row.add("unread", array: unread) { push, row in
+                row.object { row in
+                    row.add("push", push.push)
+                    row.add("received", push.received)
+                }
+            }
         }
 
         /// Whether ``CallPushes`` can have written it.

@@ -80,7 +80,12 @@ package struct CallRecord: Hashable, Sendable {
     }
 
     /// Whether it belongs into the list of missed calls: it ended, and nobody answered or declined it anywhere.
-    package var isMissed: Bool {
-        state == .ended && time(of: .answered) == nil && reason?.isMissed == true
+    package var isMissed: Bool { state == .ended && timeline.isMissed(reason) }
+}
+
+extension [TimelineEntry] {
+    /// Whether a call with these entries that ended for `reason` was missed.
+    func isMissed(_ reason: CallEndReason?) -> Bool {
+        reason?.isMissed == true && !contains { $0.stage == .answered }
     }
 }

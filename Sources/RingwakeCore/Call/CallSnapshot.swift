@@ -3,7 +3,7 @@
 /// Times are nanoseconds after the arrival of the call's push, so that a row means the same in every boot. Words are those
 /// of the vocabularies. A key that is added is optional; a change of meaning raises ``version`` and gets an upgrade where
 /// rows are read.
-package struct CallSnapshot: Hashable, Sendable, Codable {
+package struct CallSnapshot: Hashable, Sendable, Decodable {
     /// The version that is written. It stands in a column of its own.
     package static let version = 1
 
@@ -38,28 +38,34 @@ package struct CallSnapshot: Hashable, Sendable, Codable {
         case times, progress
     }
 
-    package init(_ record: CallRecord) {
+    /// The snapshot of a call, as it is written.
+    package static func json(of record: CallRecord) -> [UInt8] {
         let arrival = record.receivedAt
-        switch record.provenance.door {
-        case .apns(let environment, let topic):
-            (self.environment, self.topic) = (environment, topic.rawValue)
-        }
-        push = record.pushID
-        isOneAttempt = record.isOneAttempt
-        reason = record.reason
-        detail = record.detail
-        restriction = record.restriction
-        caller = record.update.caller
-        callerName = record.update.callerName
-        identifiedAs = record.update.identifiedAs
-        hasVideo = record.update.hasVideo
-        attempt = record.attempt
-        ringBefore = record.ringBefore.offset(from: arrival)
-        ringTime = record.ringTime.saturatingNanoseconds
-        var times: [String: Int64] = [:]
-        for entry in record.timeline.dropFirst() { times[entry.stage.rawValue] = entry.at.offset(from: arrival) }
-        self.times = times
-        progress = record.progress
+        return JSONWriter(capacity: 1024) { row in
+            row.add("attempt", record.attempt)
+            row.add("caller", record.update.caller)
+            row.add("caller_name", record.update.callerName)
+            row.add("detail", record.detail)
+            switch record.provenance.door {
+            case .apns(let environment, let topic):
+                row.add("environment", environment)
+                row.add("topic", topic.rawValue)
+            }
+            row.add("identified_as", record.update.identifiedAs)
+            row.add("one_attempt", record.isOneAttempt)
+            if let progress = record.progress { row.add("progress", progress.write) }
+            row.add("push", record.pushID)
+            row.add("reason", record.reason)
+            row.add("restriction", record.restriction)
+            row.add("ring_before", record.ringBefore.offset(from: arrival))
+            row.add("ring_time", record.ringTime.saturatingNanoseconds)
+            row.add("times") { times in
+                for entry in record.timeline.dropFirst() {
+                    times.add(entry.stage.rawValue, entry.at.offset(from: arrival))
+                }
+            }
+            row.add("video", record.update.hasVideo)
+        }.bytes
     }
 
     /// The latest that happened, in nanoseconds after the arrival; 0 where nothing did.

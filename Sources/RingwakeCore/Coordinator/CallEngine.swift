@@ -26,8 +26,19 @@ struct CallEngine: Hashable, Sendable {
         updating update: CallUpdate? = nil, restricting restriction: Restriction? = nil, isCharged: Bool = true,
         _ input: (inout CallStateMachine) throws(Refusal) -> [CallStateMachine.Output]
     ) -> [Effect] {
-        guard var call = calls[key] else { return [.refused(.unknownCall(key))] }
+        guard let call = calls[key] else { return [.refused(.unknownCall(key))] }
         guard wake == nil || call.handler == wake else { return [.refused(.notOwned(key))] }
+        return settle(
+            call, at: now, noting: stage, updating: update, restricting: restriction, isCharged: isCharged, input)
+    }
+
+    /// The same for a call that is at hand, and perhaps not stored yet.
+    mutating func settle(
+        _ call: Call, at now: BootInstant, noting stage: TimelineEntry.Stage? = nil, updating update: CallUpdate? = nil,
+        restricting restriction: Restriction? = nil, isCharged: Bool = true,
+        _ input: (inout CallStateMachine) throws(Refusal) -> [CallStateMachine.Output]
+    ) -> [Effect] {
+        var call = call
         let former = call.handler
         do {
             let outputs = try call.apply(
@@ -36,7 +47,7 @@ struct CallEngine: Hashable, Sendable {
             calls.file(call)
             return follow(outputs, of: call, former, isCharged: isCharged, at: now)
         } catch {
-            return [.refused(EventRefusal(error, key))]
+            return [.refused(EventRefusal(error, call.key))]
         }
     }
 

@@ -63,18 +63,20 @@ struct CallTable: Hashable, Sendable {
     /// Stores a call, with those in progress or with those that ended.
     mutating func file(_ call: Call) {
         nextNumber = max(nextNumber, call.number + 1)
-        let former = active[call.key]?.machine.nextDeadline
-        defer { noteChange(of: call.key, from: former) }
+        let key = call.key
         guard call.machine.hasEnded else {
-            active[call.key] = call
-            return
+            let former = active.updateValue(call, forKey: key)
+            return noteChange(of: call, from: former?.machine.nextDeadline)
         }
-        if active[call.key] != nil { active[call.key] = nil }
-        if let index = finishedIndex[call.key] {
+        if let former = active.removeValue(forKey: key) {
+            reported.remove(key)
+            if former.machine.nextDeadline == nextDeadline { isDeadlineStale = true }
+        }
+        if let index = finishedIndex[key] {
             finished[index - finishedDropped] = call
             return
         }
-        finishedIndex[call.key] = finishedDropped + finished.count
+        finishedIndex[key] = finishedDropped + finished.count
         finished.append(call)
         // Dropped in batches: removing the first element of an array moves all the others.
         guard finished.count >= maximumFinished * 2 else { return }
@@ -86,21 +88,35 @@ struct CallTable: Hashable, Sendable {
         finishedDropped += surplus
     }
 
+    /// The journal has the push of the call of this name and number.
+    mutating func noteJournaled(_ key: CallKey, number: Int64, at now: BootInstant) {
+        if let index = active.index(forKey: key) {
+            if active.values[index].number == number { active.values[index].note(.journaled, at: now) }
+        } else if let position = finishedIndex[key] {
+            let index = position - finishedDropped
+            if finished[index].number == number { finished[index].note(.journaled, at: now) }
+        }
+    }
+
     /// Changes a call in progress in a way that doesn't end it. Nil when there is none of this name.
     @discardableResult
     mutating func change(_ key: CallKey, _ change: (inout Call) -> Void) -> Call? {
         guard let index = active.index(forKey: key) else { return nil }
         let former = active.values[index].machine.nextDeadline
         change(&active.values[index])
-        noteChange(of: key, from: former)
-        return active.values[index]
+        let call = active.values[index]
+        noteChange(of: call, from: former)
+        return call
     }
 
     /// - Parameter former: the call's deadline before the change; nil: it was not in progress.
-    private mutating func noteChange(of key: CallKey, from former: BootInstant?) {
-        let call = active[key]
-        if call?.machine.mayNeedAudio == true { reported.insert(key) } else { reported.remove(key) }
-        if let deadline = call?.machine.nextDeadline, deadline <= nextDeadline ?? deadline {
+    private mutating func noteChange(of call: Call, from former: BootInstant?) {
+        if call.machine.mayNeedAudio {
+            reported.insert(call.key)
+        } else if !reported.isEmpty {
+            reported.remove(call.key)
+        }
+        if let deadline = call.machine.nextDeadline, deadline <= nextDeadline ?? deadline {
             nextDeadline = deadline
         } else if former != nil, former == nextDeadline {
             isDeadlineStale = true

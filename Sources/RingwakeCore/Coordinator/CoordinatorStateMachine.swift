@@ -83,10 +83,8 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
         case .pushReceived(let push, let facts, let policy, let restriction):
             return receive(push, facts, policy, restriction, at: now)
         case .pushJournaled(let key, let number, let isKnown):
-            guard var call = call(key), call.number == number else { return [] }
-            guard !isKnown else { return forget(call, at: now) }
-            call.note(.journaled, at: now)
-            assigner.engine.calls.file(call)
+            if isKnown, let call = call(key), call.number == number { return forget(call, at: now) }
+            assigner.engine.calls.noteJournaled(key, number: number, at: now)
             return []
         case .ringJournaled(let key, let number, let isKnown):
             guard let call = active[key], call.number == number else { return [] }
@@ -156,10 +154,13 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
             return cancel(call, reason, push, at: now)
         case .starts(let outcome):
             guard hasRoom(for: push.app) else { return [.refused(.tooManyCalls(push.app))] }
-            return start(key, push, facts, policy, outcome) { assigner in assigner.admit(key, policy, at: now) }
+            return start(key, push, facts, policy, outcome) { assigner, call in
+                assigner.engine.calls.file(call)
+                return assigner.admit(key, policy, at: now)
+            }
         case .ends(let outcome, let reason, let detail):
-            return start(key, push, facts, policy, outcome) { assigner in
-                assigner.engine.settle(key, at: now, restricting: restriction) { $0.abandon(reason, detail) }
+            return start(key, push, facts, policy, outcome) { assigner, call in
+                assigner.engine.settle(call, at: now, restricting: restriction) { $0.abandon(reason, detail) }
             }
         }
     }
@@ -172,14 +173,13 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
             && lanes[app]?.handlers.count ?? 0 < limits.activeCallsOfAnApp
     }
 
-    /// Stores a new call, does what follows, and gives its push to the journal.
+    /// Makes a new call, which `proceed` stores, and gives its push to the journal.
     private mutating func start(
         _ key: CallKey, _ push: VerifiedPush, _ facts: PushFacts, _ policy: AppPolicy, _ outcome: PushOutcome,
-        _ proceed: (inout CallAssigner) -> [Effect]
+        _ proceed: (inout CallAssigner, Call) -> [Effect]
     ) -> [Effect] {
         let call = Call(number: nextCallNumber, key: key, push: push, facts, outcome, policy)
-        assigner.engine.calls.file(call)
-        let effects = proceed(&assigner)
+        let effects = proceed(&assigner, call)
         let record = PushRecord(push, call: key.id, outcome: outcome)
         let isOver = outcome != .started && outcome != .withheld
         let journal = Effect.journalPush(
@@ -329,8 +329,8 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
 
     /// When ``Event/deadlineReached`` is due; nil while no call is in progress.
     package var nextDeadline: BootInstant? {
-        let (call, handler) = (assigner.engine.calls.nextDeadline, assigner.engine.handlers.nextDeadline)
-        return [call, handler].compactMap(\.self).min()
+        guard let call = assigner.engine.calls.nextDeadline else { return assigner.engine.handlers.nextDeadline }
+        return assigner.engine.handlers.nextDeadline.map { min(call, $0) } ?? call
     }
 
     /// Whether the device has a cellular call.

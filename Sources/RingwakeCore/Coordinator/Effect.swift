@@ -1,5 +1,6 @@
-/// Everything that the coordinator can ask for.
-package enum Effect: Hashable, Sendable {
+/// Everything that the coordinator can ask for. Indirect: an effect is passed on more often than it is read, and some hold
+/// a whole call.
+package indirect enum Effect: Hashable, Sendable {
     /// Start the app's handler with this call. It does not wait for the disk.
     case wake(WakeRequest)
     /// Give this to the handler that keeps a connection.
@@ -47,7 +48,7 @@ package enum Effect: Hashable, Sendable {
     case restricted(CallKey, Restriction)
     /// A call ended that nobody answered or refused: the user may be notified in place of its handler.
     case callMissed(Call)
-    /// The event did not fit and changed nothing: report that to whoever sent it.
+    /// The event did not fit and changed nothing: report that to its sender.
     case refused(EventRefusal)
 
     var isRefusal: Bool {

@@ -55,11 +55,12 @@ struct DaemonState: Sendable {
 
     /// Applies an event, and those that follow from it.
     private mutating func submit(_ event: ServiceEvent) {
-        queue.append(event)
-        guard queue.begin() else { return }
-        while let event = queue.next() {
+        guard queue.begin(event) else { return }
+        var next: ServiceEvent? = event
+        while let event = next {
             for effect in service.handle(event, at: now, asking: host) { run(effect) }
             updateAudio()
+            next = queue.next()
         }
         resumeWaits()
     }

@@ -42,14 +42,12 @@ package final class StateMachineDriver<Event> {
 
     /// Applies an event, and those that follow from it.
     package func submit(_ event: Event) {
-        queue.append(event)
-        drain()
+        if queue.begin(event) { drain(event) }
     }
 
     /// Applies an event before those that wait. For a result that belongs to the effect that is being run.
     package func submitNext(_ event: Event) {
-        queue.insertNext(event)
-        drain()
+        if queue.begin(event, isUrgent: true) { drain(event) }
     }
 
     /// Cancels the timer.
@@ -58,8 +56,8 @@ package final class StateMachineDriver<Event> {
         timer = nil
     }
 
-    private func drain() {
-        guard queue.begin() else { return }
+    private func drain(_ first: Event) {
+        apply(first)
         while let event = queue.next() { apply(event) }
         setTimer()
         settled()
