@@ -1,6 +1,6 @@
 package import RingwakeCore
 
-/// Which calls are restricted: judged when their push comes, and again when their handler has reported who calls.
+/// Decides which calls are restricted: when their push arrives, and again when their handler has reported the caller.
 package struct CallScreening: Sendable {
     /// The device's rules, with do not disturb.
     package private(set) var rules = ScreeningRules()
@@ -14,7 +14,8 @@ package struct CallScreening: Sendable {
 
     mutating func set(_ doNotDisturb: DoNotDisturb) { rules.doNotDisturb = doNotDisturb }
 
-    /// What restricts the call that a push begins, as far as its caller is known. Sets who the lists say is calling.
+    /// The restriction of the call that a push starts, as far as its caller is known. Also sets the caller's name from
+    /// the lists.
     mutating func restriction(
         ofPush facts: inout PushFacts, for key: CallKey, _ app: ServiceConfiguration.App, _ turn: Turn
     ) -> Restriction? {
@@ -24,7 +25,7 @@ package struct CallScreening: Sendable {
         return judge(key, app, caller, listed, isReport: false, turn)
     }
 
-    /// The same when the handler reports the call: without a caller it is anonymous.
+    /// The same when the handler reports the call. Without a caller, it is anonymous.
     mutating func restriction(
         ofReport update: inout CallUpdate, of call: Call, _ app: ServiceConfiguration.App, _ turn: Turn
     ) -> Restriction? {
@@ -42,7 +43,7 @@ package struct CallScreening: Sendable {
         return rules.restriction(for: call, isReport: isReport, at: turn.now, moment: turn.host.moment())
     }
 
-    /// What would become of a call from this caller now, as far as that depends on the caller. Nothing is counted.
+    /// The result for a call from this caller now, as far as it depends on the caller. Nothing is counted.
     func check(_ caller: CallerHandle, _ turn: Turn) -> (listed: ListVerdict?, restriction: Restriction?) {
         let listed = turn.host.verdict(caller)
         guard let app = AppID("any.app") else { return (listed, nil) }

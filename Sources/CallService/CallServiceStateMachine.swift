@@ -1,23 +1,24 @@
 package import RingwakeCore
 internal import ControlProtocol
 
-/// The service behind the control socket and the doors for pushes: all calls, who their handlers are, who may do what,
-/// and who reads events. The daemon drives it with a run loop and a journal, RingwakeKitTesting with neither.
+/// The service behind the control socket and the push listeners: all calls, the identity of their handlers,
+/// permissions, and event streams. The daemon drives it with a run loop and a journal, RingwakeKitTesting without
+/// either.
 ///
 ///     pushes ---------.                                            .--> ServiceEffect: answers, lines of streams,
 ///     requests --------+--> ServiceEvent --> handle(_:at:asking:) -+     the journal, handlers, the log
 ///     results of effects '         |   ^
 ///                        Event     v   |  Effect
-///                          CoordinatorStateMachine: what a push, a handler and a user bring about
+///                          CoordinatorStateMachine: effects of pushes, handlers and users
 ///
-/// | part | what it knows |
+/// | part | what it holds |
 /// |---|---|
-/// | ``CoordinatorStateMachine`` | calls, their handlers' turns, strikes |
-/// | ``HandlerRegistry`` | who each handler is: secret, connection, process |
-/// | ``EventSubscriptions``, ``DeferredEvents`` | who reads events; which of them wait for the disk |
-/// | ``PendingAnswers`` | requests whose outcome the journal or another call decides |
+/// | ``CoordinatorStateMachine`` | calls, their handlers' lanes, strikes |
+/// | ``HandlerRegistry`` | the identity of each handler: secret, connection, process |
+/// | ``EventSubscriptions``, ``DeferredEvents`` | the readers of events; the events that wait for the disk |
+/// | ``PendingAnswers`` | requests whose result depends on the journal or another call |
 /// | ``CallScreening`` | restrictions, do not disturb |
-/// | `Routes` | which request means what, and who may make it |
+/// | `Routes` | the meaning of each request, and the permission for it |
 ///
 /// A value without clock and I/O. What holds after every event: each request is answered once, forwarded, or waits in
 /// `PendingAnswers` or for the result of an effect.
@@ -27,18 +28,18 @@ package struct CallServiceStateMachine: Sendable {
     package private(set) var subscriptions = EventSubscriptions()
     package private(set) var screening = CallScreening()
     package private(set) var configuration = ServiceConfiguration()
-    /// What each app keeps with the daemon.
+    /// The stored state of each app.
     private(set) var states: [AppID: [UInt8]] = [:]
     private var deferred = DeferredEvents()
     private var pending = PendingAnswers()
     /// The path to the network; nil: never reported.
     private var path: PathMessage?
-    /// Events for the coordinator that follow from the one at hand.
+    /// Events for the coordinator that result from the current one.
     private var following: [Event] = []
 
     /// - Parameters:
-    ///   - firstCallNumber: higher than that of every call in the journal.
-    ///   - firstWakeNumber: higher than that of every handler that may still run.
+    ///   - firstCallNumber: higher than the number of every call in the journal.
+    ///   - firstWakeNumber: higher than the number of every handler that may still run.
     package init(
         _ configuration: ServiceConfiguration = ServiceConfiguration(), firstCallNumber: Int64 = 1,
         firstWakeNumber: UInt64 = 1
@@ -50,13 +51,13 @@ package struct CallServiceStateMachine: Sendable {
     /// When an event `calls(.deadlineReached)` is due.
     package var nextDeadline: BootInstant? { coordinator.nextDeadline }
 
-    /// Calls with this id, active or recently ended: at most one of each app.
+    /// Calls with this id, active or recently ended: at most one per app.
     package func calls(named id: CallID) -> [Call] {
         coordinator.active.values.filter { $0.key.id == id } + coordinator.finished.filter { $0.key.id == id }
     }
 
-    /// Of the handlers of an app's last run, those that its calls may go on with. An idle self-connected one will
-    /// connect again by itself.
+    /// Those handlers of an app's last run that may continue calls. A self-connected one without a call connects again
+    /// by itself.
     package func restorable(_ handlers: [WakeID: RestoredHandler]) -> [WakeID: RestoredHandler] {
         handlers.filter { wake, handler in
             !handler.state.cameByItself || coordinator.active.values.contains { $0.handler == wake }
@@ -65,7 +66,7 @@ package struct CallServiceStateMachine: Sendable {
 
     /// Applies one event.
     ///
-    /// - Returns: What the driver has to do, in order.
+    /// - Returns: the effects for the driver, in order.
     package mutating func handle(
         _ event: ServiceEvent, at now: BootInstant, asking host: HostQueries
     ) -> [ServiceEffect] {
@@ -113,7 +114,8 @@ package struct CallServiceStateMachine: Sendable {
         if outcome.refusal != nil { turn.add(.refuse(id, .tooManyCalls)) }
     }
 
-    /// What restricts a call that its handler is about to report; nil also if it cannot be reported.
+    /// The restriction of a call that its handler is about to report. Nil if there is none, or if the call cannot be
+    /// reported.
     mutating func restriction(ofReport update: inout CallUpdate, of key: CallKey, _ turn: Turn) -> Restriction? {
         guard let call = coordinator.active[key], let app = configuration.apps[key.app] else { return nil }
         switch call.machine.state {
@@ -134,25 +136,26 @@ package struct CallServiceStateMachine: Sendable {
         submit(event, &turn)
     }
 
-    /// What an event brought for whoever caused it.
+    /// The result of an event for the request that caused it.
     struct Outcome {
-        /// Why it changed nothing.
+        /// Why the event changed nothing; nil if it did not fail.
         var refusal: EventRefusal?
         /// The pushes that a handler fetched.
         var fetched: [WakeRequest] = []
     }
 
-    /// Applies an event, then those that follow from it.
+    /// Applies an event, then those that result from it.
     ///
     /// - Parameters:
     ///   - push: the request that brought the push.
-    ///   - joining: the request whose stream a handler that connects by itself keeps.
+    ///   - joining: the request whose stream a self-connected handler keeps.
     @discardableResult
     mutating func submit(
         _ event: Event, _ turn: inout Turn, push: RequestID? = nil, joining: (ServiceRequest, AppID)? = nil
     ) -> Outcome {
         var outcome = Outcome()
-        // A call that came too late is ended in the record that comes with its push: no need to write it again.
+        // The record that is appended with an expired push already says that the call has ended, so don't write it
+        // again.
         var appended: Int64?
         for effect in coordinator.handle(event, at: turn.now) {
             switch effect {
@@ -200,7 +203,7 @@ package struct CallServiceStateMachine: Sendable {
         }
     }
 
-    /// What both the log and the streams get.
+    /// Reports an effect to the log and to the streams.
     private mutating func report(_ effect: Effect, _ turn: inout Turn) {
         turn.add(.note(effect))
         switch effect {
@@ -216,7 +219,7 @@ package struct CallServiceStateMachine: Sendable {
     private mutating func changed(_ call: Call, isAppended: Bool, _ turn: inout Turn) {
         if !isAppended { turn.add(.write(call.journalRecord, call.writeUrgency)) }
         turn.add(.note(.callChanged(call)))
-        // A call that came too late is on the disk as ended, and can never ring.
+        // The record of an expired call is appended as ended, so the call can never ring.
         if call.machine.hasEnded, !isAppended { deferEvents(of: call.key, &turn) }
         let now = turn.now
         publish(EventMessage(change: call, at: now), of: call.key, &turn)
@@ -224,14 +227,14 @@ package struct CallServiceStateMachine: Sendable {
 
     // MARK: - Streams
 
-    /// Publishes an event of a call, in the order of what happened to the call.
+    /// Publishes an event of a call. The events of one call stay in order.
     private mutating func publish(_ event: @autoclosure () -> EventMessage, of key: CallKey, _ turn: inout Turn) {
         guard !subscriptions.isEmpty, !deferred.append(event(), of: key) else { return }
         subscriptions.publish(event(), to: .call(key), &turn)
     }
 
-    /// Events of this call wait until everything written so far is durable. A disk that fails or hangs delays them a
-    /// bounded time.
+    /// Defers events of this call until everything written so far is durable. If the disk fails or hangs, the delay is
+    /// bounded.
     private mutating func deferEvents(of key: CallKey, _ turn: inout Turn) {
         guard !subscriptions.isEmpty else { return }
         deferred.begin(key)
@@ -241,13 +244,13 @@ package struct CallServiceStateMachine: Sendable {
             })
     }
 
-    /// Begins a stream with `first`, and continues it with every event of the app and call until the client leaves.
+    /// Begins a stream with `first`, and continues it with the events of the app and call until the client leaves.
     mutating func subscribe(
         _ request: ServiceRequest, app: AppID?, call: CallID?, first: [EventMessage], _ turn: inout Turn
     ) {
         turn.add(.begin(request.id))
         subscriptions.add(request.id, app: app, call: call)
-        // In one piece: a long beginning must not count as a client that does not read.
+        // Send it in one piece: a long start must not make the client look like one that does not read.
         let lines = first.flatMap { controlLine($0) }
         if !lines.isEmpty { turn.add(.send(request.id, lines)) }
     }
@@ -261,10 +264,10 @@ package struct CallServiceStateMachine: Sendable {
         submit(.handlerDisconnected(wake), &turn)
     }
 
-    // MARK: - Requests whose outcome comes later
+    // MARK: - Requests with a later answer
 
-    /// Answers a request about a call when its outcome is settled: at once, unless the journal is asked whether the
-    /// call rings, or other calls are being held for it.
+    /// Answers a request about a call once its result is known: at once, unless the journal is recording that the call
+    /// rings, or other calls are being held for it.
     mutating func answerWhenSettled(_ key: CallKey, _ verb: CallVerb, _ request: RequestID, _ turn: inout Turn) {
         pending.add(request, verb, of: key)
         settle(&turn)
@@ -284,14 +287,14 @@ package struct CallServiceStateMachine: Sendable {
                     turn.respond(request, message)
                     continue
                 }
-                // What the user ended must stay ended, even if the daemon dies right after its answer. A disk that fails
-                // or hangs keeps nobody from hanging up.
+                // A call that the user ended must stay ended, even if the daemon dies right after the answer. The
+                // answer comes even if the disk fails or hangs.
                 turn.add(.barrier { _, turn in turn.respond(request, message) })
             }
         }
     }
 
-    /// A call as it stands now.
+    /// The current state of a call.
     func message(of call: Call, _ turn: Turn) -> CallMessage {
         CallMessage(
             call, pid: coordinator.process(of: call), receivedAt: turn.arrival(of: call), at: turn.now)
@@ -309,9 +312,10 @@ package struct CallServiceStateMachine: Sendable {
         }
     }
 
-    /// A handler keeps this request's stream from now on.
+    /// A handler connects with this request's stream.
     ///
-    /// - Parameter wake: which start of a handler it is; nil: it connected by itself.
+    /// A caller without a WakeID is a self-connected handler. If its process is known from before a restart of the
+    /// daemon, it keeps its WakeID and gets a new secret.
     mutating func connect(
         _ request: ServiceRequest, of app: AppID, _ policy: AppPolicy, _ turn: inout Turn
     ) throws(RingwakeError) {
@@ -334,7 +338,7 @@ package struct CallServiceStateMachine: Sendable {
         let outcome = submit(.handlerConnected(app, wake, pid: request.pid, policy), &turn, joining: (request, app))
         guard let refusal = outcome.refusal else { return }
         guard let wake else { throw refusal.error("keeping a connection") }
-        // The stream has begun already.
+        // The stream has already begun.
         subscriptions.remove(request.id)
         handlers.detach(wake)
         turn.add(.end(request.id))
@@ -361,7 +365,7 @@ package struct CallServiceStateMachine: Sendable {
             &turn)
     }
 
-    /// Stops a handler. Of a self-connected one only the connection ends.
+    /// Stops a handler. A self-connected one only loses its connection.
     private mutating func stop(_ wake: WakeID, _ turn: inout Turn) {
         guard handlers[wake]?.cameByItself == true, let handler = handlers.remove(wake) else {
             return turn.add(.stop(wake))
@@ -381,7 +385,7 @@ package struct CallServiceStateMachine: Sendable {
         submit(.handlersRestored(app, restored.mapValues(\.state), alive: alive, policy), &turn)
     }
 
-    /// A handler's process or unit is gone, and with it its secret and its connection.
+    /// A handler's process or unit is gone: drops its secret and its connection.
     private mutating func forget(_ wake: WakeID, _ turn: inout Turn) {
         guard let handler = handlers.remove(wake) else { return }
         if let connection = handler.connection {

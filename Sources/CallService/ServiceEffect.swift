@@ -1,30 +1,30 @@
 package import RingwakeCore
 
-/// Everything that the call service asks of its driver. The driver runs effects in order.
+/// Everything that the call service can ask its driver to do. The driver runs effects in order.
 package indirect enum ServiceEffect: Sendable {
     // Clients
 
     /// Answer this request with JSON.
     case respond(RequestID, status: Int, json: [UInt8])
-    /// Answer this request with the bytes that an app keeps.
+    /// Answer this request with an app's stored state.
     case respondBytes(RequestID, [UInt8])
     /// Begin an answer of JSON lines.
     case begin(RequestID)
-    /// Send lines of a begun answer. `isPush`: a handler waits for them to ring, so they leave at once.
+    /// Send lines of a begun answer. `isPush`: the lines deliver a push to a handler, so send them immediately.
     case send(RequestID, [UInt8], isPush: Bool = false)
     /// End a begun answer.
     case end(RequestID)
-    /// Another part of the daemon answers this request. The caller has the right to make it.
+    /// Forward this request to another part of the daemon, which answers it. The caller's permission has been checked.
     case forward(ServiceRequest)
 
     // Pushes and the journal
 
     /// Refuse the push of this request.
     case refuse(RequestID, PushRefusal)
-    /// Make the push durable together with its call and the payloads that the journal may not have yet; then answer the
-    /// sender, and report `pushJournaled`.
+    /// Make the push durable, together with its call and the payloads that the journal may not have yet. Then answer
+    /// the sender, and report `pushJournaled`.
     case append(PushRecord, payloads: [CallPayload], call: CallRecord?, for: RequestID?)
-    /// Make durable that the call is to ring, and report `ringJournaled` or `ringNotJournaled`.
+    /// Record durably that the call rings, and report `ringJournaled` or `ringNotJournaled`.
     case appendRing(CallRecord)
     /// Write the call's record.
     case write(CallRecord, WriteUrgency)
@@ -34,9 +34,9 @@ package indirect enum ServiceEffect: Sendable {
     case readCalls(CallQuery, then: @Sendable (Result<[JournaledCall], RingwakeError>) -> ServiceEvent)
     /// Read pushes, newest first.
     case readPushes(PushQuery, then: @Sendable (Result<[JournaledPush], RingwakeError>) -> ServiceEvent)
-    /// Run a command on the lists of callers. A change counts when it is reported.
+    /// Run a command on the lists of callers. Lookups use a change once it is reported.
     case lists(CallerListCommand, then: @Sendable (Result<CallerListResult, RingwakeError>) -> ServiceEvent)
-    /// Make durable what an app keeps with the daemon; nil deletes it.
+    /// Make an app's state durable; nil deletes it.
     case storeState([UInt8]?, of: AppID, then: @Sendable (Result<Void, RingwakeError>) -> ServiceEvent)
     /// Make the do-not-disturb rules durable.
     case storeDoNotDisturb(DoNotDisturb, then: @Sendable (Result<Void, RingwakeError>) -> ServiceEvent)
@@ -47,24 +47,25 @@ package indirect enum ServiceEffect: Sendable {
     case start(WakeRequest, secret: String)
     /// Stop the handler's process with its children.
     case stop(WakeID)
-    /// The handler has no call anymore: it should exit soon.
+    /// The handler has no calls left and should exit soon.
     case release(WakeID)
     /// The handler has a call again.
     case retain(WakeID)
 
     // People
 
-    /// For the log, the counters and the device. The streams have it already.
+    /// For the log, the counters and the device. The streams have got it already.
     case note(Effect)
     /// The payload does not match the app's `[payload]`.
     case payloadProblem(VerifiedPush, String)
 }
 
 extension Call {
-    /// How soon the journal must have what changed.
+    /// How soon the journal must write the change.
     var writeUrgency: WriteUrgency {
         switch machine.state {
-        // Its push or its ring makes a commit of its own; and that it rings follows from the record before.
+        // The push or the ring of the call needs its own commit anyway. That the call rings follows from the earlier
+        // record.
         case .queued, .confirmed: .withNext
         case .woken where attempt <= 1: .withNext
         case .ringing where machine.lease == .taken: .withNext

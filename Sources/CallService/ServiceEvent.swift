@@ -1,43 +1,42 @@
 package import ControlProtocol
 package import RingwakeCore
 
-/// Everything that can happen to the call service. Adapters report their results as events and in no other way.
+/// Everything that can happen to the call service. Adapters report all results as events.
 package enum ServiceEvent: Sendable {
     /// An event of calls, handlers or apps, for the coordinator.
     case calls(Event)
-    /// A door has verified a push. The facts are what the door knows of the call; nil: the payload says them. Answered by ``ServiceEffect/append(_:payloads:call:for:)`` or
-    /// ``ServiceEffect/refuse(_:_:)``.
+    /// A push listener has verified a push. The facts are what the listener knows about the call; nil: the payload has
+    /// them. The answer is ``ServiceEffect/append(_:payloads:call:for:)`` or ``ServiceEffect/refuse(_:_:)``.
     case push(VerifiedPush, PushFacts?, RequestID)
-    /// A client sent a request. The service answers it once, or passes it on by ``ServiceEffect/forward(_:)``.
+    /// A client sent a request. The service answers it once, or forwards it with ``ServiceEffect/forward(_:)``.
     case request(ServiceRequest)
-    /// A client closed its connection before it was answered, or while it read a stream.
+    /// A client closed its connection before the answer, or while reading a stream.
     case left(RequestID)
     /// At the start and after a reload: the settings that apply from now on.
     case configured(ServiceConfiguration)
-    /// The owner removed an app, and what it keeps with the daemon. One that is only missing in the configuration may come
-    /// back.
+    /// The owner removed an app and its stored state. An app that is only missing in the configuration may come back.
     case removed(AppID)
-    /// At the start: what the last run left besides its calls.
+    /// At the start: the stored state of the last run, except its calls in progress.
     case restored(RestoredState)
-    /// At the start: handlers of the last run, of an app with the policy that is configured; nil: its app is gone. Those
-    /// named alive still run. See ``Event/handlersRestored(_:_:alive:_:)``.
+    /// At the start: the handlers of an app's last run; those in `alive` still run. See
+    /// ``Event/handlersRestored(_:_:alive:_:)``.
     case handlersRestored(AppID, [WakeID: RestoredHandler], alive: Set<WakeID>)
-    /// The journal has an earlier call of this name: this record is the one to show.
+    /// The journal has an earlier call with this key: show this record instead.
     case recalled(CallRecord)
     /// The first cellular call of the device began, or the last one ended.
     case cellularChanged(isActive: Bool)
-    /// The path to the network is a different one.
+    /// The path to the network has changed.
     case pathChanged(PathMessage)
     /// Another part of the daemon has an event for the streams.
     case published(EventMessage, Audience)
-    /// A request that the service made of its driver has a result.
+    /// The result of an effect is available.
     case resumed(Continuation)
 
-    /// Goes on with a request when its result is there.
+    /// Continues a request with the result of an effect.
     package typealias Continuation = @Sendable (inout CallServiceStateMachine, inout Turn) -> Void
 }
 
-/// Names one request, until it is answered or its stream ends. The driver chooses the number.
+/// Identifies one request until it is answered or its stream ends. The driver assigns the number.
 package struct RequestID: Hashable, Sendable {
     package let number: UInt64
 
@@ -46,13 +45,13 @@ package struct RequestID: Hashable, Sendable {
     }
 }
 
-/// What the last run left besides calls and handlers.
+/// The stored state of the last run, except calls in progress and handlers.
 package struct RestoredState: Sendable {
-    /// The last calls that ended, the oldest first.
+    /// The calls that ended last, the oldest first.
     package var recent: [CallRecord] = []
     /// Nil: none was stored.
     package var doNotDisturb: DoNotDisturb?
-    /// What each app keeps with the daemon.
+    /// The stored state of each app.
     package var states: [AppID: [UInt8]] = [:]
 
     package init(recent: [CallRecord] = [], doNotDisturb: DoNotDisturb? = nil, states: [AppID: [UInt8]] = [:]) {
@@ -62,7 +61,7 @@ package struct RestoredState: Sendable {
     }
 }
 
-/// The part of the configuration that the service decides by.
+/// The part of the configuration that the service uses.
 package struct ServiceConfiguration: Sendable {
     /// One app.
     package struct App: Sendable {
@@ -71,7 +70,7 @@ package struct ServiceConfiguration: Sendable {
         /// Its content rating; nil: allowed on every device.
         package var level: Int?
         package var limits: CallLimits
-        /// Whether it may keep state with the daemon.
+        /// Whether it may store state with the daemon.
         package var keepsState: Bool
 
         package init(
@@ -85,7 +84,7 @@ package struct ServiceConfiguration: Sendable {
             self.keepsState = keepsState
         }
 
-        /// What the payload of a push says, where the mapping looks for it.
+        /// The facts in a push's payload, by the app's mapping.
         func facts(of push: VerifiedPush, _ turn: inout Turn) -> PushFacts {
             let read = mapping.facts(
                 in: push.payload, receivedAt: push.receivedAt, wallClock: turn.host.wallMilliseconds())
@@ -98,7 +97,7 @@ package struct ServiceConfiguration: Sendable {
     /// The highest content rating that an app may have; nil: any.
     package var allowedLevel: Int?
     package var dialling: DiallingRules
-    /// Path of the control socket, which connected handlers get.
+    /// Path of the control socket, for connected handlers.
     package var socketPath: String
 
     package init(

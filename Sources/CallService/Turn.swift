@@ -1,7 +1,7 @@
 package import ControlProtocol
 package import RingwakeCore
 
-/// One event's turn: when it is, what the host can be asked, and the effects so far.
+/// The context of one event: the time, the queries to the host, and the effects so far.
 package struct Turn {
     package let now: BootInstant
     package let host: HostQueries
@@ -25,7 +25,8 @@ package struct Turn {
         }
     }
 
-    /// When the push of `call` arrived, as the control API writes times: by the wall clock as it stood then, if known.
+    /// When the push of `call` arrived, in the control API's time format: by the wall clock at that time if known,
+    /// otherwise computed from the current one.
     func arrival(of call: Call) -> String {
         let age = call.receivedAt.duration(to: now).milliseconds
         return UTCTime(
@@ -37,23 +38,23 @@ package struct Turn {
     mutating func respond(_ id: RequestID, _ message: any Encodable) { respond(id, .success(message)) }
 }
 
-/// What the service asks of its host in the middle of an event, answered at once.
+/// The service's synchronous queries to its host.
 package struct HostQueries {
     /// The wall clock, in milliseconds since 1970.
     let wallMilliseconds: () -> Int64
-    /// The present in the device's time zone.
+    /// The current time in the device's time zone.
     let moment: () -> LocalMoment
-    /// What the lists say about a caller.
+    /// The lists' result for a caller.
     let verdict: (CallerHandle) -> ListVerdict?
-    /// A secret that nobody can guess.
+    /// Makes an unguessable secret.
     let makeSecret: () throws(RingwakeError) -> String
-    /// A secret as it may be stored.
+    /// The hash of a secret, for storage.
     let hash: (String) -> [UInt8]
-    /// The process that has this PID now.
+    /// The process that now has this PID.
     let process: (Int32) -> ProcessIdentity?
-    /// The start of a handler whose unit this process belongs to.
+    /// The handler whose unit contains this process.
     let unit: (Int32) -> WakeID?
-    /// The connection status that a new stream begins with: of one app, or of the daemon and each app with targets.
+    /// The connection status for a new stream: of one app, or of the daemon and each app with targets.
     let connections: (AppID?) -> [EventMessage]
 
     package init(

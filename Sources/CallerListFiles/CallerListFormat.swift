@@ -1,29 +1,29 @@
-/// How a file of callers is written.
+/// The format of a file of callers.
 package enum CallerListFormat: String, Sendable, CaseIterable {
-    /// Found out by the first line that says something.
+    /// Detected from the first line that is not blank or a comment.
     case auto
     /// vCard 2.1, 3.0 and 4.0 (RFC 6350): address books.
     case vCard = "vcard"
-    /// Comma-separated values (RFC 4180), also with semicolons or tabs between them: spreadsheets.
+    /// Comma-separated values (RFC 4180), or values separated by semicolons or tabs: spreadsheets.
     case csv
-    /// One pattern a line; `#` begins a comment.
+    /// One pattern per line; `#` begins a comment.
     case list
 }
 
-/// What was wrong in a file of callers: every bad line is counted, the first ones are kept.
+/// The errors in a file of callers. All bad lines are counted, and the first ones are kept.
 package struct CallerListProblems: Sendable, Equatable {
     package struct Problem: Sendable, Equatable {
-        /// The line of the file, from 1.
+        /// The line number in the file, from 1.
         package let line: Int
-        /// What is wrong with it, for a person.
+        /// The error for a person.
         package let text: String
     }
 
-    /// How many lines could not be used.
+    /// The number of bad lines.
     package private(set) var count = 0
-    /// The first of them.
+    /// The first bad lines.
     package private(set) var first: [Problem] = []
-    /// How many are kept.
+    /// The maximum number of bad lines that are kept.
     package static let kept = 10
 
     mutating func add(line: Int, _ text: String) {

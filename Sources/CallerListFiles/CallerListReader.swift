@@ -2,33 +2,33 @@ package import RingwakeCore
 
 /// Reads a file of callers piece by piece: an address book, a spreadsheet, or a plain list.
 ///
-/// What cannot be used is reported with its line, and the rest is taken.
+/// Bad lines are reported with their number, and the others are used.
 ///
 ///     var reader = CallerListReader(format: .auto)
 ///     while let piece = next() { entries += try reader.read(piece) }
 ///     entries += try reader.finish()
 ///     print(reader.problems.count)
 package struct CallerListReader {
-    /// The most bytes of a file.
+    /// The maximum size of a file in bytes.
     package static let maximumBytes = 256 * 1_048_576
-    /// The most entries of a file.
+    /// The maximum number of entries in a file.
     package static let maximumEntries = 5_000_000
 
-    /// How the file is written; `auto` until its first line that says something.
+    /// The format of the file; `auto` until it is detected.
     package private(set) var format: CallerListFormat
-    /// What could not be used.
+    /// The bad lines.
     package private(set) var problems = CallerListProblems()
-    /// How many entries it had so far.
+    /// The number of entries so far.
     package private(set) var entryCount = 0
 
     private let rules: DiallingRules
     private let maximumBytes: Int
     private var bytes = 0
     private var lines = LineCutter()
-    /// Of the format; nil before the first line that says something.
+    /// The reader for the format; nil until the format is known.
     private var reader: (any LineReader)?
 
-    /// - Parameter rules: those of the place that the file's numbers are written for, where it is not the device's.
+    /// - Parameter rules: the dialling rules for the numbers in the file, if they are not the device's.
     package init(format: CallerListFormat = .auto, rules: DiallingRules = .none) {
         self.init(format: format, rules: rules, maximumBytes: CallerListReader.maximumBytes)
     }
@@ -39,9 +39,9 @@ package struct CallerListReader {
         self.maximumBytes = maximumBytes
     }
 
-    /// Takes the next piece of the file, of any size, and returns the entries that are complete with it.
-    /// - Throws: `limitReached` for a file of more than 256 MiB or 5,000,000 entries, `invalidRequest` for one that is
-    ///   no text in UTF-8.
+    /// Reads the next piece of the file, of any size, and returns the entries that it completes.
+    /// - Throws: `limitReached` for a file of more than 256 MiB or 5,000,000 entries, `invalidRequest` for a file that
+    ///   is not UTF-8 text.
     package mutating func read(_ piece: [UInt8]) throws(RingwakeError) -> [CallerEntry] {
         if bytes == 0 { try refuseForeignText(piece) }
         bytes += piece.count
@@ -51,7 +51,7 @@ package struct CallerListReader {
         return try entries(of: lines.take(piece))
     }
 
-    /// The file has ended: returns the entries that were not complete before.
+    /// Ends the file, and returns the remaining entries.
     package mutating func finish() throws(RingwakeError) -> [CallerEntry] {
         try entries(of: lines.finish(), isLast: true)
     }
@@ -76,7 +76,7 @@ package struct CallerListReader {
         return entries
     }
 
-    /// Makes entries of what a format found; what is no pattern is a problem.
+    /// Converts the entries of a format's reader. An invalid pattern is a problem.
     private mutating func take(_ found: [RawEntry], _ entries: inout [CallerEntry]) {
         for entry in found {
             do throws(RingwakeError) {
@@ -94,7 +94,7 @@ package struct CallerListReader {
         }
     }
 
-    // Spreadsheets write "Unicode text" as UTF-16, and programs people mistake for lists hold zeros.
+    // Spreadsheets save "Unicode text" as UTF-16. A file with zero bytes is not a list.
     private func refuseForeignText(_ piece: [UInt8]) throws(RingwakeError) {
         let isWide = piece.starts(with: [0xFF, 0xFE]) || piece.starts(with: [0xFE, 0xFF])
         guard !isWide, !piece.prefix(4_096).contains(0) else {
@@ -103,19 +103,19 @@ package struct CallerListReader {
     }
 }
 
-/// What a format found on a line, before it is read as a pattern.
+/// An entry of a line, before its pattern is parsed.
 struct RawEntry: Equatable {
     var line: Int
     var pattern: String
     var label: String?
-    /// Whether it must be a number or an address: a handle of one word is a mistake here.
+    /// Whether it must be a number or an address. A single word is an error then.
     var isTelephone = false
 }
 
 /// Reads the lines of one format.
 protocol LineReader {
     mutating func take(_ line: LineCutter.Line, _ problems: inout CallerListProblems) -> [RawEntry]
-    /// The file has ended.
+    /// Ends the file.
     mutating func finish(_ problems: inout CallerListProblems) -> [RawEntry]
 }
 
@@ -129,16 +129,16 @@ extension CallerListFormat {
     }
 }
 
-/// Tells the format by a line.
+/// Detects the format from a line.
 enum FormatGuess {
-    /// Nil for a line that says nothing: blank, or a comment.
+    /// Nil for a blank line or a comment.
     static func format(of line: [UInt8]) -> CallerListFormat? {
         let blank = UInt8(ascii: " ")
         let text = line.drop { $0 <= blank }
         guard let first = text.first, first != UInt8(ascii: "#") else { return nil }
         let start = String(decoding: text.prefix(16), as: UTF8.self).lowercased()
         if start.hasPrefix("begin:vcard") { return .vCard }
-        // A SIP URI may hold commas and semicolons of its own.
+        // A SIP URI may contain commas and semicolons of its own.
         if ["sip:", "sips:", "tel:", "<sip", "<tel"].contains(where: start.hasPrefix) {
             return text.contains(UInt8(ascii: ",")) || text.contains(UInt8(ascii: "\t")) ? .csv : .list
         }
@@ -147,13 +147,13 @@ enum FormatGuess {
     }
 }
 
-/// One pattern a line.
+/// One pattern per line.
 struct PlainList: LineReader {
     func finish(_ problems: inout CallerListProblems) -> [RawEntry] { [] }
 
     func take(_ line: LineCutter.Line, _ problems: inout CallerListProblems) -> [RawEntry] {
         var bytes = line.bytes[...]
-        // A comment begins the line or follows a blank: `#` may be part of an address.
+        // A comment starts at the beginning of the line or after a blank: `#` may also be part of an address.
         var previous = UInt8(ascii: " ")
         if let comment = bytes.indices.first(where: { index in
             defer { previous = bytes[index] }

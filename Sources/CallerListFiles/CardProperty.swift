@@ -7,13 +7,13 @@ struct CardProperty {
     private let value: ArraySlice<UInt8>
     private let isQuotedPrintable: Bool
 
-    /// The properties that something is made of.
+    /// The properties that are used.
     static let kept: Set<String> = ["BEGIN", "END", "FN", "N", "ORG", "NICKNAME", "TEL", "IMPP", "X-SIP"]
 
-    /// Nil for a line that is no property.
+    /// Nil for a line that is not a property.
     init?(_ text: Text) {
         let bytes = text.bytes
-        // A colon may stand in the quotes of a parameter.
+        // The quotes of a parameter may contain a colon.
         var isQuoted = false
         let colon = bytes.firstIndex { byte in
             if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
@@ -31,7 +31,7 @@ struct CardProperty {
     /// The value without its escapes (RFC 6350 section 3.4).
     var text: String { String(decoding: unescaped(decoded), as: UTF8.self) }
 
-    /// The value of a property that has several parts, as `Doe;John;;;`, in one text.
+    /// The value of a property with several parts, such as `Doe;John;;;`, as one text.
     var joinedText: String {
         let parts = decoded.split(separator: UInt8(ascii: ";"))
         return parts.map { String(decoding: unescaped(Array($0)), as: UTF8.self) }.joined(separator: " ")
@@ -58,8 +58,8 @@ struct CardProperty {
 }
 
 extension CardProperty {
-    /// The lines of a property put together: those that begin with a blank continue the one before (RFC 6350 section 3.2),
-    /// and in vCard 2.1 the one after a `=` at the end.
+    /// The joined lines of a property. A line that begins with a blank continues the one before (RFC 6350 section 3.2).
+    /// In vCard 2.1, so does a line after a final `=`.
     struct Text {
         private(set) var bytes: [UInt8]
         private(set) var isCut: Bool
@@ -74,7 +74,7 @@ extension CardProperty {
             isQuotedPrintable = head.uppercased().contains("QUOTED-PRINTABLE")
         }
 
-        /// Adds the line if it continues this property; false if it begins another.
+        /// Adds the line if it continues this property. Returns false if it begins another.
         mutating func takes(_ next: LineCutter.Line) -> Bool {
             let first = next.bytes.first
             if isQuotedPrintable, bytes.last == UInt8(ascii: "=") {

@@ -1,7 +1,7 @@
-/// Reads vCards: the callers of each card with the name that it gives them (RFC 6350; RFC 2426; vCard 2.1).
+/// Reads vCards: the callers of each card, with the card's name (RFC 6350; RFC 2426; vCard 2.1).
 struct CardReader: LineReader {
     private var property: CardProperty.Text?
-    /// The card that has begun.
+    /// The current card.
     private var card: Card?
     private var lastLine = 0
 
@@ -11,7 +11,7 @@ struct CardReader: LineReader {
         var values: [(text: String, line: Int)] = []
     }
 
-    // Callers of one card; the rest is reported.
+    // The maximum number of callers per card; further ones are reported.
     private static let maximumValues = 64
 
     mutating func take(_ line: LineCutter.Line, _ problems: inout CallerListProblems) -> [RawEntry] {
@@ -59,7 +59,7 @@ struct CardReader: LineReader {
             problems.add(line: line, "the card has more than \(CardReader.maximumValues) numbers")
             return
         }
-        // Of a messenger's address nothing can call here but what a call app may name.
+        // Of messenger addresses, keep only those that a call app can report as callers.
         if property.name == "IMPP", !["sip:", "sips:", "tel:"].contains(where: value.lowercased().hasPrefix) { return }
         card?.values.append((value, line))
     }

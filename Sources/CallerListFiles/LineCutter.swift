@@ -1,17 +1,17 @@
 internal import Glibc
 
-/// Cuts bytes, which come in pieces, into lines that end in LF or CRLF.
+/// Cuts a sequence of pieces into lines that end in LF or CRLF.
 struct LineCutter {
     struct Line {
-        /// Without its end; cut at ``LineCutter/maximumBytes``.
+        /// The line without its end; cut at ``LineCutter/maximumBytes``.
         var bytes: [UInt8]
-        /// Whether more of it came than was kept.
+        /// Whether the line was cut.
         var isCut: Bool
-        /// From 1.
+        /// The line number, from 1.
         var number: Int
     }
 
-    /// The most bytes of a line; what follows in it is left out.
+    /// The maximum size of a line in bytes; the rest of the line is dropped.
     static let maximumBytes = 65_536
 
     private var waiting: [UInt8] = []
@@ -32,7 +32,7 @@ struct LineCutter {
         return lines
     }
 
-    /// The line that had no end.
+    /// The last line, if it had no end.
     mutating func finish() -> [Line] {
         waiting.isEmpty && !isCut ? [] : [finishLine()]
     }

@@ -1,12 +1,12 @@
 internal import RingwakeCore
 
-/// The columns of a table that hold callers, and those that hold their labels.
+/// The columns of a table that contain callers, and those that contain their labels.
 struct TableHeader {
     let valueColumns: [Int]
     private let prefixColumns: Set<Int>
     private let labelColumns: [Int]
 
-    /// Without names: the caller, then the label.
+    /// For a table without column names: the caller, then the label.
     static let none = TableHeader(valueColumns: [0], prefixColumns: [], labelColumns: [1])
 
     private static let values: Set<String> = [
@@ -15,7 +15,7 @@ struct TableHeader {
     ]
     private static let labels = ["label", "name", "display name", "full name", "description", "comment", "company"]
     private static let nameParts = ["first name", "last name", "given name", "family name"]
-    // Columns of one row, so that a long row costs no more than its bytes.
+    // The maximum number of columns that are checked, so that a long row costs no more than its bytes.
     private static let maximumColumns = 256
 
     private init(valueColumns: [Int], prefixColumns: Set<Int>, labelColumns: [Int]) {
@@ -24,7 +24,7 @@ struct TableHeader {
         self.labelColumns = labelColumns
     }
 
-    /// Nil when the cells are no row of names.
+    /// Nil if the cells are not column names.
     init?(_ cells: [String]) {
         let names = cells.prefix(TableHeader.maximumColumns).map(TableHeader.name)
         let values = names.indices.filter { TableHeader.isValue(names[$0]) }
@@ -35,7 +35,7 @@ struct TableHeader {
         labelColumns = label.map { [$0] } ?? TableHeader.nameParts.compactMap { names.firstIndex(of: $0) }
     }
 
-    /// Whether one of the cells is the name of a column of callers.
+    /// Whether one of the cells is the name of a column with callers.
     static func isHeader(_ cells: [String]) -> Bool { cells.contains { isValue(name($0)) } }
 
     /// The callers of a row.

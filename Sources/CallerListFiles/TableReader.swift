@@ -1,10 +1,10 @@
-/// Reads comma-separated values (RFC 4180): quotes, line ends within them, a row of names at the top or none.
+/// Reads comma-separated values (RFC 4180), with quotes and line ends within them, with or without column names.
 struct TableReader: LineReader {
     private var header: TableHeader?
     private var separator: UInt8?
     private var row = Row()
 
-    /// A row that is not complete; it may have several lines.
+    /// An incomplete row; it may have several lines.
     private struct Row {
         var cells: [[UInt8]] = []
         var cell: [UInt8] = []
@@ -79,12 +79,13 @@ struct TableReader: LineReader {
         self.header = header
         if cells.first?.hasPrefix("#") == true { return [] }
         let found = header.entries(of: cells, line: row.firstLine)
-        // A card without a number is common in an exported address book; a row without anything is not.
+        // Contacts without a number are common in an address book, which has several columns of callers. With one
+        // column, a row without a caller is an error.
         if found.isEmpty, header.valueColumns.count < 2 { problems.add(line: row.firstLine, "the row names no caller") }
         return found
     }
 
-    /// A tab where the first row has one, else what it has more of outside quotes: commas, or semicolons.
+    /// A tab if the first row has one. Otherwise commas or semicolons, whichever is more frequent outside quotes.
     private static func separator(of bytes: [UInt8]) -> UInt8 {
         var (commas, semicolons, isQuoted) = (0, 0, false)
         for byte in bytes {

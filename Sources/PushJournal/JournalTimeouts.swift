@@ -1,11 +1,11 @@
 internal import RingwakeCore
 internal import RunLoop
 
-/// How long the journal waits for a disk: for an answer that is due, and after a failure until it tries again.
+/// The journal's timers for a slow or failing disk: a timeout for answers, and a delay before a retry.
 ///
-/// An idle journal has no timer, and one whose disk answers in time is woken by none.
+/// An idle journal has no timer. If the disk answers in time, no timer fires.
 final class JournalTimeouts {
-    /// How long after a failure it is tried again: at first, and at most.
+    /// The first and the longest delay before a retry.
     private static let shortestRetry = Duration.seconds(1)
     private static let longestRetry = Duration.seconds(30)
 
@@ -13,10 +13,10 @@ final class JournalTimeouts {
     private let maximumSilence: Duration
     /// Runs while an answer is due.
     private var watch: Timer?
-    /// Runs while something that failed is to be tried again.
+    /// Runs while a retry is due.
     private var retry: Timer?
     private var retryDelay = shortestRetry
-    /// The disk hasn't answered for ``JournalLimits/maximumSilence``.
+    /// Whether the disk hasn't answered for ``JournalLimits/maximumSilence``.
     private(set) var isSilent = false
 
     init(runLoop: RunLoop, maximumSilence: Duration) {
@@ -24,7 +24,7 @@ final class JournalTimeouts {
         self.maximumSilence = maximumSilence
     }
 
-    /// An answer is due. `onSilence` is called if none comes in time.
+    /// An answer is due. Calls `onSilence` if none arrives in time.
     func expectAnswer(_ onSilence: @escaping () -> Void) {
         guard watch == nil, !isSilent else { return }
         let deadline = BootClock.now().advanced(by: maximumSilence)
@@ -43,7 +43,7 @@ final class JournalTimeouts {
         watch = nil
     }
 
-    /// Calls `tryAgain` after a while, later with each failure. No timer runs while the disk works.
+    /// Calls `tryAgain` after a delay, which doubles with each failure. No timer runs while the disk works.
     func scheduleRetry(_ tryAgain: @escaping () -> Void) {
         guard retry == nil else { return }
         let time = BootClock.now().advanced(by: retryDelay)

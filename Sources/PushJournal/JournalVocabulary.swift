@@ -1,43 +1,44 @@
 package import RingwakeCore
 
-/// What became of a submitted push.
+/// The result of a submitted push.
 package nonisolated enum PushVerdict: Hashable, Sendable {
-    /// This push is durable now.
+    /// This push is now durable.
     case new
-    /// The same push (sender, door, app and id, whose case does not count) was journaled before: it is
-    /// durable too.
+    /// The same push was journaled before, so it is durable, too. The same means: sender, protocol, app and id,
+    /// ignoring case.
     case repeated
-    /// The push is durable, but the call that came with it was not written: the journal has another call, of another
-    /// number, with that app and id.
+    /// The push is durable, but its call was not written: the journal already has another call, with another number,
+    /// for that app and id.
     case callKnown
 }
 
-/// What became of a call that is to ring.
+/// The result of recording that a call rings.
 package nonisolated enum RingVerdict: Hashable, Sendable {
-    /// It is durable that the call rings.
+    /// The ring is recorded durably.
     case recorded
-    /// The journal has another call, of another number, with that app and id: this one must not ring.
+    /// The journal has another call, with another number, for that app and id. This one must not ring.
     case callKnown
 }
 
-/// What the last run left in the journal.
+/// The journal's contents at the start.
 package nonisolated struct JournalContents: Sendable {
-    /// Calls that had not ended, oldest first; at most `JournalLimits.maximumOpenCalls`. A call that may have rung may
-    /// come without a payload; each other one has that of its push.
+    /// Calls that had not ended, the oldest first; at most `JournalLimits.maximumOpenCalls`. A call that may have rung
+    /// may have no payload; every other call has its push's.
     package let open: [StoredCall]
-    /// Calls that ended within the last hour, oldest first; the newest `JournalLimits.maximumRecentCalls`.
+    /// Calls that ended within the last hour, the oldest first; the newest `JournalLimits.maximumRecentCalls`.
     package let recent: [CallRecord]
     /// The number of the next call: at least 1, and higher than any in the journal.
     package let nextCallNumber: Int64
-    /// The wall clock, in milliseconds since 1970, of the newest arrival that was journaled; nil in a new journal.
+    /// The wall clock, in milliseconds since 1970, at the newest journaled arrival; nil in a new journal.
     package let newestWallClock: Int64?
     /// State, by path; at most `JournalLimits.maximumStates` rows with `JournalLimits.maximumStatesBytes` of data.
     package let states: [StateRow]
     /// Lists of callers, by name.
     package let lists: [CallerListRecord]
-    /// What tells this state of the lists from others: an index that was built of them has it; 0 before the first.
+    /// Identifies this version of the lists. The index that is built from them has the same number. 0 before the first
+    /// change.
     package let listGeneration: UInt64
-    /// Rows of state that may not be kept, such as one that is too large, with the reason: they were set aside.
+    /// Rows of state that could not be kept and were set aside, with the reason; for example rows that are too large.
     package let setAside: [(path: String, reason: String)]
 
     package init(
@@ -56,15 +57,15 @@ package nonisolated struct JournalContents: Sendable {
     }
 }
 
-/// The clocks of the machine, as the journal reads them; both are read on the journal's thread.
+/// The clocks for the journal. It reads them on its own thread.
 package nonisolated struct JournalClocks: Sendable {
     /// The wall clock, in milliseconds since 1970.
     package let wall: @Sendable () -> Int64
     /// The clock that counts from boot.
     package let boot: @Sendable () -> BootInstant
-    /// Names this boot: instants of another one mean nothing. `/proc/sys/kernel/random/boot_id`.
+    /// The id of this boot: instants of other boots are invalid. `/proc/sys/kernel/random/boot_id`.
     package let bootID: String
-    /// Who vouches for the wall clock.
+    /// How reliable the wall clock is.
     package let trust: @Sendable () -> WallClockTrust
 
     package init(
@@ -78,38 +79,38 @@ package nonisolated struct JournalClocks: Sendable {
     }
 }
 
-/// Who vouches for the wall clock. A board without a battery goes on after a power cut with the time at which it was
-/// switched off, or thereabouts: that looks well and says nothing.
+/// How reliable the wall clock is. After a power cut, a board without a battery continues with about the time at which
+/// it was switched off: that looks plausible, but is wrong.
 package nonisolated enum WallClockTrust: Sendable {
-    /// Nobody.
+    /// Unreliable.
     case none
-    /// The kernel set it from a clock with a battery when it booted.
+    /// The kernel set it at boot from a clock with a battery.
     case battery
-    /// A time service keeps it.
+    /// A time service keeps it correct.
     case kept
 }
 
 /// Whether the journal can write.
 package nonisolated enum JournalHealth: Equatable, Sendable {
-    /// The last commit was made.
+    /// The last commit succeeded.
     case working
-    /// No commit was made since; the error is that of the last one tried.
+    /// No commit has succeeded since; with the latest error.
     case failing(since: BootInstant, RingwakeError)
 }
 
-/// What the journal holds and has done.
+/// The size of the journal, and counters of its work.
 package nonisolated struct JournalStatistics: Hashable, Sendable {
-    /// Pushes stored.
+    /// Stored pushes.
     package var pushes: Int = 0
-    /// Calls stored.
+    /// Stored calls.
     package var calls: Int = 0
-    /// Rows of state stored, those set aside not counted.
+    /// Stored rows of state, without those set aside.
     package var states: Int = 0
-    /// Bytes of the store and its write-ahead log on the disk.
+    /// The size of the store and its write-ahead log on disk, in bytes.
     package var bytes: Int64 = 0
-    /// Transactions committed since the start, those that tidy up among them.
+    /// Transactions committed since the start, including those for upkeep.
     package var commits: UInt64 = 0
-    /// Transactions that failed since the start, and were rolled back whole.
+    /// Transactions that failed since the start. Each was rolled back completely.
     package var failedCommits: UInt64 = 0
 
     package init() {}

@@ -15,7 +15,7 @@ extension PushJournal {
     }
 
     /// Waits for the thread's first answer.
-    /// - Returns: What the store holds, and the answers that came with it.
+    /// - Returns: the store's contents, and the other answers that arrived.
     static func waitUntilOpen(
         _ mailbox: JournalMailbox, directory: String, limits: JournalLimits
     ) throws(RingwakeError) -> (JournalContents, [JournalAnswer]) {
@@ -30,18 +30,18 @@ extension PushJournal {
         )
     }
 
-    /// - Returns: False when nothing came until `deadline`.
+    /// - Returns: false if nothing arrived before `deadline`.
     static func waitForAnswers(_ mailbox: JournalMailbox, until deadline: BootClock.Instant) -> Bool {
         while true {
             let left = BootClock.now().duration(to: deadline)
             guard left > .zero else { return false }
-            // Interrupted by a signal, it returns early.
+            // It returns early if a signal interrupts it.
             let milliseconds = Int32(clamping: left.milliseconds + 1)
             if mailbox.waitForAnswers(milliseconds: milliseconds) { return true }
         }
     }
 
-    /// Has the thread end when it can, without waiting for it.
+    /// Asks the thread to end, without waiting for it.
     func leaveThread() {
         var order = JournalSubmission()
         order.work = [.close]
@@ -49,8 +49,8 @@ extension PushJournal {
         thread.abandon()
     }
 
-    /// Deals with all answers that are there. A completion may close the journal, which deals with the rest from
-    /// within: so what is next is kept beside them.
+    /// Processes all available answers. A completion may close the journal, which processes the rest in a nested call.
+    /// So the position is a property.
     func deliverAnswers() {
         answers += mailbox.takeAnswers()
         while nextAnswer < answers.count {
@@ -60,7 +60,7 @@ extension PushJournal {
         }
         answers = []
         nextAnswer = 0
-        // The disk has answered: for what still waits its time begins anew.
+        // The disk has answered: the timeout for the remaining work starts again.
         timeouts.answerReceived()
         expectAnswer()
     }
@@ -74,7 +74,7 @@ extension PushJournal {
             note(error)
             if waitingRecords == 0 || error == nil { timeouts.forgetFailures() } else { scheduleRetry() }
         case .untidy(let error):
-            // Once for each time that the disk fails; the next commit says whether it still does.
+            // Log it once per failure period. The next commit shows whether the failure continues.
             guard !isUntidy else { return }
             isUntidy = true
             logger.warning("journal not tidied up", metadata: ["reason": "\(error.message)"])
@@ -93,8 +93,8 @@ extension PushJournal {
         }
     }
 
-    /// Has the records written that a failed commit has left, though no push comes that brings a commit along: what the
-    /// user ended must not ring after a restart.
+    /// Retries the records of a failed commit even if no push causes a commit: a call that the user ended must not ring
+    /// after a restart.
     private func scheduleRetry() {
         guard !isClosed else { return }
         timeouts.scheduleRetry { [weak self] in

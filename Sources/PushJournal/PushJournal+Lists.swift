@@ -3,12 +3,12 @@ internal import RunLoop
 
 /// Lists of callers.
 ///
-/// What is asked here is done in the order of asking, beside the pushes: in small transactions, between which the
-/// pushes that have come meanwhile are written. All completions are called later, from the loop.
+/// Requests are processed in order, in small transactions. Between these, the journal writes the pushes that have
+/// arrived meanwhile. All completions are called later, from the loop.
 extension PushJournal {
     /// Runs a command on the lists.
-    /// - Parameter completion: `limitReached` if the command has more entries than `JournalLimits` allow, or too many
-    ///   wait: try again later. `notFound` if there is no such list or import.
+    /// - Parameter completion: `limitReached` if the command has more entries than `JournalLimits` allow, or if too
+    ///   many requests wait: try again later. `notFound` if there is no such list or import.
     package func lists(
         _ command: CallerListCommand, completion: @escaping (Result<CallerListResult, RingwakeError>) -> Void
     ) {
@@ -17,11 +17,11 @@ extension PushJournal {
 
     // MARK: - The index
 
-    /// Builds the index of all lists (``CallerIndex``) as they are when it is this request's turn, on a thread of its
-    /// own, and puts it in the place of the one that is there. Its `generation` is then that of the lists.
+    /// Builds the index of all lists (``CallerIndex``) as of this request's turn, on a separate thread, and replaces
+    /// the existing index. The index has the generation of the lists.
     /// - Parameters:
-    ///   - path: The index; its directory takes what the building needs.
-    ///   - completion: How many entries it has; an error of `CallerIndexBuilder` leaves the old index in place.
+    ///   - path: the index; temporary files go into its directory.
+    ///   - completion: the number of its entries; after an error of `CallerIndexBuilder` the old index stays.
     package func rebuildIndex(
         at path: String, rules: DiallingRules,
         completion: @escaping (Result<Int, RingwakeError>) -> Void
@@ -29,7 +29,7 @@ extension PushJournal {
         ask(.rebuildIndex(path: path, rules), completion) { if case .index(let summary) = $0 { summary } else { nil } }
     }
 
-    // MARK: - Asking
+    // MARK: - Requests
 
     private func ask<Value>(
         _ request: ListRequest, _ completion: @escaping (Result<Value, RingwakeError>) -> Void,

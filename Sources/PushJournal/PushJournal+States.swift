@@ -4,13 +4,13 @@ internal import RunLoop
 
 /// State that outlives the process: small rows by path.
 ///
-/// What is kept in one turn of the loop is submitted with the pushes and records of that turn, and written with the
-/// first of them: so a row is never older than a push that was submitted with it, but may be there without it when
-/// that push was refused.
+/// Rows of one turn of the loop are submitted with the pushes and records of that turn, and written with the first of
+/// them. So a row is never older than a push that was submitted with it. If that push was refused, the row may be
+/// stored without it.
 extension PushJournal {
-    /// Has a row written, in the place of all earlier ones of its path. If the commit fails, it is written with the
-    /// next one. A row that may not be kept (`JournalLimits`) is given up, and that is logged.
-    /// - Parameter data: Nil removes the row.
+    /// Writes a row; it replaces all earlier ones with its path. If the commit fails, the row is written with the next
+    /// one. A row that exceeds `JournalLimits` is dropped, and that is logged.
+    /// - Parameter data: nil removes the row.
     package func keep(_ data: [UInt8]?, version: Int, at path: String, _ urgency: WriteUrgency) {
         guard !isClosed else { return }
         let state = revised(data, version: version, at: path)
@@ -23,11 +23,11 @@ extension PushJournal {
         scheduleSubmission()
     }
 
-    /// Makes a row durable, in the place of all earlier ones of its path.
+    /// Makes a row durable; it replaces all earlier ones with its path.
     /// - Parameters:
-    ///   - data: Nil removes the row.
-    ///   - completion: Called later, from the loop: when it is durable, or with why it is not. Then the row is as it
-    ///     was.
+    ///   - data: nil removes the row.
+    ///   - completion: called later, from the loop: when the row is durable, or with the error. After an error the row
+    ///     is unchanged.
     package func keep(
         _ data: [UInt8]?, version: Int, at path: String, completion: @escaping (Result<Void, RingwakeError>) -> Void
     ) {
@@ -38,10 +38,10 @@ extension PushJournal {
         submit(.keep(ticket: waiting.addState(bytes: state.bytes, completion), state))
     }
 
-    /// Puts a row away that cannot be read, so that it is not met at the next start: it stays in the store under
-    /// `aside/`, the wall clock in milliseconds, and its path. The newest 32 of them are kept, for 30 days. What is
-    /// kept at the path in the same turn of the loop, or later, takes its place.
-    /// - Parameter reason: Why, for a person.
+    /// Sets an unreadable row aside, so that the next start does not read it. It stays in the store under `aside/`, the
+    /// wall clock in milliseconds, and its path. The newest 32 rows are kept, for 30 days. A row that is kept at the
+    /// path in the same turn of the loop, or later, replaces it.
+    /// - Parameter reason: the reason for a person.
     package func setAside(_ path: String, reason: String) {
         guard !isClosed, StatePath.isUsable(path) else { return }
         gathered.setAside(path, reason: reason, limits: limits)

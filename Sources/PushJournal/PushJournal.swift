@@ -2,7 +2,7 @@ package import Logging
 package import RingwakeCore
 package import RunLoop
 
-/// The durable memory of the daemon: each push that was answered 200, and where each call stands.
+/// The durable memory of the daemon: each push that was answered with 200, and the state of each call.
 ///
 ///     let journal = try PushJournal(directory: "/var/lib/ringwake", runLoop: loop, logger: logger, clocks: clocks)
 ///     recover(journal.takeContents())
@@ -10,18 +10,18 @@ package import RunLoop
 ///     journal.write(record, .withNext)
 ///     journal.close()
 ///
-/// One SQLite file behind one thread, which owns the only connection to it. The work of one turn of the loop is
-/// submitted together, and the thread takes all that waits into one transaction: so the more waits, the fewer times the
-/// disk is asked. Results come back on the loop. A transaction that fails is rolled back whole.
+/// The journal is one SQLite file. One thread owns the only connection to it. The work of one turn of the loop is
+/// submitted together, and the thread writes all waiting work in one transaction. So under load there are fewer commits
+/// per push. Results are delivered on the loop. A failed transaction is rolled back completely.
 package final class PushJournal {
     /// Whether the journal can write.
     package internal(set) var health = JournalHealth.working
     /// The store's file.
     package var path: String { directory + "/" + StoreFile.name }
-    /// Called when it begins to fail, and when it works again.
+    /// Called when the journal begins to fail, and when it works again.
     package var onHealthChange: ((JournalHealth) -> Void)?
-    /// Called before the work of a turn of the loop is submitted: the time for what is made of the turn's end alone, and
-    /// would else be made again with each of its events.
+    /// Called before the work of a turn of the loop is submitted. Use it for rows that depend only on the state at the
+    /// end of the turn and would otherwise be written after each event.
     package var beforeSubmission: (() -> Void)?
 
     let runLoop: RunLoop
@@ -34,12 +34,12 @@ package final class PushJournal {
     private var source: ReadinessSource?
 
     private var contents: JournalContents?
-    /// The work of this turn of the loop.
+    /// The work of the current turn of the loop.
     var gathered = JournalSubmission()
     private var isSubmissionScheduled = false
     var waiting = WaitingWork()
     private var lastRevision: UInt64 = 0
-    /// Answers that have been taken and not been dealt with.
+    /// Answers that have been received but not all processed.
     var answers: [JournalAnswer] = []
     var nextAnswer = 0
     var isUntidy = false
@@ -47,13 +47,13 @@ package final class PushJournal {
     private(set) var isClosed = false
     var hasEnded = false
 
-    /// Opens `store.db` in `directory`, or begins it, on the journal's own thread, and waits until that is done.
+    /// Opens or creates `store.db` in `directory` on the journal's own thread, and waits until that is done.
     /// - Parameters:
-    ///   - directory: The journal's; nobody else may write to it.
-    ///   - vfs: The name of SQLite's layer that reads and writes files; nil for the system's. For tests.
-    /// - Throws: `system` when the store cannot be made or opened, can only be read, or is damaged; `conflict` when a
-    ///   newer version or another program wrote it; `inUse` when another process has it; `timedOut` when the disk
-    ///   does not answer. The store is then left as it is.
+    ///   - directory: the journal's directory. Nothing else may write to it.
+    ///   - vfs: the name of SQLite's file layer; nil for the default. For tests.
+    /// - Throws: `system` if the store cannot be created or opened, is read-only, or is damaged; `conflict` if a newer
+    ///   version or another program wrote it; `inUse` if another process has it; `timedOut` if the disk does not
+    ///   answer. The store is then unchanged.
     package init(
         directory: String, runLoop: RunLoop, logger: Logger, limits: JournalLimits = JournalLimits(),
         clocks: JournalClocks, vfs: String? = nil
@@ -84,14 +84,14 @@ package final class PushJournal {
 
     // MARK: - Work
 
-    /// What the last run left: to be read once at the start.
-    /// - Returns: The same at the first time; nothing later.
+    /// The contents from the last run. Read them once at the start.
+    /// - Returns: the contents on the first call; an empty value later.
     package func takeContents() -> JournalContents {
         defer { contents = nil }
         return contents ?? JournalContents(open: [], recent: [], nextCallNumber: 1, newestWallClock: nil)
     }
 
-    /// False while as much waits for the disk as may, or the disk does not answer at all: further work then fails with
+    /// False while the queue for the disk is full, or while the disk does not answer. Further work then fails with
     /// `limitReached`.
     package var hasRoom: Bool {
         waiting.pushes < limits.maximumWaiting && waiting.bytes < limits.maximumWaitingBytes && !timeouts.isSilent
@@ -103,15 +103,16 @@ package final class PushJournal {
         return fullError.message
     }
 
-    /// What the journal holds and has done.
+    /// The size of the journal, and counters of its work.
     package var statistics: JournalStatistics { mailbox.statistics }
 
     /// Makes a push durable.
     /// - Parameters:
-    ///   - payloads: Of the call's pushes, those that the journal may not have. Kept until the call has ended.
-    ///   - call: Written in the same transaction, unless the journal has that call already.
-    ///   - completion: Called later, from the loop: when the push is durable, or with why it is not. Then nothing of
-    ///     it is in the journal.
+    ///   - payloads: the payloads of the call's pushes that the journal may not have. They are kept until the call has
+    ///     ended.
+    ///   - call: written in the same transaction, unless the journal already has that call.
+    ///   - completion: called later, from the loop: when the push is durable, or with the error. After an error the
+    ///     journal has no part of it.
     package func append(
         _ push: PushRecord, payloads: [CallPayload], call: CallRecord?,
         completion: @escaping (Result<PushVerdict, RingwakeError>) -> Void
@@ -124,7 +125,7 @@ package final class PushJournal {
         submit(.push(ticket: ticket, push, payloads: payloads, call: call.map(revised)))
     }
 
-    /// Makes durable that a call is to ring: its state is `confirmed`.
+    /// Records durably that a call rings; its state is `confirmed`.
     package func appendRing(
         _ call: CallRecord, completion: @escaping (Result<RingVerdict, RingwakeError>) -> Void
     ) {
@@ -135,9 +136,9 @@ package final class PushJournal {
         submit(.ring(ticket: waiting.addRing(completion), revised(call)))
     }
 
-    /// Has the record of a call written, in the place of all earlier ones. If the commit fails, it is written with
-    /// the next one. The journal takes a call that has neither rung nor ended from `append` only, so until that has
-    /// succeeded such a record changes nothing.
+    /// Writes the record of a call; it replaces all earlier ones. If the commit fails, the record is written with the
+    /// next one. Only `append` adds a call that has neither rung nor ended. Until that has succeeded, the record of
+    /// such a call changes nothing.
     package func write(_ call: CallRecord, _ urgency: WriteUrgency) {
         guard !isClosed else { return }
         gathered.merge(revised(call), limits: limits)
@@ -147,8 +148,7 @@ package final class PushJournal {
     }
 
     /// Waits for the disk.
-    /// - Parameter completion: Called later, from the loop: when all earlier work is durable, or with why it is
-    ///   not.
+    /// - Parameter completion: called later, from the loop: when all earlier work is durable, or with the error.
     package func barrier(completion: @escaping (Result<Void, RingwakeError>) -> Void) {
         guard !isClosed else {
             let error = closedError
@@ -157,8 +157,8 @@ package final class PushJournal {
         submit(.barrier(ticket: waiting.addState(bytes: 0, completion)))
     }
 
-    /// Reads pushes, newest first, after all earlier work was written or has failed.
-    /// - Parameter completion: Called later, from the loop.
+    /// Reads pushes, the newest first, after all earlier work has been written or has failed.
+    /// - Parameter completion: called later, from the loop.
     package func pushes(
         _ query: PushQuery, completion: @escaping (Result<[JournaledPush], RingwakeError>) -> Void
     ) {
@@ -169,8 +169,8 @@ package final class PushJournal {
         submit(.readPushes(ticket: waiting.addRead(completion), query))
     }
 
-    /// Reads calls, newest first, after all earlier work was written or has failed.
-    /// - Parameter completion: Called later, from the loop.
+    /// Reads calls, the newest first, after all earlier work has been written or has failed.
+    /// - Parameter completion: called later, from the loop.
     package func calls(
         _ query: CallQuery, completion: @escaping (Result<[JournaledCall], RingwakeError>) -> Void
     ) {
@@ -181,9 +181,9 @@ package final class PushJournal {
         submit(.readCalls(ticket: waiting.addRead(completion), query))
     }
 
-    /// Writes what waits, closes the store and ends the thread. All completions are called before it returns; it
-    /// waits for the disk for `JournalLimits.maximumClosing` at most, and says so when that was not enough. Work
-    /// that comes later fails. Idempotent.
+    /// Writes waiting work, closes the store and ends the thread. All completions are called before it returns. It
+    /// waits for the disk for at most `JournalLimits.maximumClosing`, and logs an error if that was not enough. Later
+    /// work fails. Idempotent.
     package func close() {
         guard !isClosed else { return }
         submit(.close)
@@ -225,7 +225,7 @@ extension PushJournal {
     package func scheduleSubmission() {
         guard !isSubmissionScheduled else { return }
         isSubmissionScheduled = true
-        // Before the turn's notifications: nobody is notified of an end long before it reaches the disk.
+        // Before the turn's notifications, so that the end of a call reaches the disk soon after it is reported.
         runLoop.enqueue { [weak self] in self?.submitGathered() }
     }
 
@@ -238,7 +238,7 @@ extension PushJournal {
         expectAnswer()
     }
 
-    /// Only for what somebody waits for: a record that is written may change nothing, and then no answer comes.
+    /// Only for work with a completion. Writing a record may change nothing, and then there is no answer.
     func expectAnswer() {
         guard !waiting.isEmpty, !isClosed else { return }
         timeouts.expectAnswer { [weak self] in

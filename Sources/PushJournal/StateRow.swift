@@ -1,16 +1,15 @@
 internal import RingwakeCore
 
-/// A piece of state that outlives the process, as the journal has it: whose it is says its path.
+/// A row of state from the journal. It outlives the process.
 package nonisolated struct StateRow: Hashable, Sendable {
-    /// What it is of, from the general to the particular: `app/com.example.phone/strikes`.
+    /// The path, from the general to the specific: `app/com.example.phone/strikes`.
     package let path: String
-    /// The version of what `data` means; its writer's own.
+    /// The version of the format of `data`, defined by its writer.
     package let version: Int
     package let data: [UInt8]
-    /// Whether it was written since the machine was started: instants in it then mean what they say.
+    /// Whether it was written in this boot: only then instants in it are valid.
     package let isOfThisBoot: Bool
-    /// How long ago it was written; nil when that cannot be known: it is of another boot, and nobody vouches for the
-    /// wall clock.
+    /// The age of the row; nil if unknown, because it is from another boot and the wall clock is unreliable.
     package let age: Duration?
 
     package init(path: String, version: Int, data: [UInt8], isOfThisBoot: Bool, age: Duration?) {
@@ -22,7 +21,7 @@ package nonisolated struct StateRow: Hashable, Sendable {
     }
 }
 
-/// A row that is to be written or removed, and how new that is: a higher revision is newer.
+/// A row to write or remove, with its revision: a higher one is newer.
 nonisolated struct RevisedState: Sendable {
     let path: String
     let version: Int
@@ -32,28 +31,28 @@ nonisolated struct RevisedState: Sendable {
     let at: BootInstant
     let revision: UInt64
 
-    /// Bytes of data.
+    /// The size of the data in bytes.
     var bytes: Int { data?.count ?? 0 }
 }
 
 /// The paths of rows.
 nonisolated enum StatePath {
-    /// The longest path, in bytes of UTF-8. A call's id may have 256 characters.
+    /// The maximum length of a path in bytes of UTF-8. A call's id may have 256 characters.
     static let maximumBytes = 2_048
-    /// What the paths of rows begin with that were set aside.
+    /// The prefix of the paths of rows that were set aside.
     static let aside = "aside/"
-    /// The lowest text above all that begin with `aside`.
+    /// The lowest text above all with the prefix `aside`.
     static let aboveAside = "aside0"
 
-    /// What names a call's own row where it is set aside.
+    /// The path of a call's row when it is set aside.
     static func call(_ number: Int64) -> String { "call/\(number)" }
 
-    /// The number of the call whose row this names; nil for a row of state.
+    /// The number of the call with this path; nil for a row of state.
     static func numberOfCall(_ path: String) -> Int64? {
         path.hasPrefix("call/") ? Int64(path.dropFirst("call/".count)) : nil
     }
 
-    /// Whether a row may be written there.
+    /// Whether a row may have this path.
     static func isUsable(_ path: String) -> Bool {
         !path.isEmpty && path.utf8.count <= maximumBytes && !path.hasPrefix(aside)
     }

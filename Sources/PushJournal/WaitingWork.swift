@@ -1,6 +1,6 @@
 internal import RingwakeCore
 
-/// Who waits for an answer of the journal's thread, and how much that is.
+/// The completions that wait for an answer of the journal's thread, and the amount of their work.
 struct WaitingWork {
     /// A completion that is called once.
     private enum Completion {
@@ -14,19 +14,19 @@ struct WaitingWork {
 
     private var completions: [UInt64: Completion] = [:]
     private var lastTicket: UInt64 = 0
-    /// Pushes that wait, the bytes of their payloads, and reads.
+    /// The waiting pushes, the bytes of their payloads, and the waiting reads.
     private(set) var pushes = 0
     private(set) var bytes = 0
     private(set) var reads = 0
-    /// Rows of state that somebody waits for, and their bytes.
+    /// The waiting rows of state, and their bytes.
     private(set) var states = 0
     private(set) var stateBytes = 0
-    /// Requests on lists of callers, and the entries that they bring.
+    /// The waiting requests on lists of callers, and their entries.
     private(set) var lists = 0
     private(set) var listEntries = 0
 
-    /// Whether nobody waits for whom the disk is asked at once. Lists are worked at while nothing else waits, and an
-    /// index may take its time.
+    /// Whether no completion needs a prompt answer of the disk. Requests on lists are excluded: they are processed
+    /// while nothing else waits, and building an index may take long.
     var isEmpty: Bool { completions.count == lists }
 
     mutating func addPush(bytes: Int, _ completion: @escaping (Result<PushVerdict, RingwakeError>) -> Void) -> UInt64 {
@@ -69,8 +69,8 @@ struct WaitingWork {
         return lastTicket
     }
 
-    /// Takes out who waits for `answer`.
-    /// - Returns: A closure that notifies them; nil when nobody waits for it, or no longer.
+    /// Removes the completion for `answer`.
+    /// - Returns: a closure that calls it; nil if there is none.
     mutating func take(_ answer: JournalAnswer) -> (() -> Void)? {
         switch answer {
         case .push(let ticket, let result):
@@ -96,8 +96,8 @@ struct WaitingWork {
         }
     }
 
-    /// Takes out everybody, in the order of asking.
-    /// - Returns: Closures that notify them of the failure.
+    /// Removes all completions, in the order of their requests.
+    /// - Returns: closures that call them with the failure.
     mutating func takeAll(failing error: RingwakeError) -> [() -> Void] {
         completions.keys.sorted().compactMap { ticket in
             switch remove(ticket) {

@@ -1,7 +1,7 @@
-/// A point on the boot clock (`CLOCK_BOOTTIME`): it goes on while the machine sleeps and never jumps.
+/// A point on the boot clock (`CLOCK_BOOTTIME`), which keeps running while the machine sleeps and never jumps.
 ///
-/// Wall-clock values that a peer sends are converted to one of these once, at arrival, so that nothing that
-/// happens to the wall clock afterwards can make a call ring late or twice.
+/// Wall-clock values from a peer are converted to boot instants once, at arrival. A later change of the wall clock
+/// cannot make a call ring late or twice.
 package struct BootInstant: Hashable, Comparable, Sendable, Codable {
     /// Nanoseconds since the machine started.
     package var nanoseconds: Int64
@@ -14,7 +14,7 @@ package struct BootInstant: Hashable, Comparable, Sendable, Codable {
         left.nanoseconds < right.nanoseconds
     }
 
-    /// The instant `duration` later; one that lies beyond the clock's range is the clock's last instant.
+    /// The instant `duration` later, clamped to the clock's range.
     package func advanced(by duration: Duration) -> BootInstant {
         let (sum, overflow) = nanoseconds.addingReportingOverflow(duration.saturatingNanoseconds)
         if overflow {
@@ -23,10 +23,10 @@ package struct BootInstant: Hashable, Comparable, Sendable, Codable {
         return BootInstant(nanoseconds: sum)
     }
 
-    /// How many nanoseconds later than `start` this is; at the end of the range when it doesn't fit.
+    /// The nanoseconds from `start` to this instant, clamped to 64 bits.
     package func offset(from start: BootInstant) -> Int64 { start.duration(to: self).saturatingNanoseconds }
 
-    /// The instant that many nanoseconds later.
+    /// The instant `nanoseconds` later.
     package func advanced(byOffset nanoseconds: Int64) -> BootInstant { advanced(by: .nanoseconds(nanoseconds)) }
 
     /// How long it is from this instant to `other`; negative when `other` is earlier.
@@ -40,7 +40,7 @@ package struct BootInstant: Hashable, Comparable, Sendable, Codable {
 }
 
 extension Duration {
-    /// The duration in nanoseconds; one too long for 64 bits (292 years) is the longest that fits.
+    /// The duration in nanoseconds, clamped to 64 bits (292 years).
     package var saturatingNanoseconds: Int64 {
         let (seconds, attoseconds) = components
         let (scaled, tooLong) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

@@ -1,5 +1,5 @@
 extension Duration {
-    /// The units that a duration is written in, the largest first.
+    /// The units of a written duration, the largest first.
     private static let units: [(name: String, milliseconds: Int64)] = [
         ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1),
     ]
@@ -17,7 +17,7 @@ extension Duration {
         self = .milliseconds(milliseconds)
     }
 
-    /// The same in the largest unit that has no fraction: `45s`, `4h`.
+    /// The duration in the largest unit that needs no fraction: `45s`, `4h`.
     package var settingText: String {
         let unit = Duration.units.first { milliseconds != 0 && milliseconds % $0.milliseconds == 0 }
         return unit.map { "\(milliseconds / $0.milliseconds)\($0.name)" } ?? "0s"

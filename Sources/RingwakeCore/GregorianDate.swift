@@ -1,4 +1,4 @@
-/// A date of the Gregorian calendar, which also counts the years before it was introduced (ISO 8601).
+/// A date of the Gregorian calendar, which also covers the years before its introduction (ISO 8601).
 package struct GregorianDate: Equatable, Sendable {
     package let year: Int64
     /// 1 to 12.
@@ -6,15 +6,15 @@ package struct GregorianDate: Equatable, Sendable {
     /// From 1.
     package let day: Int64
 
-    /// A date that need not exist: `daysSince1970` counts on from the month's beginning.
+    /// The date need not exist: `daysSince1970` counts the days from the start of the month.
     package init(year: Int64, month: Int64, day: Int64) {
         self.year = year
         self.month = month
         self.day = day
     }
 
-    // Years begin in March here, so that a leap day is the last day of its year. 400 such years are an era of 146,097
-    // days, and 719,468 days lie between 0000-03-01 and 1970-01-01.
+    // Here a year begins in March, so a leap day is the last day of its year. 400 years are an era of 146,097 days.
+    // 719,468 days lie between 0000-03-01 and 1970-01-01.
 
     /// - Parameter days: in the years 0 to 9999.
     package init(daysSince1970 days: Int64) {
@@ -45,7 +45,7 @@ package struct GregorianDate: Equatable, Sendable {
             + "T\(padded(ofDay / 3_600, 2)):\(padded(ofDay / 60 % 60, 2)):\(padded(ofDay % 60, 2))"
     }
 
-    /// `number` in decimal, with zeros in front up to a width.
+    /// `number` in decimal, padded with zeros to `width`.
     package static func padded(_ number: Int64, _ width: Int) -> String {
         let digits = String(number)
         return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits

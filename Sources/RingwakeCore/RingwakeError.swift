@@ -1,7 +1,7 @@
-/// What every module of Ringwake throws at its front door.
+/// The error that the functions of every module of Ringwake throw.
 ///
-/// The code is stable and has one HTTP status, one CLI exit status and one line in `Documentation/errors.md`;
-/// the message says what happened, why, and what to do.
+/// The code is stable and has one HTTP status, one CLI exit status and one line in `Documentation/errors.md`. The
+/// message says what happened, why, and what to do.
 package struct RingwakeError: Error, Equatable, Sendable, CustomStringConvertible {
     /// What kind of failure this is.
     package let code: Code
@@ -17,7 +17,7 @@ package struct RingwakeError: Error, Equatable, Sendable, CustomStringConvertibl
 }
 
 extension RingwakeError {
-    /// A stable name for a kind of failure. A struct, so that a new code breaks nobody's `switch`.
+    /// A stable name for a kind of failure. A struct, so that a new code doesn't break a `switch`.
     package struct Code: Hashable, Sendable {
         /// The name in JSON (`"error"`), in logs and in `Documentation/errors.md`.
         package let slug: String
@@ -46,22 +46,22 @@ extension RingwakeError {
         package static let timedOut = Code("timed-out", http: 504, exit: 6)
         /// The push service refused the push; the message holds its reason.
         package static let rejectedByPeer = Code("rejected-by-peer", http: 502, exit: 7)
-        /// The peer could not be reached, or broke the connection off.
+        /// The peer could not be reached, or closed the connection.
         package static let unreachable = Code("unreachable", http: 502, exit: 8)
         /// A configuration file is wrong; the message names file, line and key.
         package static let badConfiguration = Code("bad-configuration", http: 500, exit: 9)
-        /// What was asked does not fit the state that the thing is in.
+        /// The request does not fit the current state.
         package static let conflict = Code("conflict", http: 409, exit: 1)
-        /// A bound was reached: too many calls, connections or bytes.
+        /// A limit was reached: too many calls, connections or bytes.
         package static let limitReached = Code("limit-reached", http: 429, exit: 1)
-        /// A certificate, a key or a signature is not what it should be.
+        /// A certificate, a key or a signature is invalid.
         package static let badCredential = Code("bad-credential", http: 400, exit: 1)
         /// An address, a path or a lock is held by another process.
         package static let inUse = Code("in-use", http: 409, exit: 1)
         /// A file or a socket of the system could not be used.
         package static let system = Code("system", http: 500, exit: 1)
 
-        /// Every code, for the test that holds `Documentation/errors.md` to them.
+        /// Every code. A test compares `Documentation/errors.md` with it.
         package static let all: [Code] = [
             failed, invalidRequest, daemonNotRunning, notPermitted, notFound, timedOut, rejectedByPeer, unreachable,
             badConfiguration, conflict, limitReached, badCredential, inUse, system,

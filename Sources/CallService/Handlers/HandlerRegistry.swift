@@ -1,17 +1,19 @@
 package import RingwakeCore
 
-/// Who each handler is: its app, the hash of its secret, its connection. What it does is in the coordinator's lanes.
+/// The identity of each handler: its app, the hash of its secret, its connection. The coordinator's lanes hold its
+/// calls.
 package struct HandlerRegistry: Sendable {
     /// One start of a handler, or one handler that connected by itself.
     package struct Handler: Sendable {
         package let app: AppID
-        /// Of its secret: a stored secret must not open the control socket.
+        /// The hash of its secret. The secret itself is not stored, so that a stored file cannot open the control
+        /// socket.
         package fileprivate(set) var secretHash: [UInt8]
-        /// The request whose stream it keeps; nil: it is not connected.
+        /// The request of its stream; nil if it is not connected.
         package fileprivate(set) var connection: RequestID?
         /// Whether it connected by itself. The daemon did not start it, and never stops it.
         package fileprivate(set) var cameByItself = false
-        /// Process of a self-connected handler, by which it is recognised after a restart of the daemon.
+        /// The process of a self-connected handler. It identifies the handler after a restart of the daemon.
         package fileprivate(set) var process: ProcessIdentity?
     }
 
@@ -27,15 +29,15 @@ package struct HandlerRegistry: Sendable {
 
     func handler(_ wake: WakeID) -> (app: AppID, wake: WakeID)? { handlers[wake].map { ($0.app, wake) } }
 
-    /// The handler whose stream this is.
+    /// The handler with this stream.
     func handler(ofConnection id: RequestID) -> WakeID? { handlers.first { $0.value.connection == id }?.key }
 
-    /// The self-connected handler that ran as this process, and has not connected again.
+    /// The self-connected handler that ran as this process and has not connected again.
     func disconnected(_ process: ProcessIdentity, of app: AppID) -> WakeID? {
         handlers.first { $0.value.app == app && $0.value.process == process && $0.value.connection == nil }?.key
     }
 
-    /// Number of connected handlers of each app.
+    /// The number of connected handlers of each app.
     package var connections: [AppID: Int] {
         handlers.values.reduce(into: [:]) { if $1.connection != nil { $0[$1.app, default: 0] += 1 } }
     }
@@ -60,7 +62,7 @@ package struct HandlerRegistry: Sendable {
         wakes[secretHash] = wake
     }
 
-    /// Replaces the secret of a handler that was recognised without it.
+    /// Replaces the secret of a handler that was identified by its process.
     mutating func renewSecret(of wake: WakeID, hash: [UInt8]) {
         guard let handler = handlers[wake] else { return }
         wakes[handler.secretHash] = nil
@@ -68,13 +70,13 @@ package struct HandlerRegistry: Sendable {
         wakes[hash] = wake
     }
 
-    /// - Returns: The connection that this one replaces.
+    /// - Returns: the connection that this one replaces.
     mutating func attach(_ connection: RequestID, to wake: WakeID) -> RequestID? {
         defer { handlers[wake]?.connection = connection }
         return handlers[wake]?.connection
     }
 
-    /// The handler is not connected anymore. A self-connected one is gone.
+    /// The handler is disconnected. A self-connected one is removed.
     mutating func detach(_ wake: WakeID) {
         handlers[wake]?.connection = nil
         if handlers[wake]?.cameByItself == true { remove(wake) }
@@ -91,9 +93,9 @@ package struct HandlerRegistry: Sendable {
 /// A handler of the last run.
 package struct RestoredHandler: Sendable {
     package var secretHash: [UInt8]
-    /// Of a self-connected handler.
+    /// The process of a self-connected handler.
     package var process: ProcessIdentity?
-    /// What it was doing. Which calls it has is in the calls' records.
+    /// Its lane state. The calls' records say which calls it has.
     package var state: HandlerLane.Handler
 
     package init(secretHash: [UInt8], process: ProcessIdentity?, state: HandlerLane.Handler) {

@@ -1,6 +1,6 @@
 package import RingwakeCore
 
-/// Who sent a control request, and so what it may do.
+/// The sender of a control request, which decides its permissions.
 package enum Caller: Equatable, Sendable {
     /// Root or the daemon's own user: may do everything.
     case owner
@@ -11,10 +11,10 @@ package enum Caller: Equatable, Sendable {
 
     /// - Parameters:
     ///   - authorization: the header of that name; nil: none.
-    ///   - secrets: the app and the start of its handler that each valid wake secret belongs to.
-    ///   - processes: the same of a process: those of a unit that was started for a handler need no secret.
-    /// - Throws: `notPermitted` for an invalid secret, even if the user id alone would do: otherwise a handler with an
-    ///   old secret would act with the owner's rights.
+    ///   - secrets: the app and the WakeID for each valid wake secret.
+    ///   - processes: the same for a process: processes in a handler's systemd unit need no secret.
+    /// - Throws: `notPermitted` for an invalid secret, even if the user id alone were sufficient: otherwise a handler
+    ///   with an old secret would have the owner's rights.
     package init(
         authorization: String?, isOwner: Bool, pid: Int32?, secrets: (String) -> (app: AppID, wake: WakeID)?,
         processes: (Int32) -> (app: AppID, wake: WakeID)? = { _ in nil }
@@ -27,14 +27,14 @@ package enum Caller: Equatable, Sendable {
             }
             self = .handler(handler.app, handler.wake)
         } else if let handler = pid.flatMap({ processes($0) }) {
-            // Before the user id: a handler that runs as the daemon's user is confined to its app too.
+            // Before the user id, so that a handler that runs as the daemon's user is confined to its app, too.
             self = .handler(handler.app, handler.wake)
         } else {
             self = isOwner ? .owner : .user
         }
     }
 
-    /// The start of a handler that the caller is; nil for the owner, who may act for every handler.
+    /// The calling handler; nil for the owner, who may act for every handler.
     package var wake: WakeID? {
         if case .handler(_, let wake) = self { wake } else { nil }
     }

@@ -1,23 +1,23 @@
 internal import ControlProtocol
 internal import RingwakeCore
 
-/// Requests about calls whose outcome the journal or another call decides.
+/// Requests about calls whose result depends on the journal or another call.
 struct PendingAnswers: Sendable {
     private var waiting: [CallKey: [(request: RequestID, verb: CallVerb)]] = [:]
 
-    /// Calls that a request waits for.
+    /// Calls with waiting requests.
     var calls: Dictionary<CallKey, [(request: RequestID, verb: CallVerb)]>.Keys { waiting.keys }
 
     mutating func add(_ request: RequestID, _ verb: CallVerb, of key: CallKey) {
         waiting[key, default: []].append((request, verb))
     }
 
-    /// The requests that wait for this call, the oldest first. They wait no longer.
+    /// Removes and returns the requests that wait for this call, the oldest first.
     mutating func take(_ key: CallKey) -> [(request: RequestID, verb: CallVerb)] {
         waiting.removeValue(forKey: key) ?? []
     }
 
-    /// Answers those who wait for this call why it could not be done.
+    /// Fails the requests that wait for this call.
     mutating func fail(_ key: CallKey, _ refusal: EventRefusal, _ turn: inout Turn) {
         for (request, verb) in take(key) { turn.respond(request, .failure(refusal.error("'\(verb.rawValue)'"))) }
     }

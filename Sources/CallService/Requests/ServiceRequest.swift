@@ -16,7 +16,7 @@ package struct ServiceRequest: Sendable {
     package private(set) var query: [String: String] = [:]
     /// All items of the query, for parameters that may be repeated.
     package private(set) var items: [(name: String, value: String)] = []
-    /// Who sent it; a stranger until ``parse(_:)``.
+    /// The sender; an unprivileged user until ``parse(_:_:)``.
     package private(set) var caller = Caller.user
     /// PID of the process that sent it; nil: unknown.
     package let pid: Int32?
@@ -38,7 +38,7 @@ package struct ServiceRequest: Sendable {
         self.pid = pid
     }
 
-    /// A request that is parsed already, for tests.
+    /// A parsed request, for tests.
     package init(
         method: String, target: String, parts: [String], query: [String: String] = [:],
         items: [(name: String, value: String)] = [], body: [UInt8] = [], caller: Caller
@@ -48,7 +48,7 @@ package struct ServiceRequest: Sendable {
         (self.parts, self.query, self.items, self.caller) = (parts, query, items, caller)
     }
 
-    /// Splits the target, and finds who the caller is.
+    /// Parses the target, and identifies the caller.
     mutating func parse(_ handlers: HandlerRegistry, _ host: HostQueries) throws(RingwakeError) {
         guard let path = ControlPath(target) else {
             throw RingwakeError(
@@ -67,10 +67,10 @@ package struct ServiceRequest: Sendable {
             processes: { host.unit($0).flatMap { handlers.handler($0) } })
     }
 
-    // MARK: - Reading it
+    // MARK: - Reading the request
 
-    /// Throws unless the request has this method, and no parameters but these: a misspelt one must not widen what is
-    /// asked for.
+    /// Throws unless the request has this method and only these parameters. A misspelt parameter must not widen the
+    /// result.
     package func require(_ method: String, parameters: Set<String> = []) throws(RingwakeError) {
         guard self.method == method else {
             throw RingwakeError(.invalidRequest, "\(target) takes \(method), not \(self.method)")
@@ -80,21 +80,21 @@ package struct ServiceRequest: Sendable {
         throw RingwakeError(.invalidRequest, "there is no parameter '\(unknown)' here; it takes \(known)")
     }
 
-    /// The app that the caller is confined to, or that it asks for; nil for all apps.
+    /// The app that the caller is confined to, or the one in the query; nil for all apps.
     package func app() throws(RingwakeError) -> AppID? {
         guard let text = query["app"] else { return try caller.confinedApp(asked: nil) }
         guard let app = AppID(text) else { throw RingwakeError(.invalidRequest, "'\(text)' is not a bundle id") }
         return try caller.confinedApp(asked: app)
     }
 
-    /// The app that the path names, if the caller may act for it.
+    /// The app in the path, if the caller may act for it.
     package func pathApp() throws(RingwakeError) -> AppID {
         guard let app = AppID(parts[1]) else { throw RingwakeError(.notFound, "'\(parts[1])' is not a bundle id") }
         _ = try caller.confinedApp(asked: app)
         return app
     }
 
-    /// Which part of a list is asked for.
+    /// One page of a list.
     package struct Page: Equatable, Sendable {
         package var limit: Int
         package var before: Int64?
@@ -121,7 +121,7 @@ package struct ServiceRequest: Sendable {
         }
     }
 
-    /// The number of the first call whose end a returning client may have missed.
+    /// The number of the first call whose end a reconnecting client may have missed.
     package func since() throws(RingwakeError) -> Int64? { try number("since", in: 1...(.max)) }
 
     private func number(_ name: String, in range: ClosedRange<Int64>) throws(RingwakeError) -> Int64? {

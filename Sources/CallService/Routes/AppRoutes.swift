@@ -1,7 +1,7 @@
 internal import ControlProtocol
 internal import RingwakeCore
 
-/// `/v1/apps/{app}/...`: what belongs to one app and its handlers.
+/// `/v1/apps/{app}/...`: requests about one app and its handlers.
 enum AppRoutes {
     static func answer(
         _ request: ServiceRequest, _ service: inout CallServiceStateMachine, _ turn: inout Turn
@@ -27,7 +27,7 @@ enum AppRoutes {
         }
     }
 
-    /// The app that the path names, which must be configured, and which the caller may act for.
+    /// The app in the path. It must be configured, and the caller must have permission for it.
     private static func configured(
         _ request: ServiceRequest, _ service: CallServiceStateMachine
     ) throws(RingwakeError) -> (AppID, ServiceConfiguration.App) {
@@ -40,8 +40,8 @@ enum AppRoutes {
         RingwakeError(.notFound, "no app '\(app)' is configured; 'ringwake app list' shows those that are")
     }
 
-    /// Pushes that wait for an app's handler. The handler that asks takes them, as if they were on its standard input.
-    /// The owner only sees them.
+    /// The waiting pushes of an app. A handler fetches them, as if they were on its standard input. The owner only sees
+    /// them.
     private static func waiting(
         _ request: ServiceRequest, _ service: inout CallServiceStateMachine, _ turn: inout Turn
     ) throws(RingwakeError) {
@@ -58,7 +58,7 @@ enum AppRoutes {
         turn.add(.respond(request.id, status: 200, json: WaitingMessage.json(outcome.fetched, at: turn.now)))
     }
 
-    /// What the app keeps with the daemon, byte for byte.
+    /// The app's stored state, byte for byte.
     private static func state(
         _ request: ServiceRequest, _ service: CallServiceStateMachine, _ turn: inout Turn
     ) throws(RingwakeError) {

@@ -1,14 +1,14 @@
 internal import RingwakeCore
 
-/// One page of the call log: what the journal has, put right by what the coordinator knows better. The journal may lag
-/// behind, or may have failed to take a call.
+/// One page of the call log: the journal's calls, corrected by the coordinator's newer state. The journal may lag
+/// behind, or may have failed to store a call.
 struct CallLog: Sendable {
-    /// Only this app's calls; nil for all.
+    /// Only calls of this app; nil for all.
     let app: AppID?
     let missedOnly: Bool
     let page: ServiceRequest.Page
-    /// How many calls the journal is asked for: the page, one that shows whether there are more, and as many as it may
-    /// have of calls that run.
+    /// How many calls to read from the journal: the page, one more to detect a next page, and the calls in progress
+    /// that the journal may return.
     private let asked: Int
 
     init(app: AppID?, missedOnly: Bool, page: ServiceRequest.Page, whileRunning coordinator: CoordinatorStateMachine) {
@@ -19,25 +19,25 @@ struct CallLog: Sendable {
         asked = min(page.limit + 1 + running, JournalQueries.maximumAnswers)
     }
 
-    /// What to ask the journal for.
+    /// The query to the journal.
     var query: CallQuery { CallQuery(app: app, missedOnly: missedOnly, limit: asked, before: page.before) }
 
-    /// A call that is over.
+    /// A call that has ended.
     enum Entry {
         case remembered(Call)
         case journaled(JournaledCall)
     }
 
-    /// The calls that run, the newest first.
+    /// The calls in progress, the newest first.
     func running(in coordinator: CoordinatorStateMachine) -> [Call] {
         coordinator.active.values.filter(isOfApp).sorted { $0.number > $1.number }
     }
 
     /// The page, the newest first.
     ///
-    /// - Parameter result: what the journal answered to ``query``. When it failed, the page is made of
-    ///   what the coordinator remembers.
-    /// - Returns: the entries, where the next page begins, and why some may be missing.
+    /// - Parameter result: the journal's answer to ``query``. After a failure, the page has only the calls that the
+    ///   coordinator remembers.
+    /// - Returns: the entries, the start of the next page, and why some may be missing.
     func page(
         of result: Result<[JournaledCall], RingwakeError>, and coordinator: CoordinatorStateMachine
     ) -> (entries: [Entry], next: Int64?, incomplete: String?) {
@@ -50,7 +50,7 @@ struct CallLog: Sendable {
         for row in rows where coordinator.call(row.record.key)?.number != row.record.number {
             found[row.record.number] = .journaled(row)
         }
-        // Where the rows do not reach to the end of the log, what is older than them is for a later page.
+        // If the rows don't reach the end of the log, older calls are for a later page.
         let isWhole = rows.count < asked
         let oldest = isWhole ? 0 : rows.last?.record.number ?? 0
         for call in coordinator.finished where isOfApp(call) && call.number >= oldest {

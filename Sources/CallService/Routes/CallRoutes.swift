@@ -1,7 +1,7 @@
 internal import ControlProtocol
 internal import RingwakeCore
 
-/// `/v1/calls`: active calls, the call log, and what is done to a call.
+/// `/v1/calls`: active calls, the call log, and actions on a call.
 enum CallRoutes {
     static func list(
         _ request: ServiceRequest, _ service: CallServiceStateMachine, _ turn: inout Turn
@@ -67,7 +67,7 @@ enum CallRoutes {
         if case .handler = request.caller, !verb.isHandlers {
             throw RingwakeError(.notPermitted, "'\(verb.rawValue)' is the user's to say, not the handler's")
         }
-        // The caller is judged only if the body can be read.
+        // Screen the caller only if the body can be decoded.
         let event = try verb.event(on: call.key, by: request.caller.wake, body: request.body) { update in
             service.restriction(ofReport: &update, of: call.key, turn)
         }
@@ -75,9 +75,9 @@ enum CallRoutes {
         service.answerWhenSettled(call.key, verb, request.id, &turn)
     }
 
-    /// The call of this id that is active or remembered; nil: there is none.
+    /// The call with this id that is active or remembered; nil if there is none.
     ///
-    /// - Parameter activeFirst: whether an active one comes before ended ones of other apps, to which nothing can be done.
+    /// - Parameter activeFirst: whether an active call hides ended calls of other apps, on which no action is possible.
     private static func known(
         _ id: String, _ app: AppID?, _ service: CallServiceStateMachine, activeFirst: Bool = false
     ) throws(RingwakeError) -> Call? {
@@ -100,7 +100,7 @@ enum CallRoutes {
 }
 
 extension CallMessage {
-    /// A call of the log.
+    /// A call from the journal.
     fileprivate init(_ call: JournaledCall) {
         self.init(
             call.record, receivedAt: UTCTime(milliseconds: call.receivedWallClock).description, pid: nil,

@@ -1,7 +1,7 @@
 internal import ControlProtocol
 internal import RingwakeCore
 
-/// `/v1/dnd`: when calls are restricted, and who gets through then.
+/// `/v1/dnd`: when calls are restricted, and the exceptions.
 enum DoNotDisturbRoutes {
     static func answer(
         _ request: ServiceRequest, _ service: inout CallServiceStateMachine, _ turn: inout Turn
@@ -17,12 +17,12 @@ enum DoNotDisturbRoutes {
         let (old, new) = (
             rules.doNotDisturb, try rules.doNotDisturb.changed(by: change, dialling: rules.dialling, at: moment)
         )
-        // It applies at once.
+        // The change applies at once.
         service.set(new)
         turn.add(
             .storeDoNotDisturb(new) { result in
                 .resumed { service, turn in
-                    // What is answered as failed must not apply.
+                    // A change that is answered as failed must not apply.
                     if case .failure = result, service.screening.rules.doNotDisturb == new { service.set(old) }
                     let rules = service.screening.rules.doNotDisturb
                     turn.respond(request.id, result.map { DoNotDisturbMessage(rules, at: turn.host.moment()) })
@@ -32,7 +32,7 @@ enum DoNotDisturbRoutes {
 }
 
 extension DoNotDisturb {
-    /// The same with what the change says.
+    /// The rules with this change applied.
     fileprivate func changed(
         by change: DoNotDisturbChange, dialling: DiallingRules, at moment: LocalMoment
     ) throws(RingwakeError) -> DoNotDisturb {

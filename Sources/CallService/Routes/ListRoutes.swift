@@ -58,7 +58,7 @@ enum ListRoutes {
         case .listImport(let listImport):
             return ImportMessage(id: listImport.id, list: listImport.list, entries: listImport.entries)
         case .entries(let found):
-            // One more was asked for, to see whether there is a next page.
+            // The command asked for one entry more than the page, to detect a next page.
             let (name, limit) =
                 if case .entries(let name, _, let asked) = command { (name, asked - 1) } else { ("", found.count) }
             let shown = found.prefix(limit)
@@ -104,7 +104,7 @@ enum ListRoutes {
         return .change(request.parts[1], add: added, remove: removed)
     }
 
-    /// A list's name stands in paths and on command lines.
+    /// A list's name is used in paths and on command lines.
     private static func checkName(_ name: String) throws(RingwakeError) {
         guard ControlAPI.isListName(name) else {
             throw RingwakeError(
@@ -122,7 +122,7 @@ enum ListRoutes {
         return kind
     }
 
-    /// Lines of `pattern TAB label LF`, the tab and the label left out where there is none.
+    /// Parses lines of `pattern TAB label LF`; the tab and the label are optional.
     private static func importedEntries(
         _ request: ServiceRequest, _ rules: DiallingRules
     ) throws(RingwakeError) -> [CallerEntry] {

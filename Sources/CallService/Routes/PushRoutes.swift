@@ -1,7 +1,7 @@
 internal import ControlProtocol
 internal import RingwakeCore
 
-/// `/v1/pushes`: what became of the pushes that were accepted.
+/// `/v1/pushes`: the outcomes of accepted pushes.
 enum PushRoutes {
     static func list(_ request: ServiceRequest, _ turn: inout Turn) throws(RingwakeError) {
         try request.require("GET", parameters: ["app", "limit", "before"])
@@ -22,7 +22,7 @@ enum PushRoutes {
             })
     }
 
-    /// The newest push of one app with this id; several senders may have used it.
+    /// The newest push with this id, of one app; several senders may have used the id.
     static func show(_ request: ServiceRequest, _ turn: inout Turn) throws(RingwakeError) {
         try request.require("GET", parameters: ["app"])
         let (id, app) = (request.parts[1], try request.app())
@@ -46,7 +46,7 @@ enum PushRoutes {
             })
     }
 
-    /// A push that the journal does not have although its call came about: its sender was told to send it again.
+    /// A push that is not in the journal although its call exists: its sender was asked to send it again.
     private static func unjournaled(
         _ id: String, _ app: AppID?, _ service: CallServiceStateMachine, _ turn: Turn
     ) -> Result<any Encodable, RingwakeError> {
@@ -64,7 +64,7 @@ enum PushRoutes {
         return .success(PushMessage(notDurable: call, receivedAt: turn.arrival(of: call)))
     }
 
-    /// The push, with its call as it stands now.
+    /// The push, with the current state of its call.
     private static func message(of push: JournaledPush, _ service: CallServiceStateMachine) -> PushMessage {
         let remembered = push.call.flatMap { service.coordinator.call($0.record.key) }
         let isSame = remembered?.number == push.call?.record.number
@@ -73,9 +73,9 @@ enum PushRoutes {
 }
 
 extension PushMessage {
-    /// A push that the journal has.
+    /// A push from the journal.
     ///
-    /// - Parameter call: its call as it stands now; nil: nothing has it anymore.
+    /// - Parameter call: the current state of its call; nil if the call is no longer known.
     init(_ journaled: JournaledPush, call: CallRecord?) {
         self.init(
             journaled.push, durableAt: journaled.journaledAt,

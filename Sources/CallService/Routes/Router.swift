@@ -1,7 +1,7 @@
 internal import ControlProtocol
 internal import RingwakeCore
 
-/// Finds which route answers a request, and whether its sender may make it.
+/// Finds the route for a request, and checks the sender's permission.
 enum Router {
     static func answer(_ received: ServiceRequest, _ service: inout CallServiceStateMachine, _ turn: inout Turn) {
         var request = received
@@ -17,7 +17,7 @@ enum Router {
         _ request: ServiceRequest, _ service: inout CallServiceStateMachine, _ turn: inout Turn
     ) throws(RingwakeError) {
         switch (request.parts.first, request.parts.count) {
-        // Anybody may ask. What strangers are shown and how much they may ask for is decided there.
+        // Every user may send these. The receiving part of the daemon limits what other users see and may do.
         case ("status", 1), ("path", 1), ("reachability", 1), ("audio", _): turn.add(.forward(request))
         case ("reload", 1), ("apps", 1), ("apps", 2):
             try request.caller.requireOwner()

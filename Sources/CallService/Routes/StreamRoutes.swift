@@ -1,9 +1,9 @@
 internal import ControlProtocol
 internal import RingwakeCore
 
-/// `/v1/events`: what happens, as it happens.
+/// `/v1/events`: a stream of events.
 enum StreamRoutes {
-    /// The most ended calls that a returning client gets: each costs the loop some 40 us.
+    /// The maximum number of ended calls that a reconnecting client gets: each takes the loop about 40 us.
     private static let maximumMissed = 128
 
     static func subscribe(
@@ -16,7 +16,7 @@ enum StreamRoutes {
             let first = turn.host.connections(app) + beginning(of: app, since: since, service, turn)
             return service.subscribe(request, app: app, call: nil, first: first, &turn)
         }
-        // A stream of one call is about nothing else.
+        // A stream of one call has only that call's events.
         let calls = service.calls(named: id).filter { app == nil || $0.key.app == app }
         service.subscribe(request, app: app, call: id, first: beginning(calls, turn), &turn)
     }
@@ -31,7 +31,7 @@ enum StreamRoutes {
         return beginning(active + missed, turn)
     }
 
-    /// What a new stream begins with, the oldest call first.
+    /// The first events of a new stream, the oldest call first.
     private static func beginning(_ calls: [Call], _ turn: Turn) -> [EventMessage] {
         calls.sorted { $0.number < $1.number }.flatMap { call in
             var first = [EventMessage(change: call, at: turn.now)]

@@ -1,18 +1,18 @@
 internal import ControlProtocol
 internal import RingwakeCore
 
-/// Events of calls that are published when the disk has what led to them: a call whose end was published must not ring
-/// again after a kill, nor one whose answer a handler was asked for.
+/// Events of calls that are published once their cause is durable. A call whose end was published must not ring again
+/// after a kill, and neither must a call whose handler was asked to answer.
 struct DeferredEvents: Sendable {
     private struct Queue {
         var events: [EventMessage] = []
-        /// Barriers that have not been passed.
+        /// The number of pending barriers.
         var barriers = 0
     }
 
     private var queues: [CallKey: Queue] = [:]
 
-    /// Defers events of this call until the next barrier.
+    /// Defers events of this call until the next barrier has been passed.
     mutating func begin(_ key: CallKey) { queues[key, default: Queue()].barriers += 1 }
 
     /// - Returns: false if events of this call are not deferred.
@@ -22,8 +22,8 @@ struct DeferredEvents: Sendable {
         return true
     }
 
-    /// A barrier was passed.
-    /// - Returns: The events to publish now.
+    /// A barrier has been passed.
+    /// - Returns: the events to publish now.
     mutating func end(_ key: CallKey) -> [EventMessage] {
         queues[key]?.barriers -= 1
         guard let queue = queues[key], queue.barriers == 0 else { return [] }

@@ -1,19 +1,19 @@
 internal import ControlProtocol
 package import RingwakeCore
 
-/// Which streams an event is for.
+/// The streams that an event is for.
 package enum Audience: Hashable, Sendable {
-    /// Streams of this call, of its app and of everything.
+    /// Streams of this call, streams of its app, and unfiltered streams.
     case call(CallKey)
-    /// Streams of this app and of everything, but none of a single call. `isNamed`: only those of this app alone.
+    /// Streams of this app and unfiltered streams, but no streams of a single call. `isNamed`: only those of this app.
     case app(AppID, isNamed: Bool = false)
-    /// Every stream that is not of a single call.
+    /// Every stream except those of a single call.
     case device
-    /// Streams that name neither app nor call.
+    /// Streams without a filter for app or call.
     case unfiltered
 }
 
-/// The streams of events: who reads what.
+/// The streams of events, with their filters.
 package struct EventSubscriptions: Sendable {
     private struct Subscriber {
         let app: AppID?
@@ -31,10 +31,10 @@ package struct EventSubscriptions: Sendable {
 
     private var subscribers: [RequestID: Subscriber] = [:]
 
-    /// Whether anybody reads events.
+    /// Whether there are no streams.
     var isEmpty: Bool { subscribers.isEmpty }
 
-    /// Apps that a stream is of alone.
+    /// Apps that have a stream of their own.
     package var namedApps: Set<AppID> { Set(subscribers.values.compactMap { $0.call == nil ? $0.app : nil }) }
 
     mutating func add(_ id: RequestID, app: AppID?, call: CallID?) {
@@ -43,7 +43,7 @@ package struct EventSubscriptions: Sendable {
 
     mutating func remove(_ id: RequestID) { subscribers[id] = nil }
 
-    /// Sends `event` to those who read it. It is encoded only if somebody does.
+    /// Sends `event` to the matching streams. It is encoded only if there is one.
     func publish(_ event: @autoclosure () -> EventMessage, to audience: Audience, _ turn: inout Turn) {
         var line: [UInt8]?
         for (id, subscriber) in subscribers where subscriber.reads(audience) {

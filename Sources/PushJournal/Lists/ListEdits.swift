@@ -1,6 +1,6 @@
 internal import RingwakeCore
 
-/// The requests on lists that are done in one transaction, imports excepted.
+/// The requests on lists that need one transaction, without imports.
 nonisolated struct ListEdits {
     let store: Store
     let limits: JournalLimits
@@ -25,7 +25,7 @@ nonisolated struct ListEdits {
             name: name, kind: kind, source: nil, etag: nil, updatedWallClock: store.clocks.wall(), entries: 0)
     }
 
-    /// Why no list of that name can be made; nil when it can.
+    /// Why no list with that name can be created; nil if it can.
     func objection(toName name: String) throws(SQLiteFailure) -> RingwakeError? {
         guard (1...ListError.maximumNameBytes).contains(name.utf8.count) else { return ListError.badName }
         guard try store.lists().count < limits.maximumLists else { return ListError.tooManyLists(limits.maximumLists) }
@@ -55,7 +55,7 @@ nonisolated struct ListEdits {
         try store.transaction { () throws(SQLiteFailure) in
             count -= try store.remove(removed, from: list.generation)
             count += try store.insert(added.map(Store.EntryRow.init)[...], into: list.generation)
-            // The list is no longer the same as its source; the source is still where it came from.
+            // The list is no longer equal to its source, so it has no ETag. The source stays.
             new = CallerListRecord(
                 name: name, kind: old.kind, source: old.source, etag: nil, updatedWallClock: store.clocks.wall(),
                 entries: count)
@@ -80,7 +80,7 @@ nonisolated extension Store.EntryRow {
         self.init(pattern: entry.pattern.description, label: entry.label)
     }
 
-    /// Nil when no version writes such a pattern.
+    /// Nil if no version writes such a pattern.
     var entry: CallerEntry? {
         guard let pattern = try? CallerPattern(pattern) else { return nil }
         return CallerEntry(pattern: pattern, label: label)

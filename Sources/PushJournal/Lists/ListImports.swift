@@ -1,10 +1,10 @@
 internal import RingwakeCore
 
-/// The imports in progress: entries that are to take the place of a list's.
+/// The imports in progress: entries that will replace those of a list.
 nonisolated struct ListImports {
-    /// Entries on their way into an import, added up to `next`.
+    /// The entries of one request to add to an import; those before `next` have been added.
     struct Adding {
-        /// In the order of the store, so that neighbours share a page; those of one pattern stay in their order.
+        /// In the order of the store, so that neighbours share a page. Entries with the same pattern stay in order.
         fileprivate let rows: [Store.EntryRow]
         fileprivate var next = 0
 
@@ -19,12 +19,12 @@ nonisolated struct ListImports {
     private struct Import {
         let list: String
         let kind: CallerListKind
-        /// The generation that its entries have.
+        /// The generation of its entries.
         let generation: Int64
         var entries = 0
         /// The highest pattern so far.
         var last = ""
-        /// When it was used last.
+        /// When it was last used.
         var movedAt: BootInstant
 
         func described(_ id: CallerListImport.ID) -> CallerListImport {
@@ -41,7 +41,7 @@ nonisolated struct ListImports {
         self.limits = limits
     }
 
-    /// An import that is idle for longer makes room for others: its client is gone.
+    /// An import that is idle for longer is aborted when another one begins: its client is gone.
     private static let longestStandstill = Duration.seconds(600)
 
     mutating func begin(
@@ -58,7 +58,7 @@ nonisolated struct ListImports {
             return .failure(ListError.tooManyImports(limits.maximumImports))
         }
         let generation = try store.nextGeneration()
-        // Until it is finished, a start removes its entries.
+        // Until the import is finished, a restart removes its entries.
         try store.transaction { () throws(SQLiteFailure) in try store.addRemains(generation) }
         for (id, superseded) in older { forget(id, superseded) }
         let id = String(UInt64.random(in: .min ... .max), radix: 36)
@@ -69,7 +69,7 @@ nonisolated struct ListImports {
     }
 
     /// Adds the next entries.
-    /// - Returns: Nil while more are left.
+    /// - Returns: nil while there are more.
     mutating func append(
         _ adding: inout Adding, to id: CallerListImport.ID
     ) throws(SQLiteFailure) -> Result<CallerListResult, RingwakeError>? {
@@ -87,7 +87,7 @@ nonisolated struct ListImports {
                 added = try store.insert(slice, into: found.generation)
             }
         } catch {
-            // This import may be what filled the disk.
+            // This import may have filled the disk.
             forget(id, found)
             throw error
         }
@@ -126,7 +126,7 @@ nonisolated struct ListImports {
         return .success(.listImport(aborted.described(id)))
     }
 
-    /// Its entries are removed when the journal has nothing else to do.
+    /// Drops the import. Its entries are removed when the journal is idle.
     private mutating func forget(_ id: CallerListImport.ID, _ dropped: Import) {
         imports[id] = nil
         store.liveImports.remove(dropped.generation)

@@ -18,7 +18,7 @@ nonisolated enum ListAnswer: Sendable {
 
 /// The errors of requests on lists of callers.
 nonisolated enum ListError {
-    /// The longest name of a list, in bytes.
+    /// The maximum length of a list's name in bytes.
     static let maximumNameBytes = 64
 
     static func noList(_ name: String) -> RingwakeError {

@@ -1,21 +1,21 @@
 internal import RingwakeCore
 
-/// Serves the requests on lists of callers on the journal's thread: one after the other, each in small steps, so that a
-/// push that arrives meanwhile waits for one step only.
+/// Processes the requests on lists of callers on the journal's thread, one after the other, in small steps. A push that
+/// arrives meanwhile waits for at most one step.
 nonisolated final class ListWorker {
     private let store: Store
     private let limits: JournalLimits
     private let edits: ListEdits
     private var imports: ListImports
     private let mailbox: JournalMailbox
-    /// The queue, in order; done up to `position`.
+    /// The queue, in order; requests before `position` are done.
     private var queue: [ListWork] = []
     private var position = 0
-    /// How far the request at `position` is.
+    /// The progress of the request at `position`.
     private var progress = Progress.none
     /// Answers that are sent after the commit.
     private var answers: [JournalAnswer] = []
-    /// The last build of the index, which has a thread of its own.
+    /// The last build of the index, which has its own thread.
     private var build: IndexBuild?
 
     private enum Progress {
@@ -40,7 +40,7 @@ nonisolated final class ListWorker {
 
     /// The outcome of a step.
     enum Step {
-        /// Nothing to do, or nothing can be done before the mailbox rings.
+        /// There is nothing to do, or nothing can be done until the mailbox is notified.
         case idle
         /// Progress was made.
         case taken
@@ -50,7 +50,7 @@ nonisolated final class ListWorker {
     var hasWork: Bool { position < queue.count }
 
     /// Takes one step: a transaction, or a read.
-    /// - Throws: As SQLite says; nobody has been answered.
+    /// - Throws: the error of SQLite; no request has been answered.
     func step() throws(SQLiteFailure) -> Step {
         guard hasWork else { return .idle }
         let work = queue[position]
@@ -61,7 +61,7 @@ nonisolated final class ListWorker {
         return .taken
     }
 
-    /// - Returns: nil while there is more of it to do.
+    /// - Returns: nil if another step is needed.
     private func run(
         _ command: CallerListCommand
     ) throws(SQLiteFailure) -> Result<CallerListResult, RingwakeError>? {
@@ -89,7 +89,7 @@ nonisolated final class ListWorker {
         while position < queue.count { end(queue[position], .failure(error)) }
     }
 
-    /// The journal closes: fails what is queued and starts nothing more.
+    /// The journal closes: fails the queued requests and starts nothing more.
     func close() {
         failAll(ListError.closed)
         build?.cancel()
@@ -131,7 +131,7 @@ nonisolated final class ListWorker {
             }
             return .taken
         }
-        // The build ends before it has everything only if it fails.
+        // The build is over before it has everything only if it failed.
         if !build.isOver {
             guard build.hasRoom else { return .idle }
             let piece = try reading.next(store, limit: limits.listStep)

@@ -1,17 +1,17 @@
 internal import RingwakeCore
 
-/// A list, and the generation that its entries have.
+/// A list, and the generation of its entries.
 nonisolated struct StoredList {
     let record: CallerListRecord
     let generation: Int64
 }
 
-/// Lists of callers. A list has the entries of its generation; all other generations belong to imports, or are removed
-/// in steps. Each function is a part of a transaction, or a read.
+/// Lists of callers. A list has the entries of its generation. All other generations belong to imports, or are removed
+/// in steps. Each function is part of a transaction, or a read.
 nonisolated extension Store {
     // MARK: - Lists
 
-    /// All lists, by name; one that no version writes is passed over.
+    /// All lists, by name. Rows that no version writes are skipped.
     func lists() throws(SQLiteFailure) -> [StoredList] {
         let select = try connection.statement(Self.selectList + "ORDER BY name LIMIT ?1", limits.maximumLists)
         var lists: [StoredList] = []
@@ -28,7 +28,8 @@ nonisolated extension Store {
         return Self.list(of: select)
     }
 
-    /// The most entries that a list counts for: also numbers that no version writes must have a sum.
+    /// The maximum number of entries that is counted per list: sums must not overflow, even if the store holds invalid
+    /// numbers.
     private static let mostCountable: Int64 = 1 << 40
 
     private static let selectList = "SELECT name, kind, source, etag, updated_wall, entries, generation FROM list "
@@ -42,7 +43,7 @@ nonisolated extension Store {
         return StoredList(record: record, generation: row.integer())
     }
 
-    /// Writes a list, in the place of one of that name.
+    /// Writes a list; it replaces one with the same name.
     func write(_ list: StoredList) throws(SQLiteFailure) {
         let record = list.record
         try connection.run(
@@ -52,46 +53,46 @@ nonisolated extension Store {
             list.generation)
     }
 
-    /// Removes a list; its entries are left for ``removeRemains(_:)``.
+    /// Removes a list. ``removeRemains(_:)`` removes its entries later.
     func removeList(_ list: StoredList) throws(SQLiteFailure) {
         try connection.run("DELETE FROM list WHERE name = ?1", list.record.name)
         try addRemains(list.generation)
     }
 
-    /// How many entries all lists but one have.
+    /// The number of entries of all lists but one.
     func entryCount(except name: String) throws(SQLiteFailure) -> Int {
         let sum = "SELECT sum(max(0, min(entries, \(Self.mostCountable)))) FROM list WHERE name <> ?1"
         return Int(clamping: try connection.number(sum, name))
     }
 
-    /// A generation that is not in use.
+    /// An unused generation.
     func nextGeneration() throws(SQLiteFailure) -> Int64 {
         try connection.number(
             "SELECT max(ifnull((SELECT max(generation) FROM list), 0), "
                 + "ifnull((SELECT max(generation) FROM list_remains), 0)) + 1")
     }
 
-    /// Tells this state of all lists from others; 0 before the first change.
+    /// Identifies this version of all lists; 0 before the first change.
     func listStamp() throws(SQLiteFailure) -> UInt64 {
         UInt64(bitPattern: try connection.number("SELECT stamp FROM list_stamp WHERE id = 1"))
     }
 
-    /// The lists have changed.
+    /// Notes that the lists have changed.
     func changeListStamp() throws(SQLiteFailure) {
-        // At random, so that a store that was restored from a backup has a stamp of its own.
+        // A random stamp, so that a store that was restored from a backup has its own.
         try connection.run("INSERT OR REPLACE INTO list_stamp (id, stamp) VALUES (1, random())")
     }
 
     // MARK: - Entries
 
-    /// An entry as it is stored.
+    /// The stored form of an entry.
     struct EntryRow: Sendable {
         let pattern: String
         let label: String?
     }
 
-    /// Adds entries; the label of one whose pattern is there replaces the old label.
-    /// - Returns: How many were not there.
+    /// Adds entries. If the pattern already exists, its label is replaced.
+    /// - Returns: the number of new entries.
     func insert(_ entries: ArraySlice<EntryRow>, into generation: Int64) throws(SQLiteFailure) -> Int {
         let insert = try Statement(
             "INSERT INTO list_entry (generation, pattern, label) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
@@ -108,7 +109,7 @@ nonisolated extension Store {
     }
 
     /// Removes entries.
-    /// - Returns: How many were there.
+    /// - Returns: the number of removed entries.
     func remove(_ patterns: [CallerPattern], from generation: Int64) throws(SQLiteFailure) -> Int {
         let delete = try Statement(
             "DELETE FROM list_entry WHERE generation = ?1 AND pattern = ?2", on: connection.database)
@@ -120,7 +121,7 @@ nonisolated extension Store {
         return removed
     }
 
-    /// Entries by pattern.
+    /// Entries sorted by pattern.
     func entries(of generation: Int64, after: String?, limit: Int) throws(SQLiteFailure) -> [EntryRow] {
         let select = try connection.statement(
             "SELECT pattern, label FROM list_entry WHERE generation = ?1 AND pattern > ?2 ORDER BY pattern LIMIT ?3",
@@ -138,13 +139,13 @@ nonisolated extension Store {
         hasRemains = true
     }
 
-    /// Notes that a list has this generation from now on.
+    /// Notes that a list now has this generation.
     func takeFromRemains(_ generation: Int64) throws(SQLiteFailure) {
         try connection.run("DELETE FROM list_remains WHERE generation = ?1", generation)
     }
 
-    /// Removes up to `count` entries that belong to no list and no import in progress, in a transaction of its own.
-    /// - Returns: False when there are none.
+    /// Removes up to `count` entries that belong to no list and no import in progress, in its own transaction.
+    /// - Returns: false if there are none.
     func removeRemains(_ count: Int) throws(SQLiteFailure) -> Bool {
         guard hasRemains else { return false }
         let live = liveImports.map(String.init).joined(separator: ", ")
@@ -154,7 +155,7 @@ nonisolated extension Store {
             hasRemains = false
             return false
         }
-        // In the order of the patterns, so that the rows of a step are beside one another. A blob is above any text.
+        // In the order of the patterns, so that the rows of one step are adjacent. A blob sorts after any text.
         let delete =
             "DELETE FROM list_entry WHERE generation = ?1 AND pattern <= ifnull((SELECT pattern FROM list_entry "
             + "WHERE generation = ?1 ORDER BY pattern LIMIT 1 OFFSET ?2), x'')"

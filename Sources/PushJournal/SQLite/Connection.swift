@@ -1,23 +1,22 @@
 internal import CRingwakeSQLite
 internal import Glibc
 
-/// A connection to one file, without locks of its own: it belongs to the thread that made it.
+/// A connection to one file, without locking: it belongs to the thread that made it.
 nonisolated final class Connection {
     enum Access {
-        /// To read and to write.
+        /// For reading and writing.
         case readWrite
-        /// To read a file that nobody changes: SQLite takes no locks and looks for no journal.
+        /// For reading a file that never changes: SQLite takes no locks and looks for no journal.
         case immutable
     }
 
     let database: OpaquePointer
-    /// Pages in the write-ahead log after the last commit. In memory of its own, because SQLite writes to it.
+    /// Pages in the write-ahead log after the last commit. Allocated separately, because SQLite writes to it.
     private let logPagesCell: UnsafeMutablePointer<Int32>
 
     /// Opens an existing file.
     /// - Parameters:
-    ///   - path: The file.
-    ///   - vfs: The name of SQLite's layer that reads and writes files; nil for the system's.
+    ///   - vfs: the name of SQLite's file layer; nil for the default.
     init(path: String, vfs: String? = nil, access: Access = .readWrite) throws(SQLiteFailure) {
         var opened: OpaquePointer?
         let flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
@@ -37,7 +36,7 @@ nonisolated final class Connection {
         database = opened
         logPagesCell = .allocate(capacity: 1)
         logPagesCell.initialize(to: 0)
-        // This takes the place of SQLite's own checkpoints, which would be made within a commit.
+        // This replaces SQLite's own checkpoints, which would run within a commit.
         sqlite3_wal_hook(
             opened,
             { cell, _, _, pages in
@@ -47,12 +46,12 @@ nonisolated final class Connection {
     }
 
     deinit {
-        // Every statement is finalized by then, or finalizes itself later: v2 waits for them.
+        // Every statement has been finalized by then, or will be later: v2 waits for them.
         sqlite3_close_v2(database)
         logPagesCell.deallocate()
     }
 
-    /// A path as a part of a URI.
+    /// Escapes a path for a URI.
     private static func escaped(_ path: String) -> String {
         path.unicodeScalars.map { scalar in
             switch scalar {
@@ -64,17 +63,17 @@ nonisolated final class Connection {
         }.joined()
     }
 
-    /// Makes rows and values of more bytes an error.
+    /// Makes larger rows and values an error.
     func limitValues(_ bytes: Int32) {
         sqlite3_limit(database, SQLITE_LIMIT_LENGTH, bytes)
     }
 
-    /// Ends each statement after so many steps of SQLite's machine; nil: no longer.
+    /// Ends each statement after this many virtual machine steps; nil: no limit.
     func limitSteps(_ steps: Int32?) {
         sqlite3_progress_handler(database, steps ?? 0, { _ in 1 }, nil)
     }
 
-    /// The statements that made what is in the file, up to `limit`.
+    /// The SQL statements of the file's schema, up to `limit`.
     func schema(limit: Int) throws(SQLiteFailure) -> [String] {
         let select = try statement("SELECT sql FROM sqlite_schema ORDER BY rowid LIMIT ?1", limit)
         var statements: [String] = []
@@ -85,24 +84,24 @@ nonisolated final class Connection {
     /// Pages in the write-ahead log after the last commit.
     var logPages: Int { Int(logPagesCell.pointee) }
 
-    /// Rows that the last INSERT, UPDATE or DELETE changed.
+    /// The number of rows that the last INSERT, UPDATE or DELETE changed.
     var changes: Int { Int(sqlite3_changes(database)) }
 
-    /// Rows that were changed since the connection was opened, also by what was rolled back.
+    /// The number of rows changed since the connection was opened, including rolled-back changes.
     var totalChanges: Int64 { Int64(sqlite3_total_changes64(database)) }
 
     /// Whether a transaction is open.
     var isInTransaction: Bool { sqlite3_get_autocommit(database) == 0 }
 
-    /// Whether the file can only be read: SQLite opens such a one without complaint.
+    /// Whether the file is read-only: SQLite opens such a file without an error.
     var isReadOnly: Bool { sqlite3_db_readonly(database, "main") == 1 }
 
-    /// A statement that is used often.
+    /// A statement for frequent use.
     func keep(_ sql: String) throws(SQLiteFailure) -> Statement {
         try Statement(sql, on: database, isKept: true)
     }
 
-    /// A statement that is used once, with its values. `sql` is ours, without a value of anybody else's.
+    /// A statement for one use, with its values. `sql` must not contain values from outside.
     func statement(_ sql: String, _ values: any SQLiteValue...) throws(SQLiteFailure) -> Statement {
         try bound(sql, values)
     }
@@ -112,7 +111,7 @@ nonisolated final class Connection {
         try bound(sql, values).run()
     }
 
-    /// Runs one statement once for the number that it answers; 0 for none.
+    /// Runs one statement once, and returns the number in its first column; 0 if there is none.
     func number(_ sql: String, _ values: any SQLiteValue...) throws(SQLiteFailure) -> Int64 {
         try bound(sql, values).number() ?? 0
     }
@@ -123,23 +122,23 @@ nonisolated final class Connection {
         return statement
     }
 
-    /// Moves the write-ahead log into the store, so that the next commit starts it anew.
+    /// Moves the write-ahead log into the store, so that the next commit starts the log again.
     func checkpoint() throws(SQLiteFailure) {
         let code = sqlite3_wal_checkpoint_v2(database, "main", SQLITE_CHECKPOINT_PASSIVE, nil, nil)
         guard code == SQLITE_OK else { throw SQLiteFailure(code, database) }
         logPagesCell.pointee = 0
     }
 
-    /// Writes the log over itself, byte for byte, and forces it to the disk.
+    /// Writes the log over itself, byte for byte, and syncs it to disk.
     ///
-    /// The run before may have ended after an `fdatasync` that failed. What it had written is in the page cache then,
-    /// is read from there, and is not on the disk; nor would a new `fdatasync` take it there. Written again it is
-    /// durable before anything is built on it. Call it when the lock is held, and the log has been read.
+    /// The previous run may have ended after a failed `fdatasync`. Its data is then in the page cache, is read from
+    /// there, but is not on disk, and another `fdatasync` would not write it. After this rewrite it is durable before
+    /// anything depends on it. Call this while the lock is held, after the log has been read.
     func rewriteLog() throws(SQLiteFailure) {
         var found: UnsafeMutablePointer<sqlite3_file>?
         let code = sqlite3_file_control(database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &found)
         guard code == SQLITE_OK else { throw SQLiteFailure(code, database) }
-        // Without methods it is not open: there is no log.
+        // A file without methods is not open: there is no log.
         guard let log = found, let methods = log.pointee.pMethods?.pointee, let size = methods.xFileSize,
             let read = methods.xRead, let write = methods.xWrite, let sync = methods.xSync
         else { return }
@@ -161,7 +160,7 @@ nonisolated final class Connection {
         }
     }
 
-    /// From now on closing leaves file and log as they are.
+    /// Closing the connection leaves the file and its log unchanged from now on.
     func leaveLogAtClose() {
         ringwake_sqlite_keep_log_at_close(database)
     }

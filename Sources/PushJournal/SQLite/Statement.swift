@@ -1,7 +1,7 @@
 internal import CRingwakeSQLite
 internal import Glibc
 
-/// One prepared statement. Bound from the first parameter on, in order; read from the first column on, in order.
+/// One prepared statement. Parameters are bound and columns are read in order, from the first on.
 ///
 ///     insert.bind("a"); insert.bind(Int64(1))
 ///     try insert.run()
@@ -10,11 +10,11 @@ nonisolated final class Statement {
     private let database: OpaquePointer
     private var nextParameter: Int32 = 1
     private var nextColumn: Int32 = 0
-    /// The first failure to bind; thrown by the step that would use it.
+    /// The first failure to bind. The next step throws it.
     private var bindFailure: Int32 = SQLITE_OK
 
-    /// - Parameter isKept: It will be used often: SQLite keeps it out of its short-lived memory.
-    /// - Throws: The statement is wrong, the store is damaged, or a lock is held.
+    /// - Parameter isKept: whether it is used often. SQLite then keeps it out of its short-term memory.
+    /// - Throws: if the statement is wrong, the store is damaged, or a lock is held.
     init(_ sql: String, on database: OpaquePointer, isKept: Bool = false) throws(SQLiteFailure) {
         var prepared: OpaquePointer?
         let flags = isKept ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
@@ -39,7 +39,7 @@ nonisolated final class Statement {
         bind(number)
     }
 
-    /// Binds the text with its length: it may hold NUL.
+    /// Binds the text with its length: it may contain NUL.
     func bind(_ text: String) {
         var text = text
         let code = text.withUTF8 { utf8 in
@@ -55,7 +55,7 @@ nonisolated final class Statement {
         bind(text)
     }
 
-    /// Binds one parameter after the other.
+    /// Binds the values to the next parameters.
     func bind(_ values: [any SQLiteValue]) {
         for value in values { value.bind(to: self) }
     }
@@ -74,9 +74,9 @@ nonisolated final class Statement {
 
     // MARK: - Running
 
-    /// Goes to the next row.
-    /// - Returns: False when there is none; the statement may then be bound and run again.
-    /// - Throws: As SQLite says. The statement may be bound and run again.
+    /// Steps to the next row.
+    /// - Returns: false if there is none; the statement may then be bound and run again.
+    /// - Throws: the error of SQLite. The statement may then be bound and run again.
     func next() throws(SQLiteFailure) -> Bool {
         nextColumn = 0
         guard bindFailure == SQLITE_OK else {
@@ -84,7 +84,7 @@ nonisolated final class Statement {
             reset()
             throw failure
         }
-        // What it is after a failure is then this step's.
+        // After a failure, `errno` is then from this step.
         errno = 0
         let code = sqlite3_step(statement)
         if code == SQLITE_ROW { return true }
@@ -94,13 +94,13 @@ nonisolated final class Statement {
         return false
     }
 
-    /// Runs it to its end, with these values if any are given; rows are passed over.
+    /// Runs the statement to its end, with these values if any are given. Skips its rows.
     func run(_ values: any SQLiteValue...) throws(SQLiteFailure) {
         bind(values)
         while try next() {}
     }
 
-    /// Runs it for the one number that it answers; nil when it answers no row, or NULL.
+    /// Runs the statement, and returns the number in its first row; nil if there is no row, or if it is NULL.
     func number() throws(SQLiteFailure) -> Int64? {
         guard try next() else { return nil }
         let number = optionalInteger()
@@ -108,9 +108,9 @@ nonisolated final class Statement {
         return number
     }
 
-    /// Gives up the rows that have not been read, and the bound values.
+    /// Drops unread rows and the bound values.
     func reset() {
-        // Both answer for the last step, whose failure was thrown.
+        // Both return the error of the last step, which has been thrown.
         sqlite3_reset(statement)
         sqlite3_clear_bindings(statement)
         nextParameter = 1
@@ -133,7 +133,7 @@ nonisolated final class Statement {
         return integer()
     }
 
-    /// The text to its last byte, NUL or not.
+    /// The complete text; it may contain NUL.
     func text() -> String {
         defer { nextColumn += 1 }
         guard let bytes = sqlite3_column_text(statement, nextColumn) else { return "" }
@@ -157,7 +157,7 @@ nonisolated final class Statement {
     }
 }
 
-/// What a parameter of a statement may be.
+/// A value for a parameter of a statement.
 nonisolated protocol SQLiteValue {
     func bind(to statement: Statement)
 }

@@ -1,26 +1,27 @@
 internal import RingwakeCore
 
-/// Places what another boot wrote on the clock of this one.
+/// Converts times of another boot to the clock of this one.
 nonisolated struct BootTimes {
-    /// 2025-01-01: a wall clock before that has not been set. In milliseconds since 1970.
+    /// 2025-01-01, in milliseconds since 1970. An earlier wall clock has not been set.
     static let earliestWallClock: Int64 = 1_735_689_600_000
-    /// How far behind the newest journaled arrival the wall clock may be, in milliseconds: clocks are corrected.
+    /// How far the wall clock may be behind the newest journaled arrival, in milliseconds, because clocks are
+    /// corrected.
     static let wallTolerance: Int64 = 60_000
 
     /// The row of the present boot.
     let boot: Int64
-    /// The present by the clock of this boot.
+    /// The current time by the clock of this boot.
     let now: BootInstant
-    /// The present by the wall clock, in milliseconds since 1970.
+    /// The current wall clock, in milliseconds since 1970.
     let wall: Int64
-    /// Whether the wall clock tells how long ago another boot was.
+    /// Whether the wall clock shows how long ago another boot was.
     let isWallKnown: Bool
-    /// Whether what is too old by the wall clock is too old.
+    /// Whether the wall clock may decide that data is too old.
     let isWallKept: Bool
-    /// The wall clock is behind the newest arrival by less than can be: how far off it may be.
+    /// The possible error of the wall clock. It is not zero if the clock is behind the newest arrival.
     private let uncertainty: Duration
 
-    /// - Parameter newestWall: The wall clock of the newest journaled arrival.
+    /// - Parameter newestWall: the wall clock of the newest journaled arrival.
     init(boot: Int64, now: BootInstant, wall: Int64, newestWall: Int64?, trust: WallClockTrust) {
         self.boot = boot
         self.now = now
@@ -33,10 +34,11 @@ nonisolated struct BootTimes {
         uncertainty = wall < newest ? .milliseconds(Self.wallTolerance) : .zero
     }
 
-    /// When something arrived, and whether that is known.
+    /// When something arrived, and whether that time is known.
     ///
-    /// Of another boot it is as long ago as the wall clock says; at least as long as this boot lasts, and so long that
-    /// what happened to it since (`lastOffset`, in nanoseconds after its arrival) is not in the future.
+    /// For another boot, the wall clock decides how long ago that was. It is at least as long ago as this boot lasts,
+    /// and long enough that nothing that has happened to it (`lastOffset`, in nanoseconds after its arrival) is in the
+    /// future.
     func arrival(
         boot: Int64, receivedBoot: Int64, receivedWall: Int64, lastOffset: Int64
     ) -> (at: BootInstant, isKnown: Bool) {

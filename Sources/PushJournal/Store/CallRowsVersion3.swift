@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import RingwakeCore
 
-/// Calls as stores of version 3 kept them: a column for each fact, a payload, and for a running call a row of state.
+/// Calls in stores of version 3: a column for each fact, a payload, and a row of state for a call in progress.
 nonisolated enum CallRowsVersion3 {
     private static let columns = [
         "number", "app", "id", "topic", "environment", "team", "apns_id", "boot", "received_boot", "received_wall",
@@ -10,7 +10,7 @@ nonisolated enum CallRowsVersion3 {
         "connected", "audio_active", "hung_up", "ended",
     ]
 
-    /// Into the table of version 4.
+    /// For the table of version 4.
     private static let insertCall =
         "INSERT INTO call (number, app, id, team, received_wall, boot, received_boot, state, is_missed, version, snapshot) "
         + "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT DO NOTHING"
@@ -20,8 +20,8 @@ nonisolated enum CallRowsVersion3 {
         .verified, .journaled, .woke, .reported, .rang, .answered, .connected, .audioActive, .hungUp, .ended,
     ]
 
-    /// Writes each call of `call_3` into `call` and `payload`, one at a time. One that can't be read is left out: no version
-    /// could show it.
+    /// Converts each call of `call_3` to `call` and `payload`, one at a time. Unreadable calls are omitted: no version
+    /// could show them.
     static func convert(_ connection: Connection) throws(SQLiteFailure) {
         let select = try Statement(
             "SELECT \(columns.joined(separator: ", ")) FROM call_3 ORDER BY number", on: connection.database)
@@ -40,7 +40,7 @@ nonisolated enum CallRowsVersion3 {
             if try findState.next(), call.state != .ended {
                 let stateBoot = findState.integer()
                 let data = Data(findState.bytes())
-                // What can't be decoded goes on as after a restart of the machine: from the record.
+                // If the state can't be decoded, the call continues from the record, as after a restart of the machine.
                 if let row = try? JSONDecoder().decode(CallRowVersion2.self, from: data),
                     let running = row.record(beside: call)
                 {
@@ -49,7 +49,7 @@ nonisolated enum CallRowsVersion3 {
                 }
             }
             findState.reset()
-            // The row is of the boot in which it was written; nobody asks this value for another time.
+            // The row belongs to the boot in which it was written. This value is used only for writing it.
             let times = BootTimes(
                 boot: boot, now: record.receivedAt, wall: record.receivedWallClock ?? 0, newestWall: nil, trust: .none)
             StoreRows.bind(record, times: times, to: insertCall)
@@ -63,7 +63,7 @@ nonisolated enum CallRowsVersion3 {
         }
     }
 
-    /// The call of a row and the boot that its arrival is told by; nil when the row holds something that no version wrote.
+    /// The call of a row, and the boot of its arrival. Nil if the row contains something that no version wrote.
     private static func read(_ row: Statement) -> (CallRecord, boot: Int64)? {
         let number = row.integer()
         let app = AppID(row.text())

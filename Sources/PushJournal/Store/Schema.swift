@@ -1,29 +1,29 @@
-/// What is asked of the tables of the store, which ``SchemaSteps`` makes.
+/// The SQL statements on the store's tables, which ``SchemaSteps`` creates.
 ///
-/// Durations are nanoseconds since the push's arrival, so that a row means the same in every boot; the arrival itself
-/// is there by the wall clock (milliseconds since 1970) and by the clock of a boot (nanoseconds). Texts are as the
-/// sender wrote them, NUL included, and are therefore compared by what honours their length: `lower()` folds the case
-/// of a push's id, because the collation NOCASE ends at a NUL.
+/// Durations are nanoseconds since the push's arrival, so that a row means the same in every boot. The arrival itself
+/// is stored by the wall clock (milliseconds since 1970) and by the clock of a boot (nanoseconds). Texts are stored as
+/// the sender wrote them, and may contain NUL. So they are compared by functions that use their length: `lower()` folds
+/// the case of a push's id, because the collation NOCASE stops at a NUL.
 ///
-/// A call has rows in `payload` exactly as long as it hasn't ended. So `payload` is the index of the open calls too, and an
-/// update of a call touches no index.
+/// A call has rows in `payload` exactly until it has ended. So `payload` is also the index of the open calls, and an
+/// update of a call changes no index.
 nonisolated enum Schema {
     /// `PRAGMA application_id`: "Ring".
     static let applicationID: Int64 = 0x5269_6e67
-    /// `PRAGMA user_version` of what this version writes.
+    /// `PRAGMA user_version` of the stores that this version writes.
     static let version = Int64(SchemaSteps.all.count)
 
-    /// Columns of `push`, in the order in which they are bound and read.
+    /// Columns of `push`, in the order of binding and reading.
     static let pushColumns = [
         "sequence", "push_id", "app", "topic", "door", "sender", "priority", "collapse_id", "call_id", "outcome",
         "boot", "received_boot", "received_wall", "journaled",
     ]
 
-    /// Columns of `call`, in the order in which they are bound and read. All that no query asks for is in `snapshot`
-    /// (``CallSnapshot``), in the version that the column before it names.
+    /// Columns of `call`, in the order of binding and reading. Everything that no query needs is in `snapshot`
+    /// (``CallSnapshot``), whose version is in the column before it.
     static let callColumns = settledCallColumns + changingCallColumns
 
-    /// Many times what the fullest call takes.
+    /// Many times the size of the largest snapshot.
     private static let maximumSnapshotBytes = 64 << 10
 
     private static let settledCallColumns = ["number", "app", "id", "sender", "received_wall"]
@@ -32,7 +32,7 @@ nonisolated enum Schema {
 
     // MARK: - Statements
 
-    /// Changes nothing when the same push is there.
+    /// Changes nothing if the same push exists.
     static let insertPush =
         "INSERT INTO push (\(list(pushColumns))) VALUES (\(parameters(pushColumns))) "
         + "ON CONFLICT (lower(push_id), app, door, sender) DO NOTHING"
@@ -40,21 +40,21 @@ nonisolated enum Schema {
     private static let insertIntoCall =
         "INSERT INTO call (\(list(callColumns))) VALUES (\(parameters(callColumns)))"
 
-    /// Changes nothing when the number, or the app's and the sender's id, is there.
+    /// Changes nothing if the number exists, or if the id exists for the app and sender.
     static let insertCall = insertIntoCall + " ON CONFLICT DO NOTHING"
 
-    /// Changes nothing when another number has the app's and the sender's id.
+    /// Changes nothing if the id exists for the app and sender with another number.
     static let upsertCall =
         insertIntoCall
         + " ON CONFLICT (number) DO UPDATE SET \(assignments) WHERE \(isNewer) ON CONFLICT (id, app, sender) DO NOTHING"
 
-    /// Takes what `insertCall` takes.
+    /// Takes the same parameters as `insertCall`.
     static let updateCall = "UPDATE call SET \(assignments) WHERE number = ?1 AND state <> 'ended'"
 
-    /// What has ended stays so: a record that says otherwise is older, and has only waited longer.
+    /// A call that has ended stays ended: a record that says otherwise is older, and has only waited longer.
     private static let isNewer = "call.state <> 'ended' OR excluded.state = 'ended'"
 
-    /// `SELECT` of the columns of a push and, where the journal has it, of its call.
+    /// `SELECT` of the columns of a push and, if the journal has it, of its call.
     static let selectPush =
         "SELECT \(list(pushColumns, of: "push")), \(listToRead(of: "call")) "
         + "FROM push LEFT JOIN call ON call.id = push.call_id AND call.app = push.app AND call.sender = push.sender"
@@ -62,8 +62,8 @@ nonisolated enum Schema {
     /// `SELECT` of the columns of a call.
     static let selectCall = "SELECT \(listToRead(of: "call")) FROM call"
 
-    /// Payloads are kept once. One that came without its push (the ring was recorded though the push wasn't) is empty
-    /// until the push comes again; one of a call that has ended is not needed any more.
+    /// Each payload is stored once. If the ring was recorded but not the push, the payload is empty until the push
+    /// arrives again. The payload of a call that has ended is not needed.
     static let insertPayload =
         "INSERT INTO payload (call, push, bytes) SELECT ?1, ?2, ?3 FROM call WHERE number = ?1 AND state <> 'ended' "
         + "ON CONFLICT DO UPDATE SET bytes = ?3 WHERE length(bytes) = 0 AND length(?3) > 0"
@@ -79,7 +79,7 @@ nonisolated enum Schema {
         return columns.map { prefix + $0 }.joined(separator: ", ")
     }
 
-    /// The columns of a call to read. A snapshot that is longer than any that is written reads as empty: it is damaged.
+    /// The columns of a call to read. A snapshot that is longer than any valid one is damaged, and reads as empty.
     private static func listToRead(of table: String) -> String {
         let snapshot = "\(table).snapshot"
         return list(callColumns.dropLast(), of: table)

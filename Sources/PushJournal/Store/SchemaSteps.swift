@@ -1,14 +1,14 @@
-/// How the tables of the store came to be, version by version. A new store takes all steps, an older one those that it
-/// lacks; so both have the same tables. A step that was released is never changed.
+/// The versions of the store's tables. A new store runs all steps, an older one those that it lacks, so both have the
+/// same tables. A released step never changes.
 nonisolated enum SchemaSteps {
-    /// What leads to a version: statements, then rows that are written anew, then statements.
+    /// The step to a version: statements, then a conversion of rows, then more statements.
     struct Step {
         let statements: [String]
         var convert: (@Sendable (Connection) throws(SQLiteFailure) -> Void)?
         var after: [String] = []
     }
 
-    /// The steps that lead to version 1, 2, ... in order.
+    /// The steps to version 1, 2, ... in order.
     static let all = [
         Step(statements: pushesAndCalls), Step(statements: statesAndLists), Step(statements: callAudio), oneRecordACall,
         Step(statements: provenance),
@@ -74,11 +74,11 @@ nonisolated enum SchemaSteps {
             ended INTEGER
         ) STRICT
         """,
-        // With the team: a vendor that knows another's call ids cannot take them away.
+        // With the team, so that a vendor that knows another's call ids cannot use them up.
         "CREATE UNIQUE INDEX call_key ON call (id, app, team)",
         "CREATE INDEX call_open ON call (number) WHERE state <> 'ended'",
         "CREATE INDEX call_missed ON call (number) WHERE is_missed = 1",
-        // Apart from the push, so that the pages of the pushes stay small and a payload goes without a trace.
+        // Separate from the push, so that the pages of the pushes stay small and a deleted payload leaves no trace.
         """
         CREATE TABLE payload (
             call INTEGER PRIMARY KEY,
@@ -90,7 +90,7 @@ nonisolated enum SchemaSteps {
     private static let statesAndLists = [
         "ALTER TABLE call ADD COLUMN identified_as TEXT",
         "ALTER TABLE call ADD COLUMN restriction TEXT",
-        // `reason`: why a row was set aside.
+        // `reason`: why the row was set aside.
         """
         CREATE TABLE state (
             path TEXT NOT NULL PRIMARY KEY,
@@ -102,8 +102,7 @@ nonisolated enum SchemaSteps {
             data BLOB NOT NULL
         ) STRICT
         """,
-        // `generation` names the entries that the list has at present: those of an import have another one, until it
-        // is finished.
+        // `generation` identifies the list's current entries. Those of an import have another one until it is finished.
         """
         CREATE TABLE list (
             name TEXT NOT NULL PRIMARY KEY,
@@ -123,17 +122,17 @@ nonisolated enum SchemaSteps {
             PRIMARY KEY (generation, pattern)
         ) STRICT, WITHOUT ROWID
         """,
-        // Generations that no list has: of an import that is not finished, or of entries that are to be removed.
+        // Generations without a list: those of unfinished imports, and those whose entries are to be removed.
         "CREATE TABLE list_remains (generation INTEGER PRIMARY KEY) STRICT",
-        // Drawn anew with each change of a list, so that an index tells whether it was made of these entries.
+        // A new random stamp for each change of a list. It shows whether an index was built from the current entries.
         "CREATE TABLE list_stamp (id INTEGER PRIMARY KEY CHECK (id = 1), stamp INTEGER NOT NULL) STRICT",
         "INSERT INTO list_stamp (id, stamp) VALUES (1, 0)",
     ]
 
     private static let callAudio = ["ALTER TABLE call ADD COLUMN audio_active INTEGER"]
 
-    /// One row a call: what no query asks for is a snapshot, and rows `call/...` of `state` are part of it. Payloads of all
-    /// pushes that a handler may lack. Tables with a key of text have one tree instead of two.
+    /// One row per call: columns that no query needs become a snapshot, which includes the rows `call/...` of `state`.
+    /// There are payloads for all pushes that a handler may lack. Tables with a text key have one tree instead of two.
     private static let oneRecordACall = Step(
         statements: [
             "ALTER TABLE call RENAME TO call_3", "ALTER TABLE payload RENAME TO payload_3",
@@ -180,7 +179,7 @@ nonisolated enum SchemaSteps {
         convert: { (connection: Connection) throws(SQLiteFailure) in try CallRowsVersion3.convert(connection) },
         after: ["DROP TABLE call_3", "DROP TABLE payload_3", "DROP TABLE state_3"])
 
-    /// Columns that APNs gave its words to. Its environments are two doors, its teams are senders.
+    /// Renames columns with APNs' names. A door is one of APNs' environments, a sender is a team.
     private static let provenance = [
         "ALTER TABLE push RENAME COLUMN apns_id TO push_id", "ALTER TABLE push RENAME COLUMN environment TO door",
         "ALTER TABLE push RENAME COLUMN team TO sender", "ALTER TABLE call RENAME COLUMN team TO sender",

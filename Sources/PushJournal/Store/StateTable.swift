@@ -1,15 +1,15 @@
 internal import RingwakeCore
 
-/// Small pieces of state, by path. Those set aside are rows like the others, under a path of their own.
+/// Small rows of state, by path. Rows that were set aside have their own paths.
 ///
-/// Each function is a part of a transaction, or a read.
+/// Each function is part of a transaction, or a read.
 nonisolated struct StateTable {
     private let connection: Connection
     private let limits: JournalLimits
     private let sizeOfState: Statement
     private let writeState: Statement
     private let deleteState: Statement
-    /// Rows and the bytes of their data; without those set aside.
+    /// The number of rows and the bytes of their data, without rows that were set aside.
     private(set) var count = 0
     private var bytes = 0
 
@@ -31,7 +31,7 @@ nonisolated struct StateTable {
 
     private static let isInUse = "(path < '\(StatePath.aside)' OR path >= '\(StatePath.aboveAside)')"
 
-    /// All state, by path; and what of it cannot be taken, with the reason: what no version writes.
+    /// All rows, by path, and the rows that cannot be used, with the reason. No version writes such rows.
     func rows(_ times: BootTimes) throws(SQLiteFailure) -> (rows: [StateRow], unfit: [String: String]) {
         let select = try Statement(
             "SELECT path, length(data), version, boot, written_boot, written_wall, "
@@ -67,7 +67,7 @@ nonisolated struct StateTable {
     }
 
     /// Writes or removes a row.
-    /// - Returns: False when the store holds as much state as it may; the row is then as it was.
+    /// - Returns: false if the store holds as much state as allowed; the row is then unchanged.
     mutating func keep(_ state: RevisedState, times: BootTimes) throws(SQLiteFailure) -> Bool {
         sizeOfState.bind(state.path)
         let known = try sizeOfState.number().map(Int.init(clamping:))
@@ -79,7 +79,7 @@ nonisolated struct StateTable {
             return true
         }
         let rows = count + (known == nil ? 1 : 0)
-        // A row may always become smaller.
+        // A row may always shrink.
         guard
             known.map({ data.count <= $0 }) == true
                 || (rows <= limits.maximumStates && bytes - (known ?? 0) + data.count <= limits.maximumStatesBytes)
@@ -101,9 +101,9 @@ nonisolated struct StateTable {
         bytes += (new ?? 0) - (old ?? 0)
     }
 
-    /// Moves a row of state to where it is not read, or copies the snapshot of a call there. Of those that are there the
-    /// oldest go when there are too many.
-    /// - Returns: False when there is no such row.
+    /// Moves a row of state to a path that is not read, or copies the snapshot of a call there. If there are too many
+    /// such rows, removes the oldest.
+    /// - Returns: false if there is no such row.
     mutating func setAside(_ path: String, reason: String, times: BootTimes) throws(SQLiteFailure) -> Bool {
         let source = StatePath.numberOfCall(path).map { number in
             "SELECT ?1, version, ?2, ?3, ?4, ?5, CAST(snapshot AS BLOB) FROM call WHERE number = \(number) AND ?6 <> ''"
@@ -137,7 +137,7 @@ nonisolated struct StateTable {
     }
 
     /// Removes rows that were set aside within a time by the wall clock, in milliseconds since 1970.
-    /// - Returns: How many were removed.
+    /// - Returns: the number of removed rows.
     func removeAside(_ time: ClosedRange<Int64>) throws(SQLiteFailure) -> Int {
         try removeAside("AND written_wall BETWEEN \(time.lowerBound) AND \(time.upperBound)")
         return connection.changes

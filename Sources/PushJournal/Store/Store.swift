@@ -1,15 +1,15 @@
 internal import CRingwakeSQLite
 internal import RingwakeCore
 
-/// The SQLite file: what is done to it in one transaction each. It belongs to the journal's thread.
+/// The SQLite file, and the parts of its transactions. It belongs to the journal's thread.
 ///
-/// A store is never opened a second time after a failure. When an `fdatasync` fails, Linux forgets that the pages
-/// were not written: a new connection would find the rolled-back frames in the page cache, take them for committed
-/// ones, and later commits would stand on what is not on the disk. The connection that saw the failure writes its
-/// frames over them instead, so what it syncs is what it wrote. What a new process finds is written again first
+/// A store is never reopened after a failure. If an `fdatasync` fails, Linux marks the pages as clean although they
+/// were not written. A new connection would find the rolled-back frames in the page cache and treat them as committed.
+/// Later commits would depend on data that is not on disk. The connection that saw the failure writes its frames over
+/// them instead, so it syncs what it wrote. A new process writes the existing log again first
 /// (``Connection/rewriteLog()``).
 nonisolated final class Store {
-    /// How many of the newest pushes are looked at for the newest arrival: wall clocks are corrected now and then.
+    /// The number of newest pushes in which the newest arrival is searched: wall clocks are corrected now and then.
     static let newestArrivalsLookedAt = 1_000
 
     let path: String
@@ -21,15 +21,15 @@ nonisolated final class Store {
     let boot: Int64
     var file: StoreFile
 
-    /// Pushes and calls stored.
+    /// Stored pushes and calls.
     var pushCount: Int
     var callCount: Int
     var states: StateTable
-    /// Whether there may be entries of callers that no list has.
+    /// Whether there may be entries that belong to no list.
     var hasRemains = true
-    /// The generations of imports that go on.
+    /// The generations of imports in progress.
     var liveImports: Set<Int64> = []
-    /// The wall clock of the newest arrival journaled.
+    /// The wall clock of the newest journaled arrival.
     var newestWall: Int64?
     private var lastSequence: Int64
 
@@ -54,19 +54,20 @@ nonisolated final class Store {
         newestWall = try Statement(newest, on: connection.database).number()
     }
 
-    /// Both clocks, and what the journal makes of them.
+    /// Both clocks, and the checks of the wall clock.
     func times() -> BootTimes {
         BootTimes(boot: boot, now: clocks.boot(), wall: clocks.wall(), newestWall: newestWall, trust: clocks.trust())
     }
 
-    /// The same to write with, when nobody asks whether the wall clock is right.
+    /// The same for writing, which doesn't need to know whether the wall clock is right.
     func writingTimes() -> BootTimes {
         BootTimes(boot: boot, now: clocks.boot(), wall: clocks.wall(), newestWall: newestWall, trust: .none)
     }
 
     // MARK: - Transactions
 
-    /// Runs `body` in a transaction of its own: all of it is durable when this returns, or none of it was done.
+    /// Runs `body` in its own transaction: when this returns, all of it is durable; when it throws, nothing was
+    /// changed.
     func transaction(_ body: () throws(SQLiteFailure) -> Void) throws(SQLiteFailure) {
         let counts = (pushCount, callCount, states)
         do throws(SQLiteFailure) {
@@ -81,7 +82,7 @@ nonisolated final class Store {
     }
 
     private func rollBack(after failure: SQLiteFailure) throws(SQLiteFailure) {
-        // SQLite ends the transaction itself after some failures.
+        // After some failures SQLite has already rolled back.
         guard connection.isInTransaction else { return }
         do throws(SQLiteFailure) {
             try statements.rollback.run()
@@ -93,13 +94,13 @@ nonisolated final class Store {
 
     // MARK: - Parts of a transaction
 
-    /// What became of a push, and whether the record of the call that came with it was written.
+    /// The result of appending a push, and whether the record of its call was written.
     struct Appended {
         let verdict: PushVerdict
         var wroteCall = false
     }
 
-    /// Adds a push, and its call unless the journal has that already.
+    /// Adds a push, and its call unless the journal already has it.
     func append(
         _ push: PushRecord, payloads: [CallPayload], call: CallRecord?, times: BootTimes
     ) throws(SQLiteFailure) -> Appended {
@@ -112,7 +113,7 @@ nonisolated final class Store {
         }
         let verdict: PushVerdict = isNew ? .new : .repeated
         guard let call else { return Appended(verdict: verdict) }
-        // One push is about one call: what its repeat calls another is not rung for.
+        // A push belongs to one call. If a repeat names another call, that call must not ring.
         if !isNew, try nameOfCall(of: push) != push.call.rawValue { return Appended(verdict: .callKnown) }
 
         StoreRows.bind(call, times: times, to: statements.insertCall)
@@ -130,26 +131,26 @@ nonisolated final class Store {
         return Appended(verdict: verdict, wroteCall: wroteCall)
     }
 
-    /// Writes the whole record of a call that is to ring: the append of its push may have failed.
+    /// Writes the complete record of a call that rings, because the append of its push may have failed.
     func appendRing(_ call: CallRecord, times: BootTimes) throws(SQLiteFailure) -> RingVerdict {
         let isKnown = try number(of: call) != nil
         StoreRows.bind(call, times: times, to: statements.upsertCall)
         try statements.upsertCall.run()
         guard connection.changes == 1 else {
-            // Its end may have been written before, with an earlier transaction, and stays.
+            // An earlier transaction may have written its end, which stays.
             return try number(of: call) == call.number ? .recorded : .callKnown
         }
         if !isKnown {
             callCount += 1
-            // Until its push comes again: a call without a row here has ended.
+            // An empty payload until its push arrives again: a call without a payload row counts as ended.
             try insert(CallPayload(push: 0, bytes: []), of: call.number)
         }
         if call.state == .ended { try deletePayloads(of: call.number, 0..<Int64.max) }
         return .recorded
     }
 
-    /// Writes the record of a call. One that has neither rung nor ended is changed only where it is: it comes into
-    /// the journal with its push, so that what a start finds to deliver again has its payload.
+    /// Writes the record of a call. A call that has neither rung nor ended is only updated: its push adds it to the
+    /// journal, so that every call that a restart delivers again has its payload.
     func write(_ call: CallRecord, times: BootTimes) throws(SQLiteFailure) {
         if call.hasRung || call.state == .ended {
             _ = try appendRing(call, times: times)
@@ -173,7 +174,7 @@ nonisolated final class Store {
         try statements.deletePayloads.run()
     }
 
-    /// The id of the call that a push was about when it came first.
+    /// The id of the call that a push was for when it first arrived.
     private func nameOfCall(of push: PushRecord) throws(SQLiteFailure) -> String? {
         let statement = statements.callOfPush
         statement.bind(push.pushID)
@@ -184,7 +185,7 @@ nonisolated final class Store {
         return try statement.next() ? statement.text() : nil
     }
 
-    /// The number of the call that the journal has under the name of `call`, of its app and sender.
+    /// The number of the journal's call with the id, app and sender of `call`.
     private func number(of call: CallRecord) throws(SQLiteFailure) -> Int64? {
         statements.numberOfCall.bind(call.key.id.rawValue)
         statements.numberOfCall.bind(call.key.app.rawValue)

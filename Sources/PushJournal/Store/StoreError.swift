@@ -3,7 +3,7 @@ internal import FileSystem
 internal import Glibc
 internal import RingwakeCore
 
-/// What is said of a store that cannot be used: what happened, and what to do.
+/// The errors of a store that cannot be used: what happened, and what to do.
 nonisolated enum StoreError {
     /// A call of SQLite on the store at `path` failed.
     static func of(_ failure: SQLiteFailure, path: String) -> RingwakeError {

@@ -2,20 +2,20 @@ internal import CRingwakeLinux
 internal import FileSystem
 internal import Glibc
 
-/// The store's file and its log as the file system has them.
+/// The store's file and its log in the file system.
 ///
-/// The store is never opened here once SQLite has it: closing any descriptor of a file gives up the locks that this
-/// process has on it.
+/// Once SQLite has opened the store, this type never opens it: closing any descriptor of a file releases the process's
+/// locks on it.
 nonisolated struct StoreFile {
     /// The name of the store in its directory.
     static let name = "store.db"
 
     let path: String
     private let store: Identity
-    /// Set once SQLite has made it; it stays until the connection is closed.
+    /// Set once SQLite has created it. The log stays until the connection is closed.
     private var log: Identity?
 
-    /// Which file it is, whatever path leads to it.
+    /// Identifies a file, whatever its path.
     private struct Identity: Equatable {
         let device: dev_t
         let inode: ino_t
@@ -28,7 +28,7 @@ nonisolated struct StoreFile {
 
     var logPath: String { path + "-wal" }
 
-    /// Finds the store, or begins an empty file that only its owner can read.
+    /// Finds the store, or creates an empty file that only its owner can read.
     init(inDirectory directory: String) throws(FileSystemError) {
         // SQLite reads a path that begins with "file:" as a URI.
         path = (directory.hasPrefix("/") ? "" : "./") + directory + "/" + Self.name
@@ -48,7 +48,8 @@ nonisolated struct StoreFile {
         store = Identity(status)
     }
 
-    /// Bytes of the store and its log; nil when a path leads to another file than the one that is open, or to none.
+    /// The size of the store and its log in bytes; nil if a path leads to no file, or to another file than the open
+    /// one.
     mutating func bytes() -> Int64? {
         var status = stat()
         guard stat(path, &status) == 0, Identity(status) == store else { return nil }
@@ -63,7 +64,7 @@ nonisolated struct StoreFile {
         let descriptor = ringwake_open(directory, O_RDONLY | O_DIRECTORY, 0)
         guard descriptor >= 0 else { throw FileSystemError(operation: "open", path: directory, errno: errno) }
         defer { close(descriptor) }
-        // File systems that cannot (EINVAL) do not need it.
+        // File systems that don't support it (EINVAL) don't need it.
         guard fsync(descriptor) == 0 || errno == EINVAL else {
             throw FileSystemError(operation: "sync", path: directory, errno: errno)
         }

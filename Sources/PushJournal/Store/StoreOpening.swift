@@ -2,14 +2,15 @@ internal import CRingwakeSQLite
 internal import FileSystem
 internal import RingwakeCore
 
-/// Opens the store: makes it if there is none, upgrades an older one, and refuses what is no store of ours.
+/// Opens the store: creates a missing one, upgrades an older one, and rejects files that are not stores of this
+/// program.
 nonisolated enum StoreOpening {
-    /// Kilobytes of pages that SQLite keeps in memory.
+    /// The size of SQLite's page cache in kilobytes.
     private static let cacheKilobytes = 1_024
 
-    /// Opens the store in `directory`, or begins one.
-    /// - Parameter vfs: The name of SQLite's layer that reads and writes files; nil for the system's.
-    /// - Throws: `system`, `conflict` or `inUse`. A store that is refused is left as it was.
+    /// Opens the store in `directory`, or creates one.
+    /// - Parameter vfs: the name of SQLite's file layer; nil for the default.
+    /// - Throws: `system`, `conflict` or `inUse`. A rejected store is unchanged.
     static func open(
         directory: String, vfs: String?, limits: JournalLimits, clocks: JournalClocks
     ) throws(RingwakeError) -> Store {
@@ -36,8 +37,8 @@ nonisolated enum StoreOpening {
         }
     }
 
-    /// Takes the lock, for as long as the connection lives, and looks what the file is.
-    /// - Returns: Its version; 0 when it is empty.
+    /// Takes the lock for the lifetime of the connection, and checks what the file is.
+    /// - Returns: its version; 0 if it is empty.
     private static func check(_ connection: Connection, path: String) throws(RingwakeError) -> Int64 {
         let (application, version, objects) = try mapping(path) { () throws(SQLiteFailure) in
             try connection.run("PRAGMA locking_mode = EXCLUSIVE")
@@ -56,7 +57,7 @@ nonisolated enum StoreOpening {
     private static func configure(
         _ connection: Connection, isNew: Bool, limits: JournalLimits
     ) throws(SQLiteFailure) {
-        // Before the file has its first page: pages that are free can then be given back one by one.
+        // This must come before the file's first page. Free pages can then be released one by one.
         if isNew { try connection.run("PRAGMA auto_vacuum = INCREMENTAL") }
         let mode = try Statement("PRAGMA journal_mode = WAL", on: connection.database)
         guard try mode.next(), mode.text() == "wal" else {
@@ -65,25 +66,25 @@ nonisolated enum StoreOpening {
         }
         mode.reset()
         for setting in [
-            // A commit is durable when it returns: what is answered 200 rests on it.
+            // A commit is durable when it returns. The answer 200 depends on this.
             "PRAGMA synchronous = FULL",
             "PRAGMA cache_size = -\(cacheKilobytes)",
             "PRAGMA mmap_size = 0",
             "PRAGMA temp_store = MEMORY",
-            // The log's file keeps its length when it starts anew: to write where there are blocks needs no change of
-            // the file system's own tables.
+            // The log's file keeps its length when the log starts again: writing to allocated blocks needs no change of
+            // the file system's metadata.
             "PRAGMA journal_size_limit = \((limits.largeLogPages + limits.largeLogPages / 4) * 4_096)",
             "PRAGMA trusted_schema = OFF",
             "PRAGMA cell_size_check = ON",
-            // Payloads are overwritten where that costs no further page.
+            // Deleted payloads are overwritten if that needs no additional page.
             "PRAGMA secure_delete = FAST",
         ] {
             try connection.run(setting)
         }
     }
 
-    /// Makes the tables that this version has and `version` had not, and says whose they are, all or nothing: when it
-    /// fails, closing the connection takes it back.
+    /// Creates the tables that `version` lacks, and marks the file as a store of this program, all or nothing: after a
+    /// failure, closing the connection rolls it back.
     private static func upgrade(_ connection: Connection, from version: Int64) throws(SQLiteFailure) {
         try connection.run("BEGIN IMMEDIATE")
         for step in SchemaSteps.all.dropFirst(Int(clamping: version)) {
@@ -94,11 +95,11 @@ nonisolated enum StoreOpening {
         try connection.run("PRAGMA application_id = \(Schema.applicationID)")
         try connection.run("PRAGMA user_version = \(Schema.version)")
         try connection.run("COMMIT")
-        // Pages of tables that are gone would make each page that is taken from among them cost another.
+        // Pages of dropped tables would make each reuse of a page among them change another page.
         try connection.run("PRAGMA incremental_vacuum")
     }
 
-    /// The row of this boot. Those of boots that nothing is of any more go.
+    /// The row of this boot. Removes the rows of boots that nothing refers to any more.
     private static func boot(
         named name: String, on connection: Connection
     ) throws(SQLiteFailure) -> Int64 {
@@ -110,7 +111,7 @@ nonisolated enum StoreOpening {
         insert.bind(next)
         insert.bind(name)
         try insert.run()
-        // Pushes and calls are written in the order of boots, so the oldest of each kind has the oldest boot.
+        // Pushes and calls are written in the order of boots, so the oldest row of each has the oldest boot.
         let oldest = [
             "(SELECT boot FROM push ORDER BY sequence LIMIT 1)", "(SELECT boot FROM call ORDER BY number LIMIT 1)",
             "(SELECT min(boot) FROM state)",

@@ -1,20 +1,20 @@
 internal import RingwakeCore
 
-/// Reads pushes and calls, and at a start all that the last run left.
+/// Reads pushes and calls, and the complete contents at a start.
 nonisolated struct StoreReader {
     let store: Store
 
-    /// How long after its end a call counts as one that ended lately.
+    /// How long a call counts as recently ended.
     static let recentTime = Duration.seconds(3600)
 
-    /// What was read, and how many rows held something that no version writes: they are passed over.
+    /// The result of a read, and the number of skipped rows: those with values that no version writes.
     struct Reading<Value> {
         var values: Value
         var unreadable = 0
     }
 
-    /// What the last run left, how many rows of it were passed over, which rows of state are to be set aside, and which
-    /// calls are to be ended because their rows are damaged.
+    /// The contents from the last run, the number of skipped rows, the rows of state to set aside, and the calls to end
+    /// because their rows are damaged.
     struct Contents {
         let journal: JournalContents
         let unreadable: Int
@@ -43,7 +43,7 @@ nonisolated struct StoreReader {
             }
         }
         let recent = try recentCalls(times)
-        // A number that no version writes must not use up those that are to come.
+        // An invalid number must not use up the numbers of later calls.
         let highest = try store.connection.number(
             "SELECT max(number) FROM call WHERE number < \(CallRecord.numbers.upperBound)")
         let (states, unfitStates) = try store.states.rows(times)
@@ -88,10 +88,10 @@ nonisolated struct StoreReader {
         return reading
     }
 
-    /// Pushes, newest first.
+    /// Pushes, the newest first.
     func pushes(_ query: PushQuery) throws(SQLiteFailure) -> Reading<[JournaledPush]> {
         var conditions: [String] = []
-        // `+` keeps SQLite from reading all of the app's pushes by another index to sort them.
+        // `+` keeps SQLite from using another index, which would make it read and sort all of the app's pushes.
         if query.pushID != nil { conditions.append("lower(push.push_id) = lower(?1)") }
         if query.app != nil { conditions.append("+push.app = ?2") }
         if query.before != nil { conditions.append("push.sequence < ?3") }
@@ -114,7 +114,7 @@ nonisolated struct StoreReader {
         return reading
     }
 
-    /// Calls, newest first.
+    /// Calls, the newest first.
     func calls(_ query: CallQuery) throws(SQLiteFailure) -> Reading<[JournaledCall]> {
         var conditions: [String] = []
         if query.id != nil { conditions.append("id = ?1") }

@@ -2,7 +2,7 @@ internal import CRingwakeSQLite
 internal import FoundationEssentials
 internal import RingwakeCore
 
-/// What `Statement` binds and reads of a push and of a call, column by column in the order of `Schema`.
+/// Binds and reads pushes and calls, column by column in the order of `Schema`.
 nonisolated enum StoreRows {
     // MARK: - Writing
 
@@ -40,7 +40,7 @@ nonisolated enum StoreRows {
     // MARK: - Reading
 
     /// A push and, if the row has one, its call.
-    /// - Returns: Nil when the row holds something that no version writes.
+    /// - Returns: nil if the row has values that no version writes.
     static func push(of row: Statement, times: BootTimes) -> JournaledPush? {
         let sequence = row.integer()
         let pushID = row.text()
@@ -69,20 +69,20 @@ nonisolated enum StoreRows {
             call: self.call(of: row, times: times)?.journaled)
     }
 
-    /// A call as it was read.
+    /// The result of reading a call.
     enum Call {
         case readable(JournaledCall, StoredCall.Origin)
-        /// The columns can be read, and the snapshot can't: the call as it is to be ended, and why.
+        /// The columns are readable, but the snapshot isn't: the call's record as ended, and the reason.
         case damaged(CallRecord, reason: String)
 
-        /// The call, if it can be read.
+        /// The call, if it was readable.
         var journaled: JournaledCall? {
             if case .readable(let call, _) = self { call } else { nil }
         }
     }
 
     /// A call.
-    /// - Returns: Nil when the row holds something that no version writes, or when a join found none.
+    /// - Returns: nil if the row has values that no version writes, or if a join found none.
     static func call(of row: Statement, times: BootTimes) -> Call? {
         guard let number = row.optionalInteger(), CallRecord.numbers.contains(number) else { return nil }
         let app = AppID(row.text())
@@ -92,7 +92,7 @@ nonisolated enum StoreRows {
         let boot = row.integer()
         let receivedBoot = row.integer()
         let state = CallStateMachine.State.Name(rawValue: row.text())
-        // Whether it was missed follows from the rest.
+        // Skip `is_missed`: it follows from the other values.
         _ = row.integer()
         let version = row.integer()
         let text = row.text()
@@ -116,7 +116,7 @@ nonisolated enum StoreRows {
             boot == times.boot ? .thisBoot : .otherBoot(isTimeKnown: arrival.isKnown))
     }
 
-    /// The snapshot, upgraded to the present version; or why there is none.
+    /// The snapshot, upgraded to the current version; or the reason why there is none.
     private static func decode(_ text: String, version: Int64) -> (CallSnapshot?, String?) {
         guard version == CallSnapshot.version else {
             return (nil, "it has version \(version), and this program reads \(CallSnapshot.version)")
@@ -128,7 +128,7 @@ nonisolated enum StoreRows {
         }
     }
 
-    /// What stands for a call whose row is damaged: nobody knows whether it rang, so it doesn't ring again.
+    /// The record for a call whose row is damaged: nobody knows whether it rang, so it must not ring again.
     private static func ended(
         number: Int64, _ key: CallKey, sender: String, at arrival: BootInstant, wall: Int64, _ why: String
     ) -> CallRecord {
@@ -144,14 +144,14 @@ nonisolated enum StoreRows {
 }
 
 nonisolated extension Provenance {
-    /// What stands in the column `door`. APNs' environments are two doors: a device token is good for one.
+    /// The value of the column `door`. It is APNs' environment, because a device token is valid for only one of them.
     var doorName: String {
         switch door {
         case .apns(let environment, _): environment.rawValue
         }
     }
 
-    /// - Returns: Nil for a door that no version writes.
+    /// - Returns: nil for a door that no version writes.
     fileprivate init?(doorName: String, topic: String, sender: String) {
         guard let environment = PushEnvironment(rawValue: doorName) else { return nil }
         self.init(sender: sender, door: .apns(environment, Topic(topic)))

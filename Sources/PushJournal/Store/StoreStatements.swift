@@ -1,4 +1,4 @@
-/// The statements that are run all the time, prepared once.
+/// The frequent statements, prepared once.
 nonisolated struct StoreStatements {
     let begin: Statement
     let commit: Statement

@@ -1,16 +1,17 @@
 internal import RingwakeCore
 
-/// What keeps the store from growing: removes pushes, calls and state set aside that are too old or too many, and gives
-/// free pages back to the file system. In small transactions, between which the caller looks for work; and only after commits,
-/// so that an idle journal does nothing.
+/// Limits the size of the store: removes pushes, calls and rows set aside that are too old or too many, and returns
+/// free pages to the file system. It works in small transactions, between which the caller looks for work. It runs only
+/// after commits, so that an idle journal does nothing.
 nonisolated struct StoreUpkeep {
-    /// How long nothing is looked for that is too old.
+    /// The interval between checks for rows that are too old.
     static let ageCheckInterval = Duration.seconds(3600)
-    /// Rows of one kind that one step removes while far too many are there: more than one transaction adds.
+    /// The maximum number of rows of one kind that a step removes while there are far too many: more than one
+    /// transaction adds.
     static let overfullStep = 1_024
 
     private let limits: JournalLimits
-    /// Whether something was committed since the last step that found nothing to do.
+    /// Whether there was a commit after the last step that found nothing to do.
     var isDue = true
     private var nextAgeCheck: BootInstant?
 
@@ -18,22 +19,22 @@ nonisolated struct StoreUpkeep {
         self.limits = limits
     }
 
-    /// Takes one step, a transaction of its own.
-    /// - Returns: False when there is nothing to do.
+    /// Takes one step, in its own transaction.
+    /// - Returns: false if there is nothing to do.
     mutating func step(_ store: Store) throws(SQLiteFailure) -> Bool {
         if try removeRows(store) { return true }
         if try store.removeRemains(limits.listStep) { return true }
         return try vacuum(store)
     }
 
-    /// Whether so much is too many that it goes although something waits.
+    /// Whether there are so many rows too many that they must be removed even while work waits.
     func isOverfull(_ store: Store) -> Bool {
         max(store.pushCount, store.callCount) >= limits.maximumPushes + limits.maximumPushes / 10 + Self.overfullStep
     }
 
     private mutating func removeRows(_ store: Store) throws(SQLiteFailure) -> Bool {
         let times = store.times()
-        // By count only when a whole step is too many: else each push would remove one.
+        // By count only when a whole step is too many: otherwise each push would remove one row.
         let step = isOverfull(store) ? Self.overfullStep : limits.pruneStep
         var removed = 0
         if store.pushCount >= limits.maximumPushes + step {
@@ -43,11 +44,11 @@ nonisolated struct StoreUpkeep {
             removed += try store.removeCalls(step, received: .min ... .max)
         }
         if removed > 0 { return true }
-        // A clock that nobody keeps may be ahead for a moment, and what goes then does not come back.
+        // An unreliable clock may be ahead for a moment, and removed rows cannot be restored.
         guard times.isWallKept, times.now >= nextAgeCheck ?? times.now else { return false }
         let (cutoff, overflow) = times.wall.subtractingReportingOverflow(limits.maximumAge.milliseconds)
         if !overflow, cutoff >= BootTimes.earliestWallClock {
-            // How old something is that came while the clock was not set, nobody knows.
+            // The age of rows that were written before the clock was set is unknown.
             let old = BootTimes.earliestWallClock...cutoff
             if try store.removePushes(limits.pruneStep, received: old) > 0 { return true }
             if try store.removeCalls(limits.pruneStep, received: old) > 0 { return true }
@@ -68,7 +69,7 @@ nonisolated struct StoreUpkeep {
 nonisolated extension Store {
     /// Removes the oldest pushes, up to `count` of those that arrived within a time by the wall clock (milliseconds
     /// since 1970), but none of a call that has not ended.
-    /// - Returns: How many were removed.
+    /// - Returns: the number of removed pushes.
     func removePushes(_ count: Int, received time: ClosedRange<Int64>) throws(SQLiteFailure) -> Int {
         try remove(
             """
@@ -81,7 +82,7 @@ nonisolated extension Store {
         ) { pushCount -= $0 }
     }
 
-    /// Removes the oldest ended calls, as `removePushes` does pushes.
+    /// Removes the oldest ended calls, in the same way as `removePushes`.
     func removeCalls(_ count: Int, received time: ClosedRange<Int64>) throws(SQLiteFailure) -> Int {
         try remove(
             """
@@ -93,15 +94,15 @@ nonisolated extension Store {
         ) { callCount -= $0 }
     }
 
-    /// Removes rows of state that were set aside, as `removePushes` does pushes.
+    /// Removes rows of state that were set aside within a time by the wall clock.
     func removeStatesAside(_ time: ClosedRange<Int64>) throws(SQLiteFailure) -> Int {
         var removed = 0
         try transaction { () throws(SQLiteFailure) in removed = try states.removeAside(time) }
         return removed
     }
 
-    /// How many of the oldest rows are looked at for some to remove: those of calls that go on stand in the way, and
-    /// of these there are few.
+    /// How many of the oldest rows are searched for rows to remove. Rows of open calls cannot be removed, but there are
+    /// few of these.
     private var scanned: Int { limits.maximumOpenCalls + limits.pruneStep }
 
     private func remove(
@@ -121,12 +122,12 @@ nonisolated extension Store {
         return removed
     }
 
-    /// Pages of the file that hold nothing.
+    /// The number of unused pages in the file.
     func freePages() throws(SQLiteFailure) -> Int {
         Int(clamping: try connection.number("PRAGMA freelist_count"))
     }
 
-    /// Shortens the file by up to `count` free pages.
+    /// Shrinks the file by up to `count` free pages.
     func giveBackPages(_ count: Int) throws(SQLiteFailure) {
         try transaction { () throws(SQLiteFailure) in
             try connection.run("PRAGMA incremental_vacuum(\(count))")

@@ -2,7 +2,7 @@ internal import RingwakeCore
 internal import RunLoop
 internal import Synchronization
 
-/// What the two threads share. Bounded by the front, which takes no more than its limits.
+/// The state that the loop and the journal's thread share. `PushJournal` bounds its size by its limits.
 nonisolated final class JournalMailbox: Sendable {
     private let submission = Mutex(JournalSubmission())
     private let answers = Mutex<[JournalAnswer]>([])
@@ -20,15 +20,15 @@ nonisolated final class JournalMailbox: Sendable {
         }
     }
 
-    /// What the journal holds and has done.
+    /// The size of the journal, and counters of its work.
     var statistics: JournalStatistics {
         get { sharedStatistics.withLock { $0 } }
         set { sharedStatistics.withLock { $0 = newValue } }
     }
 
-    // MARK: - The loop's side
+    // MARK: - For the loop
 
-    /// The descriptor that is readable when answers are there.
+    /// The descriptor that becomes readable when answers arrive.
     var answerDescriptor: Int32 { answerBell.number }
 
     func submit(_ more: JournalSubmission, limits: JournalLimits) {
@@ -37,11 +37,11 @@ nonisolated final class JournalMailbox: Sendable {
             waiting.merge(more, limits: limits)
             return wasEmpty
         }
-        // If something waits there already, the thread was woken for that and has not come for it yet.
+        // If work already waits there, the thread has been woken for it and has not taken it yet.
         if wasEmpty { workBell.ring() }
     }
 
-    /// Wakes the journal's thread though nothing was submitted.
+    /// Wakes the journal's thread without new work.
     func nudge() {
         workBell.ring()
     }
@@ -55,14 +55,14 @@ nonisolated final class JournalMailbox: Sendable {
     }
 
     /// Waits for answers.
-    /// - Returns: False when none came within that time.
+    /// - Returns: false if none arrived within that time.
     func waitForAnswers(milliseconds: Int32) -> Bool {
         answerBell.wait(milliseconds: milliseconds)
     }
 
-    // MARK: - The thread's side
+    // MARK: - For the journal's thread
 
-    /// What was submitted; nothing when nothing was.
+    /// Takes the submitted work; empty if there is none.
     func takeWork() -> JournalSubmission {
         submission.withLock { waiting in
             defer { waiting = JournalSubmission() }
@@ -70,7 +70,7 @@ nonisolated final class JournalMailbox: Sendable {
         }
     }
 
-    /// Sleeps until something is submitted. May return early.
+    /// Sleeps until work is submitted. May return early.
     func waitForWork() {
         workBell.hear()
     }

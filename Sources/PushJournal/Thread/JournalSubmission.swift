@@ -1,12 +1,12 @@
 internal import RingwakeCore
 
-/// A record of a call, and how new it is: a higher revision is a newer record.
+/// A record of a call with its revision: a higher one is newer.
 nonisolated struct RevisedCall: Sendable {
     let record: CallRecord
     let revision: UInt64
 }
 
-/// What the loop asks of the journal's thread; it is done in the order of asking.
+/// A request to the journal's thread. Requests are processed in order.
 nonisolated enum JournalWork: Sendable {
     case push(ticket: UInt64, PushRecord, payloads: [CallPayload], call: RevisedCall?)
     case ring(ticket: UInt64, RevisedCall)
@@ -17,15 +17,15 @@ nonisolated enum JournalWork: Sendable {
     case close
 }
 
-/// What is submitted at once. Records of calls and rows of state are written with the first commit of the work.
+/// Work that is submitted together. Records of calls and rows of state are written with the first commit of the work.
 nonisolated struct JournalSubmission: Sendable {
-    /// What is to be done, in order.
+    /// The requests, in order.
     var work: [JournalWork] = []
-    /// What is asked of the lists of callers, in order; beside the rest.
+    /// The requests on lists of callers, in order, independent of the others.
     var lists: [ListWork] = []
-    /// The records and rows that are to be written with the next commit.
+    /// The records and rows to write with the next commit.
     var records = JournalRecords()
-    /// Whether a commit is to be made for the records.
+    /// Whether the records need a commit now.
     var isUrgent = false
 
     var isEmpty: Bool { work.isEmpty && lists.isEmpty && records.isEmpty && !isUrgent }
@@ -42,7 +42,7 @@ nonisolated struct JournalSubmission: Sendable {
         records.setAside(path, reason: reason, limits: limits)
     }
 
-    /// Adds what was submitted later.
+    /// Adds later work.
     mutating func merge(_ more: JournalSubmission, limits: JournalLimits) {
         work += more.work
         lists += more.lists
@@ -55,23 +55,23 @@ nonisolated struct JournalSubmission: Sendable {
 nonisolated struct JournalRecords: Sendable {
     private(set) var calls: [Int64: RevisedCall] = [:]
     private(set) var states: [String: RevisedState] = [:]
-    /// Rows of state that are to be set aside before anything is written, and why.
+    /// Rows of state to set aside before anything is written, with the reason.
     private(set) var asides: [String: String] = [:]
     private var stateBytes = 0
-    /// Calls and rows that found no room.
+    /// The number of calls and rows that were dropped for lack of room.
     private(set) var droppedCalls = 0
     private(set) var droppedStates = 0
 
-    /// How many there are.
+    /// The number of waiting records, rows and rows to set aside.
     var count: Int { calls.count + states.count + asides.count }
 
-    /// Whether there is nothing to write, and nothing to say.
+    /// Whether there is nothing to write, and nothing to report.
     var isEmpty: Bool { count == 0 && droppedCalls == 0 && droppedStates == 0 }
 
-    /// Takes over a record unless it has a newer one.
+    /// Adds a record unless there is a newer one.
     ///
-    /// Beyond the limit a call that is not among them is given up: it came later, so the journal is less likely to
-    /// have it.
+    /// Beyond the limit, a call without a waiting record is dropped: it is later, so the journal is less likely to have
+    /// it.
     mutating func merge(_ call: RevisedCall, limits: JournalLimits) {
         if let known = calls[call.record.number] {
             if known.revision < call.revision { calls[call.record.number] = call }
@@ -82,7 +82,7 @@ nonisolated struct JournalRecords: Sendable {
         }
     }
 
-    /// Takes over a row unless it has a newer one of that path. Beyond the limit it is given up.
+    /// Adds a row unless there is a newer one for that path. Beyond the limit the row is dropped.
     mutating func merge(_ state: RevisedState, limits: JournalLimits) {
         let known = states[state.path]
         if let known, known.revision > state.revision { return }
@@ -95,12 +95,12 @@ nonisolated struct JournalRecords: Sendable {
         stateBytes = bytes
     }
 
-    /// Has a row set aside. Beyond the limit it stays where it is, and is met again at the next start.
+    /// Marks a row to be set aside. Beyond the limit it stays where it is, and the next start finds it again.
     mutating func setAside(_ path: String, reason: String, limits: JournalLimits) {
         if asides.count < limits.maximumStates { asides[path] = reason }
     }
 
-    /// Adds what was submitted later.
+    /// Adds later records.
     mutating func merge(_ more: JournalRecords, limits: JournalLimits) {
         for call in more.calls.values { merge(call, limits: limits) }
         for state in more.states.values { merge(state, limits: limits) }
@@ -109,14 +109,14 @@ nonisolated struct JournalRecords: Sendable {
         droppedStates += more.droppedStates
     }
 
-    /// What was given up, to be said once.
+    /// The answers that report dropped records. Each drop is reported once.
     mutating func takeDropped() -> [JournalAnswer] {
         defer { (droppedCalls, droppedStates) = (0, 0) }
         return (droppedCalls > 0 ? [.droppedCalls(droppedCalls)] : [])
             + (droppedStates > 0 ? [.droppedStates(droppedStates)] : [])
     }
 
-    /// A commit has taken them.
+    /// A commit has written them.
     mutating func removeAll(keepingCapacity isCapacityKept: Bool) {
         calls.removeAll(keepingCapacity: isCapacityKept)
         states.removeAll(keepingCapacity: isCapacityKept)
@@ -125,26 +125,26 @@ nonisolated struct JournalRecords: Sendable {
     }
 }
 
-/// What the journal's thread answers.
+/// An answer of the journal's thread.
 nonisolated enum JournalAnswer: Sendable {
     case opened(Result<JournalContents, RingwakeError>)
     case push(ticket: UInt64, Result<PushVerdict, RingwakeError>)
     case ring(ticket: UInt64, Result<RingVerdict, RingwakeError>)
-    /// Of a row of state, and of a barrier.
+    /// For a row of state, and for a barrier.
     case kept(ticket: UInt64, Result<Void, RingwakeError>)
     case list(ticket: UInt64, Result<ListAnswer, RingwakeError>)
     case pushes(ticket: UInt64, Result<[JournaledPush], RingwakeError>)
     case calls(ticket: UInt64, Result<[JournaledCall], RingwakeError>)
-    /// A transaction was committed, or the error with which it failed, and how many records wait for another one;
-    /// before the answers that rest on it.
+    /// A transaction was committed or failed, with its error, and the number of records that still wait. It precedes
+    /// the answers that depend on the transaction.
     case committed(RingwakeError?, waitingRecords: Int)
     /// The log could not be moved into the store, or old rows could not be removed.
     case untidy(RingwakeError)
-    /// That many rows held something that no version writes, and were passed over.
+    /// This many rows were skipped, because they have values that no version writes.
     case unreadable(rows: Int)
-    /// That many records of calls were given up, because too many waited for a disk that fails.
+    /// This many records of calls were dropped, because too many waited for a failing disk.
     case droppedCalls(Int)
-    /// That many rows of state were given up: too many waited, or the store holds as much as it may.
+    /// This many rows of state were dropped: too many waited, or the store holds as much as allowed.
     case droppedStates(Int)
     /// A row of state was set aside.
     case setAside(path: String, reason: String)

@@ -5,12 +5,12 @@ internal import RunLoop
 ///
 /// It exists because a commit waits for the disk, 1 to 16 ms and far longer on an SD card, and the loop must not.
 nonisolated struct JournalThread {
-    /// Bytes of its stack. SQLite's own need stays under 64 KB; what is not touched takes no memory.
+    /// The stack size in bytes. SQLite needs less than 64 KB; untouched stack takes no memory.
     private static let stackBytes = 256 << 10
 
     private let thread: WorkerThread
 
-    /// What the thread is started with.
+    /// The parameters of the thread.
     struct Order: Sendable {
         let directory: String
         let vfs: String?
@@ -19,7 +19,7 @@ nonisolated struct JournalThread {
         let mailbox: JournalMailbox
     }
 
-    /// Starts the thread. Its first answer is `opened`; the last, after which it ends, is `ended`.
+    /// Starts the thread. Its first answer is `opened`. Its last answer is `ended`; then it ends.
     init(_ order: Order) throws(RingwakeError) {
         do throws(RunLoopError) {
             thread = try WorkerThread(name: "journal", stackBytes: Self.stackBytes) { JournalThread.run(order) }
@@ -28,12 +28,12 @@ nonisolated struct JournalThread {
         }
     }
 
-    /// Waits for its end, which `ended` has announced.
+    /// Waits for the end of the thread after `ended`.
     func join() {
         thread.join()
     }
 
-    /// Lets it end when it can, because it waits for a disk that does not answer.
+    /// Lets the thread end later, because it waits for a disk that does not answer.
     func abandon() {
         thread.detach()
     }

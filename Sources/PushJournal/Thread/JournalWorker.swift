@@ -1,9 +1,9 @@
 internal import RingwakeCore
 
-/// What the journal's thread does: takes what waits, makes it durable in as few commits as that allows, answers; and
-/// tidies up when nothing waits. It sleeps when there is nothing to do, and no clock wakes it.
+/// The work of the journal's thread: it takes waiting work, makes it durable in as few commits as possible, and
+/// answers. When nothing waits, it does the upkeep. It sleeps when there is nothing to do, without timers.
 nonisolated final class JournalWorker {
-    /// A log of that many times `largeLogPages` takes no more.
+    /// If the log reaches this many times `largeLogPages`, nothing more is written to it.
     private static let refusedLogs = 4
 
     private let mailbox: JournalMailbox
@@ -14,21 +14,21 @@ nonisolated final class JournalWorker {
     private var upkeep: StoreUpkeep
     private var statistics = JournalStatistics()
 
-    /// What waits, in order; done up to `position`.
+    /// The waiting work, in order; work before `position` is done.
     private var backlog: [JournalWork] = []
     private var position = 0
-    /// The newest records that no commit has taken yet, and whether one is to be made for them.
+    /// The newest records that have not been committed, and whether they need a commit now.
     private var pending = JournalRecords()
     private var isUrgent = false
-    /// The file is damaged: nothing is written any more, and this is said.
+    /// Set if the file is damaged: nothing more is written, and all work fails with this error.
     private var damage: RingwakeError?
     private var isClosing = false
-    /// The last commit failed.
+    /// Whether the last commit failed.
     private var isFailing = false
 
     /// - Parameters:
-    ///   - unfit: Rows that can't be read, and why: they are set aside first.
-    ///   - damaged: Calls among these, as they are to be ended.
+    ///   - unfit: unreadable rows with the reason. They are set aside first.
+    ///   - damaged: the calls among these, as records that end them.
     init(
         store: Store, mailbox: JournalMailbox, limits: JournalLimits, unfit: [String: String], damaged: [CallRecord]
     ) {
@@ -48,11 +48,11 @@ nonisolated final class JournalWorker {
     func run() {
         while !isClosing {
             take()
-            // A sender that keeps the journal busy must not make it grow for ever.
+            // A sender that keeps the journal busy must not make it grow without limit.
             if upkeep.isOverfull(store) { _ = tidy() }
             if position < backlog.count || isUrgent {
                 workOff()
-                // By turns: neither waits for ever, and a push for one step at most.
+                // Alternate, so that neither waits for long, and a push waits for at most one step.
                 _ = workOnLists()
             } else if !workOnLists(), !tidy() {
                 mailbox.waitForWork()
@@ -72,10 +72,10 @@ nonisolated final class JournalWorker {
         mailbox.answer(pending.takeDropped())
     }
 
-    /// Does the next piece of the backlog: one transaction, or one read.
+    /// Processes the next part of the backlog: one transaction, or one read.
     private func workOff() {
         let batch = backlog[position...].prefix(limits.maximumBatch).prefix { $0.isWrite }
-        // What was submitted before a read is written before it.
+        // Work that was submitted before a read is written before it.
         if !batch.isEmpty || isUrgent || (pending.count > 0 && position < backlog.count) {
             commit(batch)
             position += batch.count
@@ -108,7 +108,7 @@ nonisolated final class JournalWorker {
             do throws(SQLiteFailure) {
                 try makeRoomInLog()
                 answers = try write(batch)
-                // A store that was moved away is durable, and lost.
+                // A commit to a store that was moved away is durable, but lost.
                 if store.file.bytes() == nil { failure = StoreError.moved(store.path) }
             } catch {
                 failure = StoreError.of(error, path: store.path)
@@ -121,7 +121,7 @@ nonisolated final class JournalWorker {
         } else {
             pending.removeAll(keepingCapacity: pending.count <= limits.maximumBatch)
         }
-        // One that changes nothing, such as a repeated push, does not show that the disk works.
+        // A transaction that changes nothing, such as for a repeated push, does not show that the disk works.
         let isShown = failure != nil || store.connection.totalChanges != changesBefore
         if isShown, failure == nil { statistics.commits += 1 }
         if isShown { isFailing = failure != nil }
@@ -131,7 +131,7 @@ nonisolated final class JournalWorker {
         upkeep.isDue = failure == nil
     }
 
-    /// One transaction with all of `batch` and the records that wait.
+    /// One transaction with all of `batch` and the waiting records.
     private func write(_ batch: ArraySlice<JournalWork>) throws(SQLiteFailure) -> [JournalAnswer] {
         var answers: [JournalAnswer] = []
         var written: [Int64: UInt64] = [:]
@@ -172,7 +172,7 @@ nonisolated final class JournalWorker {
         return answers
     }
 
-    /// A log that cannot be moved into the store must not grow for ever.
+    /// A log that cannot be moved into the store must not grow without limit.
     private func makeRoomInLog() throws(SQLiteFailure) {
         guard store.connection.logPages >= Self.refusedLogs * limits.largeLogPages else { return }
         try store.connection.checkpoint()
@@ -180,8 +180,8 @@ nonisolated final class JournalWorker {
 
     // MARK: - Lists of callers
 
-    /// Takes one step of what is asked of the lists.
-    /// - Returns: False when there is nothing to do.
+    /// Takes one step of the requests on lists.
+    /// - Returns: false if there is nothing to do.
     private func workOnLists() -> Bool {
         guard lists.hasWork else { return false }
         if let damage {
@@ -196,7 +196,7 @@ nonisolated final class JournalWorker {
         } catch {
             let failure = StoreError.of(error, path: store.path)
             if error.isDamage { damage = failure }
-            // Else each would try the disk once more.
+            // Otherwise each request would try the disk again.
             lists.failAll(failure)
             statistics.failedCommits += 1
             isFailing = true
@@ -233,10 +233,10 @@ nonisolated final class JournalWorker {
         }
     }
 
-    // MARK: - Tidying up
+    // MARK: - Upkeep
 
     /// Takes one small step, if one is due.
-    /// - Returns: False when there is nothing to do until the next commit.
+    /// - Returns: false if there is nothing to do until the next commit.
     private func tidy() -> Bool {
         guard upkeep.isDue, damage == nil else { return false }
         do throws(SQLiteFailure) {
@@ -276,7 +276,8 @@ nonisolated final class JournalWorker {
         mailbox.statistics = statistics
     }
 
-    /// Writes what waits without anybody waiting for it. The log is moved into the store when the connection closes.
+    /// Writes the waiting records; no completion waits for them. The log is moved into the store when the connection
+    /// closes.
     private func close() {
         lists.close()
         mailbox.answer(lists.takeAnswers())
@@ -285,7 +286,7 @@ nonisolated final class JournalWorker {
 }
 
 nonisolated extension JournalWork {
-    /// Whether it is made durable together with others.
+    /// Whether it is committed together with others.
     fileprivate var isWrite: Bool {
         switch self {
         case .push, .ring, .keep, .barrier: true
@@ -293,7 +294,7 @@ nonisolated extension JournalWork {
         }
     }
 
-    /// What is answered when its transaction failed.
+    /// The answer if its transaction failed.
     fileprivate func answer(failing error: RingwakeError) -> JournalAnswer? {
         switch self {
         case .push(let ticket, _, _, _): .push(ticket: ticket, .failure(error))

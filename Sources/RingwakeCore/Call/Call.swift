@@ -1,47 +1,47 @@
-/// One call of one app: its state machine and what is known of it.
+/// One call of one app: its state machine, and everything else that is known about it.
 package struct Call: Hashable, Sendable {
-    /// Its number in the journal: unique, and higher than those of earlier calls.
+    /// The call's number in the journal: unique, and higher than those of earlier calls.
     package let number: Int64
-    /// Its name on this device.
+    /// The call's key on this device.
     package let key: CallKey
-    /// Who sent its push, by which door.
+    /// The sender of its push, and how the push came in.
     package let provenance: Provenance
     /// The id of the push that started it.
     package let pushID: String
-    /// When its push arrived by the wall clock, in milliseconds since 1970, as the clock stood then; nil where nobody
-    /// looked. For people to read: nothing is decided by it.
+    /// When its push arrived, in milliseconds since 1970 by the wall clock at that time; nil if the clock was not read.
+    /// For display only: no decision depends on it.
     package let receivedWallClock: Int64?
-    /// Its sender wants one attempt: it is not delivered again after a restart.
+    /// Whether its sender wants one attempt: the call is not delivered again after a restart.
     package let isOneAttempt: Bool
-    /// How often a handler was woken for it, or fetched it; 0 while it waits for its turn.
+    /// How often a handler was woken for the call, or fetched it; 0 while the call is queued.
     package private(set) var attempt = 0
-    /// Where it stands.
+    /// Its state.
     package private(set) var machine: CallStateMachine
-    /// What is known of the caller.
+    /// What is known about the caller.
     package private(set) var update: CallUpdate
-    /// What its app's configuration said when it came.
+    /// Its app's configuration at the time of the push.
     package let policy: AppPolicy
-    /// Who makes it ring; the daemon, where the handler failed.
+    /// What rings for it: the handler or the daemon. It is the daemon if the handler failed.
     package private(set) var ringer: CallRinger
-    /// What kept it out.
+    /// What kept the call from ringing.
     package private(set) var restriction: Restriction?
-    /// What its handler has said of its audio session; nil: the usual one for a call by voice, or with video.
+    /// The handler's configuration of the audio session; nil: the default for a voice or video call.
     package private(set) var audioConfiguration: AudioSessionConfiguration?
-    /// Its audio session; nil until it was to be active.
+    /// The state of its audio session; nil before the first activation.
     package private(set) var audio: CallAudioState?
     /// Whether the user hung up while it was in focus.
     private(set) var wasEndedInFocus = false
-    /// The handler that has it, or had it at its end; also one that was given it to claim and has not done so, as its
-    /// machine's `claimBy` says. Nil while it waits, and while no handler is to hear of it.
+    /// The handler that has the call, or had it at its end. Also a handler that was offered the call and has not
+    /// claimed it yet, as the machine's `claimBy` says. Nil while the call is queued, and after it lost its handler.
     package private(set) var handler: WakeID?
-    /// How many handlers were started, or had it delivered, since it lost its own.
+    /// How many handlers were started for the call, or had it delivered, since it lost its handler.
     private(set) var claimStarts = 0
     /// Its pushes.
     package private(set) var pushes: CallPushes
-    /// What happened, in order.
+    /// What happened to it, in order.
     package private(set) var timeline: [TimelineEntry]
 
-    /// The call of a push, which waits; `outcome` is what that push did.
+    /// A queued call for a push; `outcome` is the outcome of that push.
     init(
         number: Int64, key: CallKey, push: VerifiedPush, _ facts: PushFacts, _ outcome: PushOutcome, _ policy: AppPolicy
     ) {
@@ -63,7 +63,7 @@ package struct Call: Hashable, Sendable {
         ]
     }
 
-    /// A call that the journal has, as it stood.
+    /// Restores a call from the journal.
     package init(_ record: CallRecord, _ payloads: [CallPayload], _ policy: AppPolicy) {
         let arrival = record.receivedAt
         let progress = record.progress
@@ -88,13 +88,13 @@ package struct Call: Hashable, Sendable {
         timeline = record.timeline
     }
 
-    /// When the push that started it arrived.
+    /// When its first push arrived.
     package var receivedAt: BootInstant { timeline.first?.at ?? BootInstant(nanoseconds: 0) }
 
-    /// Whether the journal has it.
+    /// Whether the journal has stored it.
     package var isJournaled: Bool { timeline.contains { $0.stage == .journaled } }
 
-    /// The call for people: what its log shows. ``journalRecord`` has the rest.
+    /// The call's record for the call log. ``journalRecord`` adds the rest.
     package var record: CallRecord {
         var record = CallRecord(
             number: number, key: key, provenance: provenance, pushID: pushID, state: machine.state.name,
@@ -106,33 +106,35 @@ package struct Call: Hashable, Sendable {
         return record
     }
 
-    /// All that there is to know of the call: a restarted daemon takes it up from this.
+    /// The complete record of the call. A restarted daemon restores the call from it.
     package var journalRecord: CallRecord {
         var record = record
         if !machine.hasEnded { record.progress = CallProgress(of: self) }
         return record
     }
 
-    /// Whether the user is told that it was missed: not if it was kept out.
-    var isToBeToldAsMissed: Bool { machine.hasEnded && restriction == nil && timeline.isMissed(machine.state.endReason) }
+    /// Whether to notify the user of a missed call. A call that was restricted is not reported.
+    var isToBeToldAsMissed: Bool {
+        machine.hasEnded && restriction == nil && timeline.isMissed(machine.state.endReason)
+    }
 
-    /// How many handlers are given a call that each leaves without having reported it.
+    /// How many handlers get a call that its handlers leave without reporting it.
     private static let maximumReassignments = 3
 
-    /// Whether another handler is given it when its own leaves without having reported it.
+    /// Whether another handler gets the call if its handler leaves without reporting it.
     var mayBeReassigned: Bool {
         machine.state.name == .woken && !isOneAttempt && attempt < Call.maximumReassignments
     }
 
-    // MARK: - What happens to it
+    // MARK: - Inputs
 
-    /// Gives its machine an input, and updates what follows from that.
+    /// Applies an input to the state machine, and updates everything that depends on the state.
     ///
     /// - Parameters:
-    ///   - stage: what the input adds to the timeline.
-    ///   - update: what the input says of the caller.
-    ///   - restriction: what keeps the call out with this input.
-    /// - Returns: nil when nothing changed.
+    ///   - stage: the timeline entry for the input.
+    ///   - update: what the input says about the caller.
+    ///   - restriction: what keeps the call from ringing with this input.
+    /// - Returns: nil if nothing changed.
     mutating func apply(
         at now: BootInstant, noting stage: TimelineEntry.Stage? = nil, updating update: CallUpdate? = nil,
         restricting restriction: Restriction? = nil,
@@ -159,7 +161,7 @@ package struct Call: Hashable, Sendable {
         return outputs
     }
 
-    /// Adds to the timeline, in order. Each stage stands there at most once, so it is bounded by the number of stages.
+    /// Adds to the timeline, in order. Each stage occurs at most once, so the number of stages bounds the timeline.
     mutating func note(_ stage: TimelineEntry.Stage, at now: BootInstant) {
         guard !timeline.contains(where: { $0.stage == stage }) else { return }
         let entry = TimelineEntry(stage, at: now)
@@ -167,24 +169,24 @@ package struct Call: Hashable, Sendable {
         timeline.insert(entry, at: place + 1)
     }
 
-    /// A further push says more of it.
+    /// Keeps a further push of the call.
     mutating func keep(_ push: VerifiedPush, _ facts: PushFacts, _ outcome: PushOutcome) {
         update.merge(facts.update)
         pushes.keep(push, outcome)
     }
 
-    /// A further push took it back.
+    /// A further push cancelled the call.
     mutating func noteCancelled(by push: VerifiedPush) { pushes.note(push, .cancelled) }
 
-    /// The user hangs up: whether this is the call that he talks in.
+    /// The user hangs up: notes whether the call was in focus.
     mutating func noteHangUp() {
         if case .connected = machine.state { wasEndedInFocus = true }
     }
 
-    /// What its handler says of its audio session.
+    /// Stores the handler's configuration of the audio session.
     mutating func configureAudio(_ configuration: AudioSessionConfiguration) { audioConfiguration = configuration }
 
-    /// Something happened to its audio session. False when that was known.
+    /// Applies a change of its audio session. Returns false if nothing changed.
     mutating func apply(_ change: CallAudioChange, at now: BootInstant) -> Bool {
         var audio = self.audio ?? CallAudioState()
         guard audio.apply(change) else { return false }
@@ -193,7 +195,7 @@ package struct Call: Hashable, Sendable {
         return true
     }
 
-    /// The daemon starts again within the same boot, and the call stands as it stood.
+    /// Restores the call after a restart of the daemon within the same boot.
     mutating func restored(at now: BootInstant) {
         claimStarts = 0
         if [.answering, .connected, .held, .ending].contains(machine.state.name) {
@@ -204,17 +206,17 @@ package struct Call: Hashable, Sendable {
 
     // MARK: - Its handler
 
-    /// How a handler is given what is unread.
+    /// How a handler gets its unread pushes.
     enum Transfer {
-        /// With its start, where it cannot be lost.
+        /// With its start, where they cannot be lost.
         case start
-        /// It fetches all that it has not shown to have.
+        /// It fetches every push that it has not acknowledged.
         case fetch
-        /// By the connection that it keeps: what it has not been given by it yet.
+        /// Over its connection: every push that was not yet sent on it.
         case connection
     }
 
-    /// A handler is started for the call, or has it delivered.
+    /// A handler is started for the call, or the call is delivered to one.
     mutating func noteClaimStart() {
         if machine.claimBy != nil { claimStarts += 1 }
     }
@@ -224,14 +226,14 @@ package struct Call: Hashable, Sendable {
         attempt += 1
     }
 
-    /// Gives the handler at most `limit` pushes that are unread. What is fetched or delivered of a call that has not been
-    /// reported is kept until it is: the answer may be lost, and the connection.
+    /// Gives the handler at most `limit` unread pushes. Until the call is reported, pushes that were fetched or
+    /// delivered are kept: the answer or the connection may be lost.
     mutating func takeUnread(
         for wake: WakeID, by transfer: Transfer, atMost limit: Int
     ) -> (pushes: [CallPushes.Unread], isNew: Bool) {
         let isNew = handler == nil
         if isNew { assign(to: wake) }
-        // A handler that is to claim the call may not know of it, so it gets the push that started the call.
+        // A handler that is to claim the call may not know it, so it gets the push that started the call.
         let isClaim = machine.claimBy != nil && (isNew || transfer == .fetch) && limit > 0
         let claim = isClaim ? [pushes.claim(receivedAt: receivedAt)] : []
         let given = transfer == .connection ? pushes.fetched : 0
@@ -244,17 +246,17 @@ package struct Call: Hashable, Sendable {
         return (claim + new, isNew)
     }
 
-    /// What the handler gets of a push.
+    /// The request that brings a push to the handler.
     func request(of push: CallPushes.Unread, for wake: WakeID, at now: BootInstant) -> WakeRequest {
         WakeRequest(
             wake: wake, kind: push.kind, app: key.app, call: key.id, attempt: attempt,
             receivedAt: push.receivedAt, reportBy: machine.nextDeadline ?? now, payload: push.payload)
     }
 
-    /// The handler's connection is gone: nobody knows whether it has what it was given.
+    /// The handler's connection is gone, so it may not have received its pushes.
     mutating func forgetFetched() { pushes.forgetFetched() }
 
-    /// It waits for another handler, which gets all of it.
+    /// Queues the call for another handler, which gets all of its pushes.
     mutating func requeue() {
         handler = nil
         pushes.restoreFirst()
@@ -262,7 +264,7 @@ package struct Call: Hashable, Sendable {
 }
 
 extension CallStateMachine.State {
-    /// What entering this state adds to the timeline; the rest is noted by the event that leads to it.
+    /// The timeline entry for entering this state; events add the other entries.
     fileprivate var timelineStage: TimelineEntry.Stage? {
         switch self {
         case .reported: .reported

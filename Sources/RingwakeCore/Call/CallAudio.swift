@@ -1,6 +1,6 @@
 /// The audio session of one call.
 package struct CallAudioState: Hashable, Sendable {
-    /// Rises with each activation of this call, over restarts too.
+    /// Rises with each activation of this call, also over restarts.
     package private(set) var activation = 0
     package private(set) var phase = Phase.inactive
 
@@ -8,7 +8,7 @@ package struct CallAudioState: Hashable, Sendable {
         case inactive
         /// The handler may play and record.
         case active(AudioRoute)
-        /// It could not be activated, or was lost. The call goes on.
+        /// It could not be activated, or was lost. The call continues.
         case failed(AudioSessionError)
     }
 
@@ -16,11 +16,11 @@ package struct CallAudioState: Hashable, Sendable {
         self.activation = activation
     }
 
-    /// After a restart: the audio server is as if this had never been active. An activation that was not stored may have
-    /// been reported, and the next one must not have its number.
+    /// The state after a restart: to the audio server, the session was never active. An activation may have been
+    /// reported but not stored, so its number must not be used again.
     var afterRestart: CallAudioState { CallAudioState(activation: activation &+ 1) }
 
-    /// Whether `change` was one.
+    /// Applies `change`. Returns whether anything changed.
     mutating func apply(_ change: CallAudioChange) -> Bool {
         let before = self
         switch (change, phase) {
@@ -42,7 +42,7 @@ package struct CallAudioState: Hashable, Sendable {
     }
 }
 
-/// What happens to the audio session of a call.
+/// A change of the audio session of a call.
 package enum CallAudioChange: Hashable, Sendable {
     case activated(AudioRoute)
     case deactivated
@@ -51,7 +51,7 @@ package enum CallAudioChange: Hashable, Sendable {
 }
 
 extension Call {
-    /// What its audio session is to be.
+    /// The configuration of its audio session.
     package var sessionConfiguration: AudioSessionConfiguration {
         if let audioConfiguration { return audioConfiguration }
         return update.hasVideo == true ? .videoCall : .voiceCall
@@ -64,10 +64,10 @@ extension CallAudioNeeds {
     /// What these calls need of audio now.
     ///
     /// - Parameters:
-    ///   - calls: those in progress, the oldest first.
-    ///   - former: what they needed when this was asked last. The call in focus keeps it until it leaves, also while its
-    ///     handler is ending it, which has to stop its streams first.
-    ///   - processes: of a call's handler, as far as they are known.
+    ///   - calls: the calls in progress, the oldest first.
+    ///   - former: the previous needs. The call in focus keeps the focus until it leaves, also while its handler ends
+    ///     it: the handler has to stop its streams first.
+    ///   - processes: the processes of a call's handler, as far as they are known.
     init(of calls: [Call], isFocusComing: Bool, after former: CallAudioNeeds, processes: (Call) -> Set<Int32>) {
         let current = calls.last { $0.key == former.focus?.call && $0.keepsFocus } ?? calls.last { $0.takesFocus }
         focus = current.map { call in
@@ -84,7 +84,7 @@ extension CallAudioNeeds {
 extension Call {
     /// Whether it comes into focus if no other call has it.
     fileprivate var takesFocus: Bool {
-        // Without a handler nobody plays or records.
+        // Without a handler, nothing plays or records.
         if case .connected = machine.state { machine.lease == .taken } else { false }
     }
 
@@ -95,8 +95,8 @@ extension Call {
 }
 
 extension CallStateMachine {
-    /// Whether the user has answered or resumed it, and its handler is being asked; or whether it has lost its handler,
-    /// and another one may claim it within some seconds.
+    /// Whether the user has answered or resumed the call and its handler has not confirmed yet, or whether the call has
+    /// lost its handler and another one may claim it within some seconds.
     fileprivate var isComingIntoFocus: Bool {
         switch state {
         case .answering: true
@@ -106,6 +106,6 @@ extension CallStateMachine {
         }
     }
 
-    /// Whether it is known to be a call that somebody may talk in.
+    /// Whether the call may come to need audio.
     var mayNeedAudio: Bool { state.name != .queued && state.name != .woken && !hasEnded }
 }

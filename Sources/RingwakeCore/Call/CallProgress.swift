@@ -1,9 +1,9 @@
-/// Where a call that hasn't ended stands: what a restarted daemon needs beside what the call log shows.
+/// The progress of a call that hasn't ended: what a restarted daemon needs besides the data of the call log.
 ///
-/// Stored as JSON with the keys below, within ``CallSnapshot``. Times are nanoseconds after the arrival of the call's
-/// push; a time that doesn't fit is at the end of the range.
+/// Written as JSON with the keys below, within ``CallSnapshot``. Times are nanoseconds after the arrival of the call's
+/// push, clamped to 64 bits.
 package struct CallProgress: Hashable, Sendable, Decodable {
-    /// An action that the handler owes.
+    /// An action that the handler has not answered yet.
     struct Pending: Hashable, Sendable, Decodable {
         let action: CallAction
         let digits: String?
@@ -14,7 +14,7 @@ package struct CallProgress: Hashable, Sendable, Decodable {
         }
     }
 
-    /// What the handler has said of its audio session.
+    /// The handler's configuration of its audio session.
     struct Audio: Hashable, Sendable, Decodable {
         let category: AudioCategory
         let mode: AudioMode
@@ -34,7 +34,7 @@ package struct CallProgress: Hashable, Sendable, Decodable {
             input = configuration.preferredInput
         }
 
-        /// Nil when mode, options or names don't fit.
+        /// Nil if the mode, the options or the names don't fit.
         var configuration: AudioSessionConfiguration? {
             try? AudioSessionConfiguration(
                 category, mode: mode, options: Set(options), preferredOutput: output, preferredInput: input)
@@ -48,14 +48,14 @@ package struct CallProgress: Hashable, Sendable, Decodable {
 
     /// When the state ends by itself; nil for `queued`.
     let until: Int64?
-    /// Of `confirmed`: the journal has just failed to record the ring, and is asked again then.
+    /// Of `confirmed`: when to ask the journal again, after it failed to record the ring.
     let retryAt: Int64?
     let lease: Lease
     let claimBy: Int64?
     let pending: [Pending]
     let isMuted: Bool
     let yields: Bool
-    /// How long its states may last; ``CallRecord/ringTime`` is the fifth.
+    /// The maximum durations of states; ``CallRecord/ringTime`` is the fifth.
     let reportTime: Int64
     let actionTime: Int64
     let connectedTime: Int64
@@ -88,7 +88,7 @@ package struct CallProgress: Hashable, Sendable, Decodable {
         case pushes
     }
 
-    /// The oldest update that no handler has been given, by its ordinal; payloads of earlier ones are not needed.
+    /// The ordinal of the oldest update that no handler has received. Payloads of earlier updates are not needed.
     package var oldestUnreadUpdate: Int { pushes.unread.first { $0.push > 0 }?.push ?? pushes.next }
 
     /// The handler that has the call.
@@ -160,10 +160,11 @@ extension CallProgress {
         row.add("yields", yields)
     }
 
-    /// The longest that any configuration allows, and more.
+    /// Longer than any configuration allows.
     private static let longestTime = Duration.seconds(400 * 86_400).saturatingNanoseconds
 
-    /// Whether a coordinator can have written it. Numbers out of range are refused, so that no later sum overflows.
+    /// Whether a coordinator can have written it. Numbers out of range are refused, so that no later addition
+    /// overflows.
     var isSound: Bool {
         (handlerNumber.map { WakeID.numbers.contains($0) } ?? true) && pushes.isSound
             && pending.count <= InCallActions.maximum
@@ -174,7 +175,7 @@ extension CallProgress {
 }
 
 extension CallStateMachine {
-    /// The machine of a call that the journal has, as it stood. Without progress the call waits, unless it has ended.
+    /// Restores the machine of a call from the journal. Without progress, the call is queued unless it has ended.
     init(_ record: CallRecord, _ policy: AppPolicy) {
         let arrival = record.receivedAt
         var deadlines = policy.deadlines

@@ -1,9 +1,9 @@
-/// The pushes of one call: what no handler has been given yet, and which repeats are known.
+/// The pushes of one call: those that no handler has received yet, and those whose repeats are known.
 package struct CallPushes: Hashable, Sendable {
-    /// A push that no handler has been given.
+    /// A push that no handler has received.
     package struct Unread: Hashable, Sendable {
         package let kind: WakeRequest.Kind
-        /// Names it among the pushes of its call; 0 is the one that started the call.
+        /// Identifies the push among those of its call; 0 is the push that started the call.
         package let ordinal: Int
         package let receivedAt: BootInstant
         package let payload: [UInt8]
@@ -16,29 +16,29 @@ package struct CallPushes: Hashable, Sendable {
         }
     }
 
-    /// A push that had an effect, so that its repeat has none.
+    /// A push that took effect. Its repeats have no effect.
     private struct Known: Hashable, Sendable {
         /// In lower case: a UUID is the same in either case (RFC 9562 section 4).
         let id: String
         let outcome: PushOutcome
     }
 
-    /// The most unread pushes that are kept: the first, which started the call, and the newest.
+    /// The maximum number of unread pushes: the first, which started the call, and the newest ones.
     static let maximumUnread = 8
-    /// The most pushes whose repeats are known.
+    /// The maximum number of pushes whose repeats are known.
     static let maximumKnown = 8
 
-    /// What no handler has been given, in the order of arrival.
+    /// The pushes that no handler has received, in the order of arrival.
     package private(set) var unread: [Unread]
-    /// How many of the unread pushes the handler has fetched, and not answered with a report.
+    /// How many of the unread pushes the handler has fetched without reporting the call yet.
     private(set) var fetched = 0
     /// The push that started the call: a handler that claims the call may not have it. Nil once the call has ended.
     private var first: Unread?
     private var nextOrdinal = 1
-    /// The push that started the call, and the newest.
+    /// The push that started the call, and the newest ones.
     private var known: [Known]
 
-    /// The pushes of a new call; `outcome` is what its push did.
+    /// The pushes of a new call; `outcome` is the outcome of its push.
     init(first push: VerifiedPush, _ outcome: PushOutcome) {
         let first = Unread(.call, ordinal: 0, receivedAt: push.receivedAt, payload: push.payload)
         self.first = first
@@ -46,22 +46,22 @@ package struct CallPushes: Hashable, Sendable {
         known = [Known(id: push.pushID.lowercased(), outcome: outcome)]
     }
 
-    // MARK: - Arriving
+    // MARK: - Arrival
 
-    /// What this push did when it came before; nil when it's new. A push that cancels the call is no repeat of one that
-    /// doesn't, even under the same id.
+    /// The earlier outcome of a repeated push; nil if the push is new. A push that cancels the call is no repeat of one
+    /// that doesn't, even with the same id.
     func outcome(ofRepeated push: VerifiedPush, isCancel: Bool) -> PushOutcome? {
         let id = push.pushID.lowercased()
         return known.first { $0.id == id && ($0.outcome == .cancelled) == isCancel }?.outcome
     }
 
-    /// Remembers what a further push did.
+    /// Records the outcome of a further push.
     mutating func note(_ push: VerifiedPush, _ outcome: PushOutcome) {
         if known.count >= Self.maximumKnown { known.remove(at: 1) }
         known.append(Known(id: push.pushID.lowercased(), outcome: outcome))
     }
 
-    /// Keeps a further push for the handler. When there are too many, the oldest after the first is dropped.
+    /// Keeps a further push for the handler. If there are too many, drops the oldest after the first.
     mutating func keep(_ push: VerifiedPush, _ outcome: PushOutcome) {
         note(push, outcome)
         if unread.count >= Self.maximumUnread {
@@ -72,48 +72,48 @@ package struct CallPushes: Hashable, Sendable {
         nextOrdinal += 1
     }
 
-    /// Whether the call's push came when its app's handler was no longer started.
+    /// Whether the call's push arrived when its app's handler was no longer started.
     var wasWithheld: Bool { known.first?.outcome == .withheld }
 
-    // MARK: - Giving them to a handler
+    // MARK: - Transfer to a handler
 
-    /// Whether a push waits that no handler has fetched.
+    /// Whether there is a push that no handler has fetched.
     package var hasUnfetched: Bool { unread.count > fetched }
 
-    /// What a handler gets with a call that it is to claim; `{}` where the push isn't known any more.
+    /// The push for a handler that is to claim the call; its payload is `{}` if the push is no longer known.
     func claim(receivedAt: BootInstant) -> Unread {
         Unread(.claim, ordinal: 0, receivedAt: receivedAt, payload: first?.payload ?? Array("{}".utf8))
     }
 
-    /// The first of the unread pushes went to the handler. They are kept until it reports the call.
+    /// The handler has fetched the first `count` unread pushes. They are kept until it reports the call.
     mutating func noteFetched(_ count: Int) { fetched = max(fetched, count) }
 
-    /// The first of the unread pushes went to the handler.
+    /// The handler has received the first `count` unread pushes.
     mutating func drop(_ count: Int) {
         let dropped = min(count, unread.count)
         unread.removeFirst(dropped)
         fetched = max(0, fetched - dropped)
     }
 
-    /// It is no longer known whether the handler has what it was given.
+    /// Nobody knows any more whether the handler received its pushes.
     mutating func forgetFetched() { fetched = 0 }
 
-    /// The handler reported the call, so it has what it fetched.
+    /// The handler reported the call, so it has the pushes that it fetched.
     mutating func dropFetched() { drop(fetched) }
 
-    /// The call lost its handler: the next one gets all updates anew, and the first push with the claim.
+    /// The call lost its handler. The next one gets all updates again, and the first push with the claim.
     mutating func keepForClaim() {
         fetched = 0
         unread.removeAll { $0.kind == .call }
     }
 
-    /// As far as anybody knows, no handler has the call: the next one gets the first push again.
+    /// The call waits for a handler that doesn't know it, so the first push becomes unread again.
     mutating func restoreFirst() {
         fetched = 0
         if let first, unread.first?.kind != .call { unread.insert(first, at: 0) }
     }
 
-    /// The call is over: nothing of its pushes goes to anybody.
+    /// The call is over, so no handler gets its pushes any more.
     mutating func dropAll() {
         unread = []
         fetched = 0
@@ -124,7 +124,7 @@ package struct CallPushes: Hashable, Sendable {
 // MARK: - In the journal
 
 extension CallPushes {
-    /// All payloads that the journal has to keep.
+    /// All payloads that the journal has to store.
     package var payloads: [CallPayload] {
         let first = self.first.map { [CallPayload(push: 0, bytes: $0.payload)] } ?? []
         return first + unread.filter { $0.ordinal > 0 }.map { CallPayload(push: $0.ordinal, bytes: $0.payload) }
@@ -135,7 +135,7 @@ extension CallPushes {
         unread.last.map { [CallPayload(push: $0.ordinal, bytes: $0.payload)] } ?? []
     }
 
-    /// What the journal keeps beside the payloads; offsets are nanoseconds after the call's arrival.
+    /// The journal's data besides the payloads. Offsets are nanoseconds after the call's arrival.
     struct Record: Hashable, Sendable, Decodable {
         struct Unread: Hashable, Sendable, Decodable {
             let push: Int
@@ -188,9 +188,9 @@ extension CallPushes {
             fetched: fetched, next: nextOrdinal, known: known.map { .init(id: $0.id, outcome: $0.outcome) })
     }
 
-    /// The pushes of a call that the journal has.
+    /// Restores the pushes of a call from the journal.
     ///
-    /// - Parameter record: nil where the journal has only the push that started the call.
+    /// - Parameter record: nil if the journal has only the push that started the call.
     init(_ record: Record?, startedBy id: String, at arrival: BootInstant, payloads: [CallPayload]) {
         let bytes = Dictionary(payloads.map { ($0.push, $0.bytes) }) { first, _ in first }
         first = bytes[0].map { Unread(.call, ordinal: 0, receivedAt: arrival, payload: $0) }
@@ -212,9 +212,9 @@ extension CallPushes {
     }
 }
 
-/// The payload of one push of a call, as the journal keeps it: once, apart from the call's record.
+/// The payload of one push of a call. The journal stores it once, apart from the call's record.
 package struct CallPayload: Hashable, Sendable {
-    /// The push's ordinal within its call; 0 started it.
+    /// The push's ordinal within its call; 0 is the push that started it.
     package let push: Int
     package let bytes: [UInt8]
 

@@ -1,42 +1,42 @@
-/// What the journal keeps of a call, in one row: where it stood when this was written, and how it came there.
+/// The journal's record of a call, in one row: its state when the row was written, and its history.
 package struct CallRecord: Hashable, Sendable {
     /// Its number in the journal: unique, and higher than those of earlier calls.
     package var number: Int64
-    /// Its name on this device.
+    /// The call's key on this device.
     package var key: CallKey
-    /// Who sent its push, by which door.
+    /// The sender of its push, and how the push came in.
     package var provenance: Provenance
     /// The id of the push that started it.
     package var pushID: String
-    /// Where it stands.
+    /// Its state.
     package var state: CallStateMachine.State.Name
     /// Why it ended, or why it is ending.
     package var reason: CallEndReason?
-    /// More on the end, for a person.
+    /// More about the end, for a person.
     package var detail: String?
-    /// Which rule kept it out; `detail` then says more.
+    /// The rule that kept it from ringing; `detail` then says more.
     package var restriction: Restriction.Kind?
-    /// What is known of the caller.
+    /// What is known about the caller.
     package var update: CallUpdate
-    /// How often a handler was woken for it; 0 while it waits for its turn.
+    /// How often a handler was woken for the call; 0 while it is queued.
     package var attempt: Int
     /// It must not start to ring at this instant or later.
     package var ringBefore: BootInstant
-    /// Its sender wants one attempt: it is not delivered again after a restart.
+    /// Whether its sender wants one attempt: the call is not delivered again after a restart.
     package var isOneAttempt: Bool
-    /// How long it rings, at most.
+    /// The maximum time that it rings.
     package var ringTime: Duration
-    /// When its push arrived by the wall clock, in milliseconds since 1970, as it stood then; nil where nobody
-    /// looked. For people to read: nothing is decided by it.
+    /// When its push arrived, in milliseconds since 1970 by the wall clock at that time; nil if the clock was not read.
+    /// For display only: no decision depends on it.
     package var receivedWallClock: Int64?
-    /// What happened, in order; the first entry is the push's arrival.
+    /// What happened, in order. The first entry is the push's arrival.
     package var timeline: [TimelineEntry]
-    /// Where it stands in detail; nil once it has ended, and where only the call log's part is of interest.
+    /// The progress of the call; nil once it has ended, and if only the data of the call log is needed.
     package var progress: CallProgress?
 
-    /// The numbers that calls get: more than a device takes in its life, and far from where counting ends.
+    /// The range of call numbers: larger than any device needs, and far from overflow.
     package static let numbers: ClosedRange<Int64> = 1...(1 << 62)
-    /// How often a call may have been given to a handler.
+    /// The range of the number of handlers that got a call.
     package static let attempts = 0...Int(Int32.max)
 
     package init(
@@ -59,27 +59,28 @@ package struct CallRecord: Hashable, Sendable {
         self.timeline = timeline
     }
 
-    /// When the push that started it arrived.
+    /// When its first push arrived.
     package var receivedAt: BootInstant { timeline.first?.at ?? BootInstant(nanoseconds: 0) }
 
-    /// When it reached `stage`; nil when it never did.
+    /// When it reached `stage`; nil if it never did.
     package func time(of stage: TimelineEntry.Stage) -> BootInstant? {
         timeline.first { $0.stage == stage }?.at
     }
 
-    /// Whether somebody has been disturbed by it: then it must not ring again.
+    /// Whether it has rung. It must not ring again then.
     package var hasRung: Bool { time(of: .rang) != nil }
 
-    /// Whether it may have rung: the ring was requested, and it rings as soon as this is durable.
+    /// Whether it may have rung: the ring was requested, and begins as soon as this record is durable.
     package var mayHaveRung: Bool { hasRung || (state == .confirmed && progress?.retryAt == nil) }
 
-    /// When the ring was requested of which the record doesn't say yet that it began.
+    /// When the ring was requested, if the record doesn't yet say that it began.
     var ringRequestedAt: BootInstant? {
         guard !hasRung, mayHaveRung, let progress, let until = progress.until else { return nil }
         return receivedAt.advanced(byOffset: until).advanced(by: .nanoseconds(-progress.reportTime))
     }
 
-    /// Whether it belongs into the list of missed calls: it ended, and nobody answered or declined it anywhere.
+    /// Whether the call belongs in the list of missed calls: it ended, and nobody answered or declined it on any
+    /// device.
     package var isMissed: Bool { state == .ended && timeline.isMissed(reason) }
 }
 

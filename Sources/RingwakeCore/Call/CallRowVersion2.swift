@@ -1,5 +1,5 @@
-/// A running call as stores of version 2 and 3 kept it beside the call's record: the JSON that Swift 6.3 synthesised from the
-/// types of that time. It is read once, when such a store is upgraded.
+/// A call in progress as stores of versions 2 and 3 kept it besides the call's record: the JSON that Swift 6.3
+/// synthesised from the types of that time. It is read once, when such a store is upgraded.
 package struct CallRowVersion2: Decodable {
     private struct Instant: Decodable {
         let nanoseconds: Int64
@@ -41,7 +41,7 @@ package struct CallRowVersion2: Decodable {
         }
 
         let name: String
-        /// The only instant of the case beside `retryAt`.
+        /// The only instant of the case besides `retryAt`.
         let limit: Int64?
         let retryAt: Int64?
 
@@ -106,10 +106,10 @@ package struct CallRowVersion2: Decodable {
         let hasVideo: Bool?
     }
 
-    /// The record of the call and its payloads, as this version keeps them.
+    /// The record of the call and its payloads, in the current format.
     ///
-    /// - Parameter journaled: the record that stood beside this row.
-    /// - Returns: nil when the two don't belong together, or this one is older than the ring.
+    /// - Parameter journaled: the record that was stored with this row.
+    /// - Returns: nil if the two don't belong together, or if this row is older than the ring.
     package func record(beside journaled: CallRecord) -> (record: CallRecord, payloads: [CallPayload])? {
         guard number == journaled.number, let arrival = timeline.first?.at.nanoseconds,
             let state = CallStateMachine.State.Name(rawValue: machine.state.name),
@@ -131,7 +131,7 @@ package struct CallRowVersion2: Decodable {
         record.ringTime = machine.deadlines.ring
 
         func offset(_ nanoseconds: Int64) -> Int64 { BootInstant(nanoseconds: nanoseconds).offset(from: received) }
-        // The pushes had no ordinals: the first is the one that started the call, the others come after it.
+        // These pushes had no ordinals: the first started the call, and the others came after it.
         let updates = unread.filter { $0.kind == .update }
         var payloads = first.map { [CallPayload(push: 0, bytes: Array($0.payload.utf8))] } ?? []
         payloads += updates.enumerated().map { CallPayload(push: $0 + 1, bytes: Array($1.payload.utf8)) }

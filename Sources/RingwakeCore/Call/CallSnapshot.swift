@@ -1,13 +1,13 @@
-/// What a row of the journal says of a call beside its columns: one JSON object with the keys below.
+/// The data of a call in the journal besides the row's columns: one JSON object with the keys below.
 ///
-/// Times are nanoseconds after the arrival of the call's push, so that a row means the same in every boot. Words are those
-/// of the vocabularies. A key that is added is optional; a change of meaning raises ``version`` and gets an upgrade where
-/// rows are read.
+/// Times are nanoseconds after the arrival of the call's push, so that a row means the same in every boot. Enumerations
+/// are stored by their raw values. A new key is optional. A change of meaning raises ``version`` and needs an upgrade
+/// where rows are read.
 package struct CallSnapshot: Hashable, Sendable, Decodable {
-    /// The version that is written. It stands in a column of its own.
+    /// The version that is written. It has a column of its own.
     package static let version = 1
 
-    /// Of a push that came by APNs; a door that has neither adds keys of its own.
+    /// For a push over APNs. Another kind of ``Provenance/Door`` will add keys of its own.
     private let topic: String?
     private let environment: PushEnvironment?
     private let push: String
@@ -68,13 +68,13 @@ package struct CallSnapshot: Hashable, Sendable, Decodable {
         }.bytes
     }
 
-    /// The latest that happened, in nanoseconds after the arrival; 0 where nothing did.
+    /// The offset of the latest event in nanoseconds after the arrival; 0 if there is none.
     package var lastOffset: Int64 { max(0, times.values.max() ?? 0) }
 
-    /// The record, with the columns that stand beside the snapshot.
+    /// The record, from the snapshot and the row's columns.
     ///
     /// - Parameter arrival: when the call's push arrived, by the clock of this boot.
-    /// - Returns: nil when no version writes such a row.
+    /// - Returns: nil if no version writes such a row.
     package func record(
         number: Int64, key: CallKey, sender: String, state: CallStateMachine.State.Name,
         receivedAt arrival: BootInstant, receivedWallClock: Int64?

@@ -1,29 +1,29 @@
 extension CallStateMachine {
-    /// Where the call stands, with the deadline by which something has to happen.
+    /// The state of the call, with its deadline.
     package enum State: Hashable, Sendable {
-        /// The app's handler has not been given it; nobody has been disturbed.
+        /// The app's handler has not received the call; nothing has rung.
         case queued
-        /// A handler was asked to start, or has fetched it; nobody has been disturbed.
+        /// A handler was asked to start, or has fetched the call; nothing has rung.
         case woken(reportBy: BootInstant)
-        /// The handler vouches for the call, provisionally; nobody has been disturbed.
+        /// The handler has reported the call provisionally; nothing has rung.
         case reported(confirmBy: BootInstant)
-        /// It rings as soon as the journal has recorded that; nobody has been disturbed. `retryAt`: the journal has just
-        /// failed to record it, and is asked again then.
+        /// The call rings as soon as the journal has recorded that; nothing has rung yet. `retryAt`: when to ask the
+        /// journal again, after it failed to record the ring.
         case confirmed(by: BootInstant, retryAt: BootInstant?)
         /// Entered at most once, and never at or after `ringBefore`.
         case ringing(until: BootInstant)
-        /// The handler owes exactly one fulfill or fail.
+        /// The handler must send exactly one fulfill or fail.
         case answering(fulfillBy: BootInstant)
-        /// The handler owes one for each of ``CallStateMachine/pending``.
+        /// The handler must send one fulfill or fail for each of ``CallStateMachine/pending``.
         case connected(until: BootInstant)
-        /// As *connected*.
+        /// Like *connected*.
         case held(until: BootInstant)
-        /// The handler owes exactly one fulfill or fail.
+        /// The handler must send exactly one fulfill or fail.
         case ending(CallEndReason, fulfillBy: BootInstant)
-        /// Final: no function leaves it.
+        /// Final: no function leaves this state.
         case ended(CallEndReason, detail: String?)
 
-        /// A state without what belongs to it, as the control API and the journal name it.
+        /// A state without its associated values, by its name in the control API and the journal.
         package enum Name: String, Sendable, Codable, CaseIterable {
             case queued, woken, reported, confirmed, ringing, answering, connected, held, ending, ended
         }
@@ -43,7 +43,7 @@ extension CallStateMachine {
             }
         }
 
-        /// The deadline that stands in the state itself.
+        /// The deadline in the state itself.
         var limit: BootInstant? {
             switch self {
             case .woken(let limit), .reported(let limit), .confirmed(let limit, _), .ringing(let limit),
@@ -53,7 +53,7 @@ extension CallStateMachine {
             }
         }
 
-        /// When the state ends by itself; nil once ended.
+        /// When the state ends by itself; nil once the call has ended.
         func deadline(ringBefore: BootInstant) -> BootInstant? {
             switch self {
             case .queued: ringBefore
@@ -63,7 +63,7 @@ extension CallStateMachine {
             }
         }
 
-        /// Whether it has not rung and may still do so; nobody has been disturbed.
+        /// Whether the call has not rung and still may.
         var awaitsRing: Bool {
             switch self {
             case .queued, .woken, .reported, .confirmed: true
@@ -84,8 +84,8 @@ extension CallStateMachine {
             }
         }
 
-        /// Gives the handler new deadlines: by `reportBy` before the ring, by `actBy` for the answer and the end. The journal
-        /// has to be asked again for the ring.
+        /// Gives the handler new deadlines: `reportBy` before the ring, `actBy` for the answer and the end. In
+        /// *confirmed*, the journal has to be asked again for the ring.
         mutating func extend(reportBy: BootInstant, actBy: BootInstant) {
             switch self {
             case .woken: self = .woken(reportBy: reportBy)
@@ -97,12 +97,12 @@ extension CallStateMachine {
             }
         }
 
-        /// More on the end, for a person.
+        /// More about the end, for a person.
         package var endDetail: String? {
             if case .ended(_, let detail) = self { detail } else { nil }
         }
 
-        /// The answer or the end that the handler owes in this state.
+        /// The answer or end that the handler has to fulfill or fail in this state.
         package var pendingAction: PendingAction? {
             switch self {
             case .answering(let deadline): PendingAction(.answer, by: deadline)
@@ -119,17 +119,17 @@ extension CallStateMachine {
     ///       |                                           +--that handler ends-- offered
     ///       +--it fails before the ring, fallback: ring--> absent --answer--> lost
     package enum Lease: Hashable, Sendable {
-        /// One has it, or will be given it as a new call.
+        /// A handler has the call, or will get it as a new call.
         case taken
-        /// Its handler is gone, and no other one has been given it. One has to claim it by then.
+        /// The handler is gone, and no other one has got the call. One has to claim it by the deadline.
         case lost(claimBy: BootInstant)
-        /// A handler has been given it, and has to claim it by then.
+        /// A handler has got the call, and has to claim it by the deadline.
         case offered(claimBy: BootInstant)
-        /// Its handler failed before it rang, or is not started any more. The daemon makes it ring, and no handler is
-        /// given it until the user answers.
+        /// The handler failed before the call rang, or is no longer started. The daemon makes the call ring, and no
+        /// handler gets it until the user answers.
         case absent
 
-        /// By when a handler has to claim the call; nil while it has one, and while it needs none.
+        /// The deadline for a handler to claim the call; nil while it has a handler or needs none.
         var claimBy: BootInstant? {
             switch self {
             case .lost(let deadline), .offered(let deadline): deadline
@@ -137,9 +137,9 @@ extension CallStateMachine {
             }
         }
 
-        /// The handler is gone. A second loss gives no more time than the first.
+        /// The handler is gone. A second loss does not extend the deadline of the first.
         ///
-        /// - Returns: false when no handler had the call.
+        /// - Returns: false if no handler had the call.
         mutating func lose(claimBy deadline: BootInstant) -> Bool {
             switch self {
             case .taken: self = .lost(claimBy: deadline)
@@ -149,7 +149,7 @@ extension CallStateMachine {
             return true
         }
 
-        /// There is time to claim the call until `deadline` at least.
+        /// Moves the deadline for a claim to `deadline` if that is later.
         mutating func extend(to deadline: BootInstant) {
             switch self {
             case .lost(let claimBy): self = .lost(claimBy: max(claimBy, deadline))
@@ -159,37 +159,37 @@ extension CallStateMachine {
         }
     }
 
-    /// What the driver is to do after an input.
+    /// What the driver must do after an input.
     package enum Output: Hashable, Sendable {
         /// The call entered a state: notify observers.
         case entered(State)
-        /// Something of the call changed within its state: notify observers.
+        /// The call changed within its state: notify observers.
         case changed
-        /// Have the journal record that it rings, and report the result.
+        /// Ask the journal to record that the call rings, and report the result.
         case journalRing
-        /// Ask the handler to do this and to answer by then.
+        /// Request this action from the handler, which must answer by its deadline.
         case request(PendingAction)
-        /// The handler did not do its part: a strike against it.
+        /// The handler failed: record a strike against it.
         case strike(HandlerFailure)
         /// The handler hangs: stop its process, unless it serves other calls.
         case stopHandler
     }
 
-    /// An input that does not fit; nothing was changed.
+    /// An input that does not fit the state. Nothing has changed.
     package struct Refusal: Error, Hashable, Sendable {
-        /// The state that the call is in.
+        /// The current state of the call.
         package let state: State
-        /// What does not fit.
+        /// Why it does not fit.
         package var why = Reason.state
 
         package enum Reason: Hashable, Sendable {
-            /// The state.
+            /// The input does not fit the state.
             case state
-            /// The handler is being asked for this already, or for its opposite.
+            /// The handler has not yet answered an earlier request for this action or its opposite.
             case alreadyAsked(CallAction)
             /// No handler has the call at present.
             case unclaimed
-            /// The digits are none, or too many at a time.
+            /// There are no digits, or too many at once, or invalid ones.
             case badDigits
         }
     }

@@ -1,47 +1,48 @@
 /// The life of one call.
 ///
 ///     start --> queued --wake--> woken --report--> reported --confirmRing--> confirmed --ringJournaled--> ringing
-///                 |                |                  |                         |                           |
-///                 |                +------------------+--- fallback: ring ------^            answer         |
-///                 |                |                  |                         |       +-------------------+
-///                 |                |                  |                         |       v                   |
-///                 |                |                  |                         |   answering --fulfill--> connected <-+
-///                 |                |                  |                         |       |                   |     |    |
-///                 |                |                  |                         |       |                   |   hold unhold
-///                 |                |                  |                         |       |                   |     v    |
-///                 |                +------------------+--- end, decline, busy --+-------+-------------------+--- held -+
+///                 |                |                  |                         |                         |
+///                 |                +------------------+--- fallback: ring ------^            answer       |
+///                 |                |                  |                         |       +-----------------+
+///                 |                |                  |                         |       v                 |
+///                 |                |                  |                         |   answering -fulfill-> connected <-+
+///                 |                |                  |                         |       |                 |   |      |
+///                 |                |                  |                         |       |                 |  hold    |
+///                 |                |                  |                         |       |                 |   v unhold
+///                 |                +------------------+--- end, decline, busy --+-------+-----------------+-- held --+
 ///                 |                                               v
 ///                 |                                            ending
 ///                 |                                               | fulfill, fail
 ///                 v                                               v
 ///               ended <--- deadline, expiry, cancel, remoteEnded, a handler's failure, from every state
 ///
-/// The words at the arrows are functions. Also: *woken* becomes *queued* again with ``reassign()``, and *woken*,
-/// *reported* and *confirmed* with ``handlerLostAtRestart(at:)``. The three become *confirmed*, rung by the daemon, with
-/// ``handlerGone(_:_:fallback:at:)`` and ``advance(to:fallback:)`` where `fallback` says so.
+/// The labels of the arrows are functions. Also: *woken* becomes *queued* again with ``reassign()``, and *woken*,
+/// *reported* and *confirmed* with ``handlerLostAtRestart(at:)``. If `fallback` is `ring`,
+/// ``handlerGone(_:_:fallback:at:)`` and ``advance(to:fallback:)`` lead from these three to *confirmed*, and the daemon
+/// makes the call ring.
 ///
-/// Every state but *ended* has a deadline, so that each call ends by itself. Beside its state each call has a ``Lease``:
-/// whether a handler has it.
+/// Every state except *ended* has a deadline, so each call ends by itself. Each call also has a ``Lease``: whether a
+/// handler has it.
 package struct CallStateMachine: Hashable, Sendable {
     package private(set) var state: State
-    /// Whether a handler has it.
+    /// Whether a handler has the call.
     package private(set) var lease: Lease
-    /// What the user asked of a connected or held call.
+    /// The user's requests to a connected or held call.
     private(set) var actions: InCallActions
     /// The call must not start to ring at this instant or later.
     package let ringBefore: BootInstant
-    /// How long its states may last.
+    /// The maximum durations of its states.
     package let deadlines: CallDeadlines
 
-    /// How long after a failure the journal is asked again to record a ring.
+    /// The delay before the journal is asked again after it failed to record a ring.
     private static let journalRetry = Duration.milliseconds(500)
 
-    /// A new call, which waits for a handler.
+    /// A new call in state *queued*.
     package init(deadlines: CallDeadlines, ringBefore: BootInstant) {
         self.init(deadlines: deadlines, ringBefore: ringBefore, state: .queued)
     }
 
-    /// A call as it stood.
+    /// A call restored to a given state.
     init(
         deadlines: CallDeadlines, ringBefore: BootInstant, state: State, lease: Lease = .taken,
         actions: InCallActions = InCallActions()
@@ -53,39 +54,40 @@ package struct CallStateMachine: Hashable, Sendable {
         self.actions = actions
     }
 
-    /// When ``advance(to:fallback:)`` has something to do; nil once ended.
+    /// When ``advance(to:fallback:)`` has something to do; nil once the call has ended.
     package var nextDeadline: BootInstant? {
         guard let first = stateDeadline else { return nil }
         return min(first, claimBy ?? first, actions.nextDeadline ?? first)
     }
 
-    /// When the state ends by itself; nil once ended.
+    /// When the state ends by itself; nil once the call has ended.
     package var stateDeadline: BootInstant? { state.deadline(ringBefore: ringBefore) }
 
-    /// By when a handler has to claim the call that lost its own; nil while it has one, and while it needs none.
+    /// The deadline for a handler to claim a call that lost its own; nil while it has a handler or needs none.
     package var claimBy: BootInstant? { lease.claimBy }
 
-    /// What the handler of a connected or held call was asked for besides its answer and its end, the oldest first.
+    /// The unanswered requests to the handler of a connected or held call, the oldest first. The answer and the end of
+    /// the call are not among them.
     package var pending: [PendingAction] { actions.pending }
 
-    /// Whether the handler has turned the microphone off.
+    /// Whether the handler has muted the microphone.
     package var isMuted: Bool { actions.isMuted }
 
-    /// All that the handler was asked for and has not answered.
+    /// All unanswered requests to the handler.
     package var owed: [PendingAction] { (state.pendingAction.map { [$0] } ?? []) + pending }
 
-    /// Whether the handler has been asked for this and has not answered.
+    /// Whether this request to the handler is unanswered.
     package func isAsked(_ action: CallAction) -> Bool { actions.contains(action) }
 
     package var hasEnded: Bool { state.isEnded }
 
-    /// Whether the user talks in it, or is about to.
+    /// Whether the user talks in the call, or is about to.
     var isOnTheLine: Bool { state.name == .answering || state.name == .connected || isAsked(.unhold) }
 
     private mutating func enter(_ next: State) -> [Output] {
         state = next
         if next.name != .connected, next.name != .held { actions.removeAll() }
-        // Nobody has to claim a call that has ended.
+        // A call that has ended need not be claimed.
         if case .ended = next { lease = .taken }
         return [.entered(next)]
     }
@@ -108,34 +110,35 @@ package struct CallStateMachine: Hashable, Sendable {
         return enter(.reported(confirmBy: now.advanced(by: deadlines.report)))
     }
 
-    /// The handler reported the call, and what is known of it now keeps it out.
+    /// The handler reported the call, and the new information keeps it from ringing.
     package mutating func restrict(_ reason: CallEndReason, _ detail: String) throws(Refusal) -> [Output] {
         guard case .woken = state else { throw Refusal(state: state) }
         return finish(reason, detail)
     }
 
-    /// The handler reported or confirmed the call while the user is in another one: it is to signal busy to the caller.
+    /// The handler reported or confirmed the call while the user is in another one. The handler must signal busy to the
+    /// caller.
     package mutating func reject(at now: BootInstant) throws(Refusal) -> [Output] {
         guard state.name == .woken || state.name == .reported else { throw Refusal(state: state) }
         return askToEnd(.busy, at: now)
     }
 
-    /// The handler confirmed the reported call: it rings once the journal has it, unless it expired.
+    /// The handler confirmed the reported call. It rings once the journal has recorded that, unless it has expired.
     package mutating func confirmRing(at now: BootInstant) throws(Refusal) -> [Output] {
         guard case .reported = state else { throw Refusal(state: state) }
         guard now < ringBefore else { return finish(.expired) }
         return enter(.confirmed(by: now.advanced(by: deadlines.report), retryAt: nil)) + [.journalRing]
     }
 
-    /// The journal has recorded the ring: the call rings, unless it expired meanwhile. Changes nothing of a call in
-    /// another state.
+    /// The journal has recorded the ring: the call rings, unless it has expired meanwhile. Changes nothing in other
+    /// states.
     package mutating func ringJournaled(at now: BootInstant) -> [Output] {
         guard case .confirmed = state else { return [] }
         guard now < ringBefore else { return finish(.expired) }
         return enter(.ringing(until: now.advanced(by: deadlines.ring)))
     }
 
-    /// The journal failed to record the ring; it is asked again as long as there is time.
+    /// The journal failed to record the ring. It is asked again while there is time.
     package mutating func ringNotJournaled(at now: BootInstant) -> [Output] {
         guard case .confirmed(let deadline, _) = state else { return [] }
         state = .confirmed(by: deadline, retryAt: now.advanced(by: Self.journalRetry))
@@ -150,16 +153,17 @@ package struct CallStateMachine: Hashable, Sendable {
         return fallBack(fallback, detail, at: now)
     }
 
-    /// The handler failed before the call rang: the call ends, or the daemon makes it ring if there is time.
+    /// The handler failed before the call rang. The call ends, or the daemon makes it ring if there is time.
     private mutating func fallBack(_ fallback: CallFallback, _ detail: String?, at now: BootInstant) -> [Output] {
         guard fallback == .ring, now < ringBefore else { return finish(.handlerFailed, detail) }
         lease = .absent
-        // The journal has been asked already, or will be again.
+        // The journal has already been asked, or will be asked again.
         if case .confirmed = state { return [.changed] }
         return enter(.confirmed(by: now.advanced(by: deadlines.report), retryAt: nil)) + [.journalRing]
     }
 
-    /// The sender took the call back. Once the user answered it is too late: the two sides settle that themselves.
+    /// The sender cancelled the call. After the user has answered it is too late: then the two sides settle it between
+    /// them.
     package mutating func cancel(_ reason: CallEndReason) throws(Refusal) -> [Output] {
         guard state.awaitsRing || state.name == .ringing else { throw Refusal(state: state) }
         return finish(reason)
@@ -170,36 +174,37 @@ package struct CallStateMachine: Hashable, Sendable {
         hasEnded ? [] : finish(reason, detail)
     }
 
-    // MARK: - What the user asks for
+    // MARK: - Requests of the user
 
-    /// The user answered. A call without a handler waits for one no longer than for the answer itself.
+    /// The user answered. A call without a handler waits for one only as long as for the answer itself.
     package mutating func answer(at now: BootInstant) throws(Refusal) -> [Output] {
         guard case .ringing = state else { throw Refusal(state: state) }
         let deadline = actBy(now)
         if lease == .absent { lease = .lost(claimBy: deadline) }
-        // A call without a handler asks the one that claims it.
+        // The handler that claims the call gets the request then.
         let requests = lease == .taken ? [Output.request(PendingAction(.answer, by: deadline))] : []
         return enter(.answering(fulfillBy: deadline)) + requests
     }
 
-    /// The user answered, and other calls are held or ended first: until `deadline` the call does not end as unanswered.
+    /// The user answered, and other calls must be held or ended first. Until `deadline` the call does not end as
+    /// unanswered.
     package mutating func ringOn(until deadline: BootInstant) -> [Output] {
         guard case .ringing(let until) = state, until < deadline else { return [] }
         state = .ringing(until: deadline)
         return [.changed]
     }
 
-    /// The user refused the call that rings.
+    /// The user declined the ringing call.
     package mutating func decline(at now: BootInstant) throws(Refusal) -> [Output] {
         guard case .ringing = state else { throw Refusal(state: state) }
         return try end(at: now)
     }
 
-    /// The user finished the call, whatever its state: before it was answered that is declining it.
+    /// The user ended the call, in any state. Before the answer this declines it.
     package mutating func end(at now: BootInstant) throws(Refusal) -> [Output] {
         let reason: CallEndReason
         switch state {
-        // No handler knows of it, so none is asked.
+        // No handler knows the call, so none is asked.
         case .queued: return finish(.declined)
         case .woken, .reported, .confirmed, .ringing: reason = .declined
         case .answering, .connected, .held: reason = .localEnded
@@ -213,17 +218,17 @@ package struct CallStateMachine: Hashable, Sendable {
         return enter(.ending(reason, fulfillBy: deadline)) + [.request(PendingAction(.end, by: deadline))]
     }
 
-    /// The user holds the call. Changes nothing of a call that is held.
+    /// The user holds the call. Changes nothing if it is held already.
     package mutating func hold(at now: BootInstant) throws(Refusal) -> [Output] {
         Self.changed(asking: try actions.setHeld(true, in: state, lease, by: actBy(now)))
     }
 
-    /// The user resumes a held call. Changes nothing of a call that is connected.
+    /// The user resumes a held call. Changes nothing if it is connected.
     package mutating func unhold(at now: BootInstant) throws(Refusal) -> [Output] {
         Self.changed(asking: try actions.setHeld(false, in: state, lease, by: actBy(now)))
     }
 
-    /// The user turns the microphone off or on.
+    /// The user mutes or unmutes the microphone.
     package mutating func mute(_ isOn: Bool, at now: BootInstant) throws(Refusal) -> [Output] {
         Self.changed(asking: try actions.mute(isOn, in: state, lease, by: actBy(now)))
     }
@@ -240,7 +245,7 @@ package struct CallStateMachine: Hashable, Sendable {
         return holdIfDue(at: now)
     }
 
-    /// The cellular call has ended: what is not held yet need not be.
+    /// The cellular call has ended, so a call that is not held yet need not be.
     package mutating func yieldNoMore() -> [Output] {
         actions.setYields(false)
         return []
@@ -256,9 +261,9 @@ package struct CallStateMachine: Hashable, Sendable {
 
     private func actBy(_ now: BootInstant) -> BootInstant { now.advanced(by: deadlines.action) }
 
-    // MARK: - What the handler answers
+    // MARK: - Answers of the handler
 
-    /// The handler did what it was asked to.
+    /// The handler did what was requested.
     package mutating func fulfill(_ action: CallAction, at now: BootInstant) throws(Refusal) -> [Output] {
         switch (state, action) {
         case (.answering, .answer):
@@ -281,8 +286,8 @@ package struct CallStateMachine: Hashable, Sendable {
         }
     }
 
-    /// The handler could not do what it was asked to. An answer that fails ends the call; so does an end. Any other
-    /// action leaves the call as it was.
+    /// The handler could not do what was requested. A failed answer or end ends the call. Any other failed action
+    /// leaves the call as it was.
     package mutating func fail(_ action: CallAction) throws(Refusal) -> [Output] {
         switch (state, action) {
         case (.answering, .answer):
@@ -308,10 +313,10 @@ package struct CallStateMachine: Hashable, Sendable {
         return finish(state.endReason ?? reason)
     }
 
-    // MARK: - Losing and finding a handler
+    // MARK: - Losing and getting a handler
 
-    /// The handler did not start or is gone. Until a deadline another one may claim a call that rings or is in progress.
-    /// A call that has not rung is missed, or rings without a handler, as `fallback` says.
+    /// The handler did not start, or is gone. Another one may claim a ringing or active call until a deadline. A call
+    /// that has not rung is missed, or rings without a handler if `fallback` says so.
     package mutating func handlerGone(
         _ failure: HandlerFailure, _ detail: String, fallback: CallFallback, at now: BootInstant
     ) -> [Output] {
@@ -325,36 +330,36 @@ package struct CallStateMachine: Hashable, Sendable {
         }
     }
 
-    /// Its handler left, and may never have seen it: it waits for another one.
+    /// The handler left, and may never have seen the call. The call is queued for another one.
     package mutating func reassign() -> [Output] {
         guard case .woken = state, lease == .taken else { return [] }
         return enter(.queued)
     }
 
-    /// A handler has been given the call to claim. Changes nothing of a call that has one.
+    /// A handler has got the call to claim. Changes nothing if the call has a handler.
     package mutating func offer() -> [Output] {
         guard case .lost(let deadline) = lease else { return [] }
         lease = .offered(claimBy: deadline)
         return [.changed]
     }
 
-    /// Another handler has the call now, and owes all that the former one owed.
+    /// Another handler has the call now. It gets all unanswered requests of the former one.
     package mutating func claim(at now: BootInstant) throws(Refusal) -> [Output] {
         guard claimBy != nil else { throw Refusal(state: state) }
         lease = .taken
         return [.changed] + owed.map { .request($0) } + holdIfDue(at: now)
     }
 
-    /// The daemon starts again within the same boot. Nobody could take the handler's answers meanwhile, so what it owes
-    /// gets a new deadline. What the user waits for keeps its own.
+    /// The daemon restarts within the same boot. It could not receive the handler's answers meanwhile, so unanswered
+    /// requests get a new deadline. Deadlines that the user waits for stay.
     package mutating func restored(at now: BootInstant) {
         actions.extend(to: actBy(now))
         lease.extend(to: now.advanced(by: deadlines.claim))
         state.extend(reportBy: now.advanced(by: deadlines.report), actBy: actBy(now))
     }
 
-    /// After a restart its handler is gone. Nobody knows why, so it is no strike: a call that never rang waits for
-    /// another handler, one that rings or is in progress may be claimed, one that was ending has ended.
+    /// The handler is gone after a restart. The reason is unknown, so this is no strike. A call that never rang is
+    /// queued for another handler, a ringing or active one may be claimed, and one that was ending has ended.
     package mutating func handlerLostAtRestart(at now: BootInstant) -> [Output] {
         switch state {
         case .woken, .reported, .confirmed: lease == .taken ? enter(.queued) : []
@@ -367,12 +372,12 @@ package struct CallStateMachine: Hashable, Sendable {
 
     // MARK: - Deadlines
 
-    /// Does what is due at `now`, the earliest first.
+    /// Applies all deadlines up to `now`, the earliest first.
     ///
-    /// - Parameter fallback: what becomes of a call whose handler was to act before it rings, and did not.
+    /// - Parameter fallback: what to do with a call whose handler missed a deadline before the ring.
     package mutating func advance(to now: BootInstant, fallback: CallFallback) -> [Output] {
         var outputs: [Output] = []
-        // Each turn removes a pending action, or enters a state that comes later in the diagram.
+        // Each step removes a pending action, or enters a state that comes later in the diagram.
         while let deadline = nextDeadline, deadline <= now {
             outputs += step(deadline, at: now, fallback)
         }
@@ -381,7 +386,7 @@ package struct CallStateMachine: Hashable, Sendable {
 
     private mutating func step(_ deadline: BootInstant, at now: BootInstant, _ fallback: CallFallback) -> [Output] {
         if actions.removeLate(deadline) {
-            // Without a handler there is nobody to charge.
+            // Without a handler, no strike is due.
             return [.changed] + (lease == .taken ? [.strike(.didNotAct)] : [])
         }
         if case .confirmed(let limit, .some) = state, now < min(limit, ringBefore) {

@@ -1,11 +1,11 @@
-/// What a missed deadline means for a call that did not move on.
+/// The consequences of a missed deadline.
 struct CallTimeout {
     let reason: CallEndReason
     var detail: String?
     var strike: HandlerFailure?
-    /// The handler hangs: it is stopped unless it serves other calls.
+    /// Whether the handler hangs. It is stopped then, unless it serves other calls.
     var stopsHandler = false
-    /// The daemon may make the call ring instead.
+    /// Whether the daemon may make the call ring instead.
     var mayFallBack = false
 }
 
@@ -23,7 +23,7 @@ extension CallTimeout {
             if case .offered = call.lease { (strike, stopsHandler) = (.didNotClaim, true) }
             return
         }
-        // Nobody was disturbed. What came first counts: the handler's deadline, or the call's expiry.
+        // Nothing has rung. The earlier one counts: the handler's deadline, or the call's expiry.
         if call.state.awaitsRing, let limit = call.state.limit, limit >= call.ringBefore {
             self.init(reason: .expired, stopsHandler: true)
             return
@@ -45,7 +45,7 @@ extension CallTimeout {
         case .ringing:
             self.init(reason: .unanswered)
         case .answering:
-            // Without a handler there is nobody to charge.
+            // Without a handler, no strike is due.
             let isTaken = call.lease == .taken
             self.init(
                 reason: .handlerFailed, detail: "the handler did not answer within \(times.action)",

@@ -1,40 +1,40 @@
 /// Why a call ended.
 package enum CallEndReason: String, Sendable, Codable, CaseIterable {
-    /// It could not be set up, or broke.
+    /// It could not be set up, or the connection failed.
     case failed
     /// The other side hung up.
     case remoteEnded
     /// Nobody answered within the ring time.
     case unanswered
-    /// Another device of the user's answered.
+    /// The user answered on another device.
     case answeredElsewhere
-    /// Another device of the user's declined.
+    /// The user declined on another device.
     case declinedElsewhere
-    /// The user refused it here.
+    /// The user declined on this device.
     case declined
-    /// The user hung up here.
+    /// The user hung up on this device.
     case localEnded
-    /// It was no longer worth ringing for: its push came, or its handler reported, after the push's expiration.
+    /// The push had expired when it arrived or when the handler reported the call.
     case expired
-    /// The sender took it back.
+    /// The sender cancelled it.
     case cancelled
-    /// The handler did not start, did not report, did not do what it was asked, or exited.
+    /// The handler did not start, did not report, did not do what was requested, or exited.
     case handlerFailed
-    /// It was kept out: do not disturb, a limit, an app that is not allowed. ``Restriction`` says which.
+    /// A rule kept it from ringing: do not disturb, a limit, an app that is not allowed. ``Restriction`` says which.
     case restricted
     /// Its caller is on a block list.
     case blocked
-    /// Another call went on, and the app's policy is to refuse further ones then.
+    /// Another call was active, and the app's policy rejects further calls then.
     case busy
 
     /// The reasons that a handler may give when it reports that a call has ended; CallKit's `CXCallEndedReason`.
     package static let reportable = Set(allCases.filter(\.facts.isReportable))
-    /// The reasons that a push may take a call back for; any other value means ``cancelled``.
+    /// The reasons that a push may give when it cancels a call. Any other value means ``cancelled``.
     package static let ofPushes = Set(allCases.filter(\.facts.isOfPushes))
-    /// Whether a call that nobody answered, and that ended for it, is a missed call.
+    /// Whether a call that ended for this reason, and that nobody answered, counts as missed.
     package var isMissed: Bool { facts.isMissed }
 
-    /// What else is known of each reason.
+    /// The properties of each reason.
     private var facts: (isReportable: Bool, isOfPushes: Bool, isMissed: Bool) {
         switch self {
         case .failed: (true, false, true)
@@ -54,15 +54,15 @@ package enum CallEndReason: String, Sendable, Codable, CaseIterable {
     }
 }
 
-/// What a handler is asked to do to a call, and answers with *fulfill* or *fail*; CallKit's `CXCallAction`.
+/// An action that the handler must do to a call and answer with *fulfill* or *fail*; CallKit's `CXCallAction`.
 package enum CallAction: String, Sendable, Codable, CaseIterable {
-    /// Take the call: the user answered.
+    /// Accept the call: the user answered.
     case answer
-    /// Finish the call: the user declined or hung up.
+    /// End the call: the user declined or hung up.
     case end
-    /// Stop sending and playing media, and tell the peer; CallKit's `CXSetHeldCallAction` with `isOnHold`.
+    /// Stop sending and playing media, and notify the peer; CallKit's `CXSetHeldCallAction` with `isOnHold`.
     case hold
-    /// Go on with a call that is held.
+    /// Resume a held call.
     case unhold
     /// Send silence; CallKit's `CXSetMutedCallAction` with `isMuted`.
     case mute
@@ -72,18 +72,18 @@ package enum CallAction: String, Sendable, Codable, CaseIterable {
     case dtmf
 }
 
-/// What is known of a call: from its payload, and from the handler that reports it; CallKit's `CXCallUpdate`.
+/// What is known about a call, from its payload and from the handler's report; CallKit's `CXCallUpdate`.
 package struct CallUpdate: Hashable, Sendable {
-    /// Who calls: a SIP URI, a number, any handle of the app's. Untrusted text.
+    /// The caller: a SIP URI, a number, or any handle of the app. Untrusted text.
     package var caller: String?
     /// The name to show. Untrusted text.
     package var callerName: String?
-    /// Whether the call has video; nil while nobody has said.
+    /// Whether the call has video; nil if unknown.
     package var hasVideo: Bool?
-    /// Who an identification list says that the caller is: a guess, to be shown as one. Untrusted text.
+    /// The caller's name in an identification list: a guess, to be shown as one. Untrusted text.
     package var identifiedAs: String?
 
-    /// The most bytes that are kept of a handle or a name.
+    /// The maximum size of a stored handle or name in bytes.
     package static let maximumTextBytes = 256
 
     package init(
@@ -95,7 +95,7 @@ package struct CallUpdate: Hashable, Sendable {
         self.identifiedAs = identifiedAs
     }
 
-    /// Takes over what `newer` says, and keeps the rest.
+    /// Takes the values of `newer`, and keeps the others.
     package mutating func merge(_ newer: CallUpdate) {
         caller = newer.caller ?? caller
         callerName = newer.callerName ?? callerName
@@ -104,17 +104,17 @@ package struct CallUpdate: Hashable, Sendable {
     }
 }
 
-/// How long each state of a call may last.
+/// The maximum duration of each state of a call.
 package struct CallDeadlines: Hashable, Sendable {
     /// From the wake to the handler's report, and from a provisional report to its confirmation.
     package var report: Duration
-    /// How long a call rings.
+    /// The time that a call rings.
     package var ring: Duration
     /// From asking the handler for an action to its answer.
     package var action: Duration
-    /// How long a call may last. No call is for ever: a handler that hangs in a call must not block the next.
+    /// The duration of a call. It is limited so that a handler that hangs in a call cannot block the next call.
     package var connected: Duration
-    /// How long a call that rings or goes on outlives its handler: by then another start of it has claimed the call.
+    /// How long a ringing or active call waits for another handler after it lost its own.
     package var claim: Duration
 
     package init(
@@ -135,10 +135,10 @@ package enum HandlerExit: Hashable, Sendable, CustomStringConvertible {
     case exited(Int32)
     /// This signal killed its process.
     case signalled(Int32)
-    /// It left: its unit stopped, its bus name or its connection is gone. How is said for a person.
+    /// It left: its unit stopped, or its bus name or connection is gone. The text says which, for a person.
     case left(String)
 
-    /// Whether it ended by its own will, as far as anybody knows.
+    /// Whether it ended normally, as far as is known.
     var isInGoodOrder: Bool {
         switch self {
         case .exited(let status): status == 0
@@ -156,7 +156,7 @@ package enum HandlerExit: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// One thing that happened to a call, for its timeline.
+/// One event in the timeline of a call.
 package struct TimelineEntry: Hashable, Comparable, Sendable {
     package let stage: Stage
     package let at: BootInstant
@@ -166,34 +166,34 @@ package struct TimelineEntry: Hashable, Comparable, Sendable {
         at = instant
     }
 
-    /// By time; what happened at one instant stands in the order of the stages.
+    /// By time; events at the same instant are in the order of the stages.
     package static func < (left: TimelineEntry, right: TimelineEntry) -> Bool {
         (left.at, left.stage.order) < (right.at, right.stage.order)
     }
 
-    /// The hops of a call from the sender to its end.
+    /// The stages of a call from the sender to its end.
     package enum Stage: String, Sendable, Codable, CaseIterable {
         /// The push's headers arrived.
         case received
-        /// Its push passed all checks of its door.
+        /// The push passed all checks of its ``Provenance/Door``.
         case verified
-        /// The journal has it: from now on nothing but its end makes an end of it.
+        /// The journal has stored the call: it survives everything but its end.
         case journaled
         /// The handler's process was started.
         case woke
         /// The handler reported the call.
         case reported
-        /// It began to ring.
+        /// The call began to ring.
         case rang
         /// The user answered.
         case answered
         /// The handler fulfilled the answer.
         case connected
-        /// Its audio session became active: its handler may open its streams.
+        /// The audio session became active: the handler may open its streams.
         case audioActive
         /// The user declined or hung up.
         case hungUp
-        /// It ended.
+        /// The call ended.
         case ended
 
         fileprivate var order: Int { Self.allCases.firstIndex(of: self) ?? 0 }

@@ -1,9 +1,9 @@
-/// An action that the handler was asked for and owes an answer to.
+/// A request to the handler that has not been answered.
 package struct PendingAction: Hashable, Sendable {
     package let action: CallAction
-    /// Of `dtmf`: what to play, one or more of `0`-`9`, `*`, `#`, `A`-`D`, and `,` for a pause.
+    /// Of `dtmf`: the digits to play, one or more of `0`-`9`, `*`, `#`, `A`-`D`, and `,` for a pause.
     package let digits: String?
-    /// By when the handler has to fulfill or fail it.
+    /// The deadline for the handler's fulfill or fail.
     package let by: BootInstant
 
     package init(_ action: CallAction, digits: String? = nil, by: BootInstant) {
@@ -12,11 +12,11 @@ package struct PendingAction: Hashable, Sendable {
         self.by = by
     }
 
-    /// The most digits that are played at a time.
+    /// The maximum number of digits in one request.
     package static let maximumDigits = 32
 
-    /// Whether `text` can be played: 1 to ``maximumDigits`` of `0`-`9`, `*`, `#`, `A`-`D` (RFC 4733 section 3.2), and `,`
-    /// for a pause.
+    /// Whether `text` can be played: 1 to ``maximumDigits`` of `0`-`9`, `*`, `#`, `A`-`D` (RFC 4733 section 3.2), and
+    /// `,` for a pause.
     package static func areDigits(_ text: String) -> Bool {
         (1...maximumDigits).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
@@ -30,22 +30,22 @@ package struct PendingAction: Hashable, Sendable {
     }
 }
 
-/// What the user asks of a connected or held call, and its handler has to do: hold, resume, mute, play digits.
+/// The user's requests to a connected or held call that its handler must do: hold, resume, mute, play digits.
 struct InCallActions: Hashable, Sendable {
     typealias State = CallStateMachine.State
     typealias Lease = CallStateMachine.Lease
     typealias Refusal = CallStateMachine.Refusal
 
-    /// What the handler was asked for and has not answered, the oldest first.
+    /// The unanswered requests to the handler, the oldest first.
     private(set) var pending: [PendingAction] = []
-    /// Whether the handler has turned the microphone off.
+    /// Whether the handler has muted the microphone.
     private(set) var isMuted = false
-    /// The call is to be held as soon as that is possible: a cellular call began.
+    /// Whether to hold the call as soon as possible, because a cellular call began.
     private(set) var yields = false
 
-    /// The most `dtmf` actions that are queued: a person types no faster.
+    /// The maximum number of queued `dtmf` actions: nobody types faster.
     private static let maximumQueuedDigits = 32
-    /// More than are ever owed at a time.
+    /// More than are ever pending at a time.
     static let maximum = maximumQueuedDigits + CallAction.allCases.count
 
     init(pending: [PendingAction] = [], isMuted: Bool = false, yields: Bool = false) {
@@ -58,7 +58,7 @@ struct InCallActions: Hashable, Sendable {
 
     func contains(_ action: CallAction) -> Bool { pending.contains { $0.action == action } }
 
-    // MARK: - Requests. Each returns what the handler is to be asked for; nil when there is nothing to do.
+    // MARK: - Requests. Each returns the action to request from the handler; nil if there is nothing to do.
 
     /// The user holds the call, or resumes it.
     mutating func setHeld(
@@ -75,7 +75,7 @@ struct InCallActions: Hashable, Sendable {
         }
     }
 
-    /// The user turns the microphone off or on.
+    /// The user mutes or unmutes the microphone.
     mutating func mute(
         _ isOn: Bool, in state: State, _ lease: Lease, by deadline: BootInstant
     ) throws(Refusal) -> PendingAction? {
@@ -85,7 +85,8 @@ struct InCallActions: Hashable, Sendable {
             isOn ? .mute : .unmute, unless: isMuted ? .unmute : .mute, in: state, lease, by: deadline)
     }
 
-    /// The user plays digits. They are played one after the other: each has `time` after those before it.
+    /// The user plays digits. The handler plays them one after the other: each request has `time` after the one before
+    /// it.
     mutating func play(
         _ digits: String, in state: State, _ lease: Lease, _ time: Duration, at now: BootInstant
     ) throws(Refusal) -> PendingAction? {
@@ -114,7 +115,7 @@ struct InCallActions: Hashable, Sendable {
 
     mutating func setYields(_ yields: Bool) { self.yields = yields }
 
-    /// Holds a call that is to be held once it is connected and has a handler.
+    /// Holds a call that has to yield, once it is connected and has a handler.
     mutating func holdIfDue(in state: State, _ lease: Lease, by deadline: BootInstant) -> PendingAction? {
         guard yields, case .connected = state, lease == .taken else { return nil }
         yields = false
@@ -134,8 +135,8 @@ struct InCallActions: Hashable, Sendable {
         if action == .mute || action == .unmute { isMuted = action == .mute }
     }
 
-    /// Removes the oldest action that was due at `deadline`, with digits that were to be played after it. False when
-    /// there is none.
+    /// Removes the oldest action whose deadline is `deadline`. A late `dtmf` removes all other `dtmf` actions, too.
+    /// Returns false if no action has this deadline.
     mutating func removeLate(_ deadline: BootInstant) -> Bool {
         guard let index = pending.firstIndex(where: { $0.by == deadline }) else { return false }
         let late = pending.remove(at: index).action
@@ -151,7 +152,7 @@ struct InCallActions: Hashable, Sendable {
 
     mutating func removeAll() { pending = [] }
 
-    /// The handler has until `deadline` at least.
+    /// Gives the handler until `deadline` at least.
     mutating func extend(to deadline: BootInstant) {
         pending = pending.map { PendingAction($0.action, digits: $0.digits, by: max($0.by, deadline)) }
     }

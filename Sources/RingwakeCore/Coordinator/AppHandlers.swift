@@ -1,6 +1,6 @@
-/// The handlers of all apps: one ``HandlerLane`` for each app that has any, and the strikes against them.
+/// The handlers of all apps: one ``HandlerLane`` per app that has any, and the strikes against them.
 ///
-/// Notes which apps' handlers or strikes an event changes, so that they are stored once.
+/// Notes the apps whose handlers or strikes an event changes, so that they are stored once per event.
 struct AppHandlers: Hashable, Sendable {
     /// The handlers of each app that has any, and the calls that wait for one.
     private(set) var lanes: [AppID: HandlerLane] = [:]
@@ -12,7 +12,7 @@ struct AppHandlers: Hashable, Sendable {
     /// Apps that the current event has struck out.
     private var newlyStruckOut: [AppID] = []
 
-    /// The most handlers of an app that may have connected by themselves: each costs a connection.
+    /// The maximum number of self-connected handlers per app: each needs a connection.
     private static let maximumGuests = 8
 
     init(firstWakeNumber: UInt64) {
@@ -21,7 +21,7 @@ struct AppHandlers: Hashable, Sendable {
 
     var nextDeadline: BootInstant? { lanes.values.lazy.compactMap(\.nextDeadline).min() }
 
-    /// How many handlers there are.
+    /// The number of all handlers.
     var count: Int { lanes.values.reduce(0) { $0 + $1.handlers.count } }
 
     /// The app of a handler that has not ended.
@@ -29,22 +29,22 @@ struct AppHandlers: Hashable, Sendable {
 
     func handler(_ wake: WakeID, of app: AppID) -> HandlerLane.Handler? { lanes[app]?.handlers[wake] }
 
-    /// The calls of the app that no handler has.
+    /// The app's calls without a handler.
     func waiting(_ app: AppID) -> [CallKey] { lanes[app]?.waiting ?? [] }
 
-    /// Whether a call of the app gets a handler at once: one that is connected, or a new one.
+    /// Whether a call of the app gets a handler at once: a connected one, or a new one.
     func hasPlace(_ app: AppID) -> Bool { lanes[app].map { $0.receiver != nil || $0.hasPlace } ?? false }
 
-    /// The handler that can fetch the app's waiting calls; nil when the app is struck out.
+    /// The handler that can fetch the app's waiting calls; nil if the app is struck out.
     func fetcher(of app: AppID) -> WakeID? { strikes.isStruckOut(app) ? nil : lanes[app]?.taker }
 
-    /// What the current event has changed; to be called once after it.
+    /// The apps that the current event has changed. Call it once after each event.
     mutating func takeChanges() -> [AppID] {
         defer { changed = [] }
         return changed
     }
 
-    /// Apps whose waiting calls get no handler any more.
+    /// Apps whose waiting calls no longer get a handler.
     mutating func takeNewlyStruckOut() -> [AppID] {
         defer { newlyStruckOut = [] }
         return newlyStruckOut
@@ -59,12 +59,12 @@ struct AppHandlers: Hashable, Sendable {
         return WakeID(number: nextWakeNumber)
     }
 
-    /// This handler was started before: the numbers of new ones are higher.
+    /// Reserves the number of a handler that was started earlier: new ones get higher numbers.
     mutating func skip(_ wake: WakeID) { nextWakeNumber = max(nextWakeNumber, wake.number + 1) }
 
-    // MARK: - Handlers that come and go
+    // MARK: - Start and end of handlers
 
-    /// The app's configuration counts from the next call on.
+    /// Applies the app's configuration from the next call on.
     mutating func adopt(_ policy: AppPolicy, of app: AppID, at now: BootInstant) {
         lanes[app, default: HandlerLane(policy: policy)].adopt(policy, at: now)
     }
@@ -77,7 +77,7 @@ struct AppHandlers: Hashable, Sendable {
         return wake
     }
 
-    /// A handler has connected by itself. Nil when the app has as many as it may have.
+    /// A handler has connected by itself. Nil if the app has the maximum number of these.
     mutating func join(_ app: AppID, pid: Int32?, _ policy: AppPolicy, at now: BootInstant) -> WakeID? {
         guard lanes[app]?.guests ?? 0 < Self.maximumGuests else { return nil }
         let wake = makeWake()
@@ -93,7 +93,7 @@ struct AppHandlers: Hashable, Sendable {
         noteChange(of: app)
     }
 
-    /// The handler keeps a connection from now on, or none any more.
+    /// The handler has connected or disconnected.
     mutating func setConnected(
         _ wake: WakeID, of app: AppID, _ isConnected: Bool, pid: Int32? = nil, at now: BootInstant
     ) {
@@ -101,34 +101,34 @@ struct AppHandlers: Hashable, Sendable {
         noteChange(of: app)
     }
 
-    /// Stops a handler, once.
+    /// Stops a handler, unless it is stopping already.
     mutating func stop(_ wake: WakeID, of app: AppID, at now: BootInstant) -> [Effect] {
         guard lanes[app]?.stop(wake, at: now) == true else { return [] }
         noteChange(of: app)
         return [.stopHandler(wake)]
     }
 
-    /// Stops the handler that a call had, unless it serves others.
+    /// Stops the handler that had a call, unless it has other calls.
     mutating func stopIfIdle(_ wake: WakeID?, of app: AppID, at now: BootInstant) -> [Effect] {
         guard let wake, handler(wake, of: app)?.calls.isEmpty == true else { return [] }
         return stop(wake, of: app, at: now)
     }
 
-    /// Stops a handler that was started for nothing, unless it serves other calls. A connected one stays.
+    /// Stops a handler that was started in vain, unless it has other calls. A connected one continues.
     mutating func dismissIfIdle(_ wake: WakeID?, of app: AppID, at now: BootInstant) -> [Effect] {
         guard let wake, handler(wake, of: app)?.isConnected == false else { return [] }
         return stopIfIdle(wake, of: app, at: now)
     }
 
-    /// The handler is gone, or never came.
+    /// The handler is gone, or did not start.
     ///
-    /// - Returns: the calls that it had.
+    /// - Returns: its calls.
     mutating func gone(_ wake: WakeID, of app: AppID, at now: BootInstant) -> [CallKey] {
         noteChange(of: app)
         return lanes[app]?.gone(wake, at: now) ?? []
     }
 
-    /// Takes up the handlers of the last run that are alive, with those of `calls` that are theirs.
+    /// Restores the handlers of the last run that are alive, with the calls in `calls` that belong to them.
     mutating func restore(
         _ handlers: [WakeID: HandlerLane.Handler], of app: AppID, alive: Set<WakeID>, _ policy: AppPolicy,
         _ calls: [Call], at now: BootInstant
@@ -140,7 +140,7 @@ struct AppHandlers: Hashable, Sendable {
             skip(wake)
             guard alive.contains(wake), handler(wake, of: app) == nil else { continue }
             var restored = former
-            // One that was being stopped had no call any more, whatever a row says that was not written in time.
+            // A handler that was being stopped had no call, even if a row that was not updated in time says otherwise.
             restored.calls = restored.isStopping ? [] : calls.filter { $0.handler == wake }.map(\.key)
             // Connections ended with the daemon.
             restored.isConnected = false
@@ -162,33 +162,33 @@ struct AppHandlers: Hashable, Sendable {
 
     // MARK: - Calls
 
-    /// The call waits for a handler.
+    /// Queues the call for a handler.
     ///
-    /// - Parameter position: how many calls wait before it; nil for all.
+    /// - Parameter position: the number of calls that stay before it; nil: all.
     mutating func wait(_ call: CallKey, _ policy: AppPolicy, position: Int? = nil, at now: BootInstant) {
         lanes[call.app, default: HandlerLane(policy: policy)].wait(call, position: position, at: now)
     }
 
-    /// The handler gets a waiting call. True when it had been released before.
+    /// The handler gets a waiting call. Returns whether the handler had been released before.
     mutating func take(_ call: CallKey, by wake: WakeID, at now: BootInstant) -> Bool {
         lanes[call.app]?.take(call, by: wake, at: now) ?? false
     }
 
-    /// The call has ended or lost its handler: it waits no longer, and `wake` doesn't have it any more. True when that
-    /// was the handler's last call, and it is to be released.
+    /// The call has ended or lost its handler: it no longer waits, and `wake` no longer has it. Returns whether that
+    /// was the handler's last call, so that the handler is to be released.
     mutating func ended(_ call: CallKey, of wake: WakeID?, at now: BootInstant) -> Bool {
         defer { dropIfEmpty(call.app) }
         return lanes[call.app]?.ended(call, of: wake, at: now) ?? false
     }
 
-    /// Whether the app's calls have waited long enough for a handler that connects by itself.
+    /// Whether the app's calls have waited long enough for a self-connected handler.
     mutating func isUnattended(_ app: AppID, at now: BootInstant) -> Bool {
         lanes[app]?.isUnattended(at: now) ?? false
     }
 
     // MARK: - Strikes
 
-    /// A handler did not do its part in this call.
+    /// A handler failed in this call.
     mutating func strike(_ failure: HandlerFailure, in call: Call, at now: BootInstant) -> [Effect] {
         let app = call.key.app
         noteChange(of: app)
@@ -202,7 +202,7 @@ struct AppHandlers: Hashable, Sendable {
         self.strikes.restore(strikes, of: app, isStruckOut: isStruckOut)
     }
 
-    /// - Returns: nil when the app had none.
+    /// - Returns: nil if the app had no strikes.
     mutating func clearStrikes(of app: AppID) -> [Effect]? {
         guard let wasStruckOut = strikes.clear(app) else { return nil }
         noteChange(of: app)

@@ -1,15 +1,17 @@
-/// Gives calls to handlers: starts handlers, delivers to them, takes their calls when they are gone.
+/// Assigns calls to handlers: starts handlers, delivers calls to them, and takes back the calls of handlers that are
+/// gone.
 struct CallAssigner: Hashable, Sendable {
     typealias Refusal = CallStateMachine.Refusal
 
     var engine: CallEngine
 
-    /// The most pushes of one fetch; the rest waits for the next. Their payloads have 5 KiB at most each.
+    /// The maximum number of pushes per fetch; the others wait for the next one. Each payload has at most 5 KiB.
     static let maximumFetched = 64
-    /// How many handlers are started for a call that lost its own: one that dies of the call dies again.
+    /// How many handlers are started for a call that lost its own. If the call crashes its handler, it would crash each
+    /// of them.
     private static let maximumClaimStarts = 2
 
-    /// Does what is due.
+    /// Applies all deadlines up to `now`.
     mutating func advance(to now: BootInstant) -> [Effect] {
         var effects = engine.calls.late(at: now).flatMap { engine.advance($0, at: now) }
         for app in engine.handlers.lanes.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
@@ -17,7 +19,7 @@ struct CallAssigner: Hashable, Sendable {
                 effects += engine.handlers.stop(wake, of: app, at: now)
             }
             guard engine.handlers.isUnattended(app, at: now) else { continue }
-            // Nobody came for these calls, and nobody is started: that is no strike.
+            // No handler connected for these calls, and none is started. That is no strike.
             effects += ringWithoutHandler(app, at: now) { call in
                 "no handler of its app kept a connection within \(call.machine.deadlines.report), and none is started"
             }
@@ -27,20 +29,20 @@ struct CallAssigner: Hashable, Sendable {
 
     // MARK: - Finding a handler
 
-    /// Finds a handler for a new call: one that keeps a connection, a new one, or the one that runs already.
+    /// Finds a handler for a new call: a connected one, a new one, or the one that is already running.
     mutating func admit(_ key: CallKey, _ policy: AppPolicy, at now: BootInstant) -> [Effect] {
         guard let call = engine.calls.active[key] else { return [] }
         guard !engine.handlers.strikes.isStruckOut(key.app) else { return withhold(call, at: now) }
         engine.handlers.adopt(policy, of: key.app, at: now)
         guard !engine.handlers.hasPlace(key.app) else {
-            // Others may still wait, if the configuration has just given each call a handler of its own.
+            // Other calls may still wait if the configuration has just given each call its own handler.
             return serve(key, at: now) + startWaiting(of: key.app, at: now)
         }
         engine.handlers.wait(key, policy, at: now)
         return [.callChanged(call)] + (engine.handlers.fetcher(of: key.app).map { [.pushWaits($0, key, .call)] } ?? [])
     }
 
-    /// Gives the call to the handler that keeps a connection, or to a new one.
+    /// Gives the call to a connected handler, or starts one for it.
     private mutating func serve(_ key: CallKey, at now: BootInstant) -> [Effect] {
         engine.calls.change(key) { $0.noteClaimStart() }
         if let wake = engine.handlers.lanes[key.app]?.receiver {
@@ -48,14 +50,14 @@ struct CallAssigner: Hashable, Sendable {
             return requests.map { .deliver($0) } + effects
         }
         let wake = engine.handlers.begin(with: key, at: now)
-        // One that is given nothing at its start finds what it was started for in its first fetch.
+        // A handler that is started without a push finds its call in its first fetch.
         let isBare = engine.calls.active[key]?.policy.wakeBringsPush == false
         let (requests, effects) = give(key, to: wake, isBare ? .fetch : .start, atMost: 1, at: now)
-        // The wake comes first: to report it can wait, the caller cannot.
+        // The wake comes first: the caller is waiting, and the other effects are not urgent.
         return requests.map { .wake($0) } + effects
     }
 
-    /// Gives a call to a handler, with what is unread of it.
+    /// Gives a call and its unread pushes to a handler.
     private mutating func give(
         _ key: CallKey, to wake: WakeID, _ transfer: Call.Transfer, atMost limit: Int = maximumFetched,
         at now: BootInstant
@@ -73,7 +75,7 @@ struct CallAssigner: Hashable, Sendable {
         return (requests ?? [], effects)
     }
 
-    /// A waiting call becomes the handler's, which gets at most `limit` of what is unread of it.
+    /// Gives a waiting call to the handler, with at most `limit` of its unread pushes.
     private mutating func take(
         _ key: CallKey, by wake: WakeID, _ transfer: Call.Transfer, atMost limit: Int = maximumFetched,
         at now: BootInstant
@@ -84,7 +86,7 @@ struct CallAssigner: Hashable, Sendable {
         return (requests, (wasReleased ? [.retainHandler(wake)] : []) + effects)
     }
 
-    /// Finds handlers for the calls that wait, as many as there is a place for.
+    /// Finds handlers for waiting calls while there is room for more handlers.
     mutating func startWaiting(of app: AppID, at now: BootInstant) -> [Effect] {
         var effects: [Effect] = []
         while !engine.handlers.strikes.isStruckOut(app), engine.handlers.hasPlace(app),
@@ -96,20 +98,21 @@ struct CallAssigner: Hashable, Sendable {
         return effects
     }
 
-    /// Whether a handler is started for a waiting call, or it is delivered.
+    /// Whether a waiting call may still start a handler, or be delivered to one.
     private func isWorthAStart(_ key: CallKey) -> Bool {
         guard let call = engine.calls.active[key] else { return false }
         return call.machine.claimBy == nil || call.claimStarts < Self.maximumClaimStarts
     }
 
-    /// The call waits for a handler as a new one, unless none is started.
+    /// Queues the call for a handler like a new one. If the app's handlers are no longer started, does without one.
     mutating func wait(_ call: Call, at now: BootInstant) -> [Effect] {
         guard !engine.handlers.strikes.isStruckOut(call.key.app) else { return withhold(call, at: now) }
         engine.handlers.wait(call.key, call.policy, at: now)
         return []
     }
 
-    /// A call that is queued again waits for a handler, which gets all of it. Nil for one that is not.
+    /// Queues a call that became *queued* again. Its next handler gets all of its pushes. Nil if the call is not
+    /// *queued*.
     mutating func requeue(_ key: CallKey, at now: BootInstant) -> [Effect]? {
         guard case .queued = engine.calls.active[key]?.machine.state,
             let call = engine.calls.change(key, { $0.requeue() })
@@ -121,7 +124,7 @@ struct CallAssigner: Hashable, Sendable {
 
     // MARK: - Doing without a handler
 
-    /// Calls that wait for a handler of an app that has just been struck out get none.
+    /// The waiting calls of apps that have just been struck out get no handler.
     mutating func withholdWaiting(at now: BootInstant) -> [Effect] {
         engine.handlers.takeNewlyStruckOut().flatMap { app in
             let detail = engine.handlers.strikes.detail(of: app)
@@ -142,17 +145,17 @@ struct CallAssigner: Hashable, Sendable {
         }
     }
 
-    /// The call's handler is not started: the daemon makes the call ring, or it is missed.
+    /// No handler is started for the call: the daemon makes it ring, or it is missed.
     private mutating func doWithoutHandler(_ call: Call, _ detail: String, at now: BootInstant) -> [Effect] {
         let fallback = engine.fallback(for: call)
-        // It waits no longer, whatever becomes of it.
+        // The call no longer waits for a handler in either case.
         _ = engine.handlers.ended(call.key, of: nil, at: now)
         return engine.settle(call.key, at: now) { machine throws(Refusal) in
             try machine.withhold(fallback, detail, at: now)
         }
     }
 
-    // MARK: - What handlers do
+    // MARK: - Events of handlers
 
     mutating func handlerStarted(_ wake: WakeID, pid: Int32?, at now: BootInstant) -> [Effect] {
         guard let app = engine.handlers.app(of: wake) else { return [.refused(.unknownHandler(wake))] }
@@ -162,7 +165,7 @@ struct CallAssigner: Hashable, Sendable {
         }
     }
 
-    /// The handler fetches: the calls that wait become its own, and it gets what is unread of those that it has.
+    /// The handler fetches: it gets the unread pushes of its calls, and the waiting calls become its own.
     mutating func fetch(by wake: WakeID, at now: BootInstant) -> [Effect] {
         guard let app = engine.handlers.app(of: wake), let handler = engine.handlers.handler(wake, of: app) else {
             return [.refused(.unknownHandler(wake))]
@@ -186,7 +189,8 @@ struct CallAssigner: Hashable, Sendable {
         at now: BootInstant
     ) -> [Effect] {
         var effects: [Effect] = []
-        // A handler that learned of a waiting call by the event stream need not fetch it first, but may still.
+        // A handler may report a waiting call that it knows from the event stream without fetching it first. It may
+        // still fetch it.
         if let wake, engine.handlers.fetcher(of: key.app) == wake, engine.handlers.waiting(key.app).contains(key),
             case .queued = engine.calls.active[key]?.machine.state
         {
@@ -214,9 +218,10 @@ struct CallAssigner: Hashable, Sendable {
         }
     }
 
-    /// A handler is gone, or never came: its calls end, or may be claimed by another one, and those that wait get one.
+    /// A handler is gone, or did not start. Its calls end, or another handler may claim them; waiting calls get a
+    /// handler.
     ///
-    /// - Parameter isInGoodOrder: it left by its own will. It may not have seen what it was given as it did.
+    /// - Parameter isInGoodOrder: whether it ended normally. It may not have seen the pushes that it got last.
     mutating func handlerGone(
         _ wake: WakeID, _ failure: HandlerFailure, _ why: String, inGoodOrder isInGoodOrder: Bool = false,
         at now: BootInstant
@@ -257,7 +262,7 @@ struct CallAssigner: Hashable, Sendable {
         engine.handlers.setConnected(known, of: app, true, pid: pid, at: now)
         var effects: [Effect] = handler.isReleased ? [.retainHandler(known)] : []
         for key in handler.calls {
-            // What went by another connection may have been lost with it.
+            // Pushes that were sent on an earlier connection may have been lost with it.
             engine.calls.change(key) { $0.forgetFetched() }
             effects += give(key, to: known, .connection, at: now).requests.map { .deliver($0) }
         }
@@ -278,7 +283,7 @@ struct CallAssigner: Hashable, Sendable {
         return (isReleased ? [.releaseHandler(wake)] : []) + startWaiting(of: app, at: now)
     }
 
-    /// A handler claims a call that lost its own; it need not have been given it.
+    /// A handler claims a call that lost its own. It may do so without having got the call.
     mutating func claim(_ key: CallKey, by wake: WakeID, at now: BootInstant) -> [Effect] {
         guard let app = engine.handlers.app(of: wake) else { return [.refused(.unknownHandler(wake))] }
         guard let call = engine.calls[key] else { return [.refused(.unknownCall(key))] }
@@ -288,7 +293,7 @@ struct CallAssigner: Hashable, Sendable {
         guard call.machine.claimBy != nil else { return [.refused(.wrongState(key, call.machine.state))] }
         var effects: [Effect] = []
         if call.handler != wake {
-            // Another one may have been given it, and has not claimed it yet.
+            // Another handler may have got the call without having claimed it yet.
             let isReleased = engine.handlers.ended(key, of: call.handler, at: now)
             if engine.handlers.take(key, by: wake, at: now) { effects.append(.retainHandler(wake)) }
             if isReleased, let former = call.handler { effects.append(.releaseHandler(former)) }
@@ -298,7 +303,7 @@ struct CallAssigner: Hashable, Sendable {
         return effects + notifyHandler(of: key, at: now)
     }
 
-    /// Delivers what is unread of a call to its handler, or notifies the one that has to fetch it.
+    /// Delivers the unread pushes of a call to its handler, or notifies the handler that has to fetch them.
     mutating func notifyHandler(of key: CallKey, at now: BootInstant) -> [Effect] {
         guard let call = engine.calls.active[key], call.pushes.hasUnfetched, let lane = engine.handlers.lanes[key.app]
         else { return [] }
@@ -309,7 +314,7 @@ struct CallAssigner: Hashable, Sendable {
         return give(key, to: wake, .connection, at: now).requests.map { .deliver($0) }
     }
 
-    /// A call that was answered without a handler gets one, or waits for the one that runs, which is to fetch it.
+    /// Finds a handler for a call that was answered without one, or lets it wait for the running handler to fetch it.
     mutating func findHandler(forAnswered key: CallKey, at now: BootInstant) -> [Effect] {
         let effects = startWaiting(of: key.app, at: now)
         return effects + notify(engine.handlers.lanes[key.app]?.taker, ofWaiting: key, .claim)
@@ -322,8 +327,7 @@ struct CallAssigner: Hashable, Sendable {
 
     // MARK: - After a restart
 
-    /// The handlers of an app that ran when the daemon ended. Calls of those that are gone, and those that had none, find
-    /// another one.
+    /// Restores an app's handlers of the last run. Calls whose handler is gone and queued calls get another one.
     mutating func restoreHandlers(
         _ handlers: [WakeID: HandlerLane.Handler], of app: AppID, alive: Set<WakeID>, _ policy: AppPolicy,
         at now: BootInstant
@@ -344,13 +348,14 @@ struct CallAssigner: Hashable, Sendable {
         } else if case .queued = call.machine.state, !engine.handlers.waiting(app).contains(key) {
             return wait(call, at: now)
         } else if case .confirmed = call.machine.state {
-            // Only now that it keeps its handler, or needs none: the result must not be taken for that of a later ring.
+            // The ring is requested only now, when the call keeps its handler or needs none. Otherwise the result could
+            // be taken for that of a later ring.
             return [.journalRing(call.journalRecord)]
         }
         return []
     }
 
-    /// The call's handler did not outlive the daemon. The call waits for another one, or ends.
+    /// The call's handler did not survive the end of the daemon. The call waits for another handler, or ends.
     private mutating func handlerLost(_ call: Call, at now: BootInstant) -> [Effect] {
         if call.isOneAttempt, [.woken, .reported, .confirmed].contains(call.machine.state.name) {
             let detail =

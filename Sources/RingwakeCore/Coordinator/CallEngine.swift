@@ -1,26 +1,25 @@
-/// All calls, their handlers and the user's line: gives inputs to calls, and does what follows for lanes, strikes and
-/// other calls.
+/// All calls, their handlers and the user's line. Applies inputs to calls, and updates lanes, strikes and other calls.
 ///
-/// What holds after every event: each call in progress either waits in its app's lane, or belongs to one of the lane's
-/// handlers, or rings without one.
+/// What holds after every event: each call in progress waits in its app's lane, belongs to one of the lane's handlers,
+/// or rings without a handler.
 struct CallEngine: Hashable, Sendable {
     typealias Refusal = CallStateMachine.Refusal
 
     var calls: CallTable
     var handlers: AppHandlers
-    /// What the user asked for and that waits until other calls are held or ended.
+    /// The user's request that waits until other calls are held or ended.
     private(set) var request: QueuedUserRequest?
     /// Whether the device has a cellular call.
     private(set) var isCellularActive = false
 
-    /// Deadlines that are close may be met together, a little late.
+    /// Added to the deadlines of the other calls, because they may be applied a little late.
     private static let waitMargin = Duration.seconds(1)
 
-    /// Gives one input to a call and turns what it asks for into effects.
+    /// Applies one input to a call, and converts its outputs to effects.
     ///
     /// - Parameters:
-    ///   - wake: the handler that the input comes from, which must have the call; nil for all else.
-    ///   - isCharged: whether a strike that follows counts: one failure of a handler with several calls is one strike.
+    ///   - wake: the handler that sent the input, which must have the call; nil for other inputs.
+    ///   - isCharged: whether a strike counts. One failure of a handler with several calls is one strike.
     mutating func settle(
         _ key: CallKey, at now: BootInstant, by wake: WakeID? = nil, noting stage: TimelineEntry.Stage? = nil,
         updating update: CallUpdate? = nil, restricting restriction: Restriction? = nil, isCharged: Bool = true,
@@ -59,7 +58,7 @@ struct CallEngine: Hashable, Sendable {
         for output in outputs {
             switch output {
             case .entered, .changed:
-                // The call is reported as it is in the end, so once is enough.
+                // The effect contains the final state of the call, so one is enough.
                 if !isReported { effects.append(.callChanged(call)) }
                 isReported = true
             case .journalRing: effects.append(.journalRing(call.journalRecord))
@@ -83,8 +82,8 @@ struct CallEngine: Hashable, Sendable {
         return effects
     }
 
-    /// The user has hung up, and one other call is held: it is resumed. Not when the other side hung up, for the user might
-    /// be overheard; nor when several are held, for he may mean either.
+    /// Resumes the one held call after the user hung up. Not after the other side hung up, because the user might be
+    /// overheard, nor if several calls are held, because either could be meant.
     private mutating func resumeHeld(at now: BootInstant) -> [Effect] {
         guard request == nil, !isCellularActive, !calls.active.values.contains(where: { $0.machine.isOnTheLine }) else {
             return []
@@ -94,27 +93,28 @@ struct CallEngine: Hashable, Sendable {
         return settle(call.key, at: now) { machine throws(Refusal) in try machine.unhold(at: now) }
     }
 
-    /// Whether a call is in progress, a cellular one too: a further one that rings is a waiting call.
+    /// Whether a call is in progress, including a cellular one. A further ringing call is then a waiting call.
     var isInCall: Bool {
         isCellularActive
             || calls.mayNeedAudio.contains { [.answering, .connected, .held].contains($0.machine.state.name) }
     }
 
-    /// Whether the call is to be refused because another one is in progress.
+    /// Whether to reject the call because another one is in progress.
     func isBusy(for key: CallKey) -> Bool { calls.active[key]?.policy.whenBusy == .reject && isInCall }
 
-    /// What becomes of the call if its handler fails before it rings. Where a busy line refuses calls, none rings.
+    /// What happens if the call's handler fails before the ring. If the policy rejects calls while another is in
+    /// progress, the call does not ring.
     func fallback(for call: Call) -> CallFallback {
         call.policy.fallback == .ring && !isBusy(for: call.key) ? .ring : .missed
     }
 
-    /// Does what is due in a call.
+    /// Applies the call's deadlines up to `now`.
     mutating func advance(_ call: Call, at now: BootInstant) -> [Effect] {
         let fallback = fallback(for: call)
         return settle(call.key, at: now) { $0.advance(to: now, fallback: fallback) }
     }
 
-    /// The call waits for a handler that claims it: before those that are new, after those that have waited longer.
+    /// Queues the call for a handler that claims it: before new calls, after earlier calls to be claimed.
     mutating func waitForClaim(_ call: Call, at now: BootInstant) {
         let waiting = handlers.waiting(call.key.app)
         guard !waiting.contains(call.key) else { return }
@@ -161,7 +161,7 @@ struct CallEngine: Hashable, Sendable {
         case .cellularChanged(let isActive): return cellularChanged(isActive, at: now)
         case .networkChanged: return calls.inOrder(\.hasPeerOnTheLine).map { .reportPath($0.key) }
         default:
-            // `deadlineReached`: what was due has been done before.
+            // `deadlineReached`: all deadlines have already been applied.
             return []
         }
     }
@@ -186,7 +186,7 @@ struct CallEngine: Hashable, Sendable {
 
     private mutating func unhold(_ key: CallKey, others: OtherCalls?, at now: BootInstant) -> [Effect] {
         guard let call = calls[key] else { return [.refused(.unknownCall(key))] }
-        // Whether it can be done at all is checked before any other call is disturbed.
+        // Check that the call can be resumed before other calls are held or ended for it.
         var trial = call.machine
         do {
             if try trial.unhold(at: now).isEmpty { return [] }
@@ -196,7 +196,7 @@ struct CallEngine: Hashable, Sendable {
         return queue(.unhold, of: call, others ?? call.policy.others, at: now)
     }
 
-    /// Has the others held or ended, and queues what the user asked for until that is done.
+    /// Holds or ends the other calls, and queues the user's request until that is done.
     private mutating func queue(
         _ action: CallAction, of call: Call, _ others: OtherCalls, at now: BootInstant
     ) -> [Effect] {
@@ -206,7 +206,7 @@ struct CallEngine: Hashable, Sendable {
         guard others == .end || inTheWay.allSatisfy(\.canBeHeld) else { return [.refused(.othersStay(key))] }
         request = QueuedUserRequest(call: key, action: action, others: inTheWay.map(\.key))
         var effects: [Effect] = []
-        // The others' own deadlines end the waiting; the ring's must not come before.
+        // The deadlines of the other calls end the wait. The ring must not end before them.
         if let latest = inTheWay.map({ now.advanced(by: $0.machine.deadlines.action + Self.waitMargin) }).max() {
             effects = settle(key, at: now) { $0.ringOn(until: latest) }
         }
@@ -220,9 +220,9 @@ struct CallEngine: Hashable, Sendable {
         return effects
     }
 
-    /// Does what the user asked for once the others are held or have ended. When one of them stays, nothing comes of it.
+    /// Applies the user's request once the other calls are held or have ended. Drops it if one of them stays.
     ///
-    /// - Returns: also the call that was answered or resumed.
+    /// - Returns: the effects, and the call that was answered or resumed.
     mutating func proceed(at now: BootInstant) -> (effects: [Effect], call: CallKey?) {
         guard let request else { return ([], nil) }
         let (key, progress) = (request.call, request.progress(calls.active))
@@ -255,12 +255,12 @@ struct CallEngine: Hashable, Sendable {
 }
 
 extension Call {
-    /// Whether its handler can be asked to hold it, or has been.
+    /// Whether its handler can be asked to hold it, or already was.
     fileprivate var canBeHeld: Bool {
         machine.state.name == .connected && (machine.lease == .taken || machine.isAsked(.hold))
     }
 
-    /// Whether the handler talks with the caller's side, or is about to.
+    /// Whether its handler is in contact with the caller's side, or is about to be.
     fileprivate var hasPeerOnTheLine: Bool { [.ringing, .answering, .connected, .held].contains(machine.state.name) }
 }
 

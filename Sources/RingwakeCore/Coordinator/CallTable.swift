@@ -1,22 +1,22 @@
-/// The calls of this device by name: those in progress, and the last ones that ended.
+/// The calls of this device by key: those in progress, and the last ones that ended.
 ///
-/// A name is in `active` or in `finished`, never in both. Each call in `active` has not ended and has a deadline.
+/// A key is in `active` or in `finished`, never in both. Each call in `active` has not ended and has a deadline.
 struct CallTable: Hashable, Sendable {
     /// The calls that have not ended.
     private(set) var active: [CallKey: Call] = [:]
-    /// Names in `active` of the calls that are no longer waiting for their handler's report: the few that may need audio.
-    /// What is asked after each event must not cost a look at every call.
+    /// The keys of the active calls that no longer wait for their handler's report: the few that may need audio.
+    /// Queries after each event use these, so that they need not look at every call.
     private var reported: Set<CallKey> = []
     /// The calls that ended last, the oldest first.
     private(set) var finished: [Call] = []
     /// The number of the next call.
     private(set) var nextNumber: Int64
-    /// The earliest deadline of a call, as ``findDeadline()`` found it.
+    /// The earliest deadline of a call, as of the last ``findDeadline()``.
     private(set) var nextDeadline: BootInstant?
 
     private var finishedIndex: [CallKey: Int] = [:]
     private var finishedDropped = 0
-    /// Whether the call of `nextDeadline` has another one now.
+    /// Whether the deadline of the call behind `nextDeadline` has changed.
     private var isDeadlineStale = false
     private let maximumFinished: Int
 
@@ -25,12 +25,12 @@ struct CallTable: Hashable, Sendable {
         self.maximumFinished = maximumFinished
     }
 
-    /// The call of this name, in progress or among the last that ended.
+    /// The call with this key, in progress or among the last that ended.
     subscript(_ key: CallKey) -> Call? {
         active[key] ?? finishedIndex[key].map { finished[$0 - finishedDropped] }
     }
 
-    /// The calls in progress that fit, the oldest first.
+    /// The calls in progress that satisfy `isIncluded`, the oldest first.
     func inOrder(_ isIncluded: (Call) -> Bool) -> [Call] {
         active.values.filter(isIncluded).sorted { $0.number < $1.number }
     }
@@ -38,20 +38,21 @@ struct CallTable: Hashable, Sendable {
     /// The calls in progress that may need audio, the oldest first.
     var mayNeedAudio: [Call] { reported.compactMap { active[$0] }.sorted { $0.number < $1.number } }
 
-    /// The calls whose deadlines have come, by deadline.
+    /// The calls whose deadlines have passed, by deadline.
     func late(at now: BootInstant) -> [Call] {
         active.values.filter { ($0.machine.nextDeadline ?? now) <= now }.sorted {
             ($0.machine.nextDeadline ?? now, $0.number) < ($1.machine.nextDeadline ?? now, $1.number)
         }
     }
 
-    /// The name of the call that a push is about. One sender cannot mean a call of another, whatever id
-    /// it writes: else one vendor could suppress or end another's call.
+    /// The key of the call that a push is about. A push never refers to a call of another sender, whatever id it
+    /// contains: otherwise one vendor could suppress or end another's call.
     func key(of push: VerifiedPush, _ facts: PushFacts) -> CallKey {
-        // A push id is a UUID, the same in either case (RFC 9562 section 4).
+        // A push id is a UUID; upper and lower case mean the same (RFC 9562 section 4).
         let id = facts.call ?? CallID(push.pushID.lowercased())
         var key = CallKey(app: push.app, id: id)
-        // More than once only when a team has guessed such a name; the length of an id bounds how often.
+        // This loops more than once only if a team has guessed such a key. The maximum length of an id bounds the
+        // number of rounds.
         while let known = self[key], known.provenance.sender != push.provenance.sender {
             key = CallKey(app: push.app, id: CallID("\(key.id)~\(push.provenance.sender)"))
         }
@@ -60,7 +61,7 @@ struct CallTable: Hashable, Sendable {
 
     // MARK: - Changes
 
-    /// Stores a call, with those in progress or with those that ended.
+    /// Stores a call, among those in progress or those that ended.
     mutating func file(_ call: Call) {
         nextNumber = max(nextNumber, call.number + 1)
         let key = call.key
@@ -78,7 +79,7 @@ struct CallTable: Hashable, Sendable {
         }
         finishedIndex[key] = finishedDropped + finished.count
         finished.append(call)
-        // Dropped in batches: removing the first element of an array moves all the others.
+        // Drop in batches: removing the first element of an array moves all others.
         guard finished.count >= maximumFinished * 2 else { return }
         let surplus = finished.count - maximumFinished
         for call in finished.prefix(surplus) {
@@ -98,7 +99,7 @@ struct CallTable: Hashable, Sendable {
         }
     }
 
-    /// Changes a call in progress in a way that doesn't end it. Nil when there is none of this name.
+    /// Changes a call in progress without ending it. Nil if there is none with this key.
     @discardableResult
     mutating func change(_ key: CallKey, _ change: (inout Call) -> Void) -> Call? {
         guard let index = active.index(forKey: key) else { return nil }
@@ -109,7 +110,7 @@ struct CallTable: Hashable, Sendable {
         return call
     }
 
-    /// - Parameter former: the call's deadline before the change; nil: it was not in progress.
+    /// - Parameter former: the call's deadline before the change; nil if the call was not in progress.
     private mutating func noteChange(of call: Call, from former: BootInstant?) {
         if call.machine.mayNeedAudio {
             reported.insert(call.key)
@@ -123,7 +124,7 @@ struct CallTable: Hashable, Sendable {
         }
     }
 
-    /// To be called after each event.
+    /// Updates `nextDeadline`. Call it after each event.
     mutating func findDeadline() {
         guard isDeadlineStale else { return }
         nextDeadline = active.values.lazy.compactMap(\.machine.nextDeadline).min()

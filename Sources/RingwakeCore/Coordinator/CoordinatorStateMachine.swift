@@ -1,10 +1,10 @@
-/// All calls of this device: the one place that decides what follows from a push, from what a handler does and from what
-/// a user asks for.
+/// All calls of this device. Only this type decides what follows from a push, from a handler's report and from a user's
+/// request.
 ///
 ///     pushReceived --its call is known--> updated, cancelled, duplicate or too late
 ///          |
 ///          +--expired----------> a Call that has ended: missed
-///          +--restricted-------> a Call that has ended: kept out
+///          +--restricted-------> a Call that has ended: restricted
 ///          +--too many calls---> refused
 ///          |
 ///          +--> a new Call in `active` --a handler is connected--> delivered to it
@@ -16,26 +16,26 @@
 ///                    v
 ///               `finished`, the last ones, so that a repeated push starts no second ring
 ///
-/// This type applies events and composes the others: ``CallTable`` (calls by name), ``AppHandlers`` (lanes and strikes),
+/// This type applies events and composes the others: ``CallTable`` (calls by key), ``AppHandlers`` (lanes and strikes),
 /// ``CallEngine`` (an input to a call, and what follows for the others), ``CallAssigner`` (which handler gets a call),
-/// ``PushArrival`` (what a push means), ``QueuedUserRequest`` (what waits for other calls), ``StoredCall`` (what becomes of
-/// a call at the start).
+/// ``PushArrival`` (what a push means), ``QueuedUserRequest`` (a request that waits for other calls), ``StoredCall``
+/// (how a call is restored).
 ///
 /// What holds after every event:
-/// - at most one call waits for others to be held or ended for it;
-/// - a push that is not refused is given to the journal exactly once;
+/// - at most one call waits until others are held or ended for it;
+/// - a push that is not refused is sent to the journal exactly once;
 /// - `active` and `finished` are bounded by ``Limits``, strikes by ``StrikeRecords``.
 ///
-/// A value without clock and I/O: the driver says what time it is, runs the effects in order, and keeps one timer
-/// at ``nextDeadline``.
+/// A value without clock and I/O: the driver passes the time, runs the effects in order, and keeps one timer at
+/// ``nextDeadline``.
 package struct CoordinatorStateMachine: Hashable, Sendable {
-    /// How much is kept.
+    /// The maximum number of calls and handlers.
     package struct Limits: Hashable, Sendable {
-        /// Calls of one app in progress at a time, and its handlers.
+        /// Calls in progress of one app, and its handlers.
         package var activeCallsOfAnApp = 512
-        /// Calls of all apps in progress at a time, and handlers.
+        /// Calls in progress of all apps, and handlers.
         package var activeCalls = 1024
-        /// Calls that are remembered after their end.
+        /// Calls that are kept after their end.
         package var finishedCalls = 1024
 
         package init() {}
@@ -45,8 +45,8 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
     private let limits: Limits
 
     /// - Parameters:
-    ///   - firstCallNumber: higher than that of every call that the journal knows.
-    ///   - firstWakeNumber: higher than that of every handler that may still run.
+    ///   - firstCallNumber: higher than the number of every call in the journal.
+    ///   - firstWakeNumber: higher than the number of every handler that may still run.
     package init(firstCallNumber: Int64 = 1, firstWakeNumber: UInt64 = 1, limits: Limits = Limits()) {
         self.limits = limits
         assigner = CallAssigner(
@@ -57,7 +57,7 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
 
     // MARK: - Events
 
-    /// Applies one event at `now` and says what to do, in order. What was due before is done first.
+    /// Applies one event at `now` and returns the effects, in order. Overdue deadlines are applied first.
     package mutating func handle(_ event: Event, at now: BootInstant) -> [Effect] {
         var effects: [Effect] = []
         if let nextDeadline, nextDeadline <= now {
@@ -71,7 +71,7 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
         return effects
     }
 
-    /// What follows from an event for calls that it does not concern by itself.
+    /// Applies the consequences of an event for other calls.
     private mutating func followUp(at now: BootInstant) -> [Effect] {
         let effects = assigner.withholdWaiting(at: now)
         let (progress, answered) = assigner.engine.proceed(at: now)
@@ -138,7 +138,7 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
             of: push, facts, policy, known: call(key), restriction, isStruckOut: isStruckOut(push.app), at: now)
         switch arrival {
         case .repeated(let call, let before):
-            // Perhaps it was answered 503: then the repeat has to bring all that the journal needs.
+            // The push may have been answered with 503. Then the repeat must bring everything that the journal needs.
             let isDurable = call.isJournaled && call.pushID.lowercased() == push.pushID.lowercased()
             return ignore(
                 push, call, .duplicate, recordedAs: isDurable ? .duplicate : before,
@@ -165,7 +165,7 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
         }
     }
 
-    /// Whether there may be one more call, and one more handler. Handlers outlive their calls for a while.
+    /// Whether there is room for another call and another handler. Handlers outlive their calls for a while.
     private func hasRoom(for app: AppID) -> Bool {
         let calls = active.keys.count { $0.app == app }
         return active.count < limits.activeCalls && calls < limits.activeCallsOfAnApp
@@ -173,7 +173,7 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
             && lanes[app]?.handlers.count ?? 0 < limits.activeCallsOfAnApp
     }
 
-    /// Makes a new call, which `proceed` stores, and gives its push to the journal.
+    /// Makes a new call, lets `proceed` store it, and sends its push to the journal.
     private mutating func start(
         _ key: CallKey, _ push: VerifiedPush, _ facts: PushFacts, _ policy: AppPolicy, _ outcome: PushOutcome,
         _ proceed: (inout CallAssigner, Call) -> [Effect]
@@ -190,11 +190,11 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
         return wakes + [journal] + effects.dropFirst(wakes.count)
     }
 
-    /// A push that says more of a call in progress.
+    /// A further push of a call in progress.
     private mutating func update(
         _ known: Call, _ push: VerifiedPush, _ facts: PushFacts, at now: BootInstant
     ) -> [Effect] {
-        // Not durable yet: perhaps its first push was answered 503.
+        // The call is not durable yet: its first push may have been answered with 503.
         let adopts = !known.isJournaled
         let outcome: PushOutcome = adopts ? (known.pushes.wasWithheld ? .withheld : .started) : .updated
         var call = known
@@ -226,7 +226,7 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
         return [.journalPush(record, payloads: [], call: call.journalRecord)] + effects + stop
     }
 
-    /// A push that changes nothing, but may bring what the journal doesn't have yet.
+    /// A push that changes nothing, but may bring data that the journal doesn't have yet.
     private func ignore(
         _ push: VerifiedPush, _ call: Call, _ outcome: PushOutcome, recordedAs recorded: PushOutcome,
         payloads: [CallPayload] = []
@@ -240,8 +240,8 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
 
     // MARK: - The journal
 
-    /// The journal had a call of this name long before: the push was a late repeat. Its handler was woken in vain,
-    /// and the user is not told.
+    /// The journal already had a call with this key: the push was a late repeat. Its handler was woken in vain, and the
+    /// user is not notified.
     private mutating func forget(_ call: Call, at now: BootInstant) -> [Effect] {
         guard !call.machine.hasEnded else { return [] }
         var effects = assigner.engine.settle(call.key, at: now) {
@@ -251,18 +251,19 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
         return effects + assigner.engine.handlers.dismissIfIdle(call.handler, of: call.key.app, at: now)
     }
 
-    /// Calls that had ended when the daemon last did, so that their pushes' repeats are known; the oldest first.
+    /// Adds calls that had ended before the daemon started, the oldest first, so that repeats of their pushes are
+    /// known.
     package mutating func remember(_ records: [CallRecord]) {
         for record in records where call(record.key) == nil { correct(record) }
     }
 
-    /// What the journal has of a call of which the coordinator learned by a late repeat: it replaces the repeat's call.
+    /// Replaces the call of a late repeat by the journal's record of the call.
     package mutating func correct(_ record: CallRecord) {
         guard active[record.key] == nil, record.state == .ended else { return }
         assigner.engine.calls.file(Call(record, [], AppPolicy()))
     }
 
-    /// Takes up a call that had not ended. It finds its handler, or another one, with the event `handlersRestored`.
+    /// Restores a call that had not ended. The event `handlersRestored` gives it its handler, or another one.
     private mutating func restore(_ stored: StoredCall, _ policy: AppPolicy?, at now: BootInstant) -> [Effect] {
         var record = stored.record
         let key = record.key
@@ -277,7 +278,7 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
         let stands = if case .stands = fate { true } else { false }
         if !stands { record.progress = nil }
         var call = Call(record, stored.payloads, policy ?? AppPolicy())
-        // That the call was journaled is known; when, may not have been written.
+        // The call was journaled, but the time may not have been written.
         call.note(.journaled, at: now)
         if stands { call.restored(at: now) }
         assigner.engine.calls.file(call)
@@ -286,14 +287,14 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
         case .ends(let reason, let detail):
             return assigner.engine.settle(key, at: now) { $0.abandon(reason, detail) }
         case .stands:
-            // Where the ring was requested, and that is on the disk, people may have noticed it.
+            // The request to ring is on disk, so the call may have rung before the restart.
             let ring = rangAt.map { at in assigner.engine.settle(key, at: at) { $0.ringJournaled(at: at) } }
-            // The deadlines of what the user waited for may have passed meanwhile.
+            // Deadlines that the user waits for may have passed meanwhile.
             return (ring ?? []) + assigner.engine.advance(call, at: now)
         }
     }
 
-    // MARK: - What the driver derives after each event
+    // MARK: - State that the driver reads after each event
 
     /// The calls in progress.
     package var active: [CallKey: Call] { assigner.engine.calls.active }
@@ -301,10 +302,10 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
     /// The calls that ended last, the oldest first.
     package var finished: [Call] { assigner.engine.calls.finished }
 
-    /// The call of this name, in progress or among the last that ended.
+    /// The call with this key, in progress or among the last that ended.
     package func call(_ key: CallKey) -> Call? { assigner.engine.calls[key] }
 
-    /// The name of the call that a push is about; see ``CallTable/key(of:_:)``.
+    /// The key of the call that a push is about; see ``CallTable/key(of:_:)``.
     package func key(of push: VerifiedPush, _ facts: PushFacts) -> CallKey {
         assigner.engine.calls.key(of: push, facts)
     }
@@ -318,16 +319,16 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
     /// The number of the next start of a handler.
     package var nextWakeNumber: UInt64 { assigner.engine.handlers.nextWakeNumber }
 
-    /// The process of the handler that has this call; nil when there is none, or none any more.
+    /// The process of the handler that has this call; nil if there is none.
     package func process(of call: Call) -> Int32? { call.handler.flatMap { lanes[call.key.app]?.handlers[$0]?.pid } }
 
-    /// The strikes against the app's handlers, the oldest first: those that counted when the last one came.
+    /// The strikes against the app's handlers, the oldest first: those that counted at the last strike.
     package func strikes(of app: AppID) -> [Strike] { assigner.engine.handlers.strikes.strikes(of: app) }
 
-    /// Whether the app's handlers are not started any more, until its strikes are cleared.
+    /// Whether the app's handlers are no longer started, until its strikes are cleared.
     package func isStruckOut(_ app: AppID) -> Bool { assigner.engine.handlers.strikes.isStruckOut(app) }
 
-    /// When ``Event/deadlineReached`` is due; nil while no call is in progress.
+    /// When ``Event/deadlineReached`` is due; nil if there is no deadline.
     package var nextDeadline: BootInstant? {
         guard let call = assigner.engine.calls.nextDeadline else { return assigner.engine.handlers.nextDeadline }
         return assigner.engine.handlers.nextDeadline.map { min(call, $0) } ?? call
@@ -336,18 +337,18 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
     /// Whether the device has a cellular call.
     package var isCellularActive: Bool { assigner.engine.isCellularActive }
 
-    /// Whether a call is in progress, a cellular one too: a further one that rings is a waiting call.
+    /// Whether a call is in progress, including a cellular one. A further ringing call is then a waiting call.
     package var isInCall: Bool { assigner.engine.isInCall }
 
     /// Whether the user has answered or resumed this call, and other calls are being held or ended for it.
     package func waitsForOthers(_ key: CallKey) -> Bool { assigner.engine.request?.call == key }
 
-    /// The calls that ring, the oldest first, except those that the user has answered and that wait for others.
+    /// The ringing calls, the oldest first, except one that the user has answered and that waits for others.
     package var ringingCalls: [Call] {
         assigner.engine.calls.mayNeedAudio.filter { $0.machine.state.name == .ringing && !waitsForOthers($0.key) }
     }
 
-    /// Whether a call awaits its answer, its refusal or its deadline: the machine has to stay awake for it.
+    /// Whether a call rings or may ring, or its answer is in progress. The machine must stay awake for it.
     package var isAnyCallUnanswered: Bool {
         active.values.contains { call in
             let state = call.machine.state
@@ -358,12 +359,12 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
     /// What the calls need of audio now.
     ///
     /// - Parameters:
-    ///   - former: what they needed when this was asked last.
-    ///   - processes: of a call's handler, as far as they are known.
+    ///   - former: the previous needs.
+    ///   - processes: the processes of a call's handler, as far as they are known.
     package func audioNeeds(
         after former: CallAudioNeeds, processes: (Call) -> Set<Int32>
     ) -> CallAudioNeeds {
-        // This is asked after each event: calls that wait for their handlers cost no more than a look.
+        // This runs after each event, so it must not look at every call that waits for its handler.
         let calls = assigner.engine.calls.mayNeedAudio
         var needs = CallAudioNeeds(
             of: calls, isFocusComing: assigner.engine.request != nil, after: former, processes: processes)

@@ -1,24 +1,24 @@
-/// What a push means, as far as its call is known.
+/// The meaning of a push, given what is known about its call.
 enum PushArrival {
-    /// It came before, and did this.
+    /// It repeats an earlier push, which had this outcome.
     case repeated(Call, PushOutcome)
-    /// It says more of a call in progress.
+    /// It updates a call in progress.
     case updates(Call)
-    /// It takes its call back.
+    /// It cancels its call.
     case cancels(Call, CallEndReason)
-    /// It comes after its call's end.
+    /// It arrived after its call had ended.
     case late(Call)
-    /// It takes a call back and names none.
+    /// It is a cancellation that names no call.
     case cancelsNothing
-    /// Its call is new.
+    /// It starts a new call.
     case starts(PushOutcome)
     /// Its call is new, and ends at once.
     case ends(PushOutcome, CallEndReason, String)
 
     /// - Parameters:
     ///   - known: the push's call, in progress or among the last that ended.
-    ///   - restriction: what keeps the call out.
-    ///   - isStruckOut: whether the app's handlers are not started any more.
+    ///   - restriction: the rule that keeps the call from ringing.
+    ///   - isStruckOut: whether the app's handlers are no longer started.
     init(
         of push: VerifiedPush, _ facts: PushFacts, _ policy: AppPolicy, known: Call?, _ restriction: Restriction?,
         isStruckOut: Bool, at now: BootInstant
@@ -47,14 +47,14 @@ enum PushArrival {
 }
 
 extension VerifiedPush {
-    /// From when on the call must not start to ring. Without an expiration a push is worth delivering for
-    /// the time that it would ring, not for 30 days.
+    /// When it is too late for the call to start ringing. Without an expiration, a push is worth delivering for its
+    /// ring time, not for 30 days.
     func ringBefore(_ facts: PushFacts, _ policy: AppPolicy) -> BootInstant {
         if case .at(let instant) = expiration { return instant }
         return (facts.sentAt ?? receivedAt).advanced(by: facts.ringTime ?? policy.deadlines.ring)
     }
 
-    /// Why it is too late, for a person.
+    /// Why the push is too late, for a person.
     fileprivate func lateness(_ facts: PushFacts) -> String {
         if case .at = expiration { return "its push came after its expiration" }
         let age = (facts.sentAt ?? receivedAt).duration(to: receivedAt).milliseconds / 1000

@@ -1,4 +1,4 @@
-/// The user has answered a call or resumes it, and that is queued until other calls are held or ended.
+/// A call that the user answered or resumes, queued until other calls are held or ended.
 struct QueuedUserRequest: Hashable, Sendable {
     let call: CallKey
     /// `answer` or `unhold`.

@@ -1,17 +1,17 @@
-/// A call that had not ended when the daemon did, as the journal has it.
+/// A call from the journal that had not ended when the daemon stopped.
 package struct StoredCall: Hashable, Sendable {
-    /// Where it stood. Its instants are of the present boot, negative ones included.
+    /// The stored record. Its instants are in the present boot, so they may be negative.
     package let record: CallRecord
-    /// The payloads of its pushes that no handler may have.
+    /// The payloads of its pushes that handlers may not have received.
     package let payloads: [CallPayload]
     package let origin: Origin
 
     /// When the record was written.
     package enum Origin: Hashable, Sendable {
-        /// Since the machine was started: its instants, and the processes in it, mean what they say.
+        /// In this boot: its instants and process ids are valid.
         case thisBoot
-        /// Before that. The time is unknown when the wall clock doesn't show how long ago: then the record's instants
-        /// mean nothing.
+        /// In an earlier boot. The time is unknown if the wall clock doesn't show how long ago that was: then the
+        /// record's instants mean nothing.
         case otherBoot(isTimeKnown: Bool)
     }
 
@@ -21,17 +21,17 @@ package struct StoredCall: Hashable, Sendable {
         self.origin = origin
     }
 
-    /// What becomes of it when the daemon starts.
+    /// What happens to the call when the daemon starts.
     enum Fate {
-        /// It stands as it stood: it was written in this boot, and its app is configured.
+        /// It is restored as it was: the record is from this boot, and its app is configured.
         case stands
-        /// It waits for a handler as a new call.
+        /// It is queued for a handler like a new call.
         case deliveredAgain
         case ends(CallEndReason, String)
     }
 
-    /// After a restart of the machine a call that never rang is delivered again if it's still in time; one that may have
-    /// rung is not.
+    /// After a restart of the machine, a call that never rang is delivered again if there is still time. One that may
+    /// have rung is not.
     func fate(hasPolicy: Bool, at now: BootInstant) -> Fate {
         if hasPolicy, origin == .thisBoot, record.progress != nil { return .stands }
         switch record.state {

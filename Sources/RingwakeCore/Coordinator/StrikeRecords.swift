@@ -1,21 +1,21 @@
-/// The strikes against each app's handlers, and which apps' handlers are not started any more.
+/// The strikes against each app's handlers, and the apps whose handlers are no longer started.
 struct StrikeRecords: Hashable, Sendable {
     private var records: [AppID: Record] = [:]
 
     private struct Record: Hashable, Sendable {
-        /// Those that counted when the last one came, the oldest first.
+        /// The strikes that counted at the last one, the oldest first.
         var strikes: [Strike] = []
         var isStruckOut = false
     }
 
-    /// The most strikes that are kept of an app.
+    /// The maximum number of strikes that are kept per app.
     private static let maximum = 64
-    /// As many are kept for people to see, where fewer or none have consequences.
+    /// At least this many are kept for display, even if the limit is lower or off.
     private static let minimum = 8
 
     func strikes(of app: AppID) -> [Strike] { records[app]?.strikes ?? [] }
 
-    /// Whether the app's handlers are not started any more, until somebody clears the strikes.
+    /// Whether the app's handlers are no longer started, until the strikes are cleared.
     func isStruckOut(_ app: AppID) -> Bool { records[app]?.isStruckOut ?? false }
 
     /// Why the app's handlers are not started, for a person.
@@ -24,7 +24,7 @@ struct StrikeRecords: Hashable, Sendable {
             + "'ringwake app clear-strikes \(app)' gives it another chance"
     }
 
-    /// True when the app is struck out with this one.
+    /// Adds a strike. Returns true if it strikes the app out.
     mutating func add(_ strike: Strike, of app: AppID, _ limit: StrikeLimit) -> Bool {
         var record = records.removeValue(forKey: app) ?? Record()
         defer { records[app] = record }
@@ -40,12 +40,12 @@ struct StrikeRecords: Hashable, Sendable {
         return true
     }
 
-    /// Stores what the last run of the daemon knew.
+    /// Restores the strikes of the daemon's last run.
     mutating func restore(_ strikes: [Strike], of app: AppID, isStruckOut: Bool) {
         guard !strikes.isEmpty || isStruckOut else { return }
         records[app] = Record(strikes: strikes.suffix(Self.maximum), isStruckOut: isStruckOut)
     }
 
-    /// - Returns: whether the app was struck out; nil when it had no strikes.
+    /// - Returns: whether the app was struck out; nil if it had no strikes.
     mutating func clear(_ app: AppID) -> Bool? { records.removeValue(forKey: app)?.isStruckOut }
 }

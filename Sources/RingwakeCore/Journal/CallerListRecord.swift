@@ -1,12 +1,12 @@
-/// A list of callers as the journal has it, without its entries.
+/// A list of callers in the journal, without its entries.
 package struct CallerListRecord: Hashable, Sendable {
     package let name: String
     package let kind: CallerListKind
-    /// Where it was imported from: a file or a URL; nil when its entries were given one by one.
+    /// The file or URL that the list was imported from; nil if its entries were added one by one.
     package let source: String?
-    /// What the source was at that time, as its server names it (`ETag`, RFC 9110 section 8.8.3).
+    /// The version of the source at the import, as its server identifies it (`ETag`, RFC 9110 section 8.8.3).
     package let etag: String?
-    /// When its entries were changed last, in milliseconds since 1970.
+    /// When its entries last changed, in milliseconds since 1970.
     package let updatedWallClock: Int64
     package let entries: Int
 
@@ -22,12 +22,12 @@ package struct CallerListRecord: Hashable, Sendable {
     }
 }
 
-/// Entries that are to take the place of a list's.
+/// Collected entries that will replace those of a list.
 package struct CallerListImport: Hashable, Sendable, Identifiable {
-    /// Names it; drawn at random, and gone with the process.
+    /// The import's random id, valid while the process lives.
     package let id: String
     package let list: String
-    /// How many entries it has, each pattern counted once.
+    /// The number of its entries, each pattern counted once.
     package let entries: Int
 
     package init(id: String, list: String, entries: Int) {

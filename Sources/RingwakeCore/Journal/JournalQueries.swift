@@ -1,20 +1,20 @@
-/// When the record of a call is written.
+/// When to write the record of a call.
 package enum WriteUrgency: Hashable, Sendable {
-    /// With a commit that is made for it, if none is on its way.
+    /// With its own commit, unless another commit is due.
     case now
-    /// With the next commit that something else makes, or with the next read.
+    /// With the next commit or the next read.
     case withNext
 }
 
 /// Which pushes to read, newest first.
 package struct PushQuery: Hashable, Sendable {
-    /// Only this app's.
+    /// Only pushes of this app.
     package var app: AppID?
-    /// Only those with this id, whose case does not count.
+    /// Only pushes with this id, ignoring case.
     package var pushID: String?
-    /// How many at most, up to ``JournalQueries/maximumAnswers``.
+    /// The maximum number, up to ``JournalQueries/maximumAnswers``.
     package var limit: Int
-    /// Only those with a lower sequence number: the last one of the page before.
+    /// Only pushes with a lower sequence number: the last one of the page before.
     package var before: Int64?
 
     package init(app: AppID? = nil, pushID: String? = nil, limit: Int = 100, before: Int64? = nil) {
@@ -27,15 +27,15 @@ package struct PushQuery: Hashable, Sendable {
 
 /// Which calls to read, newest first.
 package struct CallQuery: Hashable, Sendable {
-    /// Only this app's.
+    /// Only calls of this app.
     package var app: AppID?
-    /// Only those with this id: one for each app.
+    /// Only calls with this id: one per app.
     package var id: CallID?
-    /// Only those that belong into the list of missed calls.
+    /// Only calls in the list of missed calls.
     package var missedOnly: Bool
-    /// How many at most, up to ``JournalQueries/maximumAnswers``.
+    /// The maximum number, up to ``JournalQueries/maximumAnswers``.
     package var limit: Int
-    /// Only those with a lower number: the last one of the page before.
+    /// Only calls with a lower number: the last one of the page before.
     package var before: Int64?
 
     package init(
@@ -49,17 +49,16 @@ package struct CallQuery: Hashable, Sendable {
     }
 }
 
-/// A push as the journal has it. Its instants are of the present boot.
+/// A push from the journal. Its instants are in the present boot.
 package struct JournaledPush: Hashable, Sendable {
-    /// Its place in the journal: higher than those of earlier pushes.
+    /// Its sequence number in the journal: higher than those of earlier pushes.
     package let sequence: Int64
-    /// The push.
     package let push: PushRecord
     /// When it arrived, in milliseconds since 1970.
     package let receivedWallClock: Int64
-    /// When it was written: it is durable since the end of that commit. Nil in rows of older versions.
+    /// When it was written. It is durable after the commit of that time. Nil in rows of older versions.
     package let journaledAt: BootInstant?
-    /// The call that it is about; nil when the journal does not have it, or no longer.
+    /// Its call; nil if the journal doesn't have the call, or no longer.
     package let call: JournaledCall?
 
     package init(
@@ -73,9 +72,8 @@ package struct JournaledPush: Hashable, Sendable {
     }
 }
 
-/// A call as the journal has it. Its instants are of the present boot.
+/// A call from the journal. Its instants are in the present boot.
 package struct JournaledCall: Hashable, Sendable {
-    /// The call.
     package let record: CallRecord
     /// When the push that started it arrived, in milliseconds since 1970.
     package let receivedWallClock: Int64
@@ -86,7 +84,7 @@ package struct JournaledCall: Hashable, Sendable {
     }
 }
 
-/// Bounds of what the journal answers.
+/// Limits of the journal's answers.
 package enum JournalQueries {
     /// Pushes or calls in one answer.
     package static let maximumAnswers = 1_000

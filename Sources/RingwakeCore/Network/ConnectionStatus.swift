@@ -1,18 +1,17 @@
-/// Whether the daemon, or one app, can reach what it has to: what a status line shows.
+/// Whether the daemon or an app can reach its targets, for a status line.
 package struct ConnectionStatus: Hashable, Sendable {
-    /// The three states.
     package enum State: String, Hashable, Sendable, CaseIterable {
-        /// All is well.
+        /// Everything can be reached.
         case online
-        /// Something works, but not all of it, or not as it should.
+        /// Only a part can be reached, or it can be reached with restrictions.
         case limited
         /// Nothing can be reached.
         case offline
     }
 
     package let state: State
-    /// Why it is not online, as one word; nil when it is. Of `offline` and of `connectionRequired` it is the reason
-    /// that reachability gives, else one of ``Why``.
+    /// Why the state is not online, as one word; nil if it is. For `offline` and `connectionRequired` it is the reason
+    /// from the reachability check, otherwise one of ``Why``.
     package let why: String?
 
     private init(_ state: State, _ why: String? = nil) {
@@ -20,25 +19,25 @@ package struct ConnectionStatus: Hashable, Sendable {
         self.why = why
     }
 
-    /// The words that reachability has no reason for.
+    /// The reasons that a reachability check doesn't give.
     package enum Why: String, Hashable, Sendable, CaseIterable {
         /// Some of the app's targets are reachable, others are not.
         case someTargetsUnreachable
-        /// No name server is reachable: addresses are, names are not.
+        /// Addresses are reachable, but no name server is, so names cannot be resolved.
         case noNameServer
-        /// The interface in use is to be spared, the configuration says.
+        /// The configuration asks to use the current interface sparingly.
         case constrained
     }
 
     /// Whether the network, or one destination, can be used.
     package enum Usability: Hashable, Sendable {
         case usable
-        /// Once a connection is made, which traffic does.
+        /// Usable after a connection is made. Traffic makes it.
         case needsConnection(reason: String)
         case unusable(reason: String)
     }
 
-    /// Of the network as a whole: the daemon's.
+    /// The status of the daemon, for the network as a whole.
     package init(network: Usability, hasNameServer: Bool, isConstrained: Bool) {
         switch network {
         case .unusable(let reason): self.init(.offline, reason)
@@ -49,10 +48,10 @@ package struct ConnectionStatus: Hashable, Sendable {
         }
     }
 
-    /// Of an app, by the targets that it named, in its order: online when all can be used, offline with the reason of
-    /// the first when none can be used at all.
+    /// The status of an app, from its targets in the configured order: online if all are usable; offline, with the
+    /// reason of the first, if none is.
     ///
-    /// - Returns: Nil when it named none; then the daemon's is the app's.
+    /// - Returns: nil if the app has no targets. The daemon's status then applies to the app.
     package init?(targets: [Usability]) {
         var reasons: [String] = []
         var usable = 0

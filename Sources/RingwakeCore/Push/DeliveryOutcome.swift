@@ -1,15 +1,15 @@
-/// What became of a push that passed its door's checks.
+/// The result of a push that passed all checks.
 package enum DeliveryOutcome: Hashable, Sendable {
-    /// It is durable.
+    /// The push is durable.
     case accepted
-    /// The device did not take it; its sender may send it again.
+    /// The device rejected the push; its sender may send it again.
     case refused(PushRefusal)
 }
 
-/// Why the device did not take a push. Each door says it in its protocol's words.
+/// Why the device rejected a push. Each ``Provenance/Door`` translates it to its protocol.
 package enum PushRefusal: Hashable, Sendable, CaseIterable {
-    /// As many calls are active as may be, of its app or in all.
+    /// The maximum number of active calls is reached, of its app or of all.
     case tooManyCalls
-    /// Its app is gone, or the journal can't write it now.
+    /// Its app is gone, or the journal can't store the push now.
     case unavailable
 }

@@ -1,13 +1,13 @@
-/// What a sender addresses a push to: 32 random bytes, one for each app and environment, written as 64 hex digits.
+/// The address of a push: 32 random bytes per app and environment, written as 64 hex digits.
 ///
-/// Random for each app, so that two vendors cannot tell that they reach one device.
+/// Each app has its own, so that two vendors cannot find out that they reach the same device.
 package struct DeviceToken: Hashable, Sendable, CustomStringConvertible {
     package let bytes: [UInt8]
 
-    /// How many bytes a token has.
+    /// The size of a token in bytes.
     package static let byteCount = 32
 
-    /// Wraps random bytes; nil unless there are 32 of them.
+    /// Makes a token of random bytes; nil unless there are 32 of them.
     package init?(bytes: [UInt8]) {
         guard bytes.count == DeviceToken.byteCount else { return nil }
         self.bytes = bytes
@@ -19,14 +19,14 @@ package struct DeviceToken: Hashable, Sendable, CustomStringConvertible {
         self = token
     }
 
-    /// The token as a sender puts it into the path: 64 lower-case hex digits.
+    /// The token as in the path of a request: 64 lower-case hex digits.
     package var hex: String { encodeHex(bytes) }
 
     /// Tokens are capabilities and stay out of logs: only the first four digits are shown.
     package var description: String { "\(hex.prefix(4))…" }
 }
 
-/// The bytes that pairs of hex digits of either case stand for; nil for an odd count or any other character.
+/// Decodes pairs of hex digits of either case; nil for an odd count or any other character.
 package func decodeHex(_ digits: [UInt8]) -> [UInt8]? {
     guard digits.count.isMultiple(of: 2) else { return nil }
     var bytes: [UInt8] = []
@@ -59,7 +59,7 @@ private func hexDigit(_ value: UInt8) -> UInt8 {
     value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value
 }
 
-/// What a hex digit of either case stands for; nil for any other byte.
+/// The value of a hex digit of either case; nil for any other byte.
 func hexValue(_ digit: UInt8) -> UInt8? {
     switch digit {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")

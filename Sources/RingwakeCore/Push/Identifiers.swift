@@ -1,12 +1,12 @@
-/// The bundle id of an app, `com.example.phone`: names its configuration, its topic and its files.
+/// The bundle id of an app, such as `com.example.phone`. It names the app's configuration, its topic and its files.
 package struct AppID: Hashable, Sendable, Codable, CustomStringConvertible {
     package let rawValue: String
 
-    /// The most bytes that an app id may have: it becomes a file name with an ending, and those have 255 bytes.
+    /// The maximum size of an app id in bytes: with an extension it becomes a file name, which may have 255 bytes.
     package static let maximumBytes = 200
 
-    /// Accepts what Apple accepts as a bundle id: letters, digits, hyphens and dots, not starting or ending in a
-    /// dot and with no two dots in a row. So it can never leave the folder that it names a file in.
+    /// Accepts what Apple accepts as a bundle id: letters, digits, hyphens and dots, not starting or ending with a dot,
+    /// and without two dots in a row. So a file name from it cannot leave its folder.
     ///
     /// See "CFBundleIdentifier", Apple's Bundle Resources reference.
     package init?(_ text: String) {
@@ -38,7 +38,7 @@ package struct AppID: Hashable, Sendable, Codable, CustomStringConvertible {
     }
 }
 
-/// The name of a call within its app: from the payload where the app maps one, else the id of its push.
+/// The id of a call within its app: from the payload if the app maps one, otherwise the id of its push.
 package struct CallID: Hashable, Sendable, Codable, CustomStringConvertible {
     package let rawValue: String
 
@@ -48,7 +48,7 @@ package struct CallID: Hashable, Sendable, Codable, CustomStringConvertible {
 
     package var description: String { rawValue }
 
-    // Byte by byte, as the journal compares: to Swift texts are equal that only look the same.
+    // Compare bytes, as the journal does: Swift treats canonically equivalent texts as equal.
     package static func == (left: CallID, right: CallID) -> Bool {
         left.rawValue.utf8.elementsEqual(right.rawValue.utf8)
     }
@@ -68,7 +68,7 @@ package struct CallID: Hashable, Sendable, Codable, CustomStringConvertible {
     }
 }
 
-/// One call on this device. Two apps may use the same call id, so that no vendor can suppress another's call.
+/// The key of a call on this device. Two apps may use the same call id, so that no vendor can suppress another's call.
 package struct CallKey: Hashable, Sendable, Codable, CustomStringConvertible {
     package let app: AppID
     package let id: CallID

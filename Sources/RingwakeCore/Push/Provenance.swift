@@ -1,15 +1,15 @@
-/// Who sent a push, and by which door it came.
+/// The sender of a push, and the protocol that it arrived by.
 ///
-/// Only its sender can say more about a call, or end it: a push of another sender is about another call, whatever id it
-/// has. Sender and door tell a repeat of a push from another push with its id.
+/// Only the sender of a call may update or end it: a push of another sender refers to another call, whatever its id.
+/// Sender and protocol distinguish a repeat from another push with the same id.
 package struct Provenance: Hashable, Sendable {
-    /// A protocol that pushes come by, with what it alone knows of a push.
+    /// A push protocol, with the properties of a push that only this protocol has.
     package enum Door: Hashable, Sendable {
         /// APNs' provider API: the environment of the listener, and the topic that the push was sent to.
         case apns(PushEnvironment, Topic)
     }
 
-    /// Names the sender, and stays the same when its certificates and keys are renewed. By APNs: its team.
+    /// Identifies the sender. It stays the same when certificates and keys are renewed. For APNs: the team.
     package let sender: String
     package let door: Door
 
@@ -18,14 +18,14 @@ package struct Provenance: Hashable, Sendable {
         self.door = door
     }
 
-    /// APNs' environment; nil for a door without environments.
+    /// APNs' environment; nil for a protocol without environments.
     package var environment: PushEnvironment? {
         switch door {
         case .apns(let environment, _): environment
         }
     }
 
-    /// APNs' topic; nil for a door without topics.
+    /// APNs' topic; nil for a protocol without topics.
     package var topic: Topic? {
         switch door {
         case .apns(_, let topic): topic
@@ -33,7 +33,7 @@ package struct Provenance: Hashable, Sendable {
     }
 }
 
-/// What a push is addressed to beside its token: the bundle id and a suffix that says the kind, as APNs' `apns-topic`.
+/// The topic of a push, besides its token: the bundle id and a suffix for the kind, as in APNs' `apns-topic`.
 package struct Topic: Hashable, Sendable, Codable, CustomStringConvertible {
     package let rawValue: String
 
@@ -64,10 +64,10 @@ package struct Topic: Hashable, Sendable, Codable, CustomStringConvertible {
     }
 }
 
-/// Which of APNs' two environments a listener serves and a token belongs to.
+/// APNs' environment of a listener or a token.
 package enum PushEnvironment: String, Sendable, Codable, CaseIterable {
-    /// As api.sandbox.push.apple.com.
+    /// Like api.sandbox.push.apple.com.
     case development
-    /// As api.push.apple.com.
+    /// Like api.push.apple.com.
     case production
 }

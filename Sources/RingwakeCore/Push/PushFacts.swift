@@ -1,14 +1,14 @@
-/// What a push's payload says of its call, as far as its app maps it. Nothing but text from a stranger.
+/// The facts about a call in a push's payload, as far as the app maps them. Untrusted text.
 package struct PushFacts: Hashable, Sendable {
-    /// The call that the push is about; nil when it names none, and then the push's id is the call id.
+    /// The call's id; nil if the payload has none: then the push's id is the call id.
     package var call: CallID?
-    /// Who calls, the name to show, and whether with video.
+    /// The caller, the name to show, and whether the call has video.
     package var update = CallUpdate()
-    /// Set when the push takes its call back: the reason that the call ends for.
+    /// The end reason if the push cancels its call; nil otherwise.
     package var cancel: CallEndReason?
     /// When the sender sent it; never later than its arrival.
     package var sentAt: BootInstant?
-    /// How long the sender wants it to ring.
+    /// The sender's wish for the ring time.
     package var ringTime: Duration?
 
     package init(
@@ -22,6 +22,6 @@ package struct PushFacts: Hashable, Sendable {
         self.ringTime = ringTime
     }
 
-    /// The shortest and the longest ring time that a payload may ask for; others are brought within.
+    /// The range of ring times that a payload may request. Other values are clamped to it.
     package static let ringTimes: ClosedRange<Duration> = .seconds(1) ... .seconds(300)
 }

@@ -1,23 +1,23 @@
-/// What the journal keeps of a push.
+/// The journal's record of a push.
 package struct PushRecord: Hashable, Sendable {
-    /// The sender's name for the push, exactly as it wrote it.
+    /// The sender's id for the push, exactly as it was sent.
     package let pushID: String
     /// The app that the token belongs to.
     package let app: AppID
-    /// Who sent it, by which door. With the app and the `pushID` it tells a repeat from another push.
+    /// The sender, and the protocol. With the app and the `pushID` they distinguish a repeat from another push.
     package let provenance: Provenance
     /// How urgent it is.
     package let priority: PushPriority
-    /// Which undelivered push it replaces.
+    /// The id of the undelivered push that it replaces.
     package let collapseID: String?
     /// When its headers arrived.
     package let receivedAt: BootInstant
-    /// When its headers arrived by the wall clock, in milliseconds since 1970, as it stood then; nil where nobody
-    /// looked. For people to read: nothing is decided by it.
+    /// When its headers arrived, in milliseconds since 1970 by the wall clock at that time; nil if the clock was not
+    /// read. For display only: no decision depends on it.
     package var receivedWallClock: Int64?
-    /// The call that it is about.
+    /// The push's call.
     package let call: CallID
-    /// What it brought about when it arrived.
+    /// The effect that the push had when it arrived.
     package let outcome: PushOutcome
 
     package init(
@@ -41,25 +41,25 @@ package struct PushRecord: Hashable, Sendable {
         receivedWallClock = push.receivedWallClock
     }
 
-    /// The call's name on this device.
+    /// The call's key on this device.
     package var key: CallKey { CallKey(app: app, id: call) }
 }
 
-/// What a push brought about when it arrived.
+/// The effect that a push had when it arrived.
 package enum PushOutcome: String, Sendable, Codable, CaseIterable {
     /// It started its call.
     case started
-    /// Its call runs already: it told more about it.
+    /// It updated its call, which was in progress.
     case updated
-    /// It took its call back.
+    /// It cancelled its call.
     case cancelled
-    /// It came after its call's end, or repeats a push: it changed nothing.
+    /// It arrived after its call's end, or repeated a push: it changed nothing.
     case duplicate
-    /// It came after its expiration: its call is recorded as missed.
+    /// It arrived after its expiration: its call is recorded as missed.
     case expired
-    /// It took its call back after that was answered or had ended: it changed nothing.
+    /// It tried to cancel its call after that was answered or had ended: it changed nothing.
     case tooLate
-    /// Its call was kept out before anybody was woken: by a restriction or a block list.
+    /// A restriction or a block list stopped its call before a handler was woken.
     case restricted
     /// Its app's handler has too many strikes and was not started.
     case withheld

@@ -1,16 +1,16 @@
-/// A push of which its door has checked everything: sender, token, fields and payload. The only way into the coordinator.
+/// A push after all checks of sender, token, fields and payload. The coordinator accepts only these.
 package struct VerifiedPush: Hashable, Sendable {
-    /// The sender's name for the push, exactly as it wrote it; made here when it wrote none.
+    /// The sender's id for the push, exactly as it was sent; generated if there was none.
     package let pushID: String
     /// The app that the token belongs to.
     package let app: AppID
-    /// Who sent it, by which door.
+    /// The sender, and the protocol.
     package let provenance: Provenance
     /// How urgent it is.
     package let priority: PushPriority
-    /// When it is worthless; nil when the sender set no date.
+    /// When it expires; nil if the sender set no date.
     package let expiration: Expiration?
-    /// Which undelivered push it replaces; at most 64 bytes.
+    /// The id of the undelivered push that it replaces; at most 64 bytes.
     package let collapseID: String?
     /// The payload, byte for byte: one JSON object of at most 5120 bytes.
     package let payload: [UInt8]
@@ -18,8 +18,8 @@ package struct VerifiedPush: Hashable, Sendable {
     package let receivedAt: BootInstant
     /// When the last check was passed.
     package let verifiedAt: BootInstant
-    /// When its headers arrived by the wall clock, in milliseconds since 1970, as it stood then; nil where nobody
-    /// looked. For people to read: nothing is decided by it.
+    /// When its headers arrived, in milliseconds since 1970 by the wall clock at that time; nil if the clock was not
+    /// read. For display only: no decision depends on it.
     package var receivedWallClock: Int64?
 
     package init(
@@ -39,11 +39,11 @@ package struct VerifiedPush: Hashable, Sendable {
 }
 
 extension VerifiedPush {
-    /// Until when a push is worth delivering, converted to the boot clock once, at arrival.
+    /// The expiration of a push, converted to the boot clock once, at arrival.
     package enum Expiration: Hashable, Sendable {
         /// One attempt now: it is not delivered again after a restart.
         case oneAttempt
-        /// The call must not start to ring from this instant on. One that lies in the past already is recorded
+        /// The call must not start to ring from this instant on. If the instant is already past, the call is recorded
         /// as expired and never rings.
         case at(BootInstant)
     }

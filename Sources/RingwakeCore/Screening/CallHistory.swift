@@ -1,37 +1,37 @@
-/// The calls that came lately, so that they can be counted. It knows calls and callers by hashes alone, which nobody
-/// can turn back or choose: they begin at a number that each process has for itself.
+/// The recent calls, for counting. It stores calls and callers only as hashes. These cannot be reversed or chosen,
+/// because each process has its own random seed.
 package struct CallHistory: Sendable {
-    /// How many calls it remembers; the oldest one makes way.
+    /// The maximum number of calls; the oldest is dropped.
     package static let capacity = 4_096
 
     private struct Arrival: Sendable {
         var call: Int
         var app: Int
-        /// Nil while nobody has said who calls.
+        /// Nil while the caller is unknown.
         var caller: Int?
         var at: BootInstant
-        /// Whether do not disturb kept it out: it was no disturbance then, and counts towards no limit.
+        /// Whether a rule kept the call from ringing: then it counts towards no limit.
         var isKeptOut: Bool
     }
 
-    // A ring once it is full: `next` is the oldest then.
+    // A ring buffer once it is full: then `next` is the oldest.
     private var arrivals: [Arrival] = []
     private var next = 0
-    /// Where each call is, by its hash.
+    /// The index of each call, by its hash.
     private var places: [Int: Int] = [:]
 
     package init() {}
 
-    /// How many it remembers now.
+    /// The current number of calls.
     package var count: Int { arrivals.count }
 
-    /// When a call came that is remembered.
+    /// When the call arrived; nil if it is not stored.
     func arrival(of call: CallKey) -> BootInstant? { index(of: call).map { arrivals[$0].at } }
 
-    /// Whether its caller is counted.
+    /// Whether the call's caller is stored.
     func knowsCaller(of call: CallKey) -> Bool { index(of: call).map { arrivals[$0].caller != nil } ?? false }
 
-    /// Writes a call down, or what has become known of one that is there: each counts once.
+    /// Adds a call, or updates one: each call counts once.
     mutating func record(_ call: CallKey, caller: CallerHandle?, at now: BootInstant, isKeptOut: Bool) {
         if let index = index(of: call) {
             arrivals[index].caller = caller?.hashValue ?? arrivals[index].caller
@@ -51,14 +51,15 @@ package struct CallHistory: Sendable {
         }
     }
 
-    /// Forgets a call that turned out to be none that counts.
+    /// Excludes a call from counting.
     mutating func forget(_ call: CallKey) {
         guard let index = index(of: call) else { return }
         arrivals[index].isKeptOut = true
         arrivals[index].caller = nil
     }
 
-    /// How many calls of the app were let in since `start`, without `call` itself; of one caller, where one is given.
+    /// The number of the app's counted calls since `start`, without `call` itself; only those of `caller` if that is
+    /// given.
     func count(for call: CallKey, caller: CallerHandle? = nil, since start: BootInstant) -> Int {
         let (own, app, wanted) = (call.hashValue, call.app.hashValue, caller?.hashValue)
         return arrivals.count { arrival in
@@ -67,11 +68,11 @@ package struct CallHistory: Sendable {
         }
     }
 
-    /// A person does not call again sooner; a call that comes by two apps does.
+    /// A person does not call again within this time; a call that arrives over two apps does.
     private static let forkTime = Duration.seconds(5)
 
-    /// Whether the caller called before, by any app, at `start` or later and before `end`, in another call than this. A
-    /// call that comes by two apps at once is one call.
+    /// Whether the caller made another call from `start` to `end`, over any app. A call that arrives over two apps at
+    /// once is one call.
     func hasCalled(_ caller: CallerHandle, before end: BootInstant, since start: BootInstant, except call: CallKey)
         -> Bool
     {

@@ -1,15 +1,15 @@
-/// At most so many calls within a time.
+/// A limit on the number of calls within a time window.
 package struct CallLimit: Hashable, Sendable, CustomStringConvertible {
     package let count: Int
     package let window: Duration
 
-    /// The most calls that a limit may name: as many as ``CallHistory`` remembers.
+    /// The maximum count of a limit: ``CallHistory`` stores no more calls.
     package static let maximumCount = CallHistory.capacity
     private static let longestWindowSeconds: Int64 = 7 * 86_400
     private static let units: [(name: Character, seconds: Int64)] = [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)]
 
-    /// Reads `30/1h`: thirty calls within an hour, 1 to 4096 of them within 1s to 7d. The time is a number and s, m, h
-    /// or d. Nil for anything else.
+    /// Parses `30/1h`: thirty calls within an hour. The count is 1 to 4096, and the window 1s to 7d in s, m, h or d.
+    /// Nil for anything else.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, parts[0].utf8.allSatisfy(\.isDigit), let count = Int(parts[0]),
@@ -36,11 +36,11 @@ package struct CallLimit: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// How many calls may come; nil where there is no limit.
+/// The limits on the number of calls; nil: no limit.
 package struct CallLimits: Hashable, Sendable {
-    /// Of one app.
+    /// The limit of one app.
     package var app: CallLimit?
-    /// Of one caller by that app; all anonymous callers are one.
+    /// The limit of one caller in that app. All anonymous callers count as one.
     package var caller: CallLimit?
 
     package init(app: CallLimit? = nil, caller: CallLimit? = nil) {

@@ -1,16 +1,16 @@
-/// When calls are kept out, and which come through all the same.
+/// When calls are kept from ringing, and the exceptions.
 package struct DoNotDisturb: Hashable, Sendable {
-    /// What the user said by hand; it goes before the schedule.
+    /// The user's manual switch; it overrides the schedule.
     package enum Switch: Hashable, Sendable {
-        /// Nothing: the schedule decides.
+        /// Not set: the schedule decides.
         case scheduled
-        /// Calls are kept out, until this time by the wall clock (milliseconds since 1970), or until it is switched off.
+        /// On until this time by the wall clock (milliseconds since 1970), or until the user turns it off.
         case on(untilMilliseconds: Int64?)
-        /// Calls are let in until this time, when the quiet hours that were switched off end.
+        /// Off until this time, the end of the quiet hours that the user turned off.
         case off(untilMilliseconds: Int64)
     }
 
-    /// The version of the form in which it is stored.
+    /// The version of the stored form.
     package static let version = 1
     package static let maximumSchedule = 32
     package static let maximumAllowedApps = 64
@@ -20,21 +20,22 @@ package struct DoNotDisturb: Hashable, Sendable {
 
     package private(set) var position = Switch.scheduled
     package private(set) var schedule: [QuietHours] = []
-    /// Apps whose calls come through.
+    /// Apps whose calls may ring.
     package private(set) var allowedApps: [AppID] = []
-    /// Callers whose calls come through.
+    /// Callers whose calls may ring.
     package private(set) var allowedCallers: [CallerPattern] = []
-    /// A caller comes through when it calls again within this time: it must be urgent. Nil when it does not.
+    /// A caller who calls again within this time may ring, because the call must be urgent. Nil: no such exception.
     package private(set) var repeatWithin: Duration? = .seconds(180)
 
     package init() {}
 
-    /// Switches it on, until a time by the wall clock or until it is switched off.
+    /// Turns it on until a time by the wall clock, or until it is turned off.
     package mutating func turnOn(untilMilliseconds: Int64? = nil) {
         position = .on(untilMilliseconds: untilMilliseconds)
     }
 
-    /// Switches it off. Quiet hours that last now are let pass, of those without end a day; the next ones come.
+    /// Turns it off. Current quiet hours are skipped, or one day of them if they have no end. The next ones apply
+    /// again.
     package mutating func turnOff(at moment: LocalMoment) {
         position = .scheduled
         guard isActive(at: moment) else { return }
@@ -78,7 +79,7 @@ package struct DoNotDisturb: Hashable, Sendable {
 }
 
 extension DoNotDisturb {
-    /// Whether calls are kept out now.
+    /// Whether calls are kept from ringing now.
     package func isActive(at moment: LocalMoment) -> Bool {
         switch position {
         case .on(nil): return true
@@ -88,14 +89,14 @@ extension DoNotDisturb {
         }
     }
 
-    /// When ``isActive(at:)`` changes next; nil when it does not by itself.
+    /// When ``isActive(at:)`` changes next; nil if it doesn't change by itself.
     package func nextChange(after moment: LocalMoment) -> LocalMoment? {
         var at = moment
         switch position {
         case .on(nil): return nil
         case .on(let until?) where moment.wallMilliseconds < until:
             guard let end = moment.at(wallMilliseconds: until) else { return nil }
-            // Quiet hours may last then.
+            // Quiet hours may be in effect then.
             guard schedule.contains(where: { $0.contains(end) }) else { return end }
             at = end
         case .off(let until) where moment.wallMilliseconds < until:
@@ -114,13 +115,13 @@ extension DoNotDisturb {
         return isActive(at: moment) ? "on until it is switched off" : "off"
     }
 
-    /// The end of the quiet hours that last now, of several that follow one another the last; nil when none do, or when
-    /// they fill the week.
+    /// The end of the current quiet hours, including those that follow without a gap. Nil if there are none, or if they
+    /// fill the week.
     private func scheduleEnd(at moment: LocalMoment) -> LocalMoment? {
         let week = LocalMoment.minutesOfWeek
         let now = moment.minuteOfWeek
         var end = now
-        // Three weeks of them, in order: hours of Sunday reach into Monday.
+        // The spans of three weeks, in order: Sunday's may reach into Monday.
         let spans = [-week, 0, week].flatMap { shift in
             sortedSpans.map { ($0.lowerBound + shift)..<($0.upperBound + shift) }
         }
@@ -147,7 +148,7 @@ extension DoNotDisturb: Codable {
         case version, position, schedule, allowedApps, allowedCallers, repeatWithinMilliseconds
     }
 
-    /// ``Switch`` as it is stored: an object with the one word that holds.
+    /// The stored form of ``Switch``: an object with exactly one of the keys.
     private struct Position: Codable {
         struct Until: Codable {
             var untilMilliseconds: Int64?
@@ -173,7 +174,7 @@ extension DoNotDisturb: Codable {
             }
         }
 
-        /// Nil when no word, or more than one, stands there.
+        /// Nil if there is no key, or more than one.
         var position: Switch? {
             switch (scheduled, on, off?.untilMilliseconds) {
             case (_?, nil, nil): .scheduled
@@ -184,7 +185,7 @@ extension DoNotDisturb: Codable {
         }
     }
 
-    /// - Throws: for another version, and for what the setters refuse.
+    /// - Throws: for another version, and for values that the setters reject.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         guard try container.decode(Int.self, forKey: .version) == DoNotDisturb.version else {

@@ -1,13 +1,13 @@
-/// A point in time as the clock on the wall shows it where the device is; the driver makes one for each question.
+/// A point in time in the device's time zone. The driver makes one for each query.
 package struct LocalMoment: Hashable, Sendable {
     /// 1 is Monday, 7 is Sunday.
     package let weekday: Int
-    /// Minutes since midnight, 0 to 1439, as the wall shows them.
+    /// Minutes since midnight in local time, 0 to 1439.
     package let minuteOfDay: Int
     /// Milliseconds since 1970, UTC.
     package let wallMilliseconds: Int64
 
-    /// Values outside their range are brought within.
+    /// Values out of range are clamped.
     package init(weekday: Int, minuteOfDay: Int, wallMilliseconds: Int64) {
         self.weekday = min(max(weekday, 1), 7)
         self.minuteOfDay = min(max(minuteOfDay, 0), LocalMoment.minutesOfDay - 1)
@@ -23,8 +23,8 @@ package struct LocalMoment: Hashable, Sendable {
     /// Milliseconds since the minute began.
     private var intoMinute: Int64 { (wallMilliseconds % 60_000 + 60_000) % 60_000 }
 
-    /// The moment when the wall clock has gone on by so many minutes, at the beginning of that minute. A change to or
-    /// from summer time between the two is not seen: then it is an hour off.
+    /// The start of the minute that the local clock shows after `minutes`. A change to or from daylight saving time is
+    /// ignored: then the result is an hour off.
     func advanced(byMinutes minutes: Int) -> LocalMoment {
         let week = LocalMoment.minutesOfWeek
         let minute = (minuteOfWeek + minutes % week + week) % week
@@ -35,7 +35,7 @@ package struct LocalMoment: Hashable, Sendable {
             wallMilliseconds: overflow ? .max : wall)
     }
 
-    /// The moment of a time by the wall clock; nil when it is more than a year away.
+    /// The moment at a time by the wall clock; nil if it is more than a year away.
     func at(wallMilliseconds time: Int64) -> LocalMoment? {
         let (difference, overflow) = time.subtractingReportingOverflow(wallMilliseconds)
         guard !overflow, difference.magnitude < 366 * 86_400_000 else { return nil }
@@ -47,7 +47,8 @@ package struct LocalMoment: Hashable, Sendable {
     /// `07:00`.
     var timeText: String { TimeOfDay.text(minuteOfDay) }
 
-    /// `07:00`, with the day before it when it is not within a day of `now`: `Monday 07:00`, or how many days away.
+    /// `07:00`; with the weekday if it is more than a day after `now`, `Monday 07:00`; with the number of days from a
+    /// week on.
     func text(seenFrom now: LocalMoment) -> String {
         let (ahead, overflow) = wallMilliseconds.subtractingReportingOverflow(now.wallMilliseconds)
         let days = overflow ? .max : ahead / 86_400_000

@@ -1,19 +1,19 @@
-/// One entry of do not disturb's schedule: `mon-fri 22:00-07:00`, which on each of its days begins at the first time
-/// and lasts to the second, over midnight where that is earlier.
+/// One entry of do not disturb's schedule: `mon-fri 22:00-07:00`. On each of its days it begins at the first time and
+/// ends at the second, after midnight if that is earlier.
 package struct QuietHours: Hashable, Sendable, CustomStringConvertible {
-    /// A bit for each day that it begins on; bit 0 is Monday.
+    /// A bit for each day on which it begins; bit 0 is Monday.
     private let days: UInt8
     /// Minutes since midnight, 0 to 1439.
     private let start: Int
-    /// Minutes since midnight, 1 to 1440; not after ``start``: of the next day.
+    /// Minutes since midnight, 1 to 1440. If it is not after ``start``, it is on the next day.
     private let end: Int
 
     private static let dayNames = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
     private static let everyDay: UInt8 = 0b111_1111
     private static let maximumBytes = 128
 
-    /// Reads `mon-fri 22:00-07:00`, `daily 22:00-07:00`, `sat,sun 00:00-24:00`, `weekdays ...` and `weekends ...`.
-    /// - Throws: `invalidRequest`, which says where it is wrong, and how it is written.
+    /// Parses `mon-fri 22:00-07:00`, `daily 22:00-07:00`, `sat,sun 00:00-24:00`, `weekdays ...` and `weekends ...`.
+    /// - Throws: `invalidRequest` with the error and the correct form.
     package init(_ text: String) throws(RingwakeError) {
         guard text.utf8.count <= QuietHours.maximumBytes else {
             throw QuietHours.problem(String(text.prefix(32)), "is too long")
@@ -43,14 +43,14 @@ package struct QuietHours: Hashable, Sendable, CustomStringConvertible {
         "\(daysText) \(TimeOfDay.text(start))-\(TimeOfDay.text(end))"
     }
 
-    /// Whether it lasts at this moment.
+    /// Whether it includes this moment.
     package func contains(_ moment: LocalMoment) -> Bool {
         spans.contains {
             $0.contains(moment.minuteOfWeek) || $0.contains(moment.minuteOfWeek + LocalMoment.minutesOfWeek)
         }
     }
 
-    /// When it lasts, in minutes since Monday 00:00; what begins on Sunday may reach into the next week.
+    /// Its spans in minutes since Monday 00:00. A span that begins on Sunday may reach into the next week.
     var spans: [Range<Int>] {
         (0..<7).filter { days & 1 << $0 != 0 }.map { day in
             let midnight = day * LocalMoment.minutesOfDay
@@ -89,7 +89,7 @@ package struct QuietHours: Hashable, Sendable, CustomStringConvertible {
             let ends = part.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
             let first = try day(ends[0], in: text)
             let last = ends.count > 1 ? try day(ends[1], in: text) : first
-            // "fri-mon" goes over the end of the week.
+            // "fri-mon" wraps around the end of the week.
             for offset in 0...((last - first + 7) % 7) { days |= 1 << UInt8((first + offset) % 7) }
         }
         return days

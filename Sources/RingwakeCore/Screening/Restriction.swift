@@ -1,8 +1,8 @@
-/// Why a call was kept out.
+/// Why a call was kept from ringing.
 package struct Restriction: Error, Hashable, Sendable {
-    /// Which rule kept it out.
+    /// The rule.
     package let kind: Kind
-    /// What it was, for a person.
+    /// The details for a person.
     package let detail: String
 
     package init(_ kind: Kind, _ detail: String) {
@@ -15,14 +15,14 @@ package struct Restriction: Error, Hashable, Sendable {
         case doNotDisturb
         /// The caller is on a block list.
         case blocked
-        /// As many calls of the app came within its time as may.
+        /// The app's limit of calls within its time window is reached.
         case appLimit
-        /// As many calls of the caller came within its time as may.
+        /// The caller's limit of calls within its time window is reached.
         case callerLimit
-        /// The app's level is above what is allowed on this device.
+        /// The app's level is higher than this device allows.
         case level
     }
 
-    /// What the call ends for.
+    /// The end reason of the call.
     package var endReason: CallEndReason { kind == .blocked ? .blocked : .restricted }
 }

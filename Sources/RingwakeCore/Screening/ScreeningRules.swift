@@ -1,16 +1,16 @@
-/// A call that is to be judged.
+/// A call to check against the rules.
 package struct ScreenedCall: Hashable, Sendable {
     package let call: CallKey
-    /// The levels that an app may have, and a device may allow.
+    /// The range of the levels that an app may have and a device may allow.
     package static let levels = 0...21
 
-    /// The level of its app, as a content rating: 4, 9, 12, 17. Nil when it has none.
+    /// The level of its app, as a content rating: 4, 9, 12, 17. Nil if it has none.
     package let level: Int?
-    /// The limits that hold for its app.
+    /// The limits of its app.
     package let limits: CallLimits
-    /// Who calls; nil while nobody has said.
+    /// The caller; nil if unknown.
     package let caller: CallerHandle?
-    /// What the lists say of the caller.
+    /// The result of the lookup of the caller in the lists.
     package let listed: ListVerdict?
 
     package init(
@@ -25,15 +25,15 @@ package struct ScreenedCall: Hashable, Sendable {
     }
 }
 
-/// Which calls are kept out, and why: the owner's rules, and the calls that came lately.
+/// Decides which calls may ring: the owner's rules, and the recent calls.
 ///
-/// A call is judged when its push comes, and again when its handler reports it: by then the caller may be known, and
-/// the rules may be others. It counts once.
+/// A call is checked when its push arrives, and again when its handler reports it: the caller may be known by then, and
+/// the rules may have changed. It counts once.
 package struct ScreeningRules: Sendable {
-    /// The highest level that an app may have on this device; nil when any may.
+    /// The highest level that an app may have on this device; nil: any.
     package var allowedLevel: Int?
     package var doNotDisturb: DoNotDisturb
-    /// Those that callers are read by: the callers that do not disturb lets through are read by them too.
+    /// The rules for parsing callers. They also apply to the callers that do not disturb allows.
     package var dialling: DiallingRules
     private var history = CallHistory()
 
@@ -45,13 +45,13 @@ package struct ScreeningRules: Sendable {
         self.dialling = dialling
     }
 
-    /// What keeps a call out; nil when nothing does. Of several reasons the first: its app's level, the lists, the
-    /// limits of its app and of its caller, do not disturb.
+    /// What keeps a call from ringing; nil if nothing does. The first of several reasons counts: the app's level, the
+    /// lists, the limits of the app and of the caller, do not disturb.
     /// - Parameters:
-    ///   - isReport: whether its handler reports it: who has not said who calls by then is anonymous. Before, a caller
-    ///     who is not known yet is let through to the handler where an exception could be meant for it.
-    ///   - now: when this is asked.
-    ///   - moment: the same by the clock on the wall.
+    ///   - isReport: whether the handler reports the call. A caller that is unknown by then is anonymous. Before the
+    ///     report, a call from an unknown caller goes to the handler if an exception might apply to it.
+    ///   - now: the current time.
+    ///   - moment: the same time in the device's time zone.
     package mutating func restriction(
         for call: ScreenedCall, isReport: Bool, at now: BootInstant, moment: LocalMoment
     ) -> Restriction? {
@@ -76,7 +76,7 @@ package struct ScreeningRules: Sendable {
     }
 
     private func limitRestriction(_ call: ScreenedCall, _ caller: CallerHandle?, at now: BootInstant) -> Restriction? {
-        // What was let in as one call of the app stays so; its caller is counted as soon as it is known.
+        // A call that passed the app's limit once has passed it. Its caller is counted as soon as it is known.
         let isCounted = history.arrival(of: call.call) != nil
         if let limit = call.limits.app, !isCounted, isReached(limit, by: call.call, at: now) {
             return Restriction(.appLimit, "\(limit.count) calls of the app came within \(limit.windowWords)")
@@ -103,7 +103,7 @@ package struct ScreeningRules: Sendable {
         if let caller {
             if rules.allowedCallers.contains(where: { $0.applying(dialling).matches(caller) }) { return nil }
             if let time = rules.repeatWithin, caller.kind != .anonymous {
-                // From its arrival: the handler took its time to report.
+                // Counted from the call's arrival, because the handler reports it later.
                 let arrival = history.arrival(of: call.call) ?? now
                 let start = arrival.advanced(by: .zero - time)
                 if history.hasCalled(caller, before: arrival, since: start, except: call.call) { return nil }

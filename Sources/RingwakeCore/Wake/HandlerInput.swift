@@ -1,12 +1,12 @@
-/// What a handler reads on its standard input: one JSON object, and then the end. The same object stands for each push
-/// that a running handler fetches.
+/// The input of a handler on its standard input: one JSON object, followed by the end of file. A running handler
+/// fetches the same object for each push.
 package enum HandlerInput {
-    /// The version of the object. A handler that finds a higher one may ignore what it does not know.
+    /// The version of the object. A handler may ignore unknown members of a higher version.
     static let schema = 1
 
-    /// The object, with the payload as the very bytes of the push.
-    /// - Parameter now: The present. The push's age and the time left are told as numbers, so that a handler needs
-    ///   no clock that agrees with the daemon's.
+    /// The object, with the payload byte for byte.
+    /// - Parameter now: the current time. The push's age and the remaining time are sent as durations, so that the
+    ///   handler's clock need not agree with the daemon's.
     package static func bytes(of request: WakeRequest, at now: BootInstant) -> [UInt8] {
         let age = max(0, request.receivedAt.duration(to: now).milliseconds)
         let left = max(0, now.duration(to: request.reportBy).milliseconds)

@@ -8,7 +8,7 @@
 ///        |
 ///        +--> another one at once, if calls wait
 ///
-///     connected: serving or idle, and whatever comes is delivered to it; it is never neglectful, and not released
+///     connected: serving or idle; calls are delivered to it; it is never neglectful, and never released
 ///
 /// | transition | function |
 /// |---|---|
@@ -24,21 +24,21 @@
 /// What holds: with `instances = app` at most one handler is started at a time; a waiting call belongs to no handler; a
 /// call that belongs to one does not wait.
 package struct HandlerLane: Hashable, Sendable {
-    /// One start of a handler.
+    /// One start of a handler, or one handler that connected by itself.
     package struct Handler: Hashable, Sendable {
-        /// Its process; nil until it runs, and where nobody knows it.
+        /// Its process; nil until it runs, or if unknown.
         package var pid: Int32?
-        /// The call that it was started for; nil for one that came by itself.
+        /// The call that it was started for; nil for a self-connected handler.
         package var origin: CallKey?
-        /// The calls that it has and that have not ended.
+        /// Its calls that have not ended.
         package var calls: [CallKey]
-        /// It keeps a connection to the daemon.
+        /// Whether it is connected to the daemon.
         package var isConnected: Bool
-        /// It was not started here: it connected.
+        /// Whether it connected by itself: the daemon didn't start it.
         package var cameByItself: Bool
-        /// It was asked to end: it is given nothing any more.
+        /// Whether it was asked to exit: it gets no more calls.
         package var isStopping: Bool
-        /// Since when it has no call.
+        /// Since when it has no call; nil if it has one.
         package var idleSince: BootInstant?
 
         package init(
@@ -54,22 +54,22 @@ package struct HandlerLane: Hashable, Sendable {
             self.idleSince = idleSince
         }
 
-        /// Whether its driver has been told that it may exit.
+        /// Whether it was notified that it may exit.
         var isReleased: Bool { idleSince != nil && !isConnected && !isStopping }
     }
 
-    /// How many handlers the app may have.
+    /// The number of handlers that the app may have.
     package private(set) var instances: HandlerInstances
-    /// The handlers that have been started, or connected, and have not ended.
+    /// The handlers that were started or connected, and have not ended.
     package private(set) var handlers: [WakeID: Handler] = [:]
-    /// The calls that no handler has: those that lost theirs, then the new ones in the order of their arrival.
+    /// The calls without a handler: first those that lost theirs, then new ones in the order of arrival.
     package private(set) var waiting: [CallKey] = []
-    /// How long calls may wait for a handler that has none, or that has to connect by itself.
+    /// How long calls may wait for an idle handler to fetch them, or for a handler to connect by itself.
     private var timeout: Duration
-    /// Since when calls wait although the handler has nothing to do.
+    /// Since when calls wait although the handler is idle, or although none is there and none is started.
     private var neglectedSince: BootInstant?
 
-    /// Whether a handler is started where there is none.
+    /// Whether the daemon starts a handler if there is none.
     private var isStarted: Bool
 
     init(policy: AppPolicy) {
@@ -84,29 +84,29 @@ package struct HandlerLane: Hashable, Sendable {
     /// When to ask ``neglectful(at:)`` and ``isUnattended(at:)``.
     var nextDeadline: BootInstant? { neglectedSince?.advanced(by: timeout) }
 
-    /// Whether a handler may be started for one more call; else it has to wait.
+    /// Whether a handler may be started for another call; if not, the call has to wait.
     var hasPlace: Bool { isStarted && (instances == .call || handlers.isEmpty) }
 
-    /// Whether a call whose handler left gets another one without waiting for it to come by itself.
+    /// Whether there is another handler for a call whose handler left: the daemon starts one, or one is connected.
     var findsAnother: Bool { isStarted || receiver != nil }
 
-    /// The handler that gets whatever comes: of those that keep a connection, the newest.
+    /// The handler that calls are delivered to: the newest connected one.
     package var receiver: WakeID? {
         handlers.lazy.filter { $0.value.isConnected && !$0.value.isStopping }.map(\.key).max()
     }
 
-    /// How many handlers came by themselves.
+    /// The number of self-connected handlers.
     var guests: Int { handlers.values.count { $0.cameByItself } }
 
-    /// The handler that a waiting call can be fetched by: the receiver; else of several, as there are after a change of
-    /// `instances`, the one that was started first.
+    /// The handler that can fetch waiting calls: the receiver, otherwise the one that was started first. There may be
+    /// several after a change of `instances`.
     var taker: WakeID? {
         if let receiver { return receiver }
         guard instances == .app else { return nil }
         return handlers.lazy.filter { !$0.value.isStopping }.map(\.key).min()
     }
 
-    /// The app's configuration counts from the next call on.
+    /// Applies the app's configuration from the next call on.
     mutating func adopt(_ policy: AppPolicy, at now: BootInstant) {
         instances = policy.instances
         isStarted = policy.isStarted
@@ -127,7 +127,7 @@ package struct HandlerLane: Hashable, Sendable {
         noteNeglect(at: now)
     }
 
-    /// A handler of the daemon's last run still runs.
+    /// Restores a handler of the daemon's last run that still runs.
     mutating func resume(_ wake: WakeID, _ handler: Handler, at now: BootInstant) {
         handlers[wake] = handler
         noteNeglect(at: now)
@@ -138,22 +138,22 @@ package struct HandlerLane: Hashable, Sendable {
         handlers[wake]?.pid = pid
     }
 
-    /// The handler keeps a connection from now on, or none any more.
+    /// The handler has connected or disconnected.
     mutating func setConnected(_ wake: WakeID, _ isConnected: Bool, pid: Int32? = nil, at now: BootInstant) {
         handlers[wake]?.isConnected = isConnected
         if let pid { handlers[wake]?.pid = pid }
         noteNeglect(at: now)
     }
 
-    /// `call` waits until a handler fetches it or there is a place for one.
+    /// Queues `call` until a handler fetches it or there is room for another handler.
     ///
-    /// - Parameter position: how many calls wait before it; nil for all.
+    /// - Parameter position: the number of calls that stay before it; nil: all.
     mutating func wait(_ call: CallKey, position: Int? = nil, at now: BootInstant) {
         waiting.insert(call, at: min(position ?? waiting.count, waiting.count))
         noteNeglect(at: now)
     }
 
-    /// The handler got a waiting call. True when it had been released before.
+    /// The handler got a waiting call. Returns whether the handler had been released before.
     mutating func take(_ call: CallKey, by wake: WakeID, at now: BootInstant) -> Bool {
         waiting.removeAll { $0 == call }
         let wasReleased = handlers[wake]?.isReleased ?? false
@@ -163,8 +163,8 @@ package struct HandlerLane: Hashable, Sendable {
         return wasReleased
     }
 
-    /// A call has ended, or lost its handler: it no longer waits, and its handler no longer has it. True when that was
-    /// the handler's last, and it is to be released.
+    /// A call has ended or lost its handler: it no longer waits, and its handler no longer has it. Returns whether that
+    /// was the handler's last call, so that the handler is to be released.
     mutating func ended(_ call: CallKey, of wake: WakeID?, at now: BootInstant) -> Bool {
         waiting.removeAll { $0 == call }
         defer { noteNeglect(at: now) }
@@ -175,19 +175,19 @@ package struct HandlerLane: Hashable, Sendable {
         return !handler.isConnected
     }
 
-    /// The handler is to end. False when it was asked before, or has ended.
+    /// Marks the handler as stopping. Returns false if it was marked already, or has ended.
     mutating func stop(_ wake: WakeID, at now: BootInstant) -> Bool {
         guard handlers[wake]?.isStopping == false else { return false }
         handlers[wake]?.isStopping = true
-        // The next one in line has its own time.
+        // The next handler gets its own timeout.
         neglectedSince = nil
         noteNeglect(at: now)
         return true
     }
 
-    /// The handler is gone, or never came.
+    /// The handler is gone, or did not start.
     ///
-    /// - Returns: the calls that it had.
+    /// - Returns: its calls.
     mutating func gone(_ wake: WakeID, at now: BootInstant) -> [CallKey] {
         if taker == wake { neglectedSince = nil }
         let calls = handlers.removeValue(forKey: wake)?.calls ?? []
@@ -195,21 +195,21 @@ package struct HandlerLane: Hashable, Sendable {
         return calls
     }
 
-    /// Whether calls have waited long enough for a handler to come by itself, where none is started. It is asked again
-    /// as much later.
+    /// Whether calls have waited long enough for a handler to connect by itself, if none is started. If so, the timeout
+    /// starts again.
     mutating func isUnattended(at now: BootInstant) -> Bool {
         guard let deadline = nextDeadline, deadline <= now, !isStarted, taker == nil else { return false }
         neglectedSince = now
         return true
     }
 
-    /// The handler that has nothing to do and leaves calls waiting, once it is time to replace it.
+    /// The idle handler that leaves calls waiting, once it is time to replace it.
     func neglectful(at now: BootInstant) -> WakeID? {
         guard let deadline = nextDeadline, deadline <= now else { return nil }
         return taker
     }
 
-    /// To be called after every change: a time that outlived its reason would make ``nextDeadline`` lie in the past.
+    /// Call it after every change: an outdated start time would leave ``nextDeadline`` in the past.
     private mutating func noteNeglect(at now: BootInstant) {
         neglectedSince = isNeglected ? neglectedSince ?? now : nil
     }

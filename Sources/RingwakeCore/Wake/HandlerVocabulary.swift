@@ -1,8 +1,9 @@
-/// Names one start of a handler. No two are equal as long as the coordinator lives, and what its snapshot restores.
+/// Identifies one start of a handler. No two have the same number while the coordinator lives, nor among the handlers
+/// that it restores.
 package struct WakeID: Hashable, Comparable, Sendable {
     package let number: UInt64
 
-    /// The numbers that starts of handlers get.
+    /// The range of wake numbers.
     package static let numbers: ClosedRange<UInt64> = 0...(1 << 62)
 
     package init(number: UInt64) {
@@ -12,7 +13,7 @@ package struct WakeID: Hashable, Comparable, Sendable {
     package static func < (left: WakeID, right: WakeID) -> Bool { left.number < right.number }
 }
 
-/// What a handler did not do: each is a strike against it.
+/// The failures of a handler. Each is a strike against it.
 package enum HandlerFailure: String, Sendable, Codable, CaseIterable {
     /// Its program could not be started.
     case didNotStart
@@ -24,60 +25,60 @@ package enum HandlerFailure: String, Sendable, Codable, CaseIterable {
     case didNotAct
     /// It exited with a call that had not ended.
     case exited
-    /// A call outlived it, and no other start of it claimed the call in time.
+    /// A call lost its handler, and no other start of the handler claimed it in time.
     case didNotClaim
 }
 
-/// How many handlers an app has at a time.
+/// How many handlers an app may have at a time.
 package enum HandlerInstances: String, Sendable, Codable, CaseIterable {
-    /// One for all calls: what arrives while it runs it fetches, or it is started again for.
+    /// One for all calls. It fetches further calls while it runs; otherwise it is started again for them.
     case app
-    /// One for each call.
+    /// One per call.
     case call
 }
 
-/// Who starts a handler that is a command.
+/// How a handler that is a command is started.
 package enum HandlerStarter: String, Sendable, CaseIterable {
-    /// The daemon, in its own control group and sandbox.
+    /// By the daemon, in its own control group and sandbox.
     case exec
-    /// systemd, in a unit and a control group of its own.
+    /// By systemd, in its own unit and control group.
     case unit
 }
 
-/// Which systemd a unit belongs to.
+/// The systemd manager of a unit.
 package enum SystemdManager: String, Hashable, Sendable, Codable, CaseIterable {
-    /// The manager of the user that the daemon runs as, on the session bus.
+    /// The manager of the daemon's user, on the session bus.
     case user
-    /// The manager of the machine, on the system bus. It asks polkit whether the daemon may.
+    /// The manager of the machine, on the system bus. It asks polkit for permission.
     case system
 }
 
-/// Which message bus a handler's name is on.
+/// The message bus of a handler's name.
 package enum MessageBus: String, Hashable, Sendable, Codable, CaseIterable {
     case session, system
 }
 
-/// What an app's configuration says of its calls.
+/// The part of an app's configuration that applies to its calls.
 package struct AppPolicy: Hashable, Sendable {
-    /// How long each state of a call may last.
+    /// The maximum duration of each state of a call.
     package var deadlines: CallDeadlines
-    /// How many handlers it has at a time.
+    /// How many handlers the app may have at a time.
     package var instances: HandlerInstances
-    /// Who makes it ring: the app itself, or the daemon for it.
+    /// Whether the app or the daemon makes the call ring.
     package var ringer = CallRinger.app
-    /// What becomes of a call whose handler failed before the call rang.
+    /// What happens to a call whose handler failed before the ring.
     package var fallback = CallFallback.missed
-    /// What becomes of a call that comes while another goes on.
+    /// What happens to a new call while another is in progress.
     package var whenBusy = BusyPolicy.ring
-    /// What becomes of the calls that go on when another is answered, if the user does not say.
+    /// What happens to the other calls in progress when a call is answered, if the user doesn't say.
     package var others = OtherCalls.hold
-    /// What becomes of its calls when a cellular call begins.
+    /// What happens to its calls when a cellular call begins.
     package var whenCellular = CellularPolicy.hold
-    /// When its handler is not started any more.
+    /// The number of strikes after which its handlers are no longer started.
     package var strikes = StrikeLimit()
-    /// Whether a handler is started where none keeps a connection.
+    /// Whether a handler is started if none is connected.
     package var isStarted = true
-    /// Whether a handler is given, as it is started, what it is started for; else it has to fetch it.
+    /// Whether a handler gets its first push when it is started; if not, it has to fetch the push.
     package var wakeBringsPush = true
 
     package init(deadlines: CallDeadlines = CallDeadlines(), instances: HandlerInstances = .app) {
@@ -86,51 +87,53 @@ package struct AppPolicy: Hashable, Sendable {
     }
 }
 
-/// Who makes a call ring.
+/// What makes a call ring.
 package enum CallRinger: String, Sendable, Codable, CaseIterable {
-    /// The app's handler, once it is told that the call rings.
+    /// The app's handler, when it is notified that the call rings.
     case app
     /// The daemon: ring command, vibration, notification.
     case daemon
 }
 
-/// What becomes of a call whose handler failed before it rang, or is not started because of its strikes.
+/// What happens to a call whose handler failed before the ring, or is not started because of its strikes.
 package enum CallFallback: String, Sendable, Codable, CaseIterable {
-    /// It is a missed call at once.
+    /// It becomes a missed call at once.
     case missed
-    /// The daemon makes it ring. When the user answers, the handler gets another chance, unless it has too many strikes.
+    /// The daemon makes it ring. When the user answers, the handler gets another chance, unless it has too many
+    /// strikes.
     case ring
 }
 
-/// What becomes of a call that comes while another one goes on, also a cellular one.
+/// What happens to a call that arrives while another is in progress, including a cellular one.
 package enum BusyPolicy: String, Sendable, Codable, CaseIterable {
     /// It rings as a waiting call.
     case ring
-    /// Its handler is asked to end it when it reports it, and tells the caller that the line is busy.
+    /// When its handler reports it, the handler is asked to end it and to signal busy to the caller.
     case reject
 }
 
-/// What becomes of the calls that go on when the user answers another or goes on with a held one.
+/// What happens to the other calls in progress when the user answers a call or resumes a held one.
 package enum OtherCalls: String, Sendable, Codable, CaseIterable {
-    /// They are held first; what cannot be held leaves all as it was.
+    /// They are held first. If one cannot be held, nothing changes.
     case hold
     /// They are ended first.
     case end
 }
 
-/// What becomes of a call that goes on when a cellular call begins.
+/// What happens to a call in progress when a cellular call begins.
 package enum CellularPolicy: String, Sendable, Codable, CaseIterable {
-    /// It is held; nobody but the user goes on with it.
+    /// It is held; only the user resumes it.
     case hold
     /// It is ended.
     case end
-    /// Nothing: the device can do both at a time.
+    /// Nothing: the device supports both at once.
     case keep
 }
 
-/// How many strikes within how long end the starting of an app's handler, until somebody clears them.
+/// The number of strikes within a time after which an app's handlers are no longer started, until the strikes are
+/// cleared.
 package struct StrikeLimit: Hashable, Sendable {
-    /// 0: never.
+    /// 0: no limit.
     package var count: Int
     package var window: Duration
 

@@ -1,7 +1,7 @@
-/// A process that no other can be taken for: numbers of processes are used again, but not with the same start time.
+/// Identifies a process uniquely: process ids are reused, but not with the same start time.
 package struct ProcessIdentity: Hashable, Sendable, Codable {
     package let pid: Int32
-    /// Clock ticks from the boot to its start: field 22 of `/proc/PID/stat` (proc(5)).
+    /// Its start time in clock ticks after boot: field 22 of `/proc/PID/stat` (proc(5)).
     package let startTime: UInt64
 
     private enum CodingKeys: String, CodingKey {

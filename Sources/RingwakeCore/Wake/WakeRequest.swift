@@ -1,27 +1,28 @@
-/// What a handler is given of one push: on its standard input when it is started for it, else when it fetches it.
+/// The data that a handler gets for one push: on its standard input when it is started for the push, otherwise when it
+/// fetches.
 package struct WakeRequest: Hashable, Sendable {
-    /// Why the handler is given the push.
+    /// Why the handler gets the push.
     package enum Kind: String, Sendable, Codable {
-        /// There is a call to report.
+        /// A new call to report.
         case call
-        /// A call that the handler has already: this push says more of it.
+        /// An update of a call that the handler already has.
         case update
-        /// A call that outlived its handler, or whose handler failed: to be claimed, and gone on with.
+        /// A call that lost its handler, or whose handler failed: the handler must claim and continue it.
         case claim
     }
 
-    /// The start of a handler that this belongs to.
+    /// The handler that the request is for.
     package let wake: WakeID
     package let kind: Kind
     /// The app whose handler is woken.
     package let app: AppID
-    /// The call to report.
+    /// The id of the call.
     package let call: CallID
-    /// 1 for the first time that a handler is given this call.
+    /// 1 for the first handler that gets this call.
     package let attempt: Int
-    /// When the push arrived; the handler is told its age.
+    /// When the push arrived. The handler gets its age.
     package let receivedAt: BootInstant
-    /// By when the handler has to do something about the call: to report it while it is new.
+    /// The handler's deadline for the call; for a new call, the deadline to report it.
     package let reportBy: BootInstant
     /// The push's payload, byte for byte.
     package let payload: [UInt8]
@@ -40,6 +41,6 @@ package struct WakeRequest: Hashable, Sendable {
         self.payload = payload
     }
 
-    /// The call's name on this device.
+    /// The call's key on this device.
     package var key: CallKey { CallKey(app: app, id: call) }
 }

@@ -3,13 +3,13 @@ internal import FileSystem
 internal import Glibc
 package import RingwakeCore
 
-/// The lists of callers as one read-only SQLite file, for look-ups on the run loop.
+/// The lists of callers as one read-only SQLite file, for lookups on the run loop.
 ///
-/// A look-up is one query by primary key for the caller itself, one for each length of prefix that the lists have, and
-/// one for its host; each reads at most one page that is not in the cache. The file is replaced, never changed: an open
-/// index keeps the file that it has.
+/// A lookup is one query by primary key for the caller itself, one for each length of prefix in the lists, and one for
+/// its host. Each reads at most one page that is not cached. The file is replaced, never changed: an open index keeps
+/// its file.
 package nonisolated final class CallerIndex {
-    /// The number that it was built with.
+    /// The generation that it was built with.
     package let generation: UInt64
 
     private let path: String
@@ -22,24 +22,24 @@ package nonisolated final class CallerIndex {
 
     // 200 KiB hold the inner pages of 2,000,000 entries, and all pages of some thousand prefixes.
     private static let cacheKilobytes = 256
-    /// The longest value or row that is read, in bytes: no row that the builder writes has 1,000.
+    /// The maximum length of a value or row in bytes. The builder writes no row of 1,000.
     private static let maximumValueBytes: Int32 = 4_096
-    /// Steps of SQLite's machine that reading the schema may take: a hundred times what that of an index takes.
+    /// The maximum number of virtual machine steps for reading the schema: a hundred times what a valid index needs.
     private static let maximumOpeningSteps: Int32 = 10_000
     private static let maximumLists = 256
 
     /// Opens an index that ``CallerIndexBuilder`` wrote.
-    /// - Throws: `notFound` when there is none, `failed` when it is damaged or of another version, `system` when it
-    ///   cannot be read. After each of them it has to be built again.
+    /// - Throws: `notFound` if there is none, `failed` if it is damaged or of another version, `system` if it cannot be
+    ///   read. After each error, build it again.
     package init(_ path: String) throws(RingwakeError) {
         self.path = path
         do {
-            // Nothing but a file is opened: a pipe would stop the daemon.
+            // Open only regular files: a pipe would block the daemon.
             let size = try FileSystem.size(ofFile: path)
             connection = try Connection(path: path, access: .immutable)
             connection.limitValues(Self.maximumValueBytes)
             connection.limitSteps(Self.maximumOpeningSteps)
-            // Without a mapping: where the disk cannot be read that is an error, and with one the end of the process.
+            // No memory mapping: a read error of the disk must be an error, not a signal that ends the process.
             for setting in ["mmap_size = 0", "cache_size = -\(Self.cacheKilobytes)", "cell_size_check = ON"] {
                 try connection.run("PRAGMA \(setting)")
             }
@@ -72,12 +72,12 @@ package nonisolated final class CallerIndex {
     /// The names of its lists.
     package var listNames: [String] { lists.map(\.name) }
 
-    /// Whether it was built with these rules; under others national numbers are not found.
+    /// Whether it was built with these rules. With others, national numbers are not found.
     package func isBuilt(with rules: DiallingRules) -> Bool { self.rules == IndexSchema.stamp(of: rules) }
 
-    /// What the lists say of a caller; nil when they do not know it.
-    /// - Throws: `failed` when the file is damaged, `system` when it cannot be read. Treat the caller as unknown then,
-    ///   and have the index built again.
+    /// The lists' result for a caller; nil if no list matches.
+    /// - Throws: `failed` if the file is damaged, `system` if it cannot be read. Then treat the caller as unknown, and
+    ///   build the index again.
     package func lookup(_ caller: CallerHandle) throws(RingwakeError) -> ListVerdict? {
         var (blocked, identified): (ListMatch?, ListMatch?)
         do throws(SQLiteFailure) {
@@ -94,9 +94,9 @@ package nonisolated final class CallerIndex {
         return ListVerdict(blocked: blocked, identified: identified)
     }
 
-    /// The keys that entries about a caller have, the closest first.
+    /// The keys of entries that match a caller, the most specific first.
     private func keys(of caller: CallerHandle) -> [String] {
-        // No exact pattern holds a star, so a caller that calls itself `*4989` finds no prefix.
+        // Exact patterns contain no star, so the caller `*4989` must not match a prefix.
         var keys = caller.text.utf8.contains(UInt8(ascii: "*")) ? [] : [caller.text]
         if caller.kind == .number {
             for length in prefixLengths where length <= caller.text.utf8.count {
@@ -107,7 +107,7 @@ package nonisolated final class CallerIndex {
         return keys
     }
 
-    /// The entry of the row that was read, and the kind of its list.
+    /// The entry in the current row, and the kind of its list.
     private func match(ofKey key: String) throws(SQLiteFailure) -> (CallerListKind, ListMatch) {
         guard let number = Int(exactly: select.integer()), lists.indices.contains(number),
             let pattern = try? CallerPattern(IndexSchema.pattern(ofKey: key))
@@ -115,7 +115,7 @@ package nonisolated final class CallerIndex {
             select.reset()
             throw SQLiteFailure.damaged("it names a list that it does not have")
         }
-        // The label is bounded as one that comes from outside.
+        // The label is limited like one from outside.
         let label = CallerEntry(pattern: pattern, label: select.optionalText()).label
         return (lists[number].kind, ListMatch(list: lists[number].name, pattern: pattern, label: label))
     }

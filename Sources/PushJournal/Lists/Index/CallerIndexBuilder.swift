@@ -2,10 +2,10 @@ internal import FileSystem
 internal import Glibc
 package import RingwakeCore
 
-/// Builds a ``CallerIndex``: entries in any order in, one file out that replaces the last one as a whole.
+/// Builds a ``CallerIndex`` from entries in any order: one file, which replaces the old one atomically.
 ///
-/// Entries in the order of their patterns, as the journal has them, fill page after page; others cost more writing. It
-/// holds about 5 MiB, however many entries come, and belongs to the thread that made it.
+/// Entries in the order of their patterns, as in the journal, fill page after page; other orders need more writes. The
+/// builder uses about 5 MiB of memory for any number of entries. It belongs to the thread that made it.
 ///
 ///     let builder = try CallerIndexBuilder(replacing: "/var/lib/ringwake/callers.index", generation: 7, rules: rules)
 ///     try builder.beginList("spam", kind: .block)
@@ -26,10 +26,10 @@ package nonisolated final class CallerIndexBuilder {
     private static let cacheKilobytes = 4_096
 
     /// - Parameters:
-    ///   - path: the index. The temporary file is made in its folder and has a name that begins with a dot.
-    ///   - generation: any number that tells this state of the lists from others.
-    ///   - rules: turn national numbers of the lists into E.164.
-    /// - Throws: `system` when the folder cannot be written to.
+    ///   - path: the index. The temporary file is in the same folder, and its name begins with a dot.
+    ///   - generation: a number that identifies this version of the lists.
+    ///   - rules: convert the lists' national numbers to E.164.
+    /// - Throws: `system` if the folder is not writable.
     package init(replacing path: String, generation: UInt64, rules: DiallingRules = .none) throws(RingwakeError) {
         (target, self.generation, self.rules) = (path, generation, rules)
         let (directory, name) = FileSystem.split(path)
@@ -40,7 +40,7 @@ package nonisolated final class CallerIndexBuilder {
         do {
             try FileSystem.create(temporary, mode: 0o600)
             connection = try Connection(path: temporary)
-            // Nobody sees the file before it is whole, so it needs no journal; the commit alone forces it to the disk.
+            // Nothing reads the file before it is complete, so it needs no journal. Only the commit syncs it to disk.
             for setting in ["journal_mode = OFF", "synchronous = FULL", "cache_size = -\(Self.cacheKilobytes)"] {
                 try connection.run("PRAGMA \(setting)")
             }
@@ -58,17 +58,18 @@ package nonisolated final class CallerIndexBuilder {
         if !isFinished { try? FileSystem.remove(temporary) }
     }
 
-    /// Removes the files of a build whose process was killed. One index is built at a time, and by one process.
+    /// Removes the files of a build whose process was killed. Only one process builds an index, and one at a time.
     private static func removeLeftovers(of name: Substring, in directory: String) {
-        // A file that cannot be removed only takes room.
+        // A file that cannot be removed only takes up space.
         for file in (try? FileSystem.entries(of: directory)) ?? []
         where file.hasPrefix(".\(name).") && file.hasSuffix(".tmp") {
             try? FileSystem.remove("\(directory)/\(file)")
         }
     }
 
-    /// The entries that follow are of this list. Where two lists of one kind name a caller, the earlier one counts.
-    /// - Throws: `system` when the disk does not take it.
+    /// Begins a list: the following entries belong to it. If two lists of one kind match a caller, the earlier one
+    /// counts.
+    /// - Throws: `system` if the disk fails.
     package func beginList(_ name: String, kind: CallerListKind) throws(RingwakeError) {
         try writing {
             try connection.run("INSERT INTO list VALUES (?1, ?2, ?3)", lists.count, name, kind.number)
@@ -76,8 +77,8 @@ package nonisolated final class CallerIndexBuilder {
         lists.append(kind)
     }
 
-    /// Takes an entry of the list that was begun last. Of two with the same pattern the first one counts.
-    /// - Throws: `system` when the disk does not take it.
+    /// Adds an entry to the current list. Of two with the same pattern, the first one counts.
+    /// - Throws: `system` if the disk fails.
     package func add(_ entry: CallerEntry) throws(RingwakeError) {
         guard let kind = lists.last, !isFinished else { preconditionFailure("an entry without a list") }
         let pattern = entry.pattern.applying(rules)
@@ -88,9 +89,9 @@ package nonisolated final class CallerIndexBuilder {
         entries += connection.changes
     }
 
-    /// Writes the index, forces it to the disk and puts it in the place of the last one.
-    /// - Returns: How many entries it has; what several lists of one kind name counts once.
-    /// - Throws: `system` when that fails; the last index is there as before then.
+    /// Writes the index, syncs it to disk and replaces the old one.
+    /// - Returns: the number of entries. An entry in several lists of one kind counts once.
+    /// - Throws: `system` if that fails; the old index then stays.
     @discardableResult
     package func finish() throws(RingwakeError) -> Int {
         precondition(!isFinished, "an index is finished once")

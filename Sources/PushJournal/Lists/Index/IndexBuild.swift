@@ -2,11 +2,11 @@ internal import RingwakeCore
 internal import RunLoop
 internal import Synchronization
 
-/// Builds an index on a thread of its own, which ends with the build: writing a million entries and forcing them to the
-/// disk takes seconds, and no push may wait for that. The journal's thread, which has the only connection to the store,
-/// reads the entries and passes them to this one piece by piece.
+/// Builds an index on its own thread, which ends with the build. Writing and syncing a million entries takes seconds,
+/// and pushes must not wait for that. The journal's thread, which has the only connection to the store, reads the
+/// entries and sends them to this thread piece by piece.
 nonisolated final class IndexBuild: Sendable {
-    /// The most pieces queued for the building thread.
+    /// The maximum number of pieces queued for the building thread.
     private static let maximumPieces = 4
 
     /// What to build.
@@ -17,9 +17,9 @@ nonisolated final class IndexBuild: Sendable {
     }
 
     enum Piece: Sendable {
-        /// The next entries of a list; the entries of one list come together, also where there are none.
+        /// The next entries of a list. The pieces of one list are consecutive; an empty list has one piece.
         case entries([Store.EntryRow], of: CallerListRecord)
-        /// There are no more.
+        /// The end of the entries.
         case end
     }
 
@@ -47,7 +47,7 @@ nonisolated final class IndexBuild: Sendable {
         }
     }
 
-    /// Starts the thread. It answers `ticket` when it has finished.
+    /// Starts the thread. It answers `ticket` at its end.
     static func start(_ order: Order, mailbox: JournalMailbox, ticket: UInt64) throws(RingwakeError) -> IndexBuild {
         let build = try IndexBuild(order, mailbox: mailbox, ticket: ticket)
         do throws(RunLoopError) {
@@ -59,12 +59,12 @@ nonisolated final class IndexBuild: Sendable {
         return build
     }
 
-    // MARK: - The journal's side
+    // MARK: - The journal's thread
 
-    /// Whether another piece can be queued. The mailbox rings when that changes.
+    /// Whether another piece can be queued. The mailbox is notified when that changes.
     var hasRoom: Bool { state.withLock { $0.pieces.count < Self.maximumPieces || $0.isOver } }
 
-    /// Whether its thread has ended, or is about to.
+    /// Whether its thread has ended or is about to end.
     var isOver: Bool { state.withLock { $0.isOver } }
 
     func give(_ piece: Piece) {
@@ -72,19 +72,19 @@ nonisolated final class IndexBuild: Sendable {
         bell.ring()
     }
 
-    /// Cancels the build: the old index stays, unless the new one is in its place by then. The request is answered with
-    /// the error that the journal is closed.
+    /// Cancels the build. The old index stays unless it has already been replaced. The request fails with the error
+    /// that the journal is closed.
     func cancel() {
         let wasOver = state.withLock { state in
             defer { state.isCancelled = true }
             return state.isOver
         }
-        // If its thread answers too, the ticket is no longer known.
+        // If the building thread answers as well, the ticket is no longer known.
         if !wasOver { answer(.failure(ListError.closed)) }
         bell.ring()
     }
 
-    // MARK: - Its own thread
+    // MARK: - The building thread
 
     private func run() {
         do throws(RingwakeError) {
@@ -103,7 +103,7 @@ nonisolated final class IndexBuild: Sendable {
         mailbox.answer([.list(ticket: ticket, result)])
     }
 
-    /// - Returns: Nil when it was cancelled.
+    /// - Returns: nil if the build was cancelled.
     private func build() throws(RingwakeError) -> Int? {
         let builder = try CallerIndexBuilder(
             replacing: order.path, generation: order.generation, rules: order.rules)
@@ -119,7 +119,7 @@ nonisolated final class IndexBuild: Sendable {
     }
 
     /// Waits for a piece.
-    /// - Returns: Nil when it is cancelled.
+    /// - Returns: nil if the build is cancelled.
     private func nextPiece() -> Piece? {
         while true {
             let (piece, isCancelled) = state.withLock {
@@ -127,7 +127,7 @@ nonisolated final class IndexBuild: Sendable {
             }
             if isCancelled { return nil }
             if let piece {
-                // There is room for another one.
+                // There is room for another piece.
                 mailbox.nudge()
                 return piece
             }
@@ -136,9 +136,9 @@ nonisolated final class IndexBuild: Sendable {
     }
 }
 
-/// How far the lists have been read for an index.
+/// The progress of reading the lists for an index.
 nonisolated struct IndexReading {
-    /// The lists that are not read to their end.
+    /// The lists that have not been read completely.
     private var lists: ArraySlice<StoredList>
     private var lastPattern: String?
 
@@ -146,7 +146,7 @@ nonisolated struct IndexReading {
         self.lists = lists[...]
     }
 
-    /// Reads up to `limit` entries, of one list.
+    /// Reads up to `limit` entries of one list.
     mutating func next(_ store: Store, limit: Int) throws(SQLiteFailure) -> IndexBuild.Piece {
         guard let list = lists.first else { return .end }
         let rows = try store.entries(of: list.generation, after: lastPattern, limit: limit)

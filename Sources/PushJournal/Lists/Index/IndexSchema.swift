@@ -1,10 +1,10 @@
 internal import RingwakeCore
 
-/// The tables of a caller index, and how a caller is written in them.
+/// The tables of a caller index, and the form of its keys.
 nonisolated enum IndexSchema {
-    /// An index has these tables and no others: their text is the version of the format.
+    /// An index has exactly these tables. Their text identifies the version of the format.
     static let tables = [
-        // One row for each pattern and kind of list: `kind` is 0 to block, 1 to identify.
+        // One row per pattern and kind of list: `kind` is 0 to block, 1 to identify.
         "CREATE TABLE caller (key TEXT NOT NULL, kind INTEGER NOT NULL, list INTEGER NOT NULL, label TEXT, "
             + "PRIMARY KEY (key, kind)) WITHOUT ROWID",
         "CREATE TABLE list (number INTEGER PRIMARY KEY, name TEXT NOT NULL, kind INTEGER NOT NULL)",
@@ -12,20 +12,20 @@ nonisolated enum IndexSchema {
         "CREATE TABLE built (generation INTEGER NOT NULL, rules TEXT NOT NULL, prefix_lengths INTEGER NOT NULL)",
     ]
 
-    /// The key of callers whose number begins with `prefix`. The star stands first, so that all prefixes lie together:
-    /// their few pages stay in SQLite's cache.
+    /// The key for numbers with `prefix`. The star comes first, so that all prefixes are adjacent: their few pages stay
+    /// in SQLite's cache.
     static func key(ofPrefix prefix: some StringProtocol) -> String { "*\(prefix)" }
 
     static func key(of pattern: CallerPattern) -> String {
         if case .numberPrefix(let prefix) = pattern.kind { key(ofPrefix: prefix) } else { pattern.description }
     }
 
-    /// The pattern that has this key, as text.
+    /// The text of the pattern with this key.
     static func pattern(ofKey key: String) -> String {
         key.hasPrefix("*") && !key.hasPrefix("*@") ? "\(key.dropFirst())*" : key
     }
 
-    /// Tells one set of dialling rules from another.
+    /// Identifies a set of dialling rules.
     static func stamp(of rules: DiallingRules) -> String {
         "\(rules.countryCode ?? "-")/\(rules.trunkPrefix ?? "-")/\(rules.internationalPrefix)"
     }

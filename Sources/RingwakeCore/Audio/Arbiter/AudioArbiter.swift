@@ -1,4 +1,4 @@
-/// All audio sessions of one user, that of the calls among them: the one place that decides who is heard.
+/// All audio sessions of one user, including the session of the calls. Only the arbiter decides which sessions play.
 ///
 ///     client --opened, configured, activationRequested--> AudioSessions, AudioRequests --+
 ///     coordinator --calls--> CallSession ------------------------------------------------+--> AudioScene.plan
@@ -10,46 +10,46 @@
 /// | part | what it knows |
 /// |---|---|
 /// | `AudioRequests`, ``AudioSessions`` | what clients have asked for; their sessions, and who interrupted whom |
-/// | `AudioScene` | what stands beside these; the rules as a table, and the plan that follows |
+/// | `AudioScene` | the state besides these; the rules as a table, and the plan that follows |
 /// | ``CallSession`` | the one session of all calls |
 /// | ``AudioEngineView`` | whether the engine is there, and the plan that is in force |
 /// | `OutputChoices` | the output that the user has chosen |
 ///
 /// What holds after every event:
-/// - at most one `apply` is unanswered; a session is active, and a call reported so, only after the `applied` of a plan
-///   that holds it (without an engine: at once);
-/// - each request of a client is answered exactly once, those of one session in their order, within
-///   ``CallAudioSettings/activationTime``; one that is `refused` is so by the very event that brought it, and gets no
-///   other answer;
+/// - at most one `apply` is unanswered; a session becomes active, and a call is reported active, only after the
+///   `applied` of a plan that contains it (without an engine: at once);
+/// - each request of a client is answered exactly once, in order per session, within
+///   ``CallAudioSettings/activationTime``; a `refused` request is refused in the turn of its event, and gets no other
+///   answer;
 /// - each choice of an output is answered exactly once, within ``choiceTime``;
 /// - `activated` and `deactivated` alternate for each call, and at most one call is active;
 /// - sessions, requests and choices are bounded by ``maximumSessions``, ``maximumRequests`` and ``maximumChoices``.
 ///
-/// Decisions where the rules leave room:
-/// - An activation of a call that takes too long is reported as failed, and the call goes on; if the server acknowledges
-///   it later, it is active from then on, and that is reported.
-/// - A deactivation that the server does not acknowledge in time is answered as done: the session is inactive, and what
-///   it did to others is undone as soon as the server answers.
+/// Decisions that the rules leave open:
+/// - If the activation of a call takes too long, the arbiter reports it as failed, and the call continues. If the
+///   server acknowledges it later, the arbiter reports the call's audio as active then.
+/// - If the server does not acknowledge a deactivation in time, the arbiter answers it as done: the session is
+///   inactive, and its effects on others are undone as soon as the server answers.
 ///
-/// A value without clock and I/O: the driver says what time it is, runs the effects in order, and keeps one timer at
-/// ``nextDeadline``. It reports nothing of an engine that it was told to stop, its end neither.
+/// A value without clock and I/O: the driver passes the time, runs the effects in order, and keeps one timer at
+/// ``nextDeadline``. After `stopEngine`, the driver reports nothing more from that engine, not even its end.
 package struct AudioArbiter: Hashable, Sendable {
-    /// The most sessions of clients that are open at a time.
+    /// The maximum number of open client sessions.
     package static let maximumSessions = 64
-    /// The most requests of one session that wait at a time.
+    /// The maximum number of waiting requests per session.
     package static let maximumRequests = 8
-    /// The most choices of an output that wait for the server at a time.
+    /// The maximum number of output choices that wait for the server.
     package static let maximumChoices = 16
-    /// How long a choice of an output may take: the server may have to be connected to, and a headset to be switched. Less
-    /// than clients wait for an answer.
+    /// How long a choice of an output may take: the engine may have to connect to the server, or to switch a headset.
+    /// Shorter than the clients' timeout.
     package static let choiceTime = Duration.seconds(5)
 
-    /// What stands beside the sessions of clients.
+    /// The state besides the sessions of clients.
     private var scene: AudioScene
-    /// The sessions of clients, and what these have asked for.
+    /// The sessions of clients, and their requests.
     private var clients = AudioRequests()
     private var choices = OutputChoices()
-    /// It rings; or it did, and the call that rang is being answered.
+    /// A call rings, or a call that rang is being answered.
     private var isRinging = false
 
     package init(settings: CallAudioSettings = CallAudioSettings()) { scene = AudioScene(settings: settings) }
@@ -93,7 +93,7 @@ package struct AudioArbiter: Hashable, Sendable {
         }
     }
 
-    /// When ``AudioEvent/deadlineReached`` is due; nil while nothing is waited for.
+    /// When ``AudioEvent/deadlineReached`` is due; nil if nothing is pending.
     package var nextDeadline: BootInstant? {
         [clients.nextDeadline, call.deadline, choices.nextDeadline, engine.nextDeadline].compactMap(\.self).min()
     }
@@ -116,7 +116,7 @@ package struct AudioArbiter: Hashable, Sendable {
         clients.ask(id, kind, scene, &turn)
     }
 
-    /// The speaker, or not any more: until the route changes or the session does.
+    /// Forces the speaker, or stops forcing it. The override lasts until the route or the session changes.
     private mutating func overrideOutput(_ id: AudioSessionID, isSpeaker: Bool, _ turn: inout AudioTurn) {
         guard id == .call || clients.sessions.isOpen(id, &turn) else { return }
         guard id == .call ? call.isInPlan : sessions[id]?.machine.state.name == .active else {
@@ -129,7 +129,7 @@ package struct AudioArbiter: Hashable, Sendable {
             clients.sessions[id]?.isSpeakerForced = isSpeaker
         }
         scene.engine.server.reason = .override
-        // The last one counts, of the speaker and of the output that the user has chosen.
+        // The later of the speaker override and the user's choice of an output wins.
         if isSpeaker { choices.overtake(isConnected: engine.isConnected, &turn) }
     }
 
@@ -152,13 +152,14 @@ package struct AudioArbiter: Hashable, Sendable {
         followCall(scene.call.retry(failure: engine.failure, until: scene.limit(from: turn.now)), &turn)
     }
 
-    /// The call may have come into the plan, or left it: whom it interrupted is released then.
+    /// These effects may have moved the call into the plan or out of it. If it left, the sessions that it interrupted
+    /// are released.
     private mutating func followCall(_ effects: [AudioEffect], _ turn: inout AudioTurn) {
         turn.effects += effects
         follow(.call, isWanted: call.isInPlan, \.call.order)
     }
 
-    /// A session of the daemon has an order while it is wanted.
+    /// A session of the daemon has an order number while it is wanted.
     private mutating func follow(
         _ id: AudioSessionID, isWanted: Bool, _ order: WritableKeyPath<AudioScene, UInt64?>
     ) {
@@ -174,7 +175,7 @@ package struct AudioArbiter: Hashable, Sendable {
         return engine.isUsed && (choices.isAwaited || !sessions.isEmpty || isCall)
     }
 
-    /// Has it there while it is needed, and ready for a call that is expected.
+    /// Keeps the engine running while it is needed, and prepares it for an expected call.
     private mutating func followEngine(_ turn: inout AudioTurn) {
         scene.engine.follow(isNeeded: isEngineNeeded, linger: scene.settings.linger, &turn)
         guard isEngineNeeded, engine.isConnected, engine.server.outstanding == nil else { return }
@@ -189,9 +190,9 @@ package struct AudioArbiter: Hashable, Sendable {
             return scene.engine.revive(&turn)
         }
         scene.engine.isUsed = settings.hasEngine
-        // Sessions that are active stay so, and come into force with the server.
+        // Active sessions stay active, and take effect when the server is connected.
         if settings.hasEngine { return scene.engine.server.noteInForce(AudioPlan()) }
-        // From now on nothing is waited for: what was asked for is so.
+        // From now on nothing waits for the server: every request takes effect at once.
         if engine.state != .absent { stopEngine(&turn) }
         clients.sessions.reset(&turn)
         retryCall(&turn)
@@ -202,14 +203,14 @@ package struct AudioArbiter: Hashable, Sendable {
         forgetServer()
     }
 
-    /// What was asked of the server and reported of it is of no meaning any more.
+    /// Drops everything that was sent to the server and everything that it reported.
     private mutating func forgetServer() {
         scene.engine.server = AudioServerView()
         clients.sessions.resumesPlayers = true
         choices.forgetSent()
     }
 
-    /// It ended, could not be started, or hangs.
+    /// The engine ended, could not be started, or hangs.
     private mutating func engineGone(_ why: String, _ turn: inout AudioTurn) {
         let wasConnected = engine.isConnected
         switch scene.engine.ended(why, isNeeded: isEngineNeeded, at: turn.now) {
@@ -224,7 +225,7 @@ package struct AudioArbiter: Hashable, Sendable {
         }
     }
 
-    /// The server is not there: sessions that had anything of it are notified, and the calls.
+    /// The server is gone: notifies the sessions that used it, and the calls.
     private mutating func loseServer(_ why: String, wasThere: Bool, _ turn: inout AudioTurn) {
         let error = AudioSessionError(.mediaServicesFailed, "the audio server is gone: \(why)")
         clients.lose(error, scene, &turn)
@@ -239,7 +240,7 @@ package struct AudioArbiter: Hashable, Sendable {
         case .ready: break
         case .problem(let what): turn.effects.append(.problem(what))
         case .connected(let description, let route):
-            // Nothing of what was in force is so on a server that has just been connected to.
+            // Nothing is in force yet on a newly connected server.
             if wasConnected { loseServer("it was connected to anew", wasThere: true, &turn) }
             scene.engine.connected(description, route)
             clients.sessions.reset(&turn)
@@ -281,9 +282,9 @@ package struct AudioArbiter: Hashable, Sendable {
 
     // MARK: - How a plan comes into force, and what follows
 
-    /// Goes on as far as it can be gone on without an answer: one plan, one request at a time.
+    /// Continues until an answer is needed: one plan and one request at a time.
     private mutating func proceed(_ turn: inout AudioTurn) {
-        // Ringing has a session only while it does something to others.
+        // Ringing has a session only while it affects others.
         follow(.ringing, isWanted: isRinging && scene.settings.othersWhileRinging != .leave, \.ringing)
         while engine.server.outstanding == nil {
             if engine.isReady {
@@ -301,7 +302,7 @@ package struct AudioArbiter: Hashable, Sendable {
                     return
                 }
             }
-            // The server is as it is to be, or can be made no other.
+            // The server matches the plan, or cannot be changed to match it.
             settle(route: route, .categoryChange, isFinal: true, &turn)
             guard clients.beginNext(scene, &turn) else { return }
         }
@@ -329,7 +330,7 @@ package struct AudioArbiter: Hashable, Sendable {
         }
     }
 
-    /// A plan has come into force: who asked for it is answered, when the route has been reported.
+    /// A plan has taken effect: reports the route first, then answers the client's request.
     private mutating func settle(
         busy: Set<AudioSessionID> = [], route: AudioRoute, _ reason: AudioRouteChangeReason, isFinal: Bool,
         _ turn: inout AudioTurn
@@ -343,7 +344,7 @@ package struct AudioArbiter: Hashable, Sendable {
         clients.sessions.notifyReleased(after: isFinal ? nil : planInForce, scene, &turn)
     }
 
-    /// The route that counts is another: who plays or records is notified.
+    /// The current route has changed: notifies the active call and the active sessions.
     private mutating func move(to new: AudioRoute, _ reason: AudioRouteChangeReason, _ turn: inout AudioTurn) {
         let previous = route
         guard new != previous else { return }
@@ -356,15 +357,15 @@ package struct AudioArbiter: Hashable, Sendable {
         }
     }
 
-    // MARK: - What can be read of it
+    // MARK: - Reading the state
 
-    /// What the calls need, as it was reported last.
+    /// What the calls need, as last reported.
     package var needs: CallAudioNeeds { scene.needs }
     package var call: CallSession { scene.call }
     package var engine: AudioEngineView { scene.engine }
-    /// The sessions of clients that are open.
+    /// The open sessions of clients.
     package var sessions: [AudioSessionID: AudioSessions.Session] { clients.sessions.all }
-    /// The number that the next session is to be opened with.
+    /// The number for the next session.
     package var nextSessionID: AudioSessionID { clients.sessions.nextID }
     /// Whether another session may be opened.
     package var hasRoom: Bool { clients.sessions.hasRoom }
@@ -372,23 +373,22 @@ package struct AudioArbiter: Hashable, Sendable {
     package var activeCall: CallKey? { call.activeCall }
     /// The output that the user has chosen.
     package var chosenOutput: String? { choices.chosen }
-    /// The route that counts, as it was reported last.
+    /// The current route, as last reported.
     package var route: AudioRoute { engine.server.route }
-    /// The server as it is to be.
+    /// The wanted state of the server.
     package var plan: AudioPlan { scene.plan(for: clients.sessions) }
-    /// The plan that the server was made after.
+    /// The plan that is in force.
     package var planInForce: AudioPlan { engine.server.planInForce }
 
-    /// The sessions that have this one play more quietly.
+    /// The sessions that duck this one.
     package func duckers(of id: AudioSessionID) -> Set<AudioSessionID> { scene.duckers(of: id, in: clients.sessions) }
 
-    /// Whether another session, which is to be heard alone, is active and plays: what is of less weight had better be
-    /// silent.
+    /// Whether another active session that is not mixable plays. Less important audio should then be silent.
     package func secondaryAudioShouldBeSilenced(for id: AudioSessionID) -> Bool {
         clients.sessions.shouldBeSilent(id, scene)
     }
 
-    /// Whether anybody but this session's client plays.
+    /// Whether another session, or a program without a session, plays.
     package func isOtherAudioPlaying(for id: AudioSessionID) -> Bool {
         engine.server.othersPlay || engine.server.running.contains { $0 != id }
     }

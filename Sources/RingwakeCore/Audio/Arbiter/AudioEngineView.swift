@@ -1,5 +1,5 @@
-/// The holder of the connection to the audio server, as the arbiter sees it: there while it is needed, and told apart
-/// from the server itself.
+/// The engine, which holds the connection to the audio server, as the arbiter sees it. It runs while it is needed. The
+/// state of the server is separate from it.
 ///
 ///     absent --needed--> starting --connected--> connected <--connected-- unavailable, lost
 ///       ^                 ^  |                        |
@@ -8,38 +8,39 @@
 ///       |                     within `restartWindow` --else--> failed --something new needs it--> starting
 ///       +-- not needed for as long as it lingers (from any); *failed*: at once
 ///
-/// What holds: ``server`` is what is known of the server that is connected to, and empty in any other state.
+/// What holds: ``server`` describes the connected server, and is empty in every other state.
 package struct AudioEngineView: Hashable, Sendable {
     package enum State: Hashable, Sendable {
-        /// Nobody needs it.
+        /// The engine does not run, because nothing needs it.
         case absent
-        /// It was started, and has not reported how the server is.
+        /// The engine was started, and has not reported on the server yet.
         case starting
         case connected(AudioServerDescription)
-        /// It is there, but no server: why.
+        /// The engine runs, but there is no server: the reason.
         case unavailable(String)
-        /// The server is gone; it is connected to again as soon as it is back.
+        /// The server is gone: the reason. The engine reconnects as soon as the server is back.
         case lost(String)
-        /// It could not be started, or ended too often: why. Started again when something new needs it.
+        /// The engine could not be started, or ended too often: the reason. It is started again when something new
+        /// needs it.
         case failed(String)
     }
 
-    /// What follows from its end.
+    /// What follows from the end of the engine.
     enum Ending { case ignored, forgotten, restarted, givenUp }
 
-    /// How often it may end within ``restartWindow`` and be started again.
+    /// How often the engine is restarted within ``restartWindow``.
     private static let maximumRestarts = 3
     private static let restartWindow = Duration.seconds(10)
-    /// One that has not answered for so long hangs, and is replaced.
+    /// An engine that has not answered for this long hangs, and is replaced.
     static let answerTime = Duration.seconds(10)
 
     package private(set) var state = State.absent
-    /// What is known of the server.
+    /// The state of the server.
     var server = AudioServerView()
-    /// Whether there is one at all: without, everything is in force as soon as it is asked for.
+    /// Whether there is an engine at all. Without one, everything takes effect at once.
     var isUsed: Bool
     private var lingersUntil: BootInstant?
-    /// When it ended by itself, the last times.
+    /// The recent times at which the engine ended by itself.
     private var endings: [BootInstant] = []
     private var lastApply: UInt64 = 0
 
@@ -47,13 +48,13 @@ package struct AudioEngineView: Hashable, Sendable {
 
     package var isConnected: Bool { if case .connected = state { true } else { false } }
 
-    /// Whether a plan comes into force when it is asked for.
+    /// Whether a plan can take effect now.
     var isReady: Bool { isConnected || !isUsed }
 
-    /// Whether the server will be reported, or reported away, without anything further.
+    /// Whether the engine will report on the server without a further request.
     var isComing: Bool { isUsed && (state == .absent || state == .starting) }
 
-    /// Why nothing can be activated; nil: it can, or soon can.
+    /// Why nothing can be activated; nil if activation works, or soon may.
     var failure: AudioSessionError? {
         switch state {
         case .absent, .starting, .connected: nil
@@ -65,9 +66,9 @@ package struct AudioEngineView: Hashable, Sendable {
 
     var nextDeadline: BootInstant? { [lingersUntil, server.outstanding?.deadline].compactMap(\.self).min() }
 
-    // MARK: - Needed, and not
+    // MARK: - Start and stop
 
-    /// Starts it when it is needed, and has it linger when it is not.
+    /// Starts the engine when it is needed, and starts its linger time when it is not.
     mutating func follow(isNeeded: Bool, linger: Duration, _ turn: inout AudioTurn) {
         switch state {
         case .absent: if isNeeded { start(&turn) }
@@ -77,13 +78,13 @@ package struct AudioEngineView: Hashable, Sendable {
         }
     }
 
-    /// Something new needs it: where it was given up it may be started again, if it has not ended too often just now.
+    /// Something new needs the engine: starts it again after a failure, unless it has ended too often recently.
     mutating func revive(_ turn: inout AudioTurn) {
         guard isUsed, case .failed = state, mayStart(at: turn.now) else { return }
         start(&turn)
     }
 
-    /// Who loads the configuration again may have seen to what was wrong.
+    /// A reloaded configuration may have removed the cause.
     mutating func forgetEndings() { endings = [] }
 
     private mutating func start(_ turn: inout AudioTurn) {
@@ -96,10 +97,10 @@ package struct AudioEngineView: Hashable, Sendable {
         leave(to: .absent)
     }
 
-    /// Whether it has lingered for long enough.
+    /// Whether the linger time is over.
     func isIdle(at now: BootInstant) -> Bool { lingersUntil.map { $0 <= now } ?? false }
 
-    /// Whether it has not answered for too long.
+    /// Whether the engine's answer is overdue.
     func hangs(at now: BootInstant) -> Bool { server.outstanding.map { $0.deadline <= now } ?? false }
 
     private mutating func leave(to next: State) {
@@ -112,9 +113,9 @@ package struct AudioEngineView: Hashable, Sendable {
         return endings.count <= AudioEngineView.maximumRestarts
     }
 
-    // MARK: - What it reports
+    // MARK: - Reports
 
-    /// Whether reports count: none does of one that was stopped.
+    /// Whether reports count. Those of a stopped engine don't.
     var isThere: Bool {
         switch state {
         case .absent, .failed: false
@@ -132,7 +133,7 @@ package struct AudioEngineView: Hashable, Sendable {
         if case .lost(let why) = report { state = .lost(why) }
     }
 
-    /// It ended, could not be started, or hangs.
+    /// The engine ended, could not be started, or hangs.
     mutating func ended(_ why: String, isNeeded: Bool, at now: BootInstant) -> Ending {
         guard isThere else { return .ignored }
         endings.append(now)
@@ -143,7 +144,7 @@ package struct AudioEngineView: Hashable, Sendable {
 
     // MARK: - The plan
 
-    /// Asks for a plan.
+    /// Sends a plan to the engine.
     mutating func ask(for plan: AudioPlan, resumes: Bool, _ turn: inout AudioTurn) {
         lastApply &+= 1
         server.ask(for: plan, lastApply, until: turn.now.advanced(by: AudioEngineView.answerTime))
@@ -151,32 +152,32 @@ package struct AudioEngineView: Hashable, Sendable {
     }
 }
 
-/// What is known of the server: gone with the connection to it.
+/// The state of the connected server. It is dropped when the connection is.
 struct AudioServerView: Hashable, Sendable {
-    /// A plan that the engine has not answered for.
+    /// A plan that the engine has not answered yet.
     struct Outstanding: Hashable, Sendable {
         let number: UInt64
         let plan: AudioPlan
-        /// Why the route changes if it does by this.
+        /// The reason to report if this plan changes the route.
         let reason: AudioRouteChangeReason
-        /// When the engine is taken to hang.
+        /// When the engine counts as hung.
         let deadline: BootInstant
     }
 
-    /// The route that counts, as it was reported last.
+    /// The current route, as last reported.
     var route = AudioRoute()
-    /// Sessions that play or record, and whether anybody else plays.
+    /// Sessions that play or record, and whether any other program plays.
     var running: Set<AudioSessionID> = []
     var othersPlay = false
     var isMicrophoneMuted = false
-    /// Why the route changes if it does by the next plan.
+    /// The reason to report if the next plan changes the route.
     var reason = AudioRouteChangeReason.categoryChange
-    /// The plan that the server was made after.
+    /// The plan that is in force.
     private(set) var planInForce = AudioPlan()
     private(set) var outstanding: Outstanding?
-    /// The plan that was refused last, with no request to blame: not asked for again as it is.
+    /// The plan that the server refused last, if no client's request caused it. It is not sent again unchanged.
     private var refused: AudioPlan?
-    /// What the engine was told that a call would need.
+    /// The plan of an expected call that the engine prepares for.
     private var prepared: AudioPlan?
 
     fileprivate mutating func ask(for plan: AudioPlan, _ number: UInt64, until deadline: BootInstant) {
@@ -184,7 +185,7 @@ struct AudioServerView: Hashable, Sendable {
         reason = .categoryChange
     }
 
-    /// Takes the answer for the plan of this number; nil: it was not asked for.
+    /// Takes the answer to the plan with this number; nil if that plan is not outstanding.
     mutating func takeAnswer(_ number: UInt64) -> Outstanding? {
         guard let asked = outstanding, asked.number == number else { return nil }
         outstanding = nil
@@ -196,22 +197,22 @@ struct AudioServerView: Hashable, Sendable {
         planInForce = plan
     }
 
-    /// Sessions left the plan while their streams ran: these are silent already.
+    /// Some sessions left the plan while their streams ran. The server has already silenced these.
     mutating func noteSilenced(_ busy: Set<AudioSessionID>, as plan: AudioPlan) {
         for id in busy { planInForce.silenced[id] = plan.silenced[id] }
     }
 
     mutating func noteRefused(_ plan: AudioPlan) { refused = plan }
 
-    /// With another device a plan may do that was refused.
+    /// A refused plan may work with another device.
     mutating func allowRefused() { refused = nil }
 
-    /// Whether this plan is to be asked for.
+    /// Whether to send this plan.
     func lacks(_ plan: AudioPlan, isRequested: Bool) -> Bool {
         plan != planInForce && (isRequested || plan != refused)
     }
 
-    /// Gets ready for what a call would need; nil: none is expected.
+    /// Prepares the engine for what a call would need; nil: no call is expected.
     mutating func prepare(_ plan: AudioPlan?, _ turn: inout AudioTurn) {
         guard plan != prepared else { return }
         prepared = plan

@@ -1,4 +1,4 @@
-/// What the calls need of audio, as far as they are known: derived from the coordinator after each event.
+/// The audio needs of the calls, derived from the coordinator after each event.
 package struct CallAudioNeeds: Hashable, Sendable, Codable {
     /// The call that is in focus: answered, fulfilled and not held.
     package struct Focus: Hashable, Sendable, Codable {
@@ -17,16 +17,16 @@ package struct CallAudioNeeds: Hashable, Sendable, Codable {
         }
     }
 
-    /// The call whose audio is to be active.
+    /// The call whose audio should be active.
     package var focus: Focus?
-    /// Another call is about to be in focus: others are being held for it, or it is being answered or gone on with. What
-    /// the call that leaves had done to others stays in force meanwhile.
+    /// Another call is about to come into focus: other calls are being held for it, or it is being answered or resumed.
+    /// Meanwhile the effects of the leaving call on others stay in force.
     package var isFocusComing = false
     /// A call rings.
     package var isRinging = false
-    /// A call has been reported and has not ended: the server is connected to.
+    /// A call has been reported and has not ended, so the server stays connected.
     package var isAnyCall = false
-    /// Processes whose streams are nobody's business: what rings, handlers of calls.
+    /// Processes that are never silenced or ducked: ringtone players and call handlers.
     package var exempt: Set<Int32> = []
 
     package static let none = CallAudioNeeds()
@@ -34,18 +34,18 @@ package struct CallAudioNeeds: Hashable, Sendable, Codable {
     package init() {}
 }
 
-/// How a user's settings have calls treat others.
+/// A user's settings for how calls treat other audio.
 package struct CallAudioSettings: Hashable, Sendable, Codable {
     /// What a connected call does to others.
     package var others = AudioPlan.Others.interrupt
     /// What a ringing call does to others.
     package var othersWhileRinging = AudioPlan.Others.leave
-    /// How long an activation may take before the call goes on without.
+    /// How long an activation may take before the call continues without audio.
     package var activationTime = Duration.seconds(2)
     /// How long the server stays connected after the last session.
     package var linger = Duration.seconds(10)
-    /// Whether there is anything to hold a connection to a server: without, sessions are told what they may do all the
-    /// same, and nothing is done.
+    /// Whether there is an engine. Without one, sessions get the same answers and notices, and nothing changes on the
+    /// machine.
     package var hasEngine = true
 
     package init() {}
@@ -53,50 +53,50 @@ package struct CallAudioSettings: Hashable, Sendable, Codable {
 
 /// Everything that can happen to the sessions of one user.
 package enum AudioEvent: Hashable, Sendable {
-    /// A client opens a session. With a lease it stands in the foreground, and may interrupt others.
+    /// A client opens a session. With a lease, the session is in the foreground and may interrupt others.
     case opened(AudioSessionID, AudioClient, hasLease: Bool)
-    /// The client closed its session, or, where it died, its connection did.
+    /// The client closed its session, or died, which closed its connection.
     case closed(AudioSessionID, hasDied: Bool)
     case leaseChanged(AudioSessionID, hasLease: Bool)
-    /// The client says what its session is; what is in force changes by the difference alone.
+    /// The client configures its session. Only the difference takes effect.
     case configured(AudioSessionID, AudioSessionConfiguration)
-    /// The client asks for the speaker, or takes that back.
+    /// The client turns its speaker override on or off.
     case outputOverridden(AudioSessionID, isSpeaker: Bool)
     case activationRequested(AudioSessionID)
     case deactivationRequested(AudioSessionID, notifiesOthers: Bool)
-    /// The calls need something else.
+    /// The needs of the calls have changed.
     case calls(CallAudioNeeds)
-    /// The user chooses an output for calls and recordings; nil: none in particular. The number is the driver's, and of
-    /// no other choice: the answer has it.
+    /// The user chooses an output for calls and recordings; nil: none in particular. The driver gives each choice its
+    /// own number, and the answer repeats it.
     case outputChosen(String?, number: UInt64)
     case settingsChanged(CallAudioSettings)
     case wokeFromSleep
-    /// The holder of the server's connection tells something.
+    /// The engine reports something.
     case reported(AudioEngineReport)
-    /// The holder of the server's connection is gone, or could not be started: why, for a person.
+    /// The engine is gone, or could not be started: the reason, for a person.
     case engineGone(String)
-    /// The time that ``AudioArbiter/nextDeadline`` named has come.
+    /// The time of ``AudioArbiter/nextDeadline`` has come.
     case deadlineReached
 }
 
-/// Everything that the sessions can ask for.
+/// Everything that the arbiter can ask its driver to do.
 package enum AudioEffect: Hashable, Sendable {
-    /// Have the holder of the server's connection there: start it.
+    /// Start the engine.
     case startEngine
-    /// Tell it this.
+    /// Send a request to the engine.
     case send(AudioEngineRequest)
-    /// It is not needed any more: it goes by itself when its line is closed.
+    /// Stop the engine: it exits by itself when its connection is closed.
     case stopEngine
-    /// Tell the session's client.
+    /// Notify the session's client.
     case notify(AudioSessionID, AudioNotice)
-    /// What the client asked for is done: the activation, the deactivation or the configuration that it asked for and
-    /// that has not been answered. Exactly one for each, in their order.
+    /// The answer to the client's oldest unanswered request: an activation, a deactivation or a configuration. Each
+    /// request gets exactly one answer, in order.
     case answer(AudioSessionID, Result<AudioRoute, AudioSessionError>)
-    /// What came of the choice of this number, exactly once for each. Nil: it is made, and the route is as it is with it,
-    /// or it is remembered, as there is no server. Else why it was not done.
+    /// The result of the output choice with this number, exactly once per choice. Nil: the choice is part of the route,
+    /// or is stored because there is no server. Otherwise the reason why it failed.
     case answerChoice(UInt64, AudioSessionError?)
-    /// The call's audio has changed. It is `activated` exactly once for an activation, and `deactivated` exactly once after
-    /// each; `failed` where it could not be activated, or was lost. The call goes on.
+    /// The call's audio has changed: `activated` exactly once per activation, `deactivated` exactly once after each,
+    /// `failed` if it could not be activated or was lost. The call continues.
     case call(CallKey, CallAudioChange)
     /// The event did not fit and changed nothing.
     case refused(AudioSessionID, AudioSessionError)
@@ -104,12 +104,12 @@ package enum AudioEffect: Hashable, Sendable {
     case problem(String)
 }
 
-/// What the client of a session is told by itself.
+/// What the client of a session is notified of.
 package enum AudioNotice: Hashable, Sendable, Codable {
     case interruptionBegan(AudioInterruptionReason)
     case interruptionEnded(shouldResume: Bool)
     case routeChanged(AudioRouteChangeReason, previous: AudioRoute, current: AudioRoute)
-    /// Another session that is not mixable is active and plays; or that is over.
+    /// True: another session that is not mixable is active and plays. False: it no longer does.
     case secondaryAudioShouldBeSilenced(Bool)
     case mediaServicesWereLost
     /// The server is there again: the session is inactive and has its configuration.
@@ -119,8 +119,8 @@ package enum AudioNotice: Hashable, Sendable, Codable {
 extension AudioSessionID {
     /// The session of the calls.
     package static let call = AudioSessionID(number: 0)
-    /// The session that ringing has.
+    /// The session of ringing.
     package static let ringing = AudioSessionID(number: 1)
-    /// The first of a client; smaller numbers are the daemon's own.
+    /// The first session of a client. Smaller numbers are the daemon's own.
     package static let firstClient = AudioSessionID(number: 16)
 }

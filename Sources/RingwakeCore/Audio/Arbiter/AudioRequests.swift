@@ -1,5 +1,5 @@
-/// What clients have asked for and has not been answered: one request at a time is in work, and the server is asked for
-/// that one alone, so that a refusal is its own.
+/// The unanswered requests of clients. One request at a time is in work. The server is asked for that change alone, so
+/// that a refusal belongs to that request.
 ///
 ///     ask --the server has no part in it--> answered
 ///      |
@@ -7,7 +7,7 @@
 ///              |                     +------fail-------> answered: why not; all is as before
 ///              +------passDeadlines--+-----------------> answered: in time, whatever the server does
 ///
-/// What holds: each request that is taken is answered exactly once, those of one session in their order; at most
+/// What holds: each accepted request is answered exactly once, in order per session; at most
 /// ``AudioArbiter/maximumRequests`` of a session wait; no request of a session is due before the one before it.
 struct AudioRequests: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
@@ -19,19 +19,19 @@ struct AudioRequests: Hashable, Sendable {
     private struct Request: Hashable, Sendable {
         let session: AudioSessionID
         let kind: Kind
-        /// When it is answered at the latest.
+        /// The latest time for the answer.
         let deadline: BootInstant
     }
 
     private struct Work: Hashable, Sendable {
         let request: Request
-        /// What its session was before.
+        /// Its session before the work began.
         let former: AudioSessions.Session
-        /// Whom it interrupted.
+        /// The sessions that the request interrupted.
         let interrupted: [AudioSessionID]
     }
 
-    /// The sessions that they are about.
+    /// The sessions of the requests.
     var sessions = AudioSessions()
     /// The oldest first.
     private var waiting: [Request] = []
@@ -55,7 +55,7 @@ struct AudioRequests: Hashable, Sendable {
         waiting.append(Request(session: id, kind: kind, deadline: max(limit, before.last?.deadline ?? limit)))
     }
 
-    /// Does and answers what the server has no part in.
+    /// Does and answers a request that doesn't need the server; false if the request needs it.
     private mutating func doAtOnce(_ id: AudioSessionID, _ kind: Kind, _ scene: AudioScene, _ turn: inout AudioTurn)
         -> Bool
     {
@@ -84,10 +84,10 @@ struct AudioRequests: Hashable, Sendable {
         return true
     }
 
-    // MARK: - Into work
+    // MARK: - Beginning a request
 
-    /// Begins with the oldest request that can be begun: while the server is on its way, no activation can, and nothing of
-    /// its session after it.
+    /// Begins the oldest request that can begin. Until the engine has reported on the server, no activation can begin,
+    /// and no later request of the same session.
     ///
     /// - Returns: whether there was one.
     mutating func beginNext(_ scene: AudioScene, _ turn: inout AudioTurn) -> Bool {
@@ -141,12 +141,12 @@ struct AudioRequests: Hashable, Sendable {
         work = Work(request: request, former: session, interrupted: interrupted)
     }
 
-    // MARK: - Out of work
+    // MARK: - Finishing a request
 
-    /// The server is as the request in work asks.
+    /// The server matches the request in work.
     ///
     /// - Parameter busy: sessions that became inactive while their streams ran.
-    /// - Returns: its session, and why it is answered with an error nevertheless; nil: nothing is in work.
+    /// - Returns: the session to answer, with an error if its streams still run; nil if nothing is in work.
     mutating func conclude(busy: Set<AudioSessionID>) -> (session: AudioSessionID, error: AudioSessionError?)? {
         guard let work else { return nil }
         self.work = nil
@@ -167,7 +167,7 @@ struct AudioRequests: Hashable, Sendable {
         return (id, nil)
     }
 
-    /// The request in work cannot be done: all is as before, but those that were interrupted for it are notified of the end.
+    /// The request in work failed: restores the previous state, and notifies the sessions that were interrupted for it.
     mutating func fail(_ error: AudioSessionError, _ scene: AudioScene, _ turn: inout AudioTurn) {
         guard let work else { return }
         self.work = nil
@@ -175,7 +175,8 @@ struct AudioRequests: Hashable, Sendable {
         switch work.request.kind {
         case .activate:
             sessions[id]?.machine.activationFailed()
-            // Who had interrupted it may have gone meanwhile; that was not its client's business, as it seemed to go on.
+            // The interrupter may have gone meanwhile. The client was not notified then, as its activation was in
+            // progress.
             if let by = sessions[id]?.machine.state.interrupter, !sessions.isInForce(by, scene) {
                 sessions.endInterruption(of: id, by: by, shouldResume: true, scene, &turn)
             }
@@ -190,13 +191,13 @@ struct AudioRequests: Hashable, Sendable {
         turn.answer(id, .failure(error))
     }
 
-    /// The server is gone: an activation in work fails, anything else is as good as done.
+    /// The server is gone: an activation in work fails, any other request counts as done.
     mutating func lose(_ error: AudioSessionError, _ scene: AudioScene, _ turn: inout AudioTurn) {
         guard work?.request.kind != .activate else { return fail(error, scene, &turn) }
         if let (id, _) = conclude(busy: []) { turn.answer(id, .success(AudioRoute())) }
     }
 
-    /// The session is closed: whoever waits for it is answered.
+    /// The session is closed: fails its unanswered requests.
     mutating func close(_ id: AudioSessionID, _ turn: inout AudioTurn) {
         var open = waiting.count { $0.session == id }
         waiting.removeAll { $0.session == id }
@@ -212,7 +213,7 @@ struct AudioRequests: Hashable, Sendable {
 
     // MARK: - Time
 
-    /// Answers what has not been done in time.
+    /// Answers overdue requests.
     mutating func passDeadlines(_ scene: AudioScene, _ turn: inout AudioTurn) {
         var due = waiting.filter { $0.deadline <= turn.now }
         waiting.removeAll { $0.deadline <= turn.now }
@@ -233,7 +234,8 @@ struct AudioRequests: Hashable, Sendable {
         }
     }
 
-    /// The session becomes inactive as its client wants. What remains to be undone is undone when the server answers.
+    /// Makes the session inactive without waiting for the server. Its effects on others are undone when the server
+    /// answers.
     private mutating func deactivateUnanswered(
         _ id: AudioSessionID, notifiesOthers: Bool, _ scene: AudioScene, _ turn: inout AudioTurn
     ) {

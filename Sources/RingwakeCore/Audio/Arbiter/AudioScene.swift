@@ -1,5 +1,5 @@
-/// What stands beside the clients' sessions at one moment, and the rules that follow: who may become active, who is
-/// interrupted, who is ducked, and what the server is to be.
+/// The audio state besides the clients' sessions, and the rules: which sessions may become active, which are
+/// interrupted, which are ducked, and the wanted state of the server.
 ///
 /// Priorities: call (3) > recordings and playback that is not mixable (1) > mixable (0). Level 2 is free.
 ///
@@ -7,12 +7,13 @@
 /// |---|---|---|---|---|
 /// | A mixable | both | A ducked | both; speech is interrupted | both |
 /// | A not mixable | both | A ducked | both; speech is interrupted | A interrupted |
-/// | A is the call, or rings and interrupts | both, B ducked by it | both, B ducked | both, B ducked | playback as if mixable, no microphone; else B refused |
+/// | A is the call, or rings and interrupts | both, B ducked | both, B ducked | both, B ducked | see below |
 /// | B is the call, or rings | as the user's settings say: A interrupted, ducked or left alone ||||
 ///
-/// - A session that is not mixable needs a lease (it stands in the foreground), or it is refused.
+/// - While A is the call, or rings and interrupts: playback that is not mixable counts as mixable, without the
+///   microphone; any other session B that is not mixable is refused.
 /// - A session that ducks others does not duck one that became active later and ducks others itself.
-/// - Beside a call only who had the microphone before keeps it.
+/// - During a call, only sessions that had the microphone before keep it.
 struct AudioScene: Hashable, Sendable {
     /// A session of the daemon itself.
     struct Own {
@@ -23,10 +24,10 @@ struct AudioScene: Hashable, Sendable {
     }
 
     var settings: CallAudioSettings
-    /// What the calls need, as it was reported last.
+    /// What the calls need, as last reported.
     var needs = CallAudioNeeds.none
     var call = CallSession()
-    /// Since which session ringing does something to others; nil while it does not.
+    /// The order number of the ringing session; nil while ringing does not affect others.
     var ringing: UInt64?
     var engine: AudioEngineView
 
@@ -35,20 +36,20 @@ struct AudioScene: Hashable, Sendable {
         engine = AudioEngineView(isUsed: settings.hasEngine)
     }
 
-    /// The session of the call that is wanted of the server.
+    /// The call's session for the plan.
     var plannedCall: AudioPlan.Session? { call.planned(others: settings.others) }
 
-    /// The daemon's sessions, the stronger first.
+    /// The daemon's sessions, the strongest first.
     var own: [Own] {
         let call = call.order.map { Own(id: .call, others: settings.others, order: $0) }
         let ringing = ringing.map { Own(id: .ringing, others: settings.othersWhileRinging, order: $0) }
         return [call, ringing].compactMap(\.self)
     }
 
-    /// What no session of a client interrupts: the call, or ringing that interrupts others.
+    /// The session that no client's session interrupts: the call, or ringing that interrupts others.
     var holder: Own? { own.first { $0.id == .call || $0.others == .interrupt } }
 
-    /// Whether an interrupter that is no client's session is there.
+    /// Whether an interrupter that is not a client's session is present.
     func contains(_ interrupter: AudioInterrupter) -> Bool {
         switch interrupter {
         case .session(let id): own.contains { $0.id == id }
@@ -56,19 +57,19 @@ struct AudioScene: Hashable, Sendable {
         }
     }
 
-    /// What an activation fails with that takes too long.
+    /// The error of an activation that takes too long.
     var timedOut: AudioSessionError {
         AudioSessionError(
             .mediaServicesFailed,
             "the audio server has not answered within \(settings.activationTime.milliseconds) ms; try again")
     }
 
-    /// Until when an activation or a deactivation that begins now is to be done.
+    /// The deadline of an activation or a deactivation that begins now.
     func limit(from now: BootInstant) -> BootInstant { now.advanced(by: max(settings.activationTime, .zero)) }
 
     // MARK: - The rules
 
-    /// Why a session may not be what `configuration` says; nil: it may.
+    /// Why a session may not have `configuration`; nil if it may.
     func refusal(
         of configuration: AudioSessionConfiguration, needsLease: Bool, hasLease: Bool
     ) -> AudioSessionError? {
@@ -86,7 +87,7 @@ struct AudioScene: Hashable, Sendable {
         return nil
     }
 
-    /// The sessions that have this one play more quietly.
+    /// The sessions that duck this one.
     func duckers(of id: AudioSessionID, in sessions: AudioSessions) -> Set<AudioSessionID> {
         guard let session = sessions[id], let order = session.machine.state.order else { return [] }
         let ducksItself = session.configuration.ducksOthers
@@ -100,10 +101,10 @@ struct AudioScene: Hashable, Sendable {
 
     // MARK: - The plan
 
-    /// The server as it is to be.
+    /// The wanted state of the server.
     func plan(for sessions: AudioSessions) -> AudioPlan { plan(for: sessions, with: plannedCall) }
 
-    /// What a call would bring of which nothing is known yet: the engine gets ready for this while it rings.
+    /// The plan with a call whose details aren't known yet. The engine prepares for it while the call rings.
     func expectedPlan(for sessions: AudioSessions) -> AudioPlan {
         var (future, scene) = (sessions, self)
         var unused = AudioTurn(now: BootInstant(nanoseconds: 0))
@@ -117,14 +118,15 @@ struct AudioScene: Hashable, Sendable {
 
     private func plan(for sessions: AudioSessions, with call: AudioPlan.Session?) -> AudioPlan {
         var plan = AudioPlan(sessions: [call].compactMap(\.self) + planned(sessions))
-        // Ringing comes last: it never decides the route.
+        // Ringing comes last, so that it never decides the route.
         if ringing != nil {
             plan.sessions.append(
                 AudioPlan.Session(
                     id: .ringing, client: AudioClient(name: "ringing"), configuration: .ringing,
                     others: settings.othersWhileRinging))
         }
-        // A process that has an active session too is not silenced, nor ducked with the other one.
+        // Don't silence a process that also has an active session, and don't duck one that also has a session that is
+        // not ducked.
         let heard = plan.sessions.flatMap(\.client.processes)
         for (id, session) in sessions.all where session.isSilent {
             plan.silenced[id] = session.client.without(heard)
@@ -134,12 +136,12 @@ struct AudioScene: Hashable, Sendable {
         let louder = plan.sessions.filter { !ducked.contains($0) }.flatMap(\.client.processes)
         for session in ducked { plan.ducked[session.id] = session.client.without(louder) }
         plan.isCallWaiting = call == nil && self.call.hasHadFocus
-        // Where nothing is wanted of the server, nobody needs to be exempt from it.
+        // A plan that wants nothing of the server needs no exemptions.
         if !plan.isEmpty { plan.exempt = needs.exempt }
         return plan
     }
 
-    /// Clients' sessions that are active or becoming so, the one whose route counts first.
+    /// Clients' sessions that are active or activating, the one that decides the route first.
     private func planned(_ sessions: AudioSessions) -> [AudioPlan.Session] {
         sessions.all.compactMap { id, session in
             session.machine.state.order.map { (id: id, session: session, rank: (session.configuration.priority, $0)) }
@@ -149,7 +151,7 @@ struct AudioScene: Hashable, Sendable {
             AudioPlan.Session(
                 id: id, client: session.client, configuration: session.configuration,
                 others: session.configuration.others,
-                // Beside a call only if it had the microphone before.
+                // During a call, only if the session had the microphone before.
                 isInputOpen: session.configuration.category.hasInput && (call.order.map { $0 > rank.1 } ?? true),
                 isSpeakerForced: session.isSpeakerForced)
         }
@@ -159,21 +161,21 @@ struct AudioScene: Hashable, Sendable {
 extension AudioSessionConfiguration {
     var ducksOthers: Bool { effectiveOptions.contains(.duckOthers) }
 
-    /// Whether a session of this configuration, on becoming active, interrupts one of the other.
+    /// Whether a session with this configuration, on becoming active, interrupts one with the other.
     func interrupts(_ other: AudioSessionConfiguration) -> Bool {
         if !isMixable { return !other.isMixable }
         return effectiveOptions.contains(.interruptSpokenAudioAndMixWithOthers) && other.mode == .spokenAudio
     }
 
-    /// What a session of it does to the sound of those who cannot be notified.
+    /// What a session with this configuration does to the sound of programs that cannot be notified.
     fileprivate var others: AudioPlan.Others { isMixable ? (ducksOthers ? .duck : .leave) : .interrupt }
 
-    /// Which of two sessions' routes counts: those that record, and those that are heard alone, before the others.
+    /// Rank for the choice of the route: sessions that record or are not mixable come first.
     fileprivate var priority: Int { category.hasInput || !isMixable ? 1 : 0 }
 }
 
 extension AudioSessions.Session {
-    /// Whether its client is not to be heard: it is interrupted, or played on when it became inactive.
+    /// Whether its client must be silent: it is interrupted, or kept playing when it became inactive.
     fileprivate var isSilent: Bool {
         switch machine.state {
         case .interrupted, .inactive(isSilenced: true): true
@@ -183,7 +185,7 @@ extension AudioSessions.Session {
 }
 
 extension AudioClient {
-    /// The client without these processes; nil where none of its own is left.
+    /// The client without these processes; nil if none of its own is left.
     fileprivate func without(_ others: [Int32]) -> AudioClient? {
         guard !processes.isEmpty else { return self }
         let own = processes.subtracting(others)

@@ -4,7 +4,7 @@
 ///        ^                    |      ^                   |  ^                      |
 ///        +--activationFailed--+      |           interrupt  +--deactivationFailed--+
 ///        |                    |      |                   v
-///        |                    |      +----activate--- interrupted --endInterruption--> interrupted, by nobody any more
+///        |                    |      +----activate--- interrupted --endInterruption--> interrupted, by none
 ///        |                    +--activationFailed-------^  |
 ///        +------------------- deactivate ------------------+
 ///
@@ -19,29 +19,30 @@
 /// | deactivating -> inactive | ``deactivated(isBusy:)`` |
 /// | deactivating -> active | ``deactivationFailed()`` |
 /// | active -> interrupted | ``interrupt(by:)`` |
-/// | interrupted -> interrupted, by another or by nobody | ``inherit(from:to:)``, ``endInterruption(by:)`` |
+/// | interrupted -> interrupted, by another or by none | ``inherit(from:to:)``, ``endInterruption(by:)`` |
 /// | any but lost -> lost | ``lose()`` |
 /// | lost -> inactive | ``reset()`` |
 ///
 /// What holds in each state:
-/// - *inactive*: nothing is in force for it; its streams are silent if they ran when it became so.
-/// - *activating*: the server is being made as it asks; its client waits for the answer.
+/// - *inactive*: the server does nothing for it; its streams are silent if they ran when it became inactive.
+/// - *activating*: the server is changing as it asks; its client waits for the answer.
 /// - *active*: the server has acknowledged all that it asks for.
-/// - *interrupted*: its client was told that an interruption began, once; its streams are silent. It becomes active by its
-///   client's asking and in no other way.
-/// - *deactivating*: what it did to others is being undone; its client waits for the answer.
-/// - *lost*: its client was told that the server is gone. It is active again by its client's asking after a reset.
+/// - *interrupted*: its client was notified once that an interruption began; its streams are silent. Only a request of
+///   its client makes it active again.
+/// - *deactivating*: its effects on others are being undone; its client waits for the answer.
+/// - *lost*: its client was notified that the server is gone. After a reset, only a request of its client makes it
+///   active again.
 ///
-/// A function that does not fit the state says so and changes nothing.
+/// A function that does not fit the state returns false or throws, and changes nothing.
 package struct AudioSessionStateMachine: Hashable, Sendable {
     package indirect enum State: Hashable, Sendable {
         /// `isSilenced`: its streams still ran when it became inactive.
         case inactive(isSilenced: Bool)
-        /// `from`: *inactive* or *interrupted*, as it was.
+        /// `from`: the state before, *inactive* or *interrupted*.
         case activating(order: UInt64, from: State)
         /// `order` tells which of two sessions became active later.
         case active(order: UInt64)
-        /// By whom; nil once that is over.
+        /// `by`: the interrupter; nil once it is gone, or if there never was one.
         case interrupted(by: AudioInterrupter?)
         case deactivating(order: UInt64)
         case lost
@@ -58,8 +59,8 @@ package struct AudioSessionStateMachine: Hashable, Sendable {
 
     // MARK: - What the client asks for
 
-    /// - Returns: whether the server is to be changed for it; it need not be for one that is active.
-    /// - Throws: `mediaServicesFailed` while it is lost, `unspecified` while it is on the way already.
+    /// - Returns: whether the server must change for it; false if the session is active already.
+    /// - Throws: `mediaServicesFailed` while it is lost, `unspecified` while it is changing already.
     package mutating func activate(order: UInt64) throws(AudioSessionError) -> Bool {
         switch state {
         case .inactive, .interrupted: state = .activating(order: order, from: state)
@@ -70,9 +71,9 @@ package struct AudioSessionStateMachine: Hashable, Sendable {
         return true
     }
 
-    /// - Parameter isPlaying: its streams run; those of an interrupted session stay silent then.
-    /// - Returns: whether the server is to be changed for it: only for one that was active.
-    /// - Throws: `unspecified` while it is on the way already.
+    /// - Parameter isPlaying: whether its streams run; those of an interrupted session then stay silent.
+    /// - Returns: whether the server must change for it: only if the session was active.
+    /// - Throws: `unspecified` while it is changing already.
     package mutating func deactivate(isPlaying: Bool) throws(AudioSessionError) -> Bool {
         switch state {
         case .active(let order):
@@ -85,7 +86,7 @@ package struct AudioSessionStateMachine: Hashable, Sendable {
         return false
     }
 
-    // MARK: - What comes of it
+    // MARK: - Results
 
     @discardableResult
     package mutating func activated() -> Bool {
@@ -115,38 +116,38 @@ package struct AudioSessionStateMachine: Hashable, Sendable {
         return true
     }
 
-    // MARK: - What others bring about
+    // MARK: - Effects of others
 
-    /// - Parameter by: whose end ends it; nil where nothing does.
-    /// - Returns: whether it was active, and its client is to be told.
+    /// - Parameter by: the interrupter, whose end ends the interruption; nil if nothing ends it.
+    /// - Returns: whether it was active; if so, its client must be notified.
     package mutating func interrupt(by: AudioInterrupter?) -> Bool {
         guard case .active = state else { return false }
         state = .interrupted(by: by)
         return true
     }
 
-    /// - Returns: whether `by` had interrupted it, and its client is to be told. It stays interrupted.
+    /// - Returns: whether `by` had interrupted it; if so, its client must be notified. The session stays interrupted.
     package mutating func endInterruption(by: AudioInterrupter) -> Bool {
         guard case .interrupted(by: by) = state else { return false }
         state = .interrupted(by: nil)
         return true
     }
 
-    /// The interrupter goes, or has gone, and another holds the session back from now on: its client is not told.
+    /// Another interrupter takes the place of one that goes or has gone. The client is not notified.
     package mutating func inherit(from former: AudioInterrupter?, to by: AudioInterrupter) -> Bool {
         guard case .interrupted(by: former) = state else { return false }
         state = .interrupted(by: by)
         return true
     }
 
-    /// - Returns: whether its client is to be told.
+    /// - Returns: whether its client must be notified.
     package mutating func lose() -> Bool {
         guard state != .lost else { return false }
         state = .lost
         return true
     }
 
-    /// - Returns: whether its client is to be told.
+    /// - Returns: whether its client must be notified.
     package mutating func reset() -> Bool {
         guard state == .lost else { return false }
         state = .inactive(isSilenced: false)
@@ -154,15 +155,15 @@ package struct AudioSessionStateMachine: Hashable, Sendable {
     }
 }
 
-/// Whose end ends an interruption.
+/// Something that interrupts a session until it ends.
 package enum AudioInterrupter: Hashable, Sendable {
-    /// Another session, that of the calls and of ringing among them.
+    /// Another session; it may be the session of the calls or of ringing.
     case session(AudioSessionID)
     /// The built-in microphone, muted in hardware.
     case microphone
 }
 
-/// Where a session stands, by name.
+/// The state of a session, by name.
 public enum AudioSessionState: String, Sendable, Codable, CaseIterable {
     case inactive, activating, active, interrupted, deactivating
     /// The audio server is gone.
@@ -181,7 +182,7 @@ extension AudioSessionStateMachine.State {
         }
     }
 
-    /// Of a session that is in force or about to be: which of two is the later one.
+    /// The order number of an active or activating session: it tells which of two became active later.
     package var order: UInt64? {
         switch self {
         case .active(let order), .activating(let order, _): order
@@ -189,7 +190,7 @@ extension AudioSessionStateMachine.State {
         }
     }
 
-    /// Who holds it back, of one that is interrupted.
+    /// The interrupter of an interrupted session.
     package var interrupter: AudioInterrupter? {
         if case .interrupted(let by) = self { by } else { nil }
     }

@@ -1,10 +1,10 @@
-/// The sessions of clients, and who interrupted whom.
+/// The sessions of clients, and their interruptions.
 ///
 ///     open --> Session { client, lease, configuration, AudioSessionStateMachine } --close--> gone
 ///
 ///     owner --interrupt--> session: began          owner leaves --> released --> session: ended
-///                                                   |                  ^ when the server is without the owner
-///                                                   +--interrupted itself: its interrupter inherits the session
+///                                                   |                  ^ when the owner has left the server
+///                                                   +--interrupted itself: its interrupter takes over
 ///
 /// What holds:
 /// - numbers of sessions rise, and no number is used twice; at most ``AudioArbiter/maximumSessions`` are open;
@@ -21,26 +21,26 @@ package struct AudioSessions: Hashable, Sendable {
             didSet { if machine.state.name != .active { isSpeakerForced = false } }
         }
         package internal(set) var isSpeakerForced = false
-        /// The last hint that its client got about others that are to be heard alone.
+        /// The last hint to its client: whether another session that is not mixable plays.
         fileprivate var hint = false
-        /// Its client's last notice of an interruption was that of its end.
+        /// Whether the last interruption notice to its client was an end.
         fileprivate var hasHeardOfEnd = false
     }
 
-    /// Who interrupted others and has left: these are notified when the server is without it.
+    /// An interrupter that has left. The sessions that it interrupted are notified once it has left the server.
     private struct Release: Hashable, Sendable {
         let owner: AudioInterrupter
         let shouldResume: Bool
     }
 
     private(set) var all: [AudioSessionID: Session] = [:]
-    /// Whether players that were paused for those who leave with the next plan play again.
+    /// Whether players that were paused for the sessions that leave with the next plan play again.
     var resumesPlayers = true
     private var releases: [Release] = []
     private var lastNumber = AudioSessionID.firstClient.number - 1
     private var lastOrder: UInt64 = 0
 
-    /// A session that is open can be changed here, not added or removed.
+    /// Changes an open session. It adds and removes none.
     subscript(id: AudioSessionID) -> Session? {
         get { all[id] }
         set { if all[id] != nil, let newValue { all[id] = newValue } }
@@ -55,15 +55,15 @@ package struct AudioSessions: Hashable, Sendable {
         return lastOrder
     }
 
-    /// Whether it is open; else that is refused.
+    /// Whether the session is open; refuses the request if not.
     func isOpen(_ id: AudioSessionID, _ turn: inout AudioTurn) -> Bool {
         if all[id] == nil { turn.refuse(id, .expiredSession, "no such session is open") }
         return all[id] != nil
     }
 
-    // MARK: - Coming and going
+    // MARK: - Open and close
 
-    /// - Returns: why it was not opened.
+    /// - Returns: why the session was not opened; nil if it was.
     mutating func open(
         _ id: AudioSessionID, _ client: AudioClient, hasLease: Bool, at now: BootInstant
     ) -> AudioSessionError? {
@@ -79,21 +79,21 @@ package struct AudioSessions: Hashable, Sendable {
         return nil
     }
 
-    /// The client closed it or died. What it did to others is undone as with a deactivation that notifies them: the user
-    /// has not chosen that they stay silent.
+    /// The client closed the session or died. The interrupted sessions may resume, as after a deactivation that
+    /// notifies others.
     mutating func close(_ id: AudioSessionID) {
         guard let session = all.removeValue(forKey: id) else { return }
         leave(id, from: session.machine.state, shouldResume: true)
     }
 
-    /// The speaker that clients asked for is asked for no more.
+    /// Ends the speaker override of every session.
     mutating func dropSpeaker() {
         for id in all.keys { all[id]?.isSpeakerForced = false }
     }
 
     /// The connection to the server broke.
     ///
-    /// - Parameter wasThere: what was active was so on the server; else only those that are changing are lost.
+    /// - Parameter wasThere: whether there was a server. If there wasn't, only sessions that are not inactive are lost.
     mutating func lose(wasThere: Bool, _ turn: inout AudioTurn) {
         for id in ids where wasThere || all[id]?.machine.state.name != .inactive {
             if all[id]?.machine.lose() == true { turn.notify(id, .mediaServicesWereLost) }
@@ -106,9 +106,7 @@ package struct AudioSessions: Hashable, Sendable {
 
     // MARK: - Interruptions
 
-    /// Interrupts the active sessions for which `isAffected` holds.
-    ///
-    /// - Returns: these.
+    /// Interrupts the active sessions for which `isAffected` is true, and returns them.
     @discardableResult
     mutating func interrupt(
         by owner: AudioInterrupter?, because reason: AudioInterruptionReason = .default, _ turn: inout AudioTurn,
@@ -122,12 +120,13 @@ package struct AudioSessions: Hashable, Sendable {
             turn.notify(id, .interruptionBegan(reason))
             interrupted.append(id)
         }
-        // A device was the reason: what plays on it is not to come out of another one.
+        // A device was the reason: a paused player must not resume on another device.
         if reason != .default, !interrupted.isEmpty { resumesPlayers = false }
         return interrupted
     }
 
-    /// Interrupts a session whose client asks for it too late after an interruption: it is notified of the end of this one.
+    /// Interrupts a session again whose client activates it too late after an interruption. The client is notified when
+    /// this interruption ends.
     mutating func interruptAgain(_ id: AudioSessionID, by holder: AudioSessionID, _ turn: inout AudioTurn) {
         guard all[id]?.hasHeardOfEnd == true, all[id]?.machine.inherit(from: nil, to: .session(holder)) == true
         else { return }
@@ -135,7 +134,8 @@ package struct AudioSessions: Hashable, Sendable {
         turn.notify(id, .interruptionBegan(.default))
     }
 
-    /// Ends what `owner` did to the session; a call that goes on holds the session back instead.
+    /// Ends the interruption by `owner`. If a call is in progress that interrupts others, the call becomes the
+    /// interrupter instead.
     mutating func endInterruption(
         of id: AudioSessionID, by owner: AudioInterrupter, shouldResume: Bool, _ scene: AudioScene,
         _ turn: inout AudioTurn
@@ -148,7 +148,8 @@ package struct AudioSessions: Hashable, Sendable {
         }
     }
 
-    /// A session is not in force any more: those that it interrupted are released, or inherited by who interrupts it.
+    /// A session is no longer in force. If it is interrupted itself, its interrupter takes over the sessions that it
+    /// interrupted; otherwise these are released.
     mutating func leave(_ id: AudioSessionID, from state: AudioSessionStateMachine.State, shouldResume: Bool) {
         guard case .interrupted(by: .session(let heir)?) = state else {
             return release(.session(id), shouldResume: shouldResume)
@@ -158,21 +159,21 @@ package struct AudioSessions: Hashable, Sendable {
         }
     }
 
-    /// Those whom `owner` interrupted are to be notified of the end.
+    /// Marks the sessions that `owner` interrupted for a notice that the interruption ended.
     mutating func release(_ owner: AudioInterrupter, shouldResume: Bool) {
         guard all.values.contains(where: { $0.machine.state.interrupter == owner }) else { return }
         releases.removeAll { $0.owner == owner }
         releases.append(Release(owner: owner, shouldResume: shouldResume))
     }
 
-    /// Notifies those whose interrupter has left.
+    /// Notifies the sessions whose interrupter has left.
     ///
-    /// - Parameter plan: the plan that the server was made after, if another one follows; an interrupter that is in it has not
-    ///   left the server.
+    /// - Parameter plan: the server's current plan if another one follows. An interrupter in this plan has not left the
+    ///   server.
     mutating func notifyReleased(after plan: AudioPlan?, _ scene: AudioScene, _ turn: inout AudioTurn) {
         let due = releases
         releases = []
-        // A call or ringing may have left and come again before the server has answered.
+        // A call or ringing may have left and returned before the server answered.
         for release in due where !scene.contains(release.owner) {
             if case .session(let owner) = release.owner, plan?.contains(owner) == true {
                 releases.append(release)
@@ -184,7 +185,7 @@ package struct AudioSessions: Hashable, Sendable {
         }
     }
 
-    /// Whether who interrupted a session still holds it back.
+    /// Whether the interrupter of a session is still in force.
     func isInForce(_ interrupter: AudioInterrupter, _ scene: AudioScene) -> Bool {
         guard case .session(let id) = interrupter, id >= .firstClient else { return scene.contains(interrupter) }
         return switch all[id]?.machine.state.name {
@@ -195,7 +196,7 @@ package struct AudioSessions: Hashable, Sendable {
 
     // MARK: - Hints
 
-    /// Whether another session, which is to be heard alone, is active and plays.
+    /// Whether another active session that is not mixable plays.
     func shouldBeSilent(_ id: AudioSessionID, _ scene: AudioScene) -> Bool {
         let running = scene.engine.server.running
         if scene.call.isInPlan, id != .call, running.contains(.call) { return true }
@@ -205,7 +206,7 @@ package struct AudioSessions: Hashable, Sendable {
         }
     }
 
-    /// Notifies the active sessions in the foreground when they should begin, and may cease, to be silent.
+    /// Notifies the active sessions in the foreground when they should become silent, and when they no longer need to.
     mutating func notifyHints(_ scene: AudioScene, _ turn: inout AudioTurn) {
         for id in ids {
             guard let session = all[id], session.hasLease, session.machine.state.name == .active else { continue }
@@ -217,7 +218,7 @@ package struct AudioSessions: Hashable, Sendable {
     }
 }
 
-/// One event on its way through the arbiter's parts: what time it is, and what it has brought about so far.
+/// One event on its way through the parts of the arbiter: the time, and the effects so far.
 struct AudioTurn {
     let now: BootInstant
     var effects: [AudioEffect] = []

@@ -1,4 +1,4 @@
-/// The one session that all calls of the user have: lent to the call in focus.
+/// The one session that all calls of the user share. The call in focus has it.
 ///
 ///     idle --focus--> activating --settle--> active --focus goes, another comes--> retained
 ///      ^                |  ^  \                |                                      |
@@ -9,47 +9,50 @@
 ///
 /// | transition | function |
 /// |---|---|
-/// | as the calls need it | ``follow(_:failure:until:)`` |
+/// | to match the needs of the calls | ``follow(_:failure:until:)`` |
 /// | activating -> active, deactivating -> idle: the server has acknowledged it | ``settle(_:others:route:isFinal:)`` |
 /// | activating -> activating, reported as failed; deactivating -> idle: it took too long | ``passDeadline(_:_:)`` |
 /// | activating -> failed | ``fail(_:)`` |
 /// | failed -> activating | ``retry(failure:until:)`` |
 /// | any -> failed or idle: the server is gone | ``lose(_:)`` |
 ///
-/// What holds: `activated` is emitted on the way into *active* and nowhere else, and `deactivated` once afterwards: on the
-/// way out of *active*, where another call follows or the server is lost; on the way out of *deactivating* else. An activation is reported as failed once.
+/// What holds: `activated` is emitted on entering *active* and nowhere else. `deactivated` is emitted once afterwards:
+/// on leaving *active* if another call follows or the server is lost, otherwise on leaving *deactivating*. A failed
+/// activation is reported once.
 package struct CallSession: Hashable, Sendable {
     package typealias Focus = CallAudioNeeds.Focus
 
     package enum State: Hashable, Sendable {
         case idle
-        /// `failsAt`: when it is reported as failed; nil once it was. It is activated whenever the server answers.
+        /// `failsAt`: when the activation is reported as failed; nil after that. The call becomes active whenever the
+        /// server answers.
         case activating(Focus, failsAt: BootInstant?)
         case active(Focus)
-        /// Not the call's any more; what it did to others stays for the next one.
+        /// No longer the call's. Its effects on others stay for the next call.
         case retained(Focus)
-        /// Its client has stopped its streams; it is notified when others are heard again, or then at the latest.
+        /// Its client has stopped its streams. The client is notified when the other sessions are restored, or at
+        /// `until`.
         case deactivating(Focus, until: BootInstant)
-        /// Reported as failed, and not in the plan: tried again when the server, the route or the configuration is
-        /// another.
+        /// Reported as failed, and not in the plan. It is retried when the server, the route or the configuration
+        /// changes.
         case failed(Focus)
     }
 
     package private(set) var state = State.idle {
         didSet { if !isInPlan { isSpeakerForced = false } }
     }
-    /// Since which session it is in the plan; nil while it is not.
+    /// Its order number while it is in the plan; nil otherwise.
     var order: UInt64?
     package internal(set) var isSpeakerForced = false
-    /// The client of a call that has ended, whose streams still ran.
+    /// The client of an ended call whose streams were still running.
     private(set) var silenced: AudioClient?
-    /// A call has been in focus, and that one or another has not ended yet.
+    /// Whether a call has been in focus since there was last no call.
     private(set) var hasHadFocus = false
 
     /// The call whose audio is active.
     var activeCall: CallKey? { if case .active(let focus) = state { focus.call } else { nil } }
 
-    /// Whether it is wanted of the server.
+    /// Whether the plan contains it.
     var isInPlan: Bool {
         switch state {
         case .activating, .active, .retained: true
@@ -65,7 +68,7 @@ package struct CallSession: Hashable, Sendable {
         }
     }
 
-    /// What the server is to have of it; nil: nothing.
+    /// Its session for the plan; nil if the plan doesn't contain it.
     func planned(others: AudioPlan.Others) -> AudioPlan.Session? {
         let (focus, isRetained): (Focus, Bool)
         switch state {
@@ -82,8 +85,8 @@ package struct CallSession: Hashable, Sendable {
     // MARK: - What the calls need
 
     /// - Parameters:
-    ///   - failure: why nothing can be activated now; nil: it can, or soon can.
-    ///   - limit: how long an activation or a deactivation that begins now may take.
+    ///   - failure: why nothing can be activated now; nil if activation works, or soon may.
+    ///   - limit: the deadline of an activation or a deactivation that begins now.
     mutating func follow(
         _ needs: CallAudioNeeds, failure: AudioSessionError?, until limit: BootInstant
     ) -> [AudioEffect] {
@@ -96,7 +99,7 @@ package struct CallSession: Hashable, Sendable {
         case .active(let former) where former.call == focus.call: state = .active(focus)
         case .failed(let former)
         where former.call == focus.call && (failure != nil || former.isSameSession(as: focus)):
-            // Nothing that it failed for has changed.
+            // The cause of the failure is still there.
             state = .failed(focus)
         case .active(let former), .deactivating(let former, _):
             return [.call(former.call, .deactivated)] + begin(focus, failure: failure, until: limit)
@@ -129,19 +132,19 @@ package struct CallSession: Hashable, Sendable {
         return []
     }
 
-    /// The server, or its devices, are others: a call that failed may be possible now.
+    /// The server or its devices have changed: retries a call that failed.
     mutating func retry(failure: AudioSessionError?, until limit: BootInstant) -> [AudioEffect] {
         guard case .failed(let focus) = state else { return [] }
         return begin(focus, failure: failure, until: limit)
     }
 
-    // MARK: - What comes of it
+    // MARK: - Results
 
-    /// The plan in force may be the one that the call waits for.
+    /// A plan is in force; it may be the one that the call waits for.
     ///
     /// - Parameters:
-    ///   - plan: the plan in force; nil while there is no server.
-    ///   - isFinal: nothing else will come into force by itself.
+    ///   - plan: the plan in force; nil if there is no server.
+    ///   - isFinal: whether no other plan follows by itself.
     mutating func settle(
         _ plan: AudioPlan?, others: AudioPlan.Others, route: AudioRoute, isFinal: Bool
     ) -> [AudioEffect] {
@@ -157,7 +160,7 @@ package struct CallSession: Hashable, Sendable {
         }
     }
 
-    /// The streams of its client ran on when it left the server.
+    /// The streams of its client kept running when it left the server.
     mutating func noteBusy() {
         if case .deactivating(let focus, _) = state { silenced = focus.client }
     }
@@ -173,13 +176,13 @@ package struct CallSession: Hashable, Sendable {
         }
     }
 
-    /// Its activation was refused; the call goes on.
+    /// The server refused the activation; the call continues.
     mutating func fail(_ error: AudioSessionError) -> [AudioEffect] {
         guard case .activating(let focus, _) = state else { return [] }
         return fail(focus, error)
     }
 
-    /// The connection to the server is gone, and all that was done with it.
+    /// The connection to the server is gone, and with it everything that was in force.
     mutating func lose(_ error: AudioSessionError) -> [AudioEffect] {
         silenced = nil
         switch state {
@@ -205,7 +208,7 @@ package struct CallSession: Hashable, Sendable {
 }
 
 extension CallAudioNeeds.Focus {
-    /// Whether both make the same session, muted or not.
+    /// Whether both need the same session, apart from the mute state.
     fileprivate func isSameSession(as other: CallAudioNeeds.Focus) -> Bool {
         configuration == other.configuration && client == other.client
     }

@@ -1,10 +1,10 @@
-/// The output that the user chooses: in force while a call or a recording is, until another one is chosen.
+/// The output that the user chooses. It applies during calls and recordings, until the user chooses another one.
 ///
 ///     waiting --the server is connected--> sent --the engine knows it--> made --the plan follows--> answered
 ///        ^                                  |  \
-///        +---- the engine is another one ---+   +--no output has that name--> answered, as an error
+///        +--- the engine was replaced -----+   +--no output has that name--> answered, as an error
 ///
-/// Where there is no server each is remembered, and answered, at once. What holds: each choice is answered exactly once,
+/// Without a server, each choice is stored and answered at once. What holds: each choice is answered exactly once,
 /// within ``AudioArbiter/choiceTime``; at most ``AudioArbiter/maximumChoices`` wait.
 struct OutputChoices: Hashable, Sendable {
     private struct Choice: Hashable, Sendable {
@@ -13,20 +13,20 @@ struct OutputChoices: Hashable, Sendable {
         let number: UInt64
         let name: String?
         var state = State.waiting
-        /// When it is answered at the latest; nil: it was, and what comes of it is taken in all the same.
+        /// The latest time for the answer; nil: it was answered, but its result still counts.
         var deadline: BootInstant?
     }
 
-    /// What was chosen last and is known to the server, or could not be asked of it.
+    /// The last choice that the server knows, or that was stored without a server.
     private(set) var chosen: String?
-    /// The oldest first.
+    /// Oldest first.
     private var open: [Choice] = []
 
-    /// Whether somebody waits for an answer.
+    /// Whether a choice is still unanswered.
     var isAwaited: Bool { open.contains { $0.deadline != nil } }
     var nextDeadline: BootInstant? { open.compactMap(\.deadline).min() }
 
-    /// - Returns: whether it was taken; else it was answered.
+    /// - Returns: whether the choice was accepted; if not, it was answered.
     mutating func choose(_ name: String?, _ number: UInt64, _ turn: inout AudioTurn) -> Bool {
         let limit = AudioSessionConfiguration.maximumNameBytes
         if let name, name.utf8.count > limit {
@@ -41,12 +41,12 @@ struct OutputChoices: Hashable, Sendable {
         return false
     }
 
-    /// Goes on with what was chosen, as far as it can be gone on.
+    /// Sends or answers the choices that can be sent or answered now.
     ///
-    /// - Returns: whether a choice took the place of a speaker that was asked for before: the last one counts.
+    /// - Returns: whether a choice replaced an earlier request for the speaker: the later of the two wins.
     mutating func proceed(_ engine: AudioEngineView, _ turn: inout AudioTurn) -> Bool {
         if !engine.isUsed || engine.failure != nil {
-            // Nobody can say what there is.
+            // Without a server, nobody knows which outputs exist.
             let taken = open.filter { $0.state != .made }
             if let last = taken.last { chosen = last.name }
             answer(&turn) { _ in true }
@@ -57,12 +57,12 @@ struct OutputChoices: Hashable, Sendable {
             open[index].state = .sent
             turn.effects.append(.send(.chooseOutput(open[index].name, number: open[index].number)))
         }
-        // The plan without the speaker that somebody had asked for before is to be in force too.
+        // The answer waits until the plan without the earlier speaker override is in force too.
         if engine.server.outstanding == nil { answer(&turn) { $0.state == .made } }
         return false
     }
 
-    /// The engine has answered; one that was overtaken meanwhile is none any more.
+    /// The engine has answered. A choice that was overtaken meanwhile is no longer in the list.
     ///
     /// - Returns: as ``proceed(_:_:)``.
     mutating func answered(_ number: UInt64, isKnown: Bool, _ turn: inout AudioTurn) -> Bool {
@@ -82,7 +82,7 @@ struct OutputChoices: Hashable, Sendable {
         return false
     }
 
-    /// The speaker was asked for after all of these.
+    /// The speaker was requested after all of these choices, so it overrides them.
     mutating func overtake(isConnected: Bool, _ turn: inout AudioTurn) {
         guard chosen != nil || !open.isEmpty else { return }
         answer(&turn) { _ in true }
@@ -90,7 +90,7 @@ struct OutputChoices: Hashable, Sendable {
         if isConnected { turn.effects.append(.send(.chooseOutput(nil))) }
     }
 
-    /// The engine that has them, and has not answered, is gone.
+    /// The engine is gone before it answered: sends the choices again.
     mutating func forgetSent() {
         for index in open.indices where open[index].state == .sent { open[index].state = .waiting }
     }

@@ -1,62 +1,62 @@
-/// What the owner of the sessions asks of whoever holds the connection to the audio server: in the daemon over a socket
-/// to `ringwake-audio`, one JSON object a line; in a program that uses the library alone, by a call.
+/// A request to the engine, which holds the connection to the audio server. The daemon sends it over a socket to
+/// `ringwake-audio`, as one JSON object per line; a program that uses the library alone makes a call.
 package enum AudioEngineRequest: Hashable, Sendable, Codable {
-    /// Connect to the server, mirror it, and write down beforehand what this plan would change: it is expected soon.
-    /// Nothing is changed.
+    /// Connect to the server, mirror its state, and record what this expected plan would change, without changing
+    /// anything.
     case prepare(AudioPlan)
-    /// Make the server as this plan says, in one batch; answered by `applied` or `refused` of this number. A plan that
-    /// comes while another is under way takes its place: each gets its answer, in order.
+    /// Apply this plan to the server in one batch. The answer is `applied` or `refused` with the same number. A plan
+    /// that arrives while another is in progress replaces it; each gets its answer, in order.
     ///
-    /// `resumes`: what this plan frees was left in good order, so players that were paused for it play again.
+    /// `resumes`: whether players that were paused for the sessions that this plan ends play again.
     case apply(number: UInt64, AudioPlan, resumes: Bool)
-    /// The user chooses an output: a ``AudioPort/device``, or the name of a ``AudioPort/Kind``; nil: none in particular.
-    /// In force while a plan with a call or a recording is.
+    /// The user chooses an output: a ``AudioPort/device``, or the name of a ``AudioPort/Kind``; nil: none in
+    /// particular. It applies while a plan has a call or a recording.
     ///
-    /// With a number it is answered by `outputChosen` of that number, and a name that stands for no output of the server
-    /// changes nothing; after `lost` there is no answer. Without one it was chosen before, and what has that name may
-    /// still come.
+    /// With a number, the answer is `outputChosen` with that number, and a name that fits no output of the server
+    /// changes nothing. After `lost` there is no answer. Without a number, the output was chosen earlier, and may
+    /// appear later.
     case chooseOutput(String?, number: UInt64? = nil)
-    /// The machine has woken from sleep: the route is looked at anew, and told as `wakeFromSleep` if it is another.
+    /// The machine has woken from sleep: check the route, and report a change as `wakeFromSleep`.
     case wokeFromSleep
 }
 
-/// What the holder of the connection to the audio server tells.
+/// A report of the engine, which holds the connection to the audio server.
 package enum AudioEngineReport: Hashable, Sendable, Codable {
-    /// The first: it is there. `mended`: effects of an earlier one that were undone.
+    /// The first report: the engine runs. `mended`: the number of effects of an earlier engine that were undone.
     case ready(version: String, mended: Int)
-    /// The server is connected and mirrored; also when it is there again.
+    /// The server is connected and mirrored. Sent again after each reconnection.
     case connected(AudioServerDescription, AudioRoute)
-    /// There is no server, or it refuses us: why, for a person. It is connected to as soon as it comes.
+    /// There is no server, or it refuses the connection: the reason, for a person. The engine connects as soon as there
+    /// is one.
     case unavailable(String)
-    /// The connection to the server broke. All effects went with it, but for what it has stored, which is mended when it
-    /// is back; `connected` follows then, and no plan is in force.
+    /// The connection to the server broke, which ended all effects except those that the server stores. The engine
+    /// undoes these when the server is back. `connected` follows then, and no plan is in force.
     case lost(String)
     /// The plan is in force: the server has acknowledged everything.
     case applied(number: UInt64, AudioApplied)
-    /// The plan could not be carried out and the server is as it was before; the former plan is in force.
+    /// The plan failed, and the server is as before; the former plan is in force.
     case refused(number: UInt64, AudioSessionError)
-    /// The choice of this number is carried out, as far as a plan is in force, and the route that came of it has been
-    /// told; or its name is not known to the server, and all is as before.
+    /// The choice with this number has taken effect as far as a plan is in force, and the new route has been reported.
+    /// Or the server doesn't know the name, and nothing has changed.
     case outputChosen(number: UInt64, isKnown: Bool)
-    /// The route that counts is another, for a reason of the device's or the user's. What a plan brings about is told by
-    /// `applied`.
+    /// The current route has changed because of a device or the user. `applied` reports the changes that a plan makes.
     case routeChanged(AudioRouteChangeReason, previous: AudioRoute, current: AudioRoute)
-    /// The device that the route went to is gone, and the session whose route counts is not a call.
+    /// The device of the route is gone, and the session that decides the route is not a call.
     case routeDisconnected
-    /// The built-in microphone was muted in hardware, or is no more.
+    /// The built-in microphone was muted in hardware, or was unmuted.
     case microphoneMuted(Bool)
-    /// Which sessions of the plan have running streams, and whether anybody else plays.
+    /// The sessions of the plan whose streams run, and whether any other program plays.
     case activity(running: Set<AudioSessionID>, othersPlay: Bool)
-    /// Something could not be done or put back; for the log.
+    /// Something could not be done or restored; for the log.
     case problem(String)
 }
 
-/// An audio server, as it describes itself. Untrusted text.
+/// An audio server's description of itself. Untrusted text.
 package struct AudioServerDescription: Hashable, Sendable, Codable {
     /// Such as `pulseaudio`, or `PulseAudio (on PipeWire 0.3.65)`.
     package var name: String
     package var version: String
-    /// Whom it runs as, where and on which host, as far as known.
+    /// The user, the address and the host of the server, as far as known.
     package var location: String
 
     package init(name: String, version: String, location: String) {
@@ -66,19 +66,19 @@ package struct AudioServerDescription: Hashable, Sendable, Codable {
     }
 }
 
-/// What carrying out a plan came to.
+/// The result of applying a plan.
 package struct AudioApplied: Hashable, Sendable, Codable {
-    /// The route that counts now.
+    /// The current route.
     package var route: AudioRoute
     /// Sessions that left the plan while their streams ran; these are silenced.
     package var busy: Set<AudioSessionID>
-    /// Effects that are in force, that were made by this plan, and that were undone by it.
+    /// The number of effects in force, of those that this plan made, and of those that it undid.
     package var inForce: Int
     package var made: Int
     package var undone: Int
-    /// What could not be put back as the user had changed it meanwhile: it stays.
+    /// The number of effects that were not undone because the user had changed the setting meanwhile.
     package var left: Int
-    /// From the request to the server's last acknowledgement, in microseconds.
+    /// Microseconds from the request to the server's last acknowledgement.
     package var microseconds: Int64
 
     package init(

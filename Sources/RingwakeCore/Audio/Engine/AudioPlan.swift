@@ -1,4 +1,4 @@
-/// Names one session for as long as its owner lives. No two are equal, over restarts of the audio program too.
+/// Identifies one session for as long as its owner lives. No number is used twice, even if the engine restarts.
 package struct AudioSessionID: Hashable, Comparable, Sendable, Codable {
     package let number: UInt64
 
@@ -7,11 +7,11 @@ package struct AudioSessionID: Hashable, Comparable, Sendable, Codable {
     package static func < (left: AudioSessionID, right: AudioSessionID) -> Bool { left.number < right.number }
 }
 
-/// Whose streams a session's are: of these processes, their children and their process groups.
+/// The owner of a session's streams: these processes, their children and their process groups.
 package struct AudioClient: Hashable, Sendable, Codable {
-    /// The processes; none where they are not known, then the session has no streams of its own to move or mute.
+    /// The processes. Empty if they are not known: then the session has no streams to move or mute.
     package var processes: Set<Int32>
-    /// What it is called, for a person: an app, a command. Untrusted text.
+    /// The name of the app or the command, for a person. Untrusted text.
     package var name: String
 
     package init(processes: Set<Int32> = [], name: String) {
@@ -20,25 +20,25 @@ package struct AudioClient: Hashable, Sendable, Codable {
     }
 }
 
-/// How the server is to be, said as a whole: what is in force besides is the user's own.
+/// The complete wanted state of the server. Everything else belongs to the user.
 ///
-/// A plan says what is wanted, not how to come there. Whoever carries it out makes the difference to what it has done
-/// already: an effect that the former plan wanted too is not undone and made again.
+/// A plan says what is wanted, not how to get there. The engine applies only the difference: it does not undo and redo
+/// an effect that the former plan wanted too.
 package struct AudioPlan: Hashable, Sendable, Codable {
     /// One active session.
     package struct Session: Hashable, Sendable, Codable {
         package var id: AudioSessionID
         package var client: AudioClient
         package var configuration: AudioSessionConfiguration
-        /// What becomes of everybody's sound who is neither in the plan nor exempt.
+        /// What happens to the sound of processes that are neither in the plan nor exempt.
         package var others: Others
-        /// It may take the microphone now: the source is not muted, and its port is the route's.
+        /// Whether it may use the microphone now: the source is not muted, and the route decides its port.
         package var isInputOpen: Bool
-        /// The streams that record for this client are muted.
+        /// Whether the streams that record for this client are muted.
         package var isMuted: Bool
-        /// The user or the client has asked for the speaker; gone with the next change of the route.
+        /// Whether the user or the client forces the speaker. The next change of the route ends that.
         package var isSpeakerForced: Bool
-        /// It goes on when its device vanishes, on the next one.
+        /// Whether it is a call, which continues on the next device when its device vanishes.
         package var isCall: Bool
 
         package init(
@@ -56,26 +56,26 @@ package struct AudioPlan: Hashable, Sendable, Codable {
         }
     }
 
-    /// What becomes of the sound of those who cannot be told.
+    /// What happens to the sound of programs that cannot be notified.
     package enum Others: String, Sendable, Codable, CaseIterable {
-        /// They are heard as before.
+        /// They play as before.
         case leave
-        /// They are quieter: a gain, never multiplied.
+        /// They are quieter. Several duckings don't add up.
         case duck
-        /// Players are paused; what still sounds is muted.
+        /// Their players are paused; whatever still plays is muted.
         case interrupt
     }
 
-    /// The active sessions, the one whose route counts first: by priority, then the newest activation.
+    /// The active sessions, the one that decides the route first: by priority, then the newest activation.
     package var sessions: [Session]
-    /// Clients of sessions that are interrupted, or were deactivated while their streams ran: these are silent.
+    /// Clients to silence: their sessions are interrupted, or were deactivated while their streams ran.
     package var silenced: [AudioSessionID: AudioClient]
-    /// Clients of active sessions that are ducked by another one.
+    /// Clients of active sessions that another session ducks.
     package var ducked: [AudioSessionID: AudioClient]
-    /// Processes whose streams nobody touches: what rings.
+    /// Processes whose streams the engine never touches, such as ringtone players.
     package var exempt: Set<Int32>
-    /// A call that was active may be so again, such as one that is held: a microphone that the user has muted since is
-    /// not opened for it. Nothing else comes of it.
+    /// Whether a call that was active may become active again, such as a held one. If the user has muted the microphone
+    /// since, it stays muted for that call. It has no other effect.
     package var isCallWaiting: Bool
 
     package init(
@@ -89,7 +89,7 @@ package struct AudioPlan: Hashable, Sendable, Codable {
         self.isCallWaiting = isCallWaiting
     }
 
-    /// Nothing is wanted of the server.
+    /// Whether the plan wants nothing of the server.
     package var isEmpty: Bool { sessions.isEmpty && silenced.isEmpty && ducked.isEmpty }
 
     func contains(_ id: AudioSessionID) -> Bool { sessions.contains { $0.id == id } }

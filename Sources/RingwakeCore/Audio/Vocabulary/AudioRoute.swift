@@ -1,13 +1,13 @@
 /// Where sound goes, or comes from: one port of one device.
 public struct AudioPort: Hashable, Sendable, Codable {
-    /// What a port is, as far as its server says; AVAudioSession's port types.
+    /// The kind of a port, as far as its server reports it: AVAudioSession's port types.
     public enum Kind: String, Sendable, Codable, CaseIterable {
         case builtInSpeaker
         /// The earpiece of a telephone.
         case builtInReceiver
         case builtInMicrophone
         case headphones
-        /// Of a wired headset: its microphone, and its output where the server tells it from headphones.
+        /// A wired headset: its microphone, and its output if the server distinguishes it from headphones.
         case headset
         case bluetoothA2DP
         case bluetoothHFP
@@ -15,7 +15,7 @@ public struct AudioPort: Hashable, Sendable, Codable {
         case hdmi
         case lineOut
         case lineIn
-        /// A device that says nothing of itself: a null sink, a network sink.
+        /// A device of unknown kind: a null sink, a network sink.
         case other
 
         /// Whether sound can go there.
@@ -23,11 +23,11 @@ public struct AudioPort: Hashable, Sendable, Codable {
     }
 
     public let kind: Kind
-    /// The server's name of the sink or source; stable as long as the device and its profile are.
+    /// The server's name of the sink or source. It is stable while the device and its profile are.
     public let device: String
-    /// The server's name of the port on that device; nil where it has none.
+    /// The server's name of the port on that device; nil if the device has no ports.
     public let port: String?
-    /// What it is called, for a person. Untrusted text.
+    /// The name for a person. Untrusted text.
     public let name: String
 
     public init(kind: Kind, device: String, port: String? = nil, name: String) {
@@ -49,7 +49,7 @@ public struct AudioRoute: Hashable, Sendable, Codable {
     }
 }
 
-/// Why the route is another; AVAudioSession's route change reasons, with its numbers.
+/// Why the route changed: AVAudioSession's route change reasons, with its numbers.
 public enum AudioRouteChangeReason: String, Sendable, Codable, CaseIterable {
     case unknown, newDeviceAvailable, oldDeviceUnavailable, categoryChange, override, wakeFromSleep
     case noSuitableRouteForCategory, routeConfigurationChange
@@ -75,6 +75,6 @@ public enum AudioInterruptionReason: String, Sendable, Codable, CaseIterable {
     case `default`
     /// The built-in microphone was muted in hardware.
     case builtInMicMuted
-    /// The device that it played on is gone.
+    /// The device that the session played on is gone.
     case routeDisconnected
 }

@@ -1,24 +1,24 @@
-/// What a session is: category, mode, options, and the devices that it would like.
+/// The configuration of a session: category, mode, options and preferred devices.
 public struct AudioSessionConfiguration: Hashable, Sendable, Codable {
     public let category: AudioCategory
     public let mode: AudioMode
-    /// As they were given; ``effectiveOptions`` has what follows from them.
+    /// The options as given. ``effectiveOptions`` adds those that follow from them.
     public let options: Set<AudioOption>
-    /// The output that it would like: a ``AudioPort/device``, or the name of a ``AudioPort/Kind``.
+    /// The preferred output: a ``AudioPort/device``, or the name of a ``AudioPort/Kind``.
     public let preferredOutput: String?
-    /// The input that it would like, in the same way.
+    /// The preferred input, in the same form.
     public let preferredInput: String?
 
-    /// What a new session has.
+    /// The configuration of a new session.
     public static let standard = AudioSessionConfiguration(fitting: .soloAmbient, .default)
-    /// What a call by voice has if its handler does not say.
+    /// The default for a voice call whose handler doesn't configure its session.
     static let voiceCall = AudioSessionConfiguration(fitting: .playAndRecord, .voiceChat)
-    /// What a call with video has if its handler does not say.
+    /// The default for a video call whose handler doesn't configure its session.
     static let videoCall = AudioSessionConfiguration(fitting: .playAndRecord, .videoChat)
-    /// What ringing has: it plays, and takes no microphone.
+    /// The session of ringing: it plays and doesn't use the microphone.
     static let ringing = AudioSessionConfiguration(fitting: .playback, .default)
 
-    /// A mode that fits its category.
+    /// For a mode that is known to fit its category.
     private init(fitting category: AudioCategory, _ mode: AudioMode) {
         self.category = category
         self.mode = mode
@@ -27,7 +27,7 @@ public struct AudioSessionConfiguration: Hashable, Sendable, Codable {
         preferredInput = nil
     }
 
-    /// - Throws: `badParam`: the mode or an option does not fit the category, or a name is too long.
+    /// - Throws: `badParam` if the mode or an option does not fit the category, or if a name is too long.
     public init(
         _ category: AudioCategory, mode: AudioMode = .default, options: Set<AudioOption> = [],
         preferredOutput: String? = nil, preferredInput: String? = nil
@@ -54,10 +54,10 @@ public struct AudioSessionConfiguration: Hashable, Sendable, Codable {
         self.preferredInput = preferredInput
     }
 
-    /// The most bytes of a device's name.
+    /// The maximum length of a device's name in bytes.
     public static let maximumNameBytes = 256
 
-    /// The options that were given, and those that category, mode and options bring along.
+    /// The given options, and those that category, mode and options imply.
     public var effectiveOptions: Set<AudioOption> {
         var all = options
         if category == .ambient || options.contains(.duckOthers)
@@ -76,14 +76,14 @@ public struct AudioSessionConfiguration: Hashable, Sendable, Codable {
     /// Whether it neither interrupts nor is interrupted by sessions that are not calls.
     public var isMixable: Bool { effectiveOptions.contains(.mixWithOthers) }
 
-    /// Whether its route is cut to what is fit for voice.
+    /// Whether its route is limited to devices that suit voice.
     public var isVoice: Bool { mode == .voiceChat || mode == .videoChat || mode == .gameChat }
 
     private enum CodingKeys: String, CodingKey {
         case category, mode, options, preferredOutput, preferredInput
     }
 
-    // What a file or a peer says goes through the same door.
+    // Decoded values pass the same checks.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         try self.init(

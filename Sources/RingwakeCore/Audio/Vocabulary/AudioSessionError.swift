@@ -1,4 +1,4 @@
-/// Why something asked of an audio session was not done. Every error leaves the session as it was, except ``Code/isBusy``.
+/// Why a request to an audio session failed. Every error leaves the session as it was, except ``Code/isBusy``.
 public struct AudioSessionError: Error, Hashable, Sendable, Codable, CustomStringConvertible {
     public let code: Code
     /// What happened, and what to do, for a person.
@@ -11,14 +11,15 @@ public struct AudioSessionError: Error, Hashable, Sendable, Codable, CustomStrin
 
     public var description: String { "\(code.rawValue): \(message)" }
 
-    /// `AVAudioSession.ErrorCode`, with Apple's numbers: a client that was written for iOS keeps its `switch`.
+    /// `AVAudioSession.ErrorCode`, with Apple's numbers: a client that was written for iOS can keep its `switch`.
     public enum Code: String, Sendable, Codable, CaseIterable {
-        /// Deactivated while its streams still ran. It is inactive nevertheless, and they are silenced.
+        /// The session was deactivated while its streams still ran. It is inactive nevertheless, and the streams are
+        /// silenced.
         case isBusy
         case incompatibleCategory
-        /// It may not interrupt others: it has no lease that stands for the foreground.
+        /// The session may not interrupt others: it has no lease, so it is not in the foreground.
         case cannotInterruptOthers
-        /// It asked for what only the daemon may do.
+        /// The client requested something that only the daemon may do.
         case missingEntitlement
         case cannotStartPlaying
         case cannotStartRecording
@@ -26,7 +27,7 @@ public struct AudioSessionError: Error, Hashable, Sendable, Codable, CustomStrin
         case badParam
         /// A session of higher priority is active.
         case insufficientPriority
-        /// No device, or the server refused.
+        /// There is no suitable device, or the server refused.
         case resourceNotAvailable
         /// There is no audio server, or it is gone.
         case mediaServicesFailed

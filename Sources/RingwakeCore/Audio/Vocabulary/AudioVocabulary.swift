@@ -1,8 +1,8 @@
-/// What a session plays or records, and whether others may be heard beside it; AVAudioSession's category.
+/// What a session plays or records, and whether others may play at the same time; AVAudioSession's category.
 public enum AudioCategory: String, Sendable, Codable, CaseIterable {
-    /// Plays beside others, and falls silent with the silent switch.
+    /// Plays together with others; the silent switch silences it.
     case ambient
-    /// Plays alone, and falls silent with the silent switch. What a new session has.
+    /// Plays alone; the silent switch silences it. The category of a new session.
     case soloAmbient
     /// Plays alone: music, speech.
     case playback
@@ -10,10 +10,10 @@ public enum AudioCategory: String, Sendable, Codable, CaseIterable {
     case record
     /// Records and plays: calls.
     case playAndRecord
-    /// Plays on several outputs at a time. The state machine knows it; on a server it is `playback`.
+    /// Plays on several outputs at a time. The state machine supports it; the server treats it as `playback`.
     case multiRoute
 
-    /// Whether it takes the microphone.
+    /// Whether it uses the microphone.
     public var hasInput: Bool {
         switch self {
         case .record, .playAndRecord, .multiRoute: true
@@ -21,27 +21,27 @@ public enum AudioCategory: String, Sendable, Codable, CaseIterable {
         }
     }
 
-    /// Whether it makes sound.
+    /// Whether it plays sound.
     public var hasOutput: Bool { self != .record }
 }
 
-/// What a session is for within its category; AVAudioSession's mode.
+/// The purpose of a session within its category; AVAudioSession's mode.
 public enum AudioMode: String, Sendable, Codable, CaseIterable {
     /// Fits every category.
     case `default`
-    /// A call by voice: hands-free devices are allowed, and the route is one fit for voice.
+    /// A voice call: hands-free devices are allowed, and the route is limited to devices that suit voice.
     case voiceChat
-    /// A call with video: as `voiceChat`, and the speaker instead of the receiver.
+    /// A video call: as `voiceChat`, with the speaker instead of the receiver.
     case videoChat
-    /// A game's voice chat. The state machine knows it; on a server it is `default`.
+    /// A game's voice chat. The state machine supports it; the server treats it as `default`.
     case gameChat
     /// Recording a film.
     case videoRecording
     /// Playing a film.
     case moviePlayback
-    /// Speech that is to be interrupted rather than ducked: an audio book.
+    /// Speech, such as an audio book. It is interrupted rather than ducked.
     case spokenAudio
-    /// Measuring. The state machine knows it; on a server it is `default`.
+    /// Measurement. The state machine supports it; the server treats it as `default`.
     case measurement
 
     /// The categories that it fits.
@@ -56,21 +56,22 @@ public enum AudioMode: String, Sendable, Codable, CaseIterable {
     }
 }
 
-/// How a session gets along with others, and which devices it may use; AVAudioSession's category options.
+/// How a session treats others, and which devices it may use; AVAudioSession's category options.
 public enum AudioOption: String, Sendable, Codable, CaseIterable {
-    /// It neither interrupts nor is interrupted by others that are not mixable; a call still interrupts it.
+    /// The session neither interrupts others that are not mixable nor is interrupted by them. A call still interrupts
+    /// it.
     case mixWithOthers
-    /// Others are quieter from its activation to its deactivation. Implies `mixWithOthers`.
+    /// Others are quieter while the session is active. Implies `mixWithOthers`.
     case duckOthers
-    /// Sessions in mode `spokenAudio` are interrupted, all others heard. Implies `mixWithOthers`.
+    /// Interrupts sessions in mode `spokenAudio`, and no others. Implies `mixWithOthers`.
     case interruptSpokenAudioAndMixWithOthers
     /// Hands-free Bluetooth devices (HFP) are eligible; the card's profile changes on activation.
     case allowBluetoothHFP
     /// Bluetooth outputs (A2DP) are eligible, with another microphone; HFP wins if both are allowed.
     case allowBluetoothA2DP
-    /// The speaker instead of the receiver where nothing else is attached.
+    /// Use the speaker instead of the receiver if nothing else is attached.
     case defaultToSpeaker
-    /// A microphone that is muted in hardware does not interrupt.
+    /// Muting the microphone in hardware does not interrupt the session.
     case overrideMutedMicrophoneInterruption
 
     /// The categories that it is allowed in.

@@ -1,19 +1,19 @@
-/// Where a value stands in a JSON document: RFC 6901, `/aps/call-id`.
+/// The position of a value in a JSON document: RFC 6901, `/aps/call-id`.
 ///
-/// In an array a token is an index, `0` or digits without a leading zero; `-`, the place after the last element,
-/// never holds a value. Where an object has a member twice, the last one counts.
+/// In an array a token is an index: `0`, or digits without a leading zero. `-`, the position after the last element,
+/// never has a value. If an object has a member twice, the last one counts.
 package struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
     /// The pointer as it was written.
     package let description: String
-    /// The names of the members that lead to the value, in UTF-8, escapes undone.
+    /// The names of the members that lead to the value, in UTF-8 without escapes.
     let tokens: [[UInt8]]
 
-    /// The most bytes that a pointer may have.
+    /// The maximum size of a pointer in bytes.
     package static let maximumBytes = 512
-    /// The most steps that a pointer may take: no payload has deeper values (``JSONSyntax/maximumDepth``).
+    /// The maximum number of steps: no payload has deeper values (``JSONSyntax/maximumDepth``).
     package static let maximumTokens = JSONSyntax.maximumDepth
 
-    /// Why a text is no pointer.
+    /// Why a text is not a pointer.
     package enum Defect: Error, Equatable, Sendable, CustomStringConvertible {
         /// It does not begin with `/`.
         case notRooted
@@ -32,7 +32,7 @@ package struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Reads a pointer in RFC 6901's string form (§ 3); the empty text is the whole document.
+    /// Parses a pointer in RFC 6901's string form (§ 3). The empty text is the whole document.
     package init(_ text: String) throws(Defect) {
         description = text
         guard text.utf8.count <= JSONPointer.maximumBytes else { throw .tooLong }
@@ -63,7 +63,7 @@ package struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
         self.tokens = tokens
     }
 
-    /// A pointer through `names`, for those that the program itself knows.
+    /// A pointer through `names`, for pointers in the program itself.
     init(through names: String...) {
         tokens = names.map { Array($0.utf8) }
         description = names.map { "/" + JSONPointer.escape($0) }.joined()
@@ -82,7 +82,7 @@ package struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
         return escaped
     }
 
-    /// The array index that `token` stands for (RFC 6901 § 4); nil when it is none, or beyond any payload.
+    /// The array index in `token` (RFC 6901 § 4); nil if there is none, or if it is larger than any payload's.
     static func index(_ token: [UInt8]) -> Int? {
         guard token.count <= 9, let first = token.first, first != UInt8(ascii: "0") || token.count == 1 else {
             return nil

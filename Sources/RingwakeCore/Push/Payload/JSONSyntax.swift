@@ -1,19 +1,19 @@
-/// A strict check of RFC 8259's grammar, without building anything.
+/// A strict check of RFC 8259's grammar, without building values.
 ///
-/// A payload is spliced byte for byte into what a handler reads, so it must be one JSON object and nothing more.
-/// The JSON decoder at hand takes a trailing comma and a byte order mark and refuses `1e999`; a handler in
-/// another language does the opposite (`Documentation/decisions/0002-own-json-check.md`).
+/// A payload is spliced byte for byte into the handler's input, so it must be exactly one JSON object. Foundation's
+/// JSON decoder accepts a trailing comma and a byte order mark and refuses `1e999`; a handler in another language does
+/// the opposite (`Documentation/decisions/0002-own-json-check.md`).
 package struct JSONSyntax {
-    /// Objects and arrays may be nested this deep. Handlers recurse over the payload with whatever stack they have.
+    /// The maximum depth of nested objects and arrays. Handlers may recurse over the payload with a small stack.
     package static let maximumDepth = 64
 
-    /// What is wrong with a text.
+    /// The defect of a text.
     package enum Defect: Error, Equatable, Sendable {
         /// There is nothing, or only white space.
         case empty
         /// The text is one value, but not an object.
         case notAnObject
-        /// The byte at `offset` cannot stand there (the text may also end there).
+        /// The byte at `offset` is not allowed there, or the text ends there.
         case unexpected(offset: Int)
         /// Nested deeper than ``maximumDepth``.
         case tooDeep(offset: Int)
@@ -24,7 +24,7 @@ package struct JSONSyntax {
     private let bytes: [UInt8]
     private var offset = 0
 
-    /// Throws unless `bytes` are one JSON object in UTF-8, with nothing but white space around it.
+    /// Throws unless `bytes` are one JSON object in UTF-8, surrounded by white space at most.
     package static func requireObject(_ bytes: [UInt8]) throws(Defect) {
         var check = JSONSyntax(bytes)
         check.skipWhiteSpace()
@@ -52,7 +52,7 @@ package struct JSONSyntax {
         offset += 1
     }
 
-    /// RFC 8259 § 3. A stack of closing brackets instead of recursion, so that depth costs no machine stack.
+    /// RFC 8259 § 3. It uses a stack of closing brackets instead of recursion, so that depth needs no machine stack.
     private mutating func value() throws(Defect) {
         var open: [UInt8] = []
         while true {
@@ -64,8 +64,8 @@ package struct JSONSyntax {
         }
     }
 
-    /// Reads a whole scalar or empty container (nil), or the beginning of a container up to its first value
-    /// (the bracket that will close it).
+    /// Reads a whole scalar or empty container and returns nil. Or reads the start of a container up to its first
+    /// value, and returns the bracket that closes it.
     private mutating func startOfValue(depth: Int) throws(Defect) -> UInt8? {
         skipWhiteSpace()
         switch current {
@@ -97,7 +97,7 @@ package struct JSONSyntax {
         return nil
     }
 
-    /// After a value: closes the containers that end here; true when another value follows.
+    /// After a value: closes the containers that end here. Returns true if another value follows.
     private mutating func closeFinished(_ open: inout [UInt8]) throws(Defect) -> Bool {
         while let closing = open.last {
             skipWhiteSpace()
@@ -164,7 +164,7 @@ package struct JSONSyntax {
 }
 
 extension JSONSyntax {
-    /// RFC 8259 § 7. Escapes of lone surrogates are refused: no handler can decode them into text.
+    /// RFC 8259 § 7. Escapes of lone surrogates are rejected: no handler can decode them to text.
     private mutating func string() throws(Defect) {
         try expect(UInt8(ascii: "\""))
         while let byte = current {

@@ -1,33 +1,33 @@
-/// Where an app's payload says what: a JSON Pointer (RFC 6901) for each fact.
+/// The positions of the facts in an app's payload: a JSON Pointer (RFC 6901) for each.
 ///
-/// No push protocol defines a schema for calls, so each app maps its own. What is not mapped is unknown: the push's id is the
-/// call id, and the caller is unknown until the handler reports.
+/// No push protocol defines a schema for calls, so each app maps its own. Facts without a mapping are unknown: the
+/// push's id is the call id, and the caller is unknown until the handler reports.
 package struct PayloadMapping: Hashable, Sendable {
     /// The call's id: a text or a number, of 1 to ``maximumCallBytes`` bytes.
     package var call: JSONPointer?
-    /// Who calls; cut at ``CallUpdate/maximumTextBytes``.
+    /// The caller; cut at ``CallUpdate/maximumTextBytes``.
     package var caller: JSONPointer?
     /// The name to show; cut at ``CallUpdate/maximumTextBytes``.
     package var callerName: JSONPointer?
     /// Whether the call has video.
     package var video: Flag?
-    /// Whether the push takes its call back, and why.
+    /// Whether the push cancels its call, and why.
     package var cancel: Cancel?
     /// When it was sent; see ``PayloadTime``.
     package var sentAt: JSONPointer?
-    /// How many seconds the call shall ring, brought within ``PushFacts/ringTimes``; 0 asks for nothing.
+    /// The ring time in seconds, clamped to ``PushFacts/ringTimes``; 0: no wish.
     package var ringTime: JSONPointer?
 
-    /// The most bytes that a call id may have.
+    /// The maximum size of a call id in bytes.
     package static let maximumCallBytes = 256
 
     package init() {}
 
-    /// A value that says yes or no.
+    /// A value that means yes or no.
     package struct Flag: Hashable, Sendable {
         package var at: JSONPointer
-        /// The values that say yes, where every other says no. Nil: `true`, 1, `yes` and `video` say yes, `false`,
-        /// 0, `no`, `none`, `audio`, `voice` and a blank text no, in any case of letters.
+        /// The values that mean yes; every other value means no. Nil: `true`, 1, `yes` and `video` mean yes; `false`,
+        /// 0, `no`, `none`, `audio`, `voice` and a blank text mean no, ignoring case.
         package var values: [String]?
 
         package init(at pointer: JSONPointer, values: [String]? = nil) {
@@ -36,12 +36,11 @@ package struct PayloadMapping: Hashable, Sendable {
         }
     }
 
-    /// A value that takes a call back.
+    /// A value that cancels a call.
     package struct Cancel: Hashable, Sendable {
         package var at: JSONPointer
-        /// The values that do, each with the reason that it stands for. Nil: every value does but `false`, 0, `no`,
-        /// `none`, a blank text and null, and `answeredElsewhere` and `declinedElsewhere` name their reasons
-        /// themselves.
+        /// The values that cancel, with their reasons. Nil: every value cancels except `false`, 0, `no`, `none`, a
+        /// blank text and null; `answeredElsewhere` and `declinedElsewhere` are their own reasons.
         package var values: [String: CallEndReason]?
 
         package init(at pointer: JSONPointer, values: [String: CallEndReason]? = nil) {
@@ -52,7 +51,7 @@ package struct PayloadMapping: Hashable, Sendable {
 
     /// Reads the facts of `payload`, which has passed ``JSONSyntax/requireObject(_:)``.
     ///
-    /// Never fails: a fact that is absent or unusable is unknown. `problems` names the unusable ones, for the log.
+    /// Never fails: a missing or unusable fact is unknown. `problems` lists the unusable ones, for the log.
     /// `receivedAt` and `wallClock`, in milliseconds since 1970, are the same instant: the arrival.
     package func facts(
         in payload: [UInt8], receivedAt: BootInstant, wallClock: Int64
@@ -78,7 +77,7 @@ package struct PayloadMapping: Hashable, Sendable {
         read(.cancel) { value throws(PayloadProblem.Reason) in facts.cancel = try cancelReason(value) }
         read(.sentAt) { value throws(PayloadProblem.Reason) in
             let (age, overflow) = wallClock.subtractingReportingOverflow(try value.time())
-            // What claims to come from the future came now: one of the two clocks is wrong.
+            // A time in the future counts as now: one of the two clocks is wrong.
             facts.sentAt = receivedAt.advanced(by: .milliseconds(overflow ? 0 : -max(0, age)))
         }
         read(.ringTime) { value throws(PayloadProblem.Reason) in facts.ringTime = ringTime(try value.seconds()) }
@@ -90,7 +89,7 @@ extension PayloadMapping {
     private func callID(_ value: PayloadValue) throws(PayloadProblem.Reason) -> CallID {
         let text = try value.text()
         guard !text.isEmpty else { throw .empty }
-        // Not cut: two calls whose ids begin alike would become one.
+        // Don't cut it: two ids with the same beginning would become one call.
         guard text.utf8.count <= PayloadMapping.maximumCallBytes else { throw .tooLong }
         return CallID(text)
     }
@@ -127,11 +126,11 @@ extension PayloadMapping {
         return reason
     }
 
-    /// Nil for 0, a time to live that is not set.
+    /// Nil for 0, which is a time to live that is not set.
     private func ringTime(_ seconds: Double) -> Duration? {
         guard seconds > 0 else { return nil }
         let limits = PushFacts.ringTimes
-        // Compared as it is: a number this large may not fit into whole milliseconds.
+        // Compare as Double: a large number may not fit into whole milliseconds.
         guard seconds < Double(limits.upperBound.components.seconds) else { return limits.upperBound }
         return max(limits.lowerBound, .milliseconds(Int64(seconds * 1000)))
     }

@@ -1,8 +1,8 @@
 extension PayloadMapping {
-    /// The names of the presets, as an app's file gives them.
+    /// The names of the presets in an app's configuration file.
     package static let presetNames = ["flexisip", "ringwake", "sygnal", "twilio"]
 
-    /// The mapping for what a well-known sender sends; nil for a name that is none of ``presetNames``.
+    /// The mapping for a well-known sender; nil unless the name is in ``presetNames``.
     package static func preset(_ name: String) -> PayloadMapping? {
         switch name {
         case "flexisip": flexisip
@@ -13,11 +13,11 @@ extension PayloadMapping {
         }
     }
 
-    /// Flexisip's VoIP push. It takes no call back by push, and says nothing of video.
+    /// Flexisip's VoIP push. It has no cancel push and no video flag.
     ///
-    /// `pn_ttl` is its `call-fork-timeout` in seconds, how long it keeps the caller waiting; `send-time` is UTC.
-    /// `aps.uuid` names the device, not the call, so it is not the call id. With its `display-from-uri` off the caller
-    /// is an empty text, so unknown.
+    /// `pn_ttl` is its `call-fork-timeout` in seconds, the time that the caller waits; `send-time` is UTC. `aps.uuid`
+    /// names the device, not the call, so it is not the call id. If its `display-from-uri` is off, the caller is an
+    /// empty text, so it is unknown.
     ///
     /// See `AppleRequest` in
     /// [flexisip](https://github.com/BelledonneCommunications/flexisip), src/pushnotification/apple/apple-request.cc
@@ -32,7 +32,7 @@ extension PayloadMapping {
         return mapping
     }
 
-    /// Ringwake's own: one object `ringwake` with a member for each fact, beside whatever else the payload holds.
+    /// Ringwake's own: an object `ringwake` with a member for each fact, besides any other members of the payload.
     private static var ringwake: PayloadMapping {
         var mapping = PayloadMapping()
         mapping.call = JSONPointer(through: "ringwake", "call")
@@ -45,11 +45,11 @@ extension PayloadMapping {
         return mapping
     }
 
-    /// Sygnal's push for a Matrix `m.call.invite`: the invite's event id is the call id, because sygnal passes on
+    /// Sygnal's push for a Matrix `m.call.invite`: the invite's event id is the call id, because sygnal forwards
     /// neither the event's `call_id` nor its sender, only the sender's display name as an argument of the alert.
     ///
-    /// It takes no call back: a hangup is an event of its own, under an id that nothing links to the invite's. A
-    /// pusher of the format `event_id_only` sends the event id and the room alone.
+    /// It has no cancel push: a hangup is a separate event, and nothing links its id to that of the invite. A pusher of
+    /// the format `event_id_only` sends only the event id and the room.
     ///
     /// See `_get_payload_full` in [sygnal](https://github.com/element-hq/sygnal), sygnal/apnspushkin.py at 54826e8.
     private static var sygnal: PayloadMapping {
@@ -62,8 +62,8 @@ extension PayloadMapping {
 
     /// Twilio Voice's push, and its client call notification webhook, which sends the same object.
     ///
-    /// Its SDKs of 2019 and later register for no cancel pushes; devices that older ones registered get them, also
-    /// the device that answered.
+    /// Its SDKs of 2019 and later don't register for cancel pushes. Devices that older SDKs registered get them,
+    /// including the device that answered.
     ///
     /// See "Client Call Notification Webhook" in
     /// [Twilio's documentation](https://www.twilio.com/docs/voice/sdks) and, for the cancel push,

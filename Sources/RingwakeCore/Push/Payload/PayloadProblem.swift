@@ -1,6 +1,6 @@
-/// What a payload holds where its app's mapping points, and what cannot be the fact that is looked for there.
+/// A value in a payload that is at the mapped position and cannot be the fact.
 ///
-/// The fact counts as unknown then. Holds nothing of the payload, so that it may be logged.
+/// The fact then counts as unknown. This contains no data of the payload, so that it may be logged.
 package struct PayloadProblem: Hashable, Sendable, CustomStringConvertible {
     package let fact: Fact
     package let reason: Reason
@@ -10,7 +10,7 @@ package struct PayloadProblem: Hashable, Sendable, CustomStringConvertible {
         self.reason = reason
     }
 
-    /// The facts that a mapping points at, by their names in an app's file.
+    /// The facts of a mapping, by their names in an app's configuration file.
     package enum Fact: String, Sendable, CaseIterable {
         case call
         case caller
@@ -23,9 +23,9 @@ package struct PayloadProblem: Hashable, Sendable, CustomStringConvertible {
 
     /// Why a value cannot be the fact.
     package enum Reason: String, Error, Sendable, CaseIterable {
-        /// An object, an array, or a kind of value that says nothing of this fact.
+        /// An object, an array, or a value of a kind that this fact cannot have.
         case wrongKind
-        /// A call id without a byte in it.
+        /// An empty call id.
         case empty
         /// A call id of more than ``PayloadMapping/maximumCallBytes`` bytes.
         case tooLong
@@ -33,7 +33,7 @@ package struct PayloadProblem: Hashable, Sendable, CustomStringConvertible {
         case zeroByte
         /// Not a date, or one before 1970.
         case notATime
-        /// A ring time below zero, or one that is no number.
+        /// A ring time that is negative or not a number.
         case notADuration
 
         fileprivate var text: String {

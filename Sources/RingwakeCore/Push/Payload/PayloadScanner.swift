@@ -1,22 +1,23 @@
-/// Finds the values that some pointers lead to, in one pass over the bytes of a checked payload.
+/// Finds the values of several pointers in one pass over the bytes of a checked payload.
 ///
-/// Nothing is built of what is passed over. It descends only where a pointer leads, so its recursion is as deep as
-/// the longest pointer at most (``JSONPointer/maximumTokens``). The bytes have passed ``JSONSyntax``; in bytes that
-/// have not, it finds something or nothing, ends, and does not trap.
+/// It builds no values of what it skips. It descends only along the pointers, so its recursion is at most as deep as
+/// the longest pointer (``JSONPointer/maximumTokens``). The bytes have passed ``JSONSyntax``. In unchecked bytes the
+/// result is undefined, but the scan ends and does not trap.
 struct PayloadScanner {
-    /// The most pointers of one scan: they share a set of 16 bits.
+    /// The maximum number of pointers per scan: a set of them has 16 bits.
     static let maximumPointers = 16
 
-    /// Which pointers are meant, as a set of their indices.
+    /// A set of pointers, by their indices.
     private typealias Members = UInt16
 
     private let bytes: [UInt8]
-    /// The tokens of each pointer; none of those that are not wanted.
+    /// The tokens of each pointer; empty for a nil pointer.
     private let paths: [[[UInt8]]]
     private var offset = 0
     private var found: [Range<Int>?]
 
-    /// Where the value of each of `pointers` stands in `bytes`, a string with its quotes; nil for what is not there.
+    /// The position of the value of each of `pointers` in `bytes`; a string includes its quotes. Nil if there is no
+    /// such value.
     static func find(_ pointers: [JSONPointer?], in bytes: [UInt8]) -> [Range<Int>?] {
         var scanner = PayloadScanner(bytes, pointers)
         var wanted: Members = 0
@@ -36,7 +37,7 @@ struct PayloadScanner {
         found = Array(repeating: nil, count: pointers.count)
     }
 
-    /// Passes over the value at `offset`, to which the first `depth` steps of each of `wanted` have led.
+    /// Skips the value at `offset`, after the first `depth` steps of each pointer in `wanted`.
     private mutating func value(_ wanted: Members, depth: Int) {
         let start = offset
         let further = wanted & ~ending(wanted, at: depth)
@@ -94,20 +95,20 @@ struct PayloadScanner {
         }
     }
 
-    /// Passes over the value of a member or an element that `matching` lead to or through.
+    /// Skips the value of a member or an element that the pointers in `matching` lead to or through.
     private mutating func member(_ matching: Members, depth: Int) {
         guard matching != 0 else {
             skipValue()
             return
         }
-        // What an earlier member of the same name held does not count any more.
+        // The last member of a name counts, so forget the values of earlier ones.
         for index in paths.indices where contains(matching, index) {
             found[index] = nil
         }
         value(matching, depth: depth + 1)
     }
 
-    /// Those of `wanted` that end after `depth` steps.
+    /// The pointers in `wanted` that end after `depth` steps.
     private func ending(_ wanted: Members, at depth: Int) -> Members {
         var ending: Members = 0
         for index in paths.indices where contains(wanted, index) && paths[index].count == depth {
@@ -116,7 +117,7 @@ struct PayloadScanner {
         return ending
     }
 
-    /// Those of `wanted` whose next step, the one at `depth`, is as `leads` says.
+    /// The pointers in `wanted` whose step at `depth` satisfies `leads`.
     private func matching(_ wanted: Members, depth: Int, _ leads: ([UInt8], [UInt8]) -> Bool) -> Members {
         var matching: Members = 0
         for index in paths.indices where contains(wanted, index) {
@@ -141,7 +142,7 @@ extension PayloadScanner {
         }
     }
 
-    /// Passes over the string that begins at `offset`; answers where it stands, without its quotes.
+    /// Skips the string at `offset`. Returns its range without the quotes.
     private mutating func skipString() -> Range<Int> {
         offset += 1
         let start = offset
@@ -153,7 +154,7 @@ extension PayloadScanner {
         return start..<end
     }
 
-    /// Passes over the value at `offset`, whatever is in it.
+    /// Skips the value at `offset`, whatever its kind.
     private mutating func skipValue() {
         var depth = 0
         while let byte = current {
@@ -165,7 +166,7 @@ extension PayloadScanner {
                 offset += 1
                 continue
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                // The end of what the value stands in, when it is no container itself.
+                // The value is no container, and its enclosing container ends here.
                 guard depth > 0 else { return }
                 depth -= 1
                 offset += 1
@@ -182,7 +183,7 @@ extension PayloadScanner {
         }
     }
 
-    /// Passes over a number or a literal.
+    /// Skips a number or a literal.
     private mutating func skipWord() {
         while let byte = current {
             switch byte {

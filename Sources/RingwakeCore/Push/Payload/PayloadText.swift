@@ -1,14 +1,14 @@
-/// The UTF-8 bytes of a string of a checked payload, one after the other, its escapes undone.
+/// The UTF-8 bytes of a string in a checked payload, one after the other, without escapes.
 ///
-/// In bytes that have not passed ``JSONSyntax`` a broken escape yields U+FFFD.
+/// In bytes that have not passed ``JSONSyntax``, a broken escape yields U+FFFD.
 struct PayloadText: IteratorProtocol {
     private let bytes: [UInt8]
     private var offset: Int
     private let end: Int
-    /// The bytes of an escaped character that are still to come, the next one lowest.
+    /// The remaining bytes of an escaped character, the next one in the lowest bits.
     private var pending: UInt32 = 0
 
-    /// The string that stands at `range` of `bytes`, without its quotes.
+    /// The string at `range` of `bytes`, without its quotes.
     init(_ bytes: [UInt8], _ range: Range<Int>) {
         self.bytes = bytes
         offset = range.lowerBound
@@ -43,7 +43,7 @@ struct PayloadText: IteratorProtocol {
 
     /// Whether the string's bytes are `other`.
     static func isEqual(_ bytes: [UInt8], _ range: Range<Int>, _ other: [UInt8]) -> Bool {
-        // An escape is never shorter than what it stands for.
+        // An escape is never shorter than the bytes that it encodes.
         guard range.count >= other.count else { return false }
         var text = PayloadText(bytes, range)
         for byte in other where text.next() != byte {
@@ -52,7 +52,7 @@ struct PayloadText: IteratorProtocol {
         return text.next() == nil
     }
 
-    /// RFC 8259 § 7: the character of the escape whose backslash has been read.
+    /// RFC 8259 § 7: decodes the escape whose backslash has been read.
     private mutating func escaped() -> UInt8? {
         guard offset < end else { return nil }
         let byte = bytes[offset]

@@ -1,15 +1,15 @@
-/// Reads the dates that senders write into payloads.
+/// Parses the dates that senders write into payloads.
 enum PayloadTime {
-    /// Numbers above this are milliseconds since 1970, others seconds: in seconds it is the year 5138, in
-    /// milliseconds it was in March 1973.
+    /// Larger numbers are milliseconds since 1970, others are seconds. As seconds this is in the year 5138, as
+    /// milliseconds in March 1973.
     static let leastMilliseconds = 1e11
-    /// The end of the year 9999, in milliseconds since 1970; nothing later is a date.
+    /// The end of the year 9999, in milliseconds since 1970. Later values are not accepted as dates.
     private static let latest: Int64 = 253_402_300_799_999
-    /// The most bytes of a date or a number that is written as text.
+    /// The maximum size of a date or a number as text, in bytes.
     static let maximumBytes = 40
 
-    /// Milliseconds since 1970 of a date in RFC 3339's form, also with a space instead of the `T`; without a zone
-    /// it is UTC. Or of a number as text. Nil for anything else, and for dates before 1970.
+    /// Milliseconds since 1970 of a number as text, or of a date in RFC 3339's form. A date may have a space instead of
+    /// the `T`, and is UTC without a zone. Nil for anything else, and for dates before 1970.
     ///
     /// See [RFC 3339 § 5.6](https://www.rfc-editor.org/rfc/rfc3339#section-5.6).
     static func milliseconds(_ text: String) -> Int64? {
@@ -22,15 +22,15 @@ enum PayloadTime {
         return milliseconds
     }
 
-    /// Milliseconds since 1970 of a number of seconds or milliseconds since then; nil when that is no date.
+    /// Milliseconds since 1970 of a number of seconds or milliseconds since then; nil if it is out of range.
     static func milliseconds(_ number: Double) -> Int64? {
         let milliseconds = number > leastMilliseconds ? number : number * 1000
         guard milliseconds >= 1, milliseconds <= Double(latest) else { return nil }
         return Int64(milliseconds)
     }
 
-    /// A decimal number as JSON writes it; nil for anything else, as `inf`, `nan` and `0x10` are, which the
-    /// standard library would read, and for one that is too large.
+    /// Parses a decimal number as in JSON. Nil for numbers that are too large and for anything else, such as `inf`,
+    /// `nan` and `0x10`, which the standard library would accept.
     static func number(_ text: String) -> Double? {
         let digits = text.utf8
         guard digits.count <= maximumBytes, let first = digits.first,
@@ -67,7 +67,7 @@ enum PayloadTime {
             return (minutes * 60 + second) * 1000 + fraction
         }
 
-        /// Milliseconds; further digits are cut off.
+        /// Milliseconds; further digits are ignored.
         private mutating func fraction() -> Int64? {
             guard skip(".") else { return 0 }
             var milliseconds: Int64 = 0
@@ -81,7 +81,7 @@ enum PayloadTime {
             return milliseconds
         }
 
-        /// The zone's distance from UTC in minutes; UTC when there is none.
+        /// The zone's offset from UTC in minutes; 0 if there is none.
         private mutating func zone() -> Int64? {
             if offset == bytes.count || skip("Z") || skip("z") {
                 return 0
@@ -93,7 +93,7 @@ enum PayloadTime {
             return (hours * 60 + minutes) * (isWest ? -1 : 1)
         }
 
-        /// Exactly `count` digits.
+        /// Reads exactly `count` digits.
         private mutating func number(_ count: Int) -> Int64? {
             guard offset + count <= bytes.count else { return nil }
             var value: Int64 = 0

@@ -1,4 +1,4 @@
-/// One value of a checked payload, by where it stands.
+/// One value of a checked payload, by its position.
 struct PayloadValue {
     private enum Kind {
         case string, number, yes, no, container
@@ -8,7 +8,7 @@ struct PayloadValue {
     private let bytes: [UInt8]
     private let range: Range<Int>
 
-    /// The value at `range`; nil when there is none, or a null: that is as good as none.
+    /// The value at `range`; nil if there is none, or if it is null.
     init?(_ bytes: [UInt8], _ range: Range<Int>?) {
         guard let range, let first = bytes[range].first, first != UInt8(ascii: "n") else { return nil }
         switch first {
@@ -22,7 +22,7 @@ struct PayloadValue {
         self.range = range
     }
 
-    /// A string's text, or a number as it is written.
+    /// A string's text, or the text of a number.
     func text() throws(PayloadProblem.Reason) -> String {
         let text: String
         switch kind {
@@ -34,7 +34,7 @@ struct PayloadValue {
         return text
     }
 
-    /// What a scalar says, as text: also `true` and `false`.
+    /// A scalar as text; `true` and `false` included.
     func word() throws(PayloadProblem.Reason) -> String {
         switch kind {
         case .yes: "true"
@@ -43,8 +43,8 @@ struct PayloadValue {
         }
     }
 
-    /// Whether the value says yes or no: `true` and `false`, a number that is 1 or 0, however it is written, or one of
-    /// these texts in any case of letters. A blank text says no. Nil when it says neither.
+    /// Whether the value means yes or no. `true` and 1 mean yes; `false`, 0 and a blank text mean no; 1 and 0 may be
+    /// written in any form. The given texts are compared ignoring case. Nil if the value means neither.
     func says(yes: [String], no: [String]) throws(PayloadProblem.Reason) -> Bool? {
         let word = try word().lowercased()
         switch PayloadTime.number(word) {
@@ -64,14 +64,14 @@ struct PayloadValue {
         return milliseconds
     }
 
-    /// A number of seconds, also as text.
+    /// A number of seconds; it may be text.
     func seconds() throws(PayloadProblem.Reason) -> Double {
         guard let seconds = PayloadTime.number(try text()), seconds >= 0 else { throw .notADuration }
         return seconds
     }
 
     private var string: String {
-        // Between the quotes; of bytes that were never checked the closing one may be missing.
+        // The range between the quotes. In unchecked bytes the closing one may be missing.
         let end = max(range.lowerBound + 1, range.upperBound - 1)
         return PayloadText.string(bytes, (range.lowerBound + 1)..<min(end, bytes.count))
     }

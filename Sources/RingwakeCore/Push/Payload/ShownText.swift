@@ -1,11 +1,11 @@
-/// A caller or a name as it is kept, whoever gives it: a payload, or the handler's report.
+/// The stored form of a caller or a name from a payload or a handler's report.
 package enum ShownText {
-    /// The text holds a zero byte, at which programs in C would take it to end.
+    /// The text contains a zero byte, which ends a string in C.
     package struct ZeroByte: Error, Equatable, Sendable {}
 
-    /// What is kept of `text`: cut at ``CallUpdate/maximumTextBytes``, where a character ends. Nil for a blank one,
-    /// which senders and handlers write for a name that they do not know: flexisip an empty one, sygnal a space, a
-    /// script a variable that is not set.
+    /// The stored form of `text`: cut at the end of a character, to ``CallUpdate/maximumTextBytes``. Nil for a blank
+    /// text, which stands for an unknown name: flexisip sends an empty one, sygnal a space, a script a variable that is
+    /// not set.
     package static func kept(_ text: String) throws(ZeroByte) -> String? {
         guard !text.utf8.contains(0) else { throw ZeroByte() }
         let cut = text.prefix(bytes: CallUpdate.maximumTextBytes)
@@ -14,8 +14,8 @@ package enum ShownText {
 }
 
 extension String {
-    /// As much of the text as has at most `maximum` bytes, cut where a character ends; where the first character
-    /// alone is longer, where a code point ends.
+    /// The longest prefix of at most `maximum` bytes that ends at a character. If the first character alone is longer,
+    /// the prefix ends at a code point.
     func prefix(bytes maximum: Int) -> String {
         guard utf8.count > maximum else { return self }
         var end = startIndex

@@ -1,10 +1,10 @@
-/// One line of a list of callers.
+/// One entry of a list of callers.
 package struct CallerEntry: Hashable, Sendable {
     package let pattern: CallerPattern
-    /// What the list says of the caller: a name, a kind of business. Untrusted text.
+    /// The list's label for the caller: a name, a kind of business. Untrusted text.
     package let label: String?
 
-    /// - Parameter label: control characters become spaces; a blank one is none, a long one is cut at
+    /// - Parameter label: control characters become spaces; a blank label becomes nil; a long one is cut at
     ///   ``CallUpdate/maximumTextBytes``.
     package init(pattern: CallerPattern, label: String? = nil) {
         self.pattern = pattern

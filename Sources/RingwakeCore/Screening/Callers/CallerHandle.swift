@@ -1,26 +1,26 @@
-/// Who calls, in a form in which two spellings of one caller are equal.
+/// A caller in a canonical form, so that two spellings of one caller are equal.
 ///
-/// A number is E.164 with a plus (`+4989123456`) or, where that cannot be told, its digits; anything else is an address
-/// (`alice@example.org`) or a handle of the app's own, in lower case.
+/// A number is E.164 with a plus (`+4989123456`), or only its digits if the E.164 form is unknown. Anything else is an
+/// address (`alice@example.org`) or a handle of the app, in lower case.
 package struct CallerHandle: Sendable, CustomStringConvertible {
     package enum Kind: Sendable {
         /// A telephone number.
         case number
         /// An address, or any handle.
         case address
-        /// The caller does not say who it is.
+        /// The caller withholds its identity.
         case anonymous
     }
 
     package let kind: Kind
-    /// The form that is compared: at most ``maximumBytes``, `anonymous` for an anonymous one.
+    /// The canonical form: at most ``maximumBytes``, `anonymous` for an anonymous caller.
     package let text: String
-    /// The host that the caller calls from, also of a number (`sip:+4989123456@example.org`); no part of who it is.
+    /// The host of the caller, also for a number (`sip:+4989123456@example.org`). It is not part of the identity.
     package let domain: String?
 
-    /// The most bytes of ``text``.
+    /// The maximum size of ``text`` in bytes.
     package static let maximumBytes = 256
-    /// A caller that does not say who it is.
+    /// A caller that withholds its identity.
     package static let anonymous = CallerHandle(.anonymous, "anonymous", domain: nil)
 
     init(_ kind: Kind, _ text: String, domain: String?) {
@@ -29,11 +29,11 @@ package struct CallerHandle: Sendable, CustomStringConvertible {
         self.domain = domain?.prefix(bytes: CallerHandle.maximumBytes)
     }
 
-    /// Reads a caller as a payload, a handler, a list or a person writes it: a `sip:`, `sips:` or `tel:` URI
-    /// (RFC 3261 section 19.1, RFC 3966), with a display name or parameters around it, a number, or any handle.
+    /// Parses a caller from a payload, a handler, a list or a person: a `sip:`, `sips:` or `tel:` URI (RFC 3261 section
+    /// 19.1, RFC 3966), with or without display name and parameters, a number, or any handle.
     ///
-    /// Of a text over 4 KiB the rest is not looked at.
-    /// - Parameter written: nil when nothing is said, and then the caller is anonymous.
+    /// Only the first 4 KiB are read.
+    /// - Parameter written: nil means an anonymous caller.
     package init(_ written: String?, rules: DiallingRules = .none) {
         var reader = CallerReader(rules: rules)
         self = reader.read(Array((written ?? "").utf8.prefix(CallerReader.maximumBytes))[...])
@@ -43,7 +43,8 @@ package struct CallerHandle: Sendable, CustomStringConvertible {
 }
 
 extension CallerHandle: Hashable {
-    // The host is where a number comes in, which may change from call to call; an address holds it in its text.
+    // The host is ignored: for a number it is the gateway, which may change from call to call; an address contains its
+    // host.
     package static func == (left: CallerHandle, right: CallerHandle) -> Bool {
         left.kind == right.kind && left.text == right.text
     }

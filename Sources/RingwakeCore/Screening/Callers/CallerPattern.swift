@@ -1,29 +1,28 @@
-/// Which callers an entry of a list is about.
+/// The callers that an entry of a list matches.
 ///
-/// Its text form is stable: lists are stored and sent with it. `+4989123456` or `alice@example.org` is one caller,
-/// `+49900*` all numbers that begin so, `*@spam.example` all callers of a host, `anonymous` those that do not say who
-/// they are.
+/// Its text form is stable: it is stored and sent. `+4989123456` or `alice@example.org` is one caller, `+49900*` all
+/// numbers with this prefix, `*@spam.example` all callers of a host, `anonymous` all that withhold their identity.
 package struct CallerPattern: Hashable, Sendable, CustomStringConvertible {
     package enum Kind: Hashable, Sendable {
-        /// One caller, as ``CallerHandle/text`` says.
+        /// One caller, by its ``CallerHandle/text``.
         case exact(CallerHandle)
-        /// Numbers that begin with this: a plus and digits, or digits.
+        /// Numbers with this prefix: a plus and digits, or digits.
         case numberPrefix(String)
-        /// Callers of this host.
+        /// All callers of this host.
         case domain(String)
-        /// Callers that do not say who they are.
+        /// Callers that withhold their identity.
         case anonymous
     }
 
     package let kind: Kind
 
-    /// The most digits of a number in E.164, and so of a prefix.
+    /// The maximum number of digits in an E.164 number, and so in a prefix.
     package static let maximumDigits = 15
 
-    /// Reads a pattern as a person, a list or the store writes it; callers in it may be written in any way that
-    /// ``CallerHandle`` reads.
-    /// - Parameter rules: turn national numbers into E.164, as those of the callers will be.
-    /// - Throws: `invalidRequest` with what is wrong and what may be written.
+    /// Parses a pattern from a person, a list or the store. A caller in it may have any form that ``CallerHandle`` can
+    /// parse.
+    /// - Parameter rules: convert national numbers to E.164, as for callers.
+    /// - Throws: `invalidRequest` with the error and the correct forms.
     package init(_ text: String, rules: DiallingRules = .none) throws(RingwakeError) {
         guard text.utf8.count <= CallerHandle.maximumBytes else {
             throw CallerPattern.problem(text, "is longer than \(CallerHandle.maximumBytes) bytes")
@@ -48,7 +47,7 @@ package struct CallerPattern: Hashable, Sendable, CustomStringConvertible {
 
     private init(_ kind: Kind) { self.kind = kind }
 
-    /// The same with national numbers turned into E.164.
+    /// The same pattern with national numbers converted to E.164.
     package func applying(_ rules: DiallingRules) -> CallerPattern {
         switch kind {
         case .exact(let handle) where handle.kind == .number && handle.text.utf8.first?.isDigit == true:
@@ -62,7 +61,7 @@ package struct CallerPattern: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether the pattern is about this caller.
+    /// Whether the pattern matches this caller.
     package func matches(_ caller: CallerHandle) -> Bool {
         switch kind {
         case .exact(let handle): handle == caller
@@ -99,12 +98,12 @@ extension CallerPattern {
         case .anonymous: return .anonymous
         case .number: return .exact(handle)
         case .address:
-            // What escapes stood for (%40, %2A, %0A) could not be read back as it was meant.
+            // Decoded escapes (%40, %2A, %0A) could not be parsed again with the same meaning.
             let isStable = !handle.text.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F || $0 == "*" }
             guard isStable, CallerHandle(handle.text) == handle else {
                 throw problem(text, "holds escaped characters that no caller's address has")
             }
-            // A page of a portal, or a line of another kind of file, must not become a list.
+            // Reject text that is not a list, such as the web page of a captive portal.
             guard !handle.text.contains(where: { $0.isWhitespace || "<>\",;/\\{}".contains($0) }) else {
                 throw problem(text, "is no number and no address")
             }
@@ -113,7 +112,7 @@ extension CallerPattern {
     }
 
     private static func host(_ written: Substring, in text: String) throws(RingwakeError) -> String {
-        // Through the reader of callers, so that a port or a last dot is cut off as it is there.
+        // Parse it as a caller, so that a port or a final dot is removed in the same way.
         let handle = CallerHandle("sip:a@\(written)")
         guard let domain = handle.domain, !domain.isEmpty, !domain.utf8.contains(UInt8(ascii: "*")) else {
             throw problem(text, "names no host after *@")
@@ -153,7 +152,7 @@ extension CallerPattern {
 }
 
 extension String {
-    /// Without spaces at its ends.
+    /// The text without white space at its ends.
     func trimmingBlanks() -> Substring {
         var rest = self[...].drop(while: \.isWhitespace)
         while let last = rest.last, last.isWhitespace { rest = rest.dropLast() }

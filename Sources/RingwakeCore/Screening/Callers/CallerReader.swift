@@ -1,10 +1,10 @@
-/// Reads a caller as somebody wrote it. Its text is a stranger's: whatever it is, a handle comes of it.
+/// Parses a caller. The text is untrusted; every text results in a handle.
 struct CallerReader {
     let rules: DiallingRules
 
     static let maximumBytes = 4_096
-    // A SIP user of digits alone is a number when it has so many: with a zero before it, or without. Shorter ones are
-    // extensions and account numbers, which mean something at their own host only.
+    // A SIP user of digits alone is a telephone number from this many digits on, with a leading zero or without.
+    // Shorter ones are extensions and account numbers, which are valid only at their host.
     private static let fewestDigitsAfterZero = 7
     private static let fewestDigits = 10
     private static let anonymousWords: Set<String> = [
@@ -15,14 +15,14 @@ struct CallerReader {
         let bytes = trimmed(addressPart(trimmed(written)))
         if let rest = after("tel:", bytes) { return telephone(rest) }
         if let rest = after("sips:", bytes) ?? after("sip:", bytes) { return sip(trimmed(rest)) }
-        // A handle that begins with @, as in Matrix, has no user before it and is none of these.
+        // A handle that begins with @, as in Matrix, is not a SIP address: it has no user before the @.
         if let at = bytes.firstIndex(of: UInt8(ascii: "@")), at > bytes.startIndex { return sip(bytes) }
         if let number = WrittenNumber(bytes) { return handle(of: number, domain: nil) }
         let text = lowercased(bytes)
         return CallerReader.anonymousWords.contains(text) ? .anonymous : CallerHandle(.address, text, domain: nil)
     }
 
-    /// What stands in angle brackets, which may follow a display name in quotes (RFC 3261 section 25.1, "name-addr").
+    /// The text in angle brackets, which may follow a display name in quotes (RFC 3261 section 25.1, "name-addr").
     private func addressPart(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         var rest = bytes
         if rest.first == UInt8(ascii: "\"") {
@@ -36,8 +36,8 @@ struct CallerReader {
         return rest.prefix { $0 != UInt8(ascii: ">") }
     }
 
-    /// `tel:+49-89-123;ext=5`, or `tel:7042;phone-context=example.org`, which is what the user 7042 is there. A context
-    /// of digits is no prefix of the number (RFC 3966 section 5.1.5).
+    /// `tel:+49-89-123;ext=5`, or `tel:7042;phone-context=example.org`, which means the user 7042 at that host. A
+    /// context of digits is not a prefix of the number (RFC 3966 section 5.1.5).
     private func telephone(_ bytes: ArraySlice<UInt8>) -> CallerHandle {
         let subscriber = bytes.prefix { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: "?") }
         let decoded = percentDecoded(subscriber)
@@ -53,7 +53,7 @@ struct CallerReader {
         return handle(of: number, domain: domain)
     }
 
-    /// `user:password@host:port;parameters?headers`, where the user may hold `;` and `?` as well.
+    /// `user:password@host:port;parameters?headers`. The user may also contain `;` and `?`.
     private func sip(_ bytes: ArraySlice<UInt8>) -> CallerHandle {
         guard let at = bytes.firstIndex(of: UInt8(ascii: "@")) else {
             let name = bytes.prefix { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: "?") }
@@ -64,7 +64,7 @@ struct CallerReader {
         let (rest, domain) = (bytes[(at + 1)...], host(bytes[(at + 1)...]))
         let user = percentDecoded(bytes[..<at].prefix { $0 != UInt8(ascii: ":") })
         let name = lowercased(user[...])
-        // RFC 3323 section 4.1.1.3; many keep their own host behind the user.
+        // RFC 3323 section 4.1.1.3. Many senders use their own host after the user.
         if name == "anonymous" || domain == "anonymous.invalid" || domain.hasSuffix(".anonymous.invalid") {
             return .anonymous
         }
@@ -89,7 +89,7 @@ struct CallerReader {
         return CallerHandle(.number, text, domain: domain)
     }
 
-    /// The host at the beginning of `bytes`, without port, in lower case and without the dot of the root.
+    /// The host at the start of `bytes`, in lower case, without the port and a final dot.
     private func host(_ bytes: ArraySlice<UInt8>) -> String {
         let ends = Array(" \t,;?/>@".utf8)
         let isLiteral = bytes.first == UInt8(ascii: "[")
@@ -109,7 +109,7 @@ struct CallerReader {
         return nil
     }
 
-    /// What follows `prefix`, which is in lower case and matches in any.
+    /// The rest after `prefix`, which is in lower case and matches either case; nil if it doesn't match.
     private func after(_ prefix: String, _ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         guard bytes.count >= prefix.utf8.count else { return nil }
         let isThere = zip(bytes, prefix.utf8).allSatisfy { byte, wanted in

@@ -1,17 +1,17 @@
-/// How telephone numbers are written where the device is, so that a national number and the same one in E.164 are one.
+/// The rules for telephone numbers at the device's location. They make a national number equal to the same number in
+/// E.164.
 ///
-/// Without a country, a number that does not say that it is international stays as it is written.
+/// Without a country, a number that is not marked as international stays as it is.
 package struct DiallingRules: Hashable, Sendable {
-    /// The calling code of the country, without plus: `49`. Nil when it is not set.
+    /// The calling code of the country, without plus: `49`. Nil if it is not set.
     package let countryCode: String?
-    /// What is dialled before a national number and left out in E.164: `0` in most of Europe, `1` in North America.
-    /// Nil where there is none (Spain, Italy).
+    /// The digits that are dialled before a national number and are not part of E.164: `0` in most of Europe, `1` in
+    /// North America. Nil if there are none (Spain, Italy).
     package let trunkPrefix: String?
-    /// What is dialled before a calling code: `011` in North America, else `00`, which ITU-T
-    /// recommends.
+    /// The digits that are dialled before a calling code: `011` in North America, otherwise `00`, as ITU-T recommends.
     package let internationalPrefix: String
 
-    /// No country is known; `00` means international.
+    /// The rules without a country; `00` is the international prefix.
     package static let none = DiallingRules()
 
     package init() {
@@ -50,17 +50,17 @@ package struct DiallingRules: Hashable, Sendable {
 }
 
 extension DiallingRules {
-    // A number that is shorter is a service (110, 11833) or an extension, and belongs to no numbering plan.
+    // A shorter number is a service (110, 11833) or an extension, and is not part of a numbering plan.
     private static let fewestNationalDigits = 7
-    // No subscriber can be dialled by so many digits without a prefix: they begin with a calling code.
+    // National numbers without a prefix are shorter than this, so a longer number begins with a calling code.
     private static let fewestDigitsWithCallingCode = 11
-    // National numbers of the North American plan, area code and all; their trunk prefix may be left out.
+    // The length of a national number of the North American plan with its area code. Its trunk prefix may be omitted.
     private static let northAmericanDigits = 10
 
-    /// The number in E.164 with its plus, or the digits as they are where that cannot be told.
+    /// The number in E.164 with its plus, or the unchanged digits if the E.164 form is unknown.
     /// - Parameters:
-    ///   - digits: digits only, without a plus.
-    ///   - isPrefix: these are the first digits of a number, which may be few.
+    ///   - digits: only digits, without a plus.
+    ///   - isPrefix: whether these are the first digits of a number, which may be few.
     package func canonical(
         _ digits: Substring.UTF8View, isInternational: Bool, isPrefix: Bool = false
     ) -> String {
@@ -93,6 +93,6 @@ extension DiallingRules {
 }
 
 extension UInt8 {
-    /// `0` to `9` in ASCII.
+    /// Whether the byte is `0` to `9` in ASCII.
     var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
 }

@@ -1,7 +1,7 @@
-/// Text in which an octet may stand as a mark and two hex digits: `%2B` in a URI (RFC 3986 section 2.1), `=2B` in
+/// Text in which an octet may be written as a mark and two hex digits: `%2B` in a URI (RFC 3986 section 2.1), `=2B` in
 /// quoted-printable (RFC 2045 section 6.7).
 package enum HexEscapes {
-    /// The octets with each such escape replaced by what it stands for; what is none stays.
+    /// Decodes each valid escape, and copies everything else.
     package static func decoded(_ bytes: ArraySlice<UInt8>, mark: UInt8) -> [UInt8] {
         guard bytes.contains(mark) else { return Array(bytes) }
         var decoded: [UInt8] = []

@@ -1,17 +1,17 @@
-/// What a list of callers is for.
+/// The purpose of a list of callers.
 package enum CallerListKind: String, Sendable, Codable, CaseIterable {
-    /// Its callers are kept out.
+    /// Blocks its callers.
     case block
-    /// Its entries say who callers are.
+    /// Identifies its callers by name.
     case identify
 }
 
-/// The entry of a list that a caller was found by.
+/// The entry of a list that matched a caller.
 package struct ListMatch: Hashable, Sendable {
     /// The name of the list.
     package let list: String
     package let pattern: CallerPattern
-    /// What the list says of the caller. Untrusted text, at most ``CallUpdate/maximumTextBytes``.
+    /// The list's label for the caller. Untrusted text, at most ``CallUpdate/maximumTextBytes``.
     package let label: String?
 
     package init(list: String, pattern: CallerPattern, label: String?) {
@@ -21,21 +21,21 @@ package struct ListMatch: Hashable, Sendable {
     }
 }
 
-/// What all lists together say of a caller. Of each kind the closest entry counts: the caller itself, then the longest
-/// prefix, then the host.
+/// The result of all lists for a caller. For each kind of list the most specific match counts: the caller itself, then
+/// the longest prefix, then the host.
 package struct ListVerdict: Hashable, Sendable {
-    /// The entry that keeps the caller out.
+    /// The entry that blocks the caller.
     package let blocked: ListMatch?
-    /// The entry that says who it is.
+    /// The entry that identifies the caller.
     package let identified: ListMatch?
 
-    /// Nil when no list says anything.
+    /// Nil if no list matches.
     package init?(blocked: ListMatch?, identified: ListMatch?) {
         guard blocked != nil || identified != nil else { return nil }
         self.blocked = blocked
         self.identified = identified
     }
 
-    /// Who the caller is said to be: a guess, to be shown as one (``CallUpdate/identifiedAs``).
+    /// The label for the caller: a guess, to be shown as one (``CallUpdate/identifiedAs``).
     package var label: String? { identified?.label ?? blocked?.label }
 }

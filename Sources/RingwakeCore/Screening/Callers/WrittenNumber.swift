@@ -1,12 +1,12 @@
-/// A telephone number as people and devices write it, read into its digits.
+/// A telephone number in a written form, parsed into its digits.
 struct WrittenNumber {
-    /// The digits alone.
+    /// Only the digits.
     var digits = ""
-    /// Whether a plus stands before them.
+    /// Whether a plus precedes them.
     var isInternational = false
 
-    /// Nil when `bytes` are not a number: digits, a plus before them, and what people put between them for the eye
-    /// (RFC 3966 section 3, "visual-separator", and spaces, slashes, dashes and direction marks from address books).
+    /// Nil if `bytes` are not a number. A number has digits, an optional plus before them, and separators (RFC 3966
+    /// section 3, "visual-separator", and spaces, slashes, dashes and direction marks from address books).
     init?(_ bytes: ArraySlice<UInt8>) {
         var index = bytes.startIndex
         var hasDigit = false
@@ -31,7 +31,7 @@ struct WrittenNumber {
         guard hasDigit else { return nil }
     }
 
-    // "+49 (0)89 123": the zero is dialled at home only.
+    // "+49 (0)89 123": this zero is only dialled within the country.
     private static func isTrunkInParentheses(
         _ bytes: ArraySlice<UInt8>, at index: Int, _ isInternational: Bool
     ) -> Bool {
@@ -40,7 +40,7 @@ struct WrittenNumber {
             && index + 1 < bytes.endIndex && bytes[index + 1] == UInt8(ascii: ")")
     }
 
-    /// How many bytes the separator at the beginning of `bytes` has; 0 when there is none.
+    /// The size of the separator at the start of `bytes`; 0 if there is none.
     private static func separatorLength(_ bytes: ArraySlice<UInt8>) -> Int {
         let first = bytes[bytes.startIndex]
         let second = bytes.count > 1 ? bytes[bytes.startIndex + 1] : 0
@@ -52,7 +52,7 @@ struct WrittenNumber {
         case (0xC2, 0xA0, _), (0xC2, 0xAD, _):  // no-break space, soft hyphen
             return 2
         case (0xE2, 0x80, 0x80...0x95), (0xE2, 0x80, 0xA8...0xAF), (0xE2, 0x81, 0xA0...0xAF), (0xEF, 0xBB, 0xBF):
-            return 3  // spaces, dashes, marks of direction, a byte order mark
+            return 3 // spaces, dashes, direction marks, a byte order mark
         default:
             return 0
         }
