@@ -1,17 +1,17 @@
 package import RingwakeCore
 
-/// What a handler that keeps a connection is delivered: the event `wake` with the object of standard input.
+/// A push for a handler that keeps a stream open: the event `wake`, with the object of standard input.
 package enum DeliveryMessage {
     package static func line(_ request: WakeRequest, at now: BootInstant) -> [UInt8] {
-        // Bundle ids need no escapes; the push says the rest.
+        // Bundle IDs need no escaping. ``HandlerInput`` encodes the push.
         Array(#"{"app":"\#(request.app)","event":"wake","push":"#.utf8) + HandlerInput.bytes(of: request, at: now)
             + Array(#","schema":\#(ControlAPI.schema)}"#.utf8) + [UInt8(ascii: "\n")]
     }
 }
 
-/// What a handler fetches: `{"pushes":[...],"schema":1}`, each push as on standard input.
+/// The pushes that a handler fetches: `{"pushes":[...],"schema":1}`, each as on standard input.
 package enum WaitingMessage {
-    /// The message; the payloads in it are the very bytes of the pushes.
+    /// The message. The payloads are the original bytes of the pushes.
     package static func json(_ requests: [WakeRequest], at now: BootInstant) -> [UInt8] {
         var bytes = Array(#"{"pushes":["#.utf8)
         for (index, request) in requests.enumerated() {
