@@ -1,7 +1,7 @@
-/// Events that wait while the effects of an earlier one run: one at a time, in order, none dropped.
+/// Queues events while the effects of an earlier one run: one at a time, in order, without loss.
 ///
 ///     queue.append(event)
-///     guard queue.begin() else { return }     // whoever drains it takes this event too
+///     guard queue.begin() else { return }     // the running drain handles this event too
 ///     while let event = queue.next() { run(machine.handle(event, at: now)) }
 package struct EventQueue<Event> {
     private var events: [Event] = []
@@ -12,16 +12,16 @@ package struct EventQueue<Event> {
 
     package mutating func append(_ event: Event) { events.append(event) }
 
-    /// Puts an event before those that wait.
+    /// Inserts an event before the queued ones.
     package mutating func insertNext(_ event: Event) { events.insert(event, at: position) }
 
-    /// - Returns: false if the queue is being drained: then the event has its turn there.
+    /// - Returns: false if the queue is already being drained; the event is then handled there.
     package mutating func begin() -> Bool {
         defer { isDraining = true }
         return !isDraining
     }
 
-    /// The next event; nil at the end, and then the queue is not being drained anymore.
+    /// The next event. Nil at the end; the queue is then no longer being drained.
     package mutating func next() -> Event? {
         guard position < events.count else {
             (events, position, isDraining) = ([], 0, false)
