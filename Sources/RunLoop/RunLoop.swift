@@ -185,7 +185,7 @@ package final class RunLoop {
         isStopRequested = false
     }
 
-    /// Ends `run` after this turn. If no turn is running, the next `run` ends after one turn without sleeping.
+    /// Ends `run` after this turn. If `run` isn't running, the next `run` returns at once.
     package func stop() {
         isStopRequested = true
     }

@@ -72,7 +72,7 @@ final class AudioService {
         var new = calls.coordinator.audioNeeds(after: needs) { [calls] call in
             calls.coordinator.process(of: call).map { [$0] } ?? []
         }
-        // The daemon's children count as its own players only if they have a session.
+        // The daemon's children (handlers, ring commands) are never muted or paused, unless they have a session.
         new.exempt.insert(getpid())
         guard new != needs else { return }
         if new.focus?.call != needs.focus?.call { activationAsked = new.focus.map { _ in calls.now } }

@@ -24,7 +24,7 @@ final class CallDriver {
     private(set) var strikes: [AppID: UInt64] = [:]
     /// Called with the changes after each event and the events that follow from it.
     var onChanges: [(Changes) -> Void] = []
-    /// Called for each accepted push, after its handler has been woken.
+    /// Called for each push, after the service has handled it and has woken its handler.
     var onArrival: (() -> Void)?
     /// Called for each call that ended without an answer or a decline.
     var onMissed: ((Call) -> Void)?

@@ -9,7 +9,8 @@ internal import RunLoop
 final class NetworkQueries {
     /// Maximum targets of all queries together.
     static let maximumTargets = 256
-    /// Maximum targets while a local user asks who is neither owner nor handler, so that they can't use up all.
+    /// Limit for users who are neither owner nor handler. Their query is refused if all queries together would exceed
+    /// it, so they can't use up all targets.
     static let maximumTargetsOfOthers = 192
     /// Time for a host name lookup. After that the query reports the name as unknown.
     static let timeout = Duration.seconds(10)
