@@ -1,6 +1,6 @@
 internal import RingwakeCore
 
-/// The control API: HTTP/1.1 and JSON on a unix socket. This module holds its messages, shared by both ends.
+/// The control API: HTTP/1.1 and JSON on a unix socket. This module has its messages, for both ends.
 ///
 ///     curl --unix-socket /run/ringwake/control.sock http://localhost/v1/status
 ///
@@ -11,10 +11,10 @@ internal import RingwakeCore
 /// | `GET /v1/reachability` | any local user | ``TargetListMessage``; `?watch=true`: ``TargetMessage``, one a line |
 /// | `GET /v1/apps`, `GET /v1/apps/{app}` | owner | ``AppListMessage``, ``AppMessage`` |
 /// | `DELETE /v1/apps/{app}` | owner | ``AppMessage``, its tokens unregistered |
-/// | `GET /v1/apps/{app}/pushes` | handler | what waits, as on standard input: it is the handler's from now on |
-/// | the same | owner | ``CallListMessage`` of what waits: it goes on waiting |
+/// | `GET /v1/apps/{app}/pushes` | handler | waiting pushes, as on standard input; the handler owns them from then on |
+/// | the same | owner | ``CallListMessage`` of the waiting calls, which keep waiting |
 /// | `GET /v1/apps/{app}/handler` | the app's user | the stream of a connected handler: ``EventMessage``, one a line |
-/// | `GET`, `PUT`, `DELETE /v1/apps/{app}/state` | owner; handler | the app's own octets; ``AppStateMessage`` |
+/// | `GET`, `PUT`, `DELETE /v1/apps/{app}/state` | owner; handler | the app's stored bytes; ``AppStateMessage`` |
 /// | `DELETE /v1/apps/{app}/strikes` | owner | ``AppMessage`` |
 /// | `POST /v1/reload` | owner | ``ReloadMessage`` |
 /// | `GET /v1/pushes`, `GET /v1/pushes/{push-id}` | owner; handler | ``PushListMessage``, ``PushMessage`` |
@@ -24,7 +24,7 @@ internal import RingwakeCore
 /// | `GET /v1/audio` | any local user | ``AudioStatusMessage``; without names but for the owner and handlers |
 /// | `GET`, `POST /v1/audio/route` | owner | ``AudioStatusMessage``, connected; body ``AudioRouteChoice`` |
 /// | `GET /v1/audio/sessions` | owner; handler | ``AudioSessionListMessage`` |
-/// | `POST /v1/audio/sessions` | owner; handler | opens one: ``AudioNoticeMessage``, one a line; body ``AudioSessionOpening`` |
+/// | `POST /v1/audio/sessions` | owner; handler | ``AudioNoticeMessage``, one a line; body ``AudioSessionOpening`` |
 /// | `PUT /v1/audio/sessions/{id}` | owner; its handler | ``AudioSessionMessage``; body ``AudioConfigurationBody`` |
 /// | `POST /v1/audio/sessions/{id}/{verb}` | owner; its handler | the same; `activate`, `deactivate`, `speaker` |
 /// | `GET`, `PUT /v1/dnd` | owner | ``DoNotDisturbMessage``; body ``DoNotDisturbChange`` |
@@ -37,70 +37,71 @@ internal import RingwakeCore
 /// | `POST`, `DELETE /v1/imports/{id}` | owner | ``ImportMessage``; body: lines, see ``ImportMessage`` |
 /// | `POST /v1/imports/{id}/finish` | owner | ``CallerListMessage``; body ``ImportFinish`` |
 ///
-/// `?app=` narrows pushes, calls and events to one app, `?call=` events to one call. Lists take `?limit=` and
-/// `?before=`. The owner is root or the daemon's user, by SO_PEERCRED. A handler sends its wake secret as
-/// `Authorization: Bearer SECRET`, sees its own app only, and acts on the calls that it has. Every refusal is an
-/// ``ErrorMessage``. `Documentation/control-api.yaml` describes all of it for every language.
+/// `?app=` limits pushes, calls and events to one app, `?call=` events to one call. Lists take `?limit=` and
+/// `?before=`. The owner is root or the daemon's user (by SO_PEERCRED). A handler sends its wake secret as
+/// `Authorization: Bearer SECRET`; it sees its own app only, and acts on its own calls. Every refusal is an
+/// ``ErrorMessage``. `Documentation/control-api.yaml` is the complete, language-independent description.
 package enum ControlAPI {
-    /// The `"schema"` of every message. A change that would break a reader raises it.
+    /// The `"schema"` of every message. An incompatible change increases it.
     package static let schema = 1
 
     /// The socket's file name in the runtime directory.
     package static let socketName = "control.sock"
 
-    /// How many pushes, or calls of the log, a list holds where `limit` does not say.
+    /// Default number of pushes, or of calls of the log, in a list.
     package static let defaultListLimit = 50
-    /// The most destinations that one request for reachability may name.
+    /// Maximum targets in one reachability request.
     package static let maximumTargets = 64
 
-    /// The most that `limit` may ask for.
+    /// Maximum value of `limit`.
     package static let maximumListLimit = 500
 
-    /// Whether a list of callers may have this name: 1 to 64 letters, digits, `-`, `_` and `.`, not beginning with a dot,
-    /// and not `check`, which is a path of its own.
+    /// Whether a list of callers may have this name: 1 to 64 letters, digits, `-`, `_` and `.`; not starting with a
+    /// dot, and not `check`, which is a path of its own.
     package static func isListName(_ name: String) -> Bool {
         name.utf8.allSatisfy(\.isNameByte) && (1...64).contains(name.utf8.count) && !name.hasPrefix(".")
             && name != "check"
     }
 
-    /// The most octets that an app may have kept for it: what fits into the body of one request.
+    /// Maximum bytes of an app's stored state, so that it fits into the body of one request.
     package static let maximumStateBytes = 64 * 1024
 }
 
-/// What can be done to a call: the last part of `POST /v1/calls/{call}/{verb}`.
+/// Actions on a call: the last part of `POST /v1/calls/{call}/{verb}`.
 package enum CallVerb: String, Sendable, CaseIterable {
-    /// Handler: the call is real; body ``CallReport``. With `"ring": true` it is confirmed too, as by ``ring``.
+    /// Handler: reports the call; body ``CallReport``. `"ring": true` also confirms it, as ``ring`` does.
     case report
-    /// Handler: the reported call is confirmed. The answer comes once it rings: when the journal has that it does.
+    /// Handler: confirms the reported call. The answer comes when it rings, after the journal has recorded that.
     case ring
-    /// Handler: the action in ``ActionResult`` is done.
+    /// Handler: reports that the action in ``ActionResult`` succeeded.
     case fulfill
-    /// Handler: the action in ``ActionResult`` cannot be done.
+    /// Handler: reports that the action in ``ActionResult`` failed.
     case fail
-    /// Handler: the other side ended the call; body ``CallEnding``.
+    /// Handler: reports that the other side ended the call; body ``CallEnding``.
     case ended
-    /// Handler: what the call's audio session is; body ``AudioConfigurationBody``. Before it fulfils the answer, or later.
+    /// Handler: configures the call's audio session; body ``AudioConfigurationBody``. Before it fulfills the answer, or
+    /// later.
     case audio
-    /// Handler: take over a call that has lost its own handler; what it owes is asked for anew.
+    /// Handler: claims a call that has lost its handler. Its open actions are requested again.
     case claim
-    /// User: take the ringing call; body ``CallAnswer``.
+    /// User: answers the ringing call; body ``CallAnswer``.
     case answer
-    /// User: refuse the ringing call.
+    /// User: declines the ringing call.
     case decline
-    /// User: hang up, in any state.
+    /// User: hangs up, in any state.
     case end
-    /// User: hold the connected call.
+    /// User: holds the connected call.
     case hold
-    /// User: go on with the held call; body ``CallAnswer``.
+    /// User: resumes the held call; body ``CallAnswer``.
     case unhold
-    /// User: turn the microphone off.
+    /// User: mutes the microphone.
     case mute
-    /// User: turn the microphone on again.
+    /// User: unmutes the microphone.
     case unmute
-    /// User: play the digits in ``CallDigits``.
+    /// User: plays the digits in ``CallDigits``.
     case dtmf
 
-    /// Whether this is the handler's to say; the rest is the user's. The owner may say both.
+    /// Whether it is for handlers; the others are for users. The owner may use all.
     package var isHandlers: Bool {
         switch self {
         case .report, .ring, .fulfill, .fail, .ended, .audio, .claim: true
@@ -109,15 +110,15 @@ package enum CallVerb: String, Sendable, CaseIterable {
     }
 }
 
-/// Body of `report`: what the handler knows of the call. Every member may be left out.
+/// Body of `report`: what the handler knows about the call. Every member is optional.
 package struct CallReport: Codable, Equatable, Sendable {
-    /// Who calls: a SIP URI, a number, any handle of the app's.
+    /// The caller: a SIP URI, a number, any handle that the app uses.
     package var caller: String?
-    /// The name to show.
+    /// Name to show.
     package var callerName: String?
     /// Whether the call has video.
     package var video: Bool?
-    /// Whether the call is confirmed and is to ring; else `ring` confirms it.
+    /// Whether the call is confirmed and is to ring; otherwise `ring` confirms it.
     package var ring: Bool?
 
     package init(caller: String? = nil, callerName: String? = nil, video: Bool? = nil, ring: Bool? = nil) {
@@ -128,9 +129,9 @@ package struct CallReport: Codable, Equatable, Sendable {
     }
 }
 
-/// Body of `answer` and `unhold`; every member may be left out.
+/// Body of `answer` and `unhold`; every member is optional.
 package struct CallAnswer: Codable, Equatable, Sendable {
-    /// What becomes of the other calls that go on: `hold` or `end`. Absent: what the app's policy says.
+    /// What happens to other calls in progress: `hold` or `end`. Default: the app's policy.
     package var others: String?
 
     package init(others: String? = nil) {
@@ -147,12 +148,12 @@ package struct CallDigits: Codable, Equatable, Sendable {
     }
 }
 
-/// Body of `fulfill` and `fail`: which action it speaks of, `CallAction` as text. Several of one kind are answered in
-/// the order that they were asked for.
+/// Body of `fulfill` and `fail`: the action, `CallAction` as text. Several actions of one kind are completed in the
+/// order in which they were requested.
 package struct ActionResult: Codable, Equatable, Sendable {
     package var action: String
-    /// Of `fulfill` with the action `answer` or `unhold`: what the call's audio session is, as ``CallVerb/audio`` says it
-    /// alone. It is configured first, and both is done or neither.
+    /// Only for `fulfill` with the action `answer` or `unhold`: configuration of the call's audio session, as for
+    /// ``CallVerb/audio``. The session is configured first; if that fails, the action isn't fulfilled either.
     package var audio: AudioConfigurationBody?
 
     package init(action: String, audio: AudioConfigurationBody? = nil) {
@@ -161,8 +162,8 @@ package struct ActionResult: Codable, Equatable, Sendable {
     }
 }
 
-/// Body of `ended`: the reason, one of `failed`, `remoteEnded`, `unanswered`, `answeredElsewhere`,
-/// `declinedElsewhere`. Absent: `remoteEnded`.
+/// Body of `ended`: the reason, one of `failed`, `remoteEnded`, `unanswered`, `answeredElsewhere`, `declinedElsewhere`.
+/// Default: `remoteEnded`.
 package struct CallEnding: Codable, Equatable, Sendable {
     package var reason: String?
 
@@ -174,11 +175,11 @@ package struct CallEnding: Codable, Equatable, Sendable {
 /// The answer to a request that was refused or failed.
 package struct ErrorMessage: Codable, Equatable, Sendable {
     package var schema = ControlAPI.schema
-    /// The slug of the error's code; `Documentation/errors.md` lists them.
+    /// Slug of the error's code; `Documentation/errors.md` lists them.
     package var error: String
     /// What happened, why, and what to do.
     package var message: String
-    /// Of an audio session's failure: the name of its code, and Apple's number of it.
+    /// Only for audio sessions: the name of the error's code, and Apple's number.
     package var code: String?
     package var number: Int32?
 

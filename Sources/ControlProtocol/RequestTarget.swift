@@ -1,6 +1,6 @@
 internal import RingwakeCore
 
-/// Path and query of a request to the control API, percent-encoded (RFC 3986 § 2). ``ControlPath`` reads it.
+/// Path and query of a request to the control API, percent-encoded (RFC 3986 § 2). ``ControlPath`` parses it.
 package struct RequestTarget: Hashable, Sendable {
     package let text: String
 

@@ -3,33 +3,33 @@ package import HandlerActivation
 package import Reachability
 package import RingwakeCore
 
-/// What `apps.d/<bundle id>.toml` says, with what `ringwaked.toml` says where it says nothing.
+/// Settings of one app: `apps.d/<bundle id>.toml`, with defaults from `ringwaked.toml`.
 package struct AppConfiguration: Sendable, Equatable {
     package var id: AppID
-    /// The file that it was read from.
+    /// Path of the app's file.
     package var file: String
-    /// How its handler is woken.
+    /// How to wake its handler.
     package var wake: WakeSettings
-    /// Its payloads.
+    /// How to read its payloads.
     package var payload = PayloadSettings()
-    /// What the coordinator has to know of the app.
+    /// Its rules for the coordinator.
     package var policy: AppPolicy
-    /// Its ringtone, where the daemon rings.
+    /// Ringtone that the daemon plays for it.
     package var ringtone: String?
-    /// Its level, as a content rating; nil: it is allowed on every device.
+    /// Its level (a content rating); nil: allowed on every device.
     package var level: Int?
-    /// How many calls may come.
+    /// Limits on the number of calls.
     package var limits: CallLimits
-    /// Whether it may keep a small state of its own with the daemon.
+    /// Whether the app may store state with the daemon.
     package var keepsState = false
     /// Targets that must be reachable for the app to be online. Empty: the daemon's status is the app's.
     package var targets: [ReachabilityTarget] = []
 
-    /// How its handler is woken; nil for one that only comes by itself and keeps a connection.
+    /// How to wake its handler; nil if the handler only connects by itself.
     package var way: HandlerWay? { wake.handler }
-    /// Where its payload has which fact.
+    /// Where its payloads contain each fact.
     package var mapping: PayloadMapping { payload.mapping }
-    /// How many handlers it has at a time.
+    /// How many handlers it may have at a time.
     package var instances: HandlerInstances { policy.instances }
 
     package init(id: AppID, file: String, defaults: Configuration) {
@@ -40,7 +40,7 @@ package struct AppConfiguration: Sendable, Equatable {
         limits = defaults.restrictions.limits
     }
 
-    /// With what its way means for its policy.
+    /// This configuration, with the policy that its wake way implies.
     var resolved: AppConfiguration {
         var app = self
         app.policy.instances = wake.instances
@@ -50,7 +50,7 @@ package struct AppConfiguration: Sendable, Equatable {
     }
 }
 
-/// The section `[wake]` of an app's file.
+/// The `[wake]` table of an app's file.
 package struct WakeSettings: Sendable, Equatable {
     var exec: [String]?
     var unit: String?
@@ -62,10 +62,10 @@ package struct WakeSettings: Sendable, Equatable {
     var path: String?
     var bus: MessageBus?
     var instances = HandlerInstances.app
-    /// What the keys mean together; nil for a handler that only connects by itself.
+    /// The way that the keys specify; nil if the handler only connects by itself.
     package var handler: HandlerWay?
 
-    /// Finds ``handler``: one of the ways, and of the other keys those that belong to it.
+    /// Sets ``handler``. Exactly one way must be given, and only keys that belong to it.
     mutating func resolve(_ reader: TOMLReader) throws(RingwakeError) {
         let given = ["exec", "unit", "dbus", "socket"].filter { reader[$0] != nil }
         if isConnectedOnly {
@@ -82,7 +82,7 @@ package struct WakeSettings: Sendable, Equatable {
         {
             throw reader.invalid(key, "has no effect with '\(first)'; remove it")
         }
-        // The system's for root, else that of the daemon's user.
+        // Default: the system's systemd for root, otherwise the user's.
         let isRoot = geteuid() == 0
         let systemd = manager ?? (isRoot ? .system : .user)
         if let exec {
@@ -95,12 +95,12 @@ package struct WakeSettings: Sendable, Equatable {
     }
 }
 
-/// The section `[payload]` of an app's file: a preset, and pointers that come before the preset's.
+/// The `[payload]` table of an app's file: a preset, and pointers that override the preset's.
 package struct PayloadSettings: Sendable, Equatable {
-    /// The preset that the mapping began with.
+    /// The preset on which the mapping is based.
     package var preset: String? {
         didSet { mapping = preset.flatMap { PayloadMapping.preset($0) } ?? PayloadMapping() }
     }
-    /// Where its payload has which fact.
+    /// Where the payload contains each fact.
     package var mapping = PayloadMapping()
 }

@@ -1,6 +1,6 @@
 internal import RingwakeCore
 
-// The keys of an app's file. What it does not say is as in ringwaked.toml.
+// The keys of an app's file. Missing keys have the value of ringwaked.toml.
 
 extension AppConfiguration {
     private static let asInTheDaemons = "as in `ringwaked.toml`"
@@ -37,7 +37,7 @@ extension AppConfiguration {
         .init("instances", .word, \.instances),
     ]
 
-    /// The preset is read first: the pointers replace its own.
+    /// The preset comes first, because the pointers override it.
     private static let payload: [Setting<PayloadSettings>] = [
         .init("preset", .word(of: PayloadMapping.presetNames), \.preset),
         .init(PayloadProblem.Fact.call.rawValue, .pointerOrNone, \.mapping.call),
@@ -66,14 +66,14 @@ extension ValueType where Value == JSONPointer {
 }
 
 extension ValueType where Value == JSONPointer? {
-    /// A pointer; an empty text takes the preset's away.
+    /// A pointer; an empty string removes the preset's.
     fileprivate static let pointerOrNone = ValueType(name: "pointer") { reader, key, node, _ throws(RingwakeError) in
         if case .string("") = node.value { return nil }
         return try ValueType<JSONPointer>.pointer.parse(reader, key, node, nil)
     }
 }
 
-/// A fact that certain values of a place say: the table of `video` or `cancel`.
+/// A fact that depends on the value at a pointer: the `video` or `cancel` table.
 private struct ValuesAtPlace: Equatable, Sendable {
     var at: JSONPointer?
     var yes: [String]?
@@ -89,7 +89,7 @@ private struct ValuesAtPlace: Equatable, Sendable {
             .init("declined_elsewhere", .someTexts, \.declinedElsewhere),
         ]
 
-    /// The values for each reason to cancel; nil when none is named.
+    /// Reasons by payload value; nil if no value is given.
     func reasons(_ reader: TOMLReader) throws(RingwakeError) -> [String: CallEndReason]? {
         let lists: [(key: String, words: [String]?, reason: CallEndReason)] = [
             ("is", yes, .cancelled), ("answered_elsewhere", answeredElsewhere, .answeredElsewhere),
@@ -106,7 +106,7 @@ private struct ValuesAtPlace: Equatable, Sendable {
 }
 
 extension ValueType {
-    /// A fact of a payload: a pointer alone, or a table with a pointer and values.
+    /// A fact of a payload: a pointer, or a table with a pointer and values.
     private static func fact<Fact>(
         _ table: [Setting<ValuesAtPlace>],
         _ make: @escaping @Sendable (JSONPointer, ValuesAtPlace, TOMLReader) throws(RingwakeError) -> Fact

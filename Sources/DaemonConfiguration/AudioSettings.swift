@@ -2,33 +2,33 @@ internal import FileSystem
 internal import Glibc
 package import RingwakeCore
 
-/// What the section `[audio]` says.
+/// The `[audio]` table.
 package struct AudioSettings: Sendable, Equatable {
-    /// Who holds the connection to the audio server; nil: a user's daemon starts the program, the machine's has none.
+    /// How the audio server is reached. Nil: by the program for a user's daemon, not at all for root's.
     package var backend: Backend?
-    /// Of `socket`: where the user's `ringwake-audio` listens.
+    /// For `socket`: path on which the user's `ringwake-audio` listens.
     package var socket: String?
-    /// Of `program`: its path; nil: beside the daemon, or where packages put it.
+    /// For `program`: its path. Nil: next to the daemon's own program, or where packages install it.
     package var program: String?
-    /// What a connected call does to others.
+    /// What a connected call does to other players.
     package var calls = AudioPlan.Others.interrupt
-    /// What a ringing call does to others.
+    /// What a ringing call does to other players.
     package var ringing = AudioPlan.Others.leave
-    /// How long an activation may take before the call goes on without.
+    /// Timeout of an activation. After that the call continues without audio.
     package var activation = Duration.seconds(2)
-    /// How long the server stays connected after the last call and session.
+    /// How long the server stays connected after the last call or session.
     package var linger = Duration.seconds(10)
 
     package enum Backend: String, Sendable, CaseIterable {
-        /// `ringwake-audio` is started when a call is reported or a session is opened.
+        /// The daemon starts `ringwake-audio` when a call is reported or a session is opened.
         case program
-        /// It listens as a unit of the user whose audio server this is.
+        /// `ringwake-audio` listens as a unit of the audio server's user.
         case socket
-        /// There is no audio server, or it is nobody's business: handlers are told when they may play, and that is all.
+        /// No audio server. Handlers are still notified when they may play.
         case none
     }
 
-    /// What the arbiter has to know.
+    /// Settings of the arbiter.
     package func arbiterSettings(_ way: AudioEngineWay?) -> CallAudioSettings {
         var settings = CallAudioSettings()
         settings.others = calls
@@ -40,14 +40,14 @@ package struct AudioSettings: Sendable, Equatable {
     }
 }
 
-/// How the holder of the connection to the audio server is reached.
+/// How the daemon reaches `ringwake-audio`.
 package enum AudioEngineWay: Equatable, Sendable {
-    /// Started as a child, with a socket as its standard input.
+    /// A child process, with a socket as its standard input.
     case program(String, journal: String)
-    /// It listens there.
+    /// A program that listens on this socket.
     case socket(String)
 
-    /// Nil where there is to be none.
+    /// Nil if there is no audio server.
     package init?(_ configuration: Configuration, isRoot: Bool) {
         let audio = configuration.audio
         switch audio.backend ?? (isRoot ? .none : .program) {
@@ -61,7 +61,7 @@ package enum AudioEngineWay: Equatable, Sendable {
         }
     }
 
-    /// Beside the daemon's own program, as it is built; else where packages put programs that are no commands.
+    /// Next to the daemon's own program (as built), otherwise where packages install it.
     private static var standardProgram: String {
         let packaged = "/usr/libexec/ringwake/ringwake-audio"
         var path = [CChar](repeating: 0, count: Int(PATH_MAX))
@@ -74,6 +74,6 @@ package enum AudioEngineWay: Equatable, Sendable {
 }
 
 extension Configuration {
-    /// Where the program that holds the connection to the audio server writes down what it does to it.
+    /// File in which `ringwake-audio` records its changes to the audio server.
     package var audioJournal: String { stateDirectory + "/audio-effects.json" }
 }

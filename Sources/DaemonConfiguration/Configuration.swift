@@ -6,52 +6,51 @@ package import PushJournal
 package import Reachability
 package import RingwakeCore
 
-/// What `ringwaked.toml` and `apps.d` say, checked, with every path absolute and every default filled in. It is
-/// replaced as a whole; ``table`` has its keys.
+/// `ringwaked.toml` and `apps.d`, checked, with absolute paths and all defaults. ``table`` has the keys. A reload
+/// replaces the whole value.
 package struct Configuration: Sendable {
-    /// The file that it was read from.
+    /// Path of the configuration file.
     package var file: String
-    /// Where the daemon keeps what must survive it.
+    /// Directory for state that must survive the daemon.
     package var stateDirectory: String
-    /// Where the control socket is; gone after a restart of the machine.
+    /// Directory of the control socket; empty after a reboot.
     package var runtimeDirectory: String
-    /// How the daemon shows itself to senders; nil when there is no listener.
+    /// The server certificate; nil if there is no listener.
     package var server: Server?
-    /// Where it takes pushes.
+    /// Where the daemon accepts pushes.
     package var listeners: [Listener] = []
-    /// Who may send them.
+    /// Teams that may send pushes.
     package var teams: [Team] = []
-    /// Deadlines and rules of calls, where their apps' files set none.
+    /// Default deadlines and rules of calls.
     package var policy = AppPolicy()
-    /// How handlers that are commands are started, where their apps' files do not say.
+    /// Defaults for handlers that are commands.
     package var wake: WakeDefaults
-    /// What makes a call ring, where the daemon does.
+    /// How the daemon rings.
     package var ring = RingSettings()
     /// What calls do to the audio server.
     package var audio = AudioSettings()
-    /// Which calls come through at all.
+    /// Which calls are allowed.
     package var restrictions = RestrictionSettings()
-    /// What keeps the machine awake until a call is answered.
+    /// How the machine is kept awake until a call is answered.
     package var awake = WakeKeeper.Mode.auto
-    /// Whether cellular calls are watched.
+    /// Whether cellular calls are monitored.
     package var watchesCellular = true
-    /// What is not restored after a restart.
+    /// State that isn't restored after a restart.
     package var notRestored: [RestorationGroup] = []
-    /// How much of what has ended the journal keeps.
+    /// How much ended history the journal keeps.
     package var journal = JournalLimits()
-    /// The least severe level that is logged.
+    /// Lowest level that is logged.
     package var logLevel = Logger.Level.info
-    /// How the network is judged, and what is known of its interfaces.
+    /// How the network is evaluated, and overrides for its interfaces.
     package var reachability = ReachabilityConfiguration()
-    /// The apps of `apps.d`, by bundle id.
+    /// The apps of `apps.d`, by bundle ID.
     package var apps: [AppID: AppConfiguration] = [:]
 
-    /// The folder with a file for each app.
+    /// Directory of the apps' files.
     package var appsDirectory: String { Configuration.directory(of: file) + "/apps.d" }
     /// The control socket.
     package var controlSocket: String { runtimeDirectory + "/control.sock" }
 
-    /// The defaults.
     package init(file: String, defaults: StandardPaths) {
         self.file = file
         stateDirectory = defaults.stateDirectory
@@ -59,45 +58,45 @@ package struct Configuration: Sendable {
         wake = defaults.wake
     }
 
-    /// The section `[server]`.
+    /// The `[server]` table.
     package struct Server: Sendable, Equatable {
-        /// PEM file with the certificate that senders see, and those that lead to its CA.
+        /// PEM file with the server certificate and its intermediate certificates.
         package var certificateFile = ""
-        /// PEM file with its key.
+        /// PEM file with the certificate's key.
         package var keyFile = ""
         /// PEM files with the CAs that issue provider certificates.
         package var providerCAFiles: [String] = []
     }
 
-    /// A section `[[listener]]`.
+    /// A `[[listener]]` table.
     package struct Listener: Sendable, Equatable {
         package var address = SocketAddress.any
         package var environment = PushEnvironment.production
     }
 
-    /// A section `[[team]]`.
+    /// A `[[team]]` table.
     package struct Team: Sendable, Equatable {
         package var id = ""
-        /// The topics that it may send to; nil for all.
+        /// Topics that it may send to; nil for all.
         package var topics: [String]?
-        /// Its provider token keys.
+        /// Public keys of its provider tokens.
         package var keys: [Key] = []
 
-        /// A section `[[team.key]]`.
+        /// A `[[team.key]]` table.
         package struct Key: Sendable, Equatable {
             package var id = ""
             package var file = ""
         }
     }
 
-    /// The folder that `path` lies in.
+    /// The directory that contains `path`.
     package static func directory(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// Checks that the names of units and bus names can be such names. Whether they, and programs and sockets, exist is
-    /// not checked: they may be installed later.
+    /// Checks that unit names and bus names are valid. It doesn't check that they exist, nor that programs and sockets
+    /// exist: they may be installed later.
     @MainActor package func checkNames() throws(RingwakeError) {
         for app in apps.values {
             switch app.way {
@@ -113,25 +112,25 @@ package struct Configuration: Sendable {
     }
 }
 
-/// How a handler that is a command is started.
+/// Default way to start handlers that are commands.
 package struct WakeDefaults: Sendable, Equatable {
     package var way = HandlerStarter.exec
-    /// Which systemd starts units; nil: the system's for root, else the user's.
+    /// The systemd that starts units; nil: the system's for root, otherwise the user's.
     package var manager: SystemdManager?
 }
 
-/// What the section `[restrictions]` says.
+/// The `[restrictions]` table.
 package struct RestrictionSettings: Sendable, Equatable {
-    /// The highest level of an app that is allowed on this device; nil: any.
+    /// Highest allowed level of an app; nil: any.
     package var allowedLevel: Int?
     package var limits = CallLimits()
     package var country: String?
     package var trunk: String?
-    /// How numbers without a country are read: by ``country`` and ``trunk``.
+    /// How to read numbers without a country code, from ``country`` and ``trunk``.
     package var dialling = DiallingRules.none
 }
 
-/// What of a last run's state is restored.
+/// A part of the stored state that can be restored.
 package enum RestorationGroup: String, Sendable, CaseIterable {
     /// The state of each call.
     case calls
@@ -139,8 +138,8 @@ package enum RestorationGroup: String, Sendable, CaseIterable {
     case handlers
     /// The strikes of each app.
     case strikes
-    /// What apps keep with the daemon.
+    /// What apps store with the daemon.
     case state
-    /// Do not disturb.
+    /// The do-not-disturb rules.
     case dnd
 }

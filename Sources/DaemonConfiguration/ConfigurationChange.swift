@@ -1,12 +1,12 @@
-/// What a reload changes.
+/// The result of a reload.
 package struct ConfigurationChange {
-    /// The configuration in force from now on: the new one, but for what needs a restart.
+    /// The configuration to use now: the new one, except for what needs a restart.
     package let configuration: Configuration
-    /// The sections, and keys without a section, that changed and are in force after a restart only.
+    /// Changed sections, and changed keys outside sections, that need a restart.
     package let needsRestart: [String]
     fileprivate let former: Configuration
 
-    /// A part of the configuration that is another now; nil when it is not.
+    /// A part of the configuration if it has changed; otherwise nil.
     package func slice<Slice: Equatable>(_ path: KeyPath<Configuration, Slice>) -> Slice? {
         let new = configuration[keyPath: path]
         return new == former[keyPath: path] ? nil : new
@@ -14,7 +14,7 @@ package struct ConfigurationChange {
 }
 
 extension Configuration {
-    /// What becomes of `old` when a running daemon is given `new`, part for part.
+    /// Compares the running configuration with a new one. Settings that need a restart keep their old value.
     package static func change(from old: Configuration, to new: Configuration) -> ConfigurationChange {
         var current = new
         let late = table.filter { $0.needsRestart && $0.differs(old, new) }

@@ -2,15 +2,15 @@ internal import FileSystem
 package import RingwakeCore
 
 extension Configuration {
-    /// The most bytes that a configuration file may have.
+    /// Maximum bytes of a configuration file.
     private static let maximumFileSize = 1 << 20
-    /// The most apps that `apps.d` may hold.
+    /// Maximum apps in `apps.d`.
     private static let maximumApps = 10_000
 
-    /// Reads and checks `ringwaked.toml` and the apps beside it; does not open the certificates and keys they name.
+    /// Reads and checks `ringwaked.toml` and `apps.d`. It doesn't open the certificates and keys that they name.
     ///
-    /// Throws `badConfiguration` with file, line and key for what is wrong in them, `notFound` when the file is not
-    /// there, `system` when it cannot be read.
+    /// - Throws: `badConfiguration` with file, line and key, `notFound` if the file doesn't exist, `system` if it can't
+    ///   be read.
     package static func load(file: String, defaults: StandardPaths) throws(RingwakeError) -> Configuration {
         let document = try TOMLDocument(parsing: read(file), file: file)
         var configuration = Configuration(file: file, defaults: defaults)
@@ -25,7 +25,7 @@ extension Configuration {
         return configuration
     }
 
-    /// Reads and checks the file of each app; there are none when their folder is not there.
+    /// Reads and checks every app's file. A missing directory means that there are no apps.
     private mutating func readApps() throws(RingwakeError) {
         guard FileSystem.exists(appsDirectory) else { return }
         let names: [String]
@@ -56,7 +56,7 @@ extension Configuration {
         return app.resolved
     }
 
-    /// The bytes of a configuration file, or of an app's.
+    /// The bytes of the configuration file or of an app's file.
     private static func read(_ file: String, isApp: Bool = false) throws(RingwakeError) -> [UInt8] {
         do {
             return try FileSystem.read(file, maximumSize: maximumFileSize)

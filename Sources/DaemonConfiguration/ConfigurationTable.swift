@@ -5,7 +5,7 @@ internal import PushJournal
 internal import Reachability
 internal import RingwakeCore
 
-// The keys of ringwaked.toml. A key is one line here and a property that keeps its value.
+// The keys of ringwaked.toml. Each key is one line here and a property that stores its value.
 
 extension Configuration {
     static let table: [Setting<Configuration>] = [
@@ -110,7 +110,7 @@ extension Configuration {
         .init("on_demand", .boolean, \.connectionOnDemand),
     ]
 
-    /// ``server``, for the table.
+    /// ``server`` without the optional, for the table.
     private var serverOrBlank: Server {
         get { server ?? Server() }
         set { server = newValue }
@@ -118,7 +118,7 @@ extension Configuration {
 }
 
 extension AppPolicy {
-    /// `[calls]`, of ringwaked.toml and of an app's file.
+    /// `[calls]` in ringwaked.toml and in an app's file.
     static let calls: [Setting<AppPolicy>] = [
         .init("report", .duration, \.deadlines.report),
         .init("ring", .duration, \.deadlines.ring),
@@ -134,7 +134,7 @@ extension AppPolicy {
 }
 
 extension StrikeLimit {
-    /// `[strikes]`, of ringwaked.toml and of an app's file.
+    /// `[strikes]` in ringwaked.toml and in an app's file.
     static let keys: [Setting<StrikeLimit>] = [
         .init("limit", .number(of: "strikes", 0...60), \.count),
         .init("window", .duration, \.window),

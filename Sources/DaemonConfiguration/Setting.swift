@@ -1,22 +1,22 @@
 internal import RingwakeCore
 
-/// One key of a table: the one place that says its type, range, unit and default, where its value is kept, and when a
-/// change of it is in force. The reader and the list of what needs a restart follow it; the documents and the manual
-/// pages are checked against it.
+/// A key of a table. This is the only place that defines its type, range, unit and default, where its value is stored,
+/// and whether a change needs a restart. The reader and the restart check use it; the documents and manual pages are
+/// checked against it.
 struct Setting<Root>: Sendable {
     let name: String
     let isRequired: Bool
     let needsRestart: Bool
     let read: @Sendable (TOMLReader, TOMLNode, inout Root) throws(RingwakeError) -> Void
-    /// What the documents say of it, or of the keys of the section; the defaults are those of the root.
+    /// Facts for the documents: of the key, or of the keys of the section. The root has the defaults.
     let facts: @Sendable (Root) -> [SettingFacts]
     let differs: @Sendable (Root, Root) -> Bool
-    /// Gives the second the value of the first.
+    /// Copies the value from the first to the second.
     let copy: @Sendable (Root, inout Root) -> Void
 
-    /// A key whose default is what the table's root begins with.
+    /// A key whose default is in the table's root.
     ///
-    /// - Parameter standard: the default as the documents say it, where it is not always the same.
+    /// - Parameter standard: the default in the documents, if it isn't constant.
     init<Value>(
         _ name: String, _ type: ValueType<Value>, _ path: any WritableKeyPath<Root, Value> & Sendable,
         standard: String? = nil, isRequired: Bool = false, needsRestart: Bool = false
@@ -41,13 +41,13 @@ struct Setting<Root>: Sendable {
         }
     }
 
-    /// What it is called where a section stands for its keys: a section with one key by that.
+    /// Name in the list of what needs a restart: the section, or its key if it has just one.
     func label(_ root: Root) -> String {
         let keys = facts(root)
         return keys.count == 1 ? keys[0].key : name
     }
 
-    /// A key that may be left out.
+    /// An optional key.
     init<Value>(
         _ name: String, _ type: ValueType<Value>, _ path: any WritableKeyPath<Root, Value?> & Sendable,
         standard: String? = nil, isRequired: Bool = false
@@ -56,12 +56,12 @@ struct Setting<Root>: Sendable {
     }
 }
 
-/// What the documents say of one key.
+/// Facts about a key, for the documents.
 struct SettingFacts: Equatable, Sendable {
-    /// The whole key, such as `calls.ring`.
+    /// The full key, such as `calls.ring`.
     var key: String
     let type: String
-    /// The words that it may be, or the ends of its range.
+    /// The allowed words, or the ends of the range.
     let accepts: [String]
     let standard: String
     var needsRestart: Bool
@@ -75,7 +75,7 @@ struct SettingFacts: Equatable, Sendable {
 }
 
 extension Array {
-    /// Reads a table that may have these keys into `root`, which holds the defaults; refuses any other key.
+    /// Reads a table with these keys into `root`, which contains the defaults. Rejects other keys.
     func read<Root>(
         _ reader: TOMLReader, into root: inout Root
     ) throws(RingwakeError) where Element == Setting<Root> {

@@ -1,8 +1,8 @@
 internal import Glibc
 internal import RingwakeCore
 
-/// What holds when the configuration does not say. Where things are: the system's folders for root, the XDG ones for a
-/// user. Who starts handlers: the systemd of the user whose service this is.
+/// Defaults that depend on the user. Paths: the system's directories for root, the XDG directories for a user.
+/// Handlers: started by the user's systemd if that runs the daemon.
 ///
 /// See the XDG Base Directory Specification, and `RuntimeDirectory=` and the environment variables in systemd.exec(5).
 package struct StandardPaths: Sendable {
@@ -11,14 +11,14 @@ package struct StandardPaths: Sendable {
     package let runtimeDirectory: String
     package let wake: WakeDefaults
 
-    /// - Parameter process: this one's number.
+    /// - Parameter process: PID of this process.
     package init(isRoot: Bool, environment: [String: String], process: Int32 = getpid()) {
-        // MANAGERPID is set by a user's manager alone; it and SYSTEMD_EXEC_PID are inherited by whatever a service
-        // starts, a terminal for one, so the second has to name this very process.
+        // Only a user's manager sets MANAGERPID. Programs that a service starts (a terminal, for example) inherit it
+        // together with SYSTEMD_EXEC_PID, so the latter has to be this process's PID.
         let isUserService = environment["MANAGERPID"] != nil && environment["SYSTEMD_EXEC_PID"] == "\(process)"
         wake = WakeDefaults(way: isUserService ? .unit : .exec, manager: isUserService ? .user : nil)
         func absolute(_ name: String) -> String? {
-            // The specification: a relative path is invalid and to be ignored.
+            // By the XDG specification a relative path is invalid and must be ignored.
             environment[name].flatMap { $0.hasPrefix("/") ? $0 : nil }
         }
         if isRoot {

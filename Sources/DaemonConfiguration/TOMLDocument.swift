@@ -1,18 +1,18 @@
 internal import CRingwakeTOML
 internal import RingwakeCore
 
-/// A parsed TOML 1.0 document, each value with the line that it stands in.
+/// A parsed TOML 1.0 document, with the line of each value.
 struct TOMLDocument {
-    /// The file's name, for messages.
+    /// Path of the file, for messages.
     let file: String
-    /// The outermost table.
+    /// The root table.
     let root: TOMLNode
 
-    /// The most bytes of a line. A dotted key stands in one line and each dot opens a table: a table within a table
-    /// costs toml++ machine stack when it is freed, and this keeps them few.
+    /// Maximum bytes of a line. A dotted key is one line, and each dot opens a nested table. toml++ frees nested tables
+    /// recursively, so this limits its stack use.
     static let maximumLineBytes = 4096
 
-    /// Parses `bytes`; throws `badConfiguration` with file, line and column when they are not TOML.
+    /// Parses `bytes`. Throws `badConfiguration` with file, line and column if they aren't TOML.
     init(parsing bytes: [UInt8], file: String) throws(RingwakeError) {
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         if let long = lines.firstIndex(where: { $0.count > TOMLDocument.maximumLineBytes }) {
@@ -22,7 +22,7 @@ struct TOMLDocument {
                     + "an array can be written over several lines")
         }
         var failure = ringwake_toml_error()
-        // The added byte gives an empty file an address; toml++ takes a line's end for what it is.
+        // The extra byte gives an empty file a base address. For toml++ it is just a line end.
         let text = bytes + [UInt8(ascii: "\n")]
         let document = text.withUnsafeBytes { raw in
             raw.baseAddress.flatMap { base in
@@ -48,7 +48,7 @@ struct TOMLDocument {
 
 /// One value of a TOML document.
 struct TOMLNode {
-    /// The line of the value, from 1; of its key where it has one.
+    /// Line of the value, from 1; the line of its key if it has one.
     let line: UInt32
     let value: Value
 
@@ -58,14 +58,14 @@ struct TOMLNode {
         case string(String)
         case integer(Int64)
         case boolean(Bool)
-        /// A float or a date: no setting has this kind.
+        /// A float or a date, which no setting uses.
         case other
     }
 
-    /// Deeper than any setting: `[[team.key]]` with an array in it has six levels.
+    /// Deeper than any setting: an array in `[[team.key]]` has six levels.
     private static let maximumDepth = 16
 
-    /// Copies the tree, so that nothing refers to the C document afterwards; nil when it is too deep.
+    /// Copies the tree, so that nothing refers to the C document afterwards. Nil if it is too deep.
     fileprivate init?(copying node: OpaquePointer, line: UInt32, depth: Int) {
         let own = ringwake_toml_node_line(node)
         self.line = own == 0 ? line : min(own, line == 0 ? own : line)

@@ -1,9 +1,9 @@
 internal import RingwakeCore
 
-/// One table of a TOML file, with what an error about it has to name.
+/// A table of a TOML file, with the file, path and line for error messages.
 struct TOMLReader {
     private let file: String
-    /// The table's name as in its header, `server` or `team.key`; empty for the outermost.
+    /// Name of the table as in its header, `server` or `team.key`; empty for the root.
     private let path: String
     private let line: UInt32
     private let members: [String: TOMLNode]
@@ -22,22 +22,22 @@ struct TOMLReader {
         self.members = Dictionary(members.map { ($0.key, $0.node) }) { first, _ in first }
     }
 
-    /// The value of `key`; nil when it is absent.
+    /// The value of `key`; nil if absent.
     subscript(key: String) -> TOMLNode? { members[key] }
 
-    /// `path` below the folder of the file, unless it is absolute.
+    /// `path`; a relative one is resolved against the file's directory.
     func absolute(_ path: String) -> String {
         path.hasPrefix("/") ? path : Configuration.directory(of: file) + "/" + path
     }
 
-    /// The text `node` of `key`.
+    /// The string `node` of `key`.
     func text(_ key: String, _ node: TOMLNode) throws(RingwakeError) -> String {
         guard case .string(let text) = node.value else { throw wrongType(key, node, "text in quotes") }
         guard !text.utf8.contains(0) else { throw wrongType(key, node, "text without a zero byte") }
         return text
     }
 
-    /// The texts of the array `node` of `key`.
+    /// The strings of the array `node` of `key`.
     func texts(_ key: String, _ node: TOMLNode) throws(RingwakeError) -> [String] {
         var texts: [String] = []
         guard case .array(let elements) = node.value else { throw wrongType(key, node, "an array of texts") }
@@ -75,21 +75,20 @@ struct TOMLReader {
         RingwakeError(.badConfiguration, "\(file):\(node.line): '\(name(of: key))' has to be \(expected)")
     }
 
-    /// An error for a setting that has to be there.
+    /// An error for a required setting that is missing.
     func missing(_ key: String) -> RingwakeError {
         RingwakeError(.badConfiguration, "\(file):\(line): '\(name(of: key))' is missing; it has no default")
     }
 
-    /// Throws for the first key that is none of `known`, with the nearest of those: a misspelt setting must not
-    /// silently be the default.
+    /// Throws for the first key that isn't in `known`, and suggests the nearest one: a misspelt setting must not
+    /// silently have its default.
     func refuseKeys(otherThan known: [String]) throws(RingwakeError) {
         let unknown = members.filter { !known.contains($0.key) }.min { $0.value.line < $1.value.line }
         guard let key = unknown?.key else { return }
         throw invalid(key, "is not a setting" + TOMLReader.suggestion(for: key, among: known) { name(of: $0) })
     }
 
-    /// The end of a message about the unknown word `word`: the nearest of `known`, as `name` writes it, or all of
-    /// them.
+    /// The end of a message about an unknown word: the nearest of `known`, as `name` writes it, or all of them.
     static func suggestion(
         for word: String, among known: [String], name: (String) -> String = { $0 }
     ) -> String {
@@ -103,7 +102,7 @@ struct TOMLReader {
     private func name(of key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
 }
 
-/// How many insertions, deletions and replacements turn one text into the other (Levenshtein).
+/// The Levenshtein distance: the number of insertions, deletions and replacements.
 private func distance(_ left: String, _ right: String) -> Int {
     let right = Array(right.prefix(64))
     var row = Array(0...right.count)

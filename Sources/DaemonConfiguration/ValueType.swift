@@ -1,29 +1,29 @@
 internal import RingwakeCore
 
-/// How the value of a setting is written, and what it may be: a scalar, a list, or a section with settings of its own.
+/// The type of a setting's value: a scalar, a list, or a section with its own settings.
 struct ValueType<Value: Equatable & Sendable>: Sendable {
     typealias Parse =
         @Sendable (TOMLReader, _ key: String, TOMLNode, _ former: Value?) throws(RingwakeError) -> Value
 
-    /// Its name in the documents, with the unit.
+    /// Name in the documents, with the unit.
     let name: String
-    /// The words that it may be, or the ends of its range; empty when the type says all.
+    /// The allowed words, or the ends of the range; empty if the name says enough.
     var accepts: [String] = []
-    /// As the documents write a default.
+    /// Formats a default for the documents.
     var show: @Sendable (Value) -> String = { _ in "none" }
-    /// Of a section: what is known of its keys.
+    /// Facts about the keys of a section.
     var members: (@Sendable (Value) -> [SettingFacts])?
-    /// Reads a node. What a section does not say stays as in `former`, the value so far.
+    /// Parses a node. Keys that a section doesn't contain keep the value of `former`.
     let parse: Parse
 
-    /// A value that may be absent.
+    /// The type of an optional value.
     var optional: ValueType<Value?> {
         ValueType<Value?>(name: name, accepts: accepts, show: { $0.map(show) ?? "none" }) {
             reader, key, node, former throws(RingwakeError) in try parse(reader, key, node, former ?? nil)
         }
     }
 
-    /// A text that `make` makes a value of; `expected` says what it is, for the error.
+    /// A string that `make` converts; `expected` describes it in the error.
     static func text(
         _ name: String, _ expected: String, accepts: [String] = [],
         show: @escaping @Sendable (Value) -> String = { _ in "none" }, _ make: @escaping @Sendable (String) -> Value?
@@ -35,9 +35,9 @@ struct ValueType<Value: Equatable & Sendable>: Sendable {
         }
     }
 
-    /// A section; `check` looks at what its keys say together.
+    /// A section. `check` checks its keys together.
     ///
-    /// - Parameter blank: what it is before its keys are read, where there is no value so far.
+    /// - Parameter blank: the initial value if there is no former value.
     static func section(
         _ settings: [Setting<Value>], blank: Value? = nil,
         check: @escaping @Sendable (inout Value, TOMLReader) throws(RingwakeError) -> Void = { _, _ in }
@@ -52,11 +52,11 @@ struct ValueType<Value: Equatable & Sendable>: Sendable {
         }
     }
 
-    /// Sections that may be there more than once, `[[key]]`, at most `most` times.
+    /// A repeatable section, `[[key]]`, at most `most` times.
     ///
     /// - Parameters:
-    ///   - id: the key whose value no two of them share.
-    ///   - value: that value; nil for one that others may have too.
+    ///   - id: the key whose value must be unique.
+    ///   - value: that value; nil if it may be repeated.
     static func sections<Element>(
         _ settings: [Setting<Element>], blank: Element, id: String, most: Int = .max,
         _ value: @escaping @Sendable (Element) -> String?

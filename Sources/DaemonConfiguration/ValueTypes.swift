@@ -2,7 +2,7 @@ internal import HTTPServer
 internal import Reachability
 internal import RingwakeCore
 
-// The types that settings have.
+// The types of the settings.
 
 extension ValueType where Value == Bool {
     static let boolean = ValueType(name: "boolean", show: { "\($0)" }) { reader, key, node, _ throws(RingwakeError) in
@@ -12,7 +12,7 @@ extension ValueType where Value == Bool {
 }
 
 extension ValueType where Value == Int {
-    /// A whole number in `range`.
+    /// An integer in `range`.
     static func number(of unit: String? = nil, _ range: ClosedRange<Int>) -> ValueType {
         ValueType(
             name: unit.map { "number of \($0)" } ?? "number", accepts: ["\(range.lowerBound)", "\(range.upperBound)"],
@@ -51,16 +51,16 @@ extension ValueType where Value == Duration {
 
 extension ValueType where Value == String {
     static let text = text("text", "text") { $0 }
-    /// A text of at least one character.
+    /// A string of at least one character.
     static let name = text("text", "a text that is not empty") { $0.isEmpty ? nil : $0 }
-    /// A path; a relative one starts at the folder of its file.
+    /// A path; a relative one is resolved against the file's directory.
     static let path = ValueType(name: "path") { reader, key, node, _ throws(RingwakeError) in
         reader.absolute(try reader.text(key, node))
     }
     static let socketPath = text("path", "the absolute path of the socket that the handler listens on") {
         $0.hasPrefix("/") ? $0 : nil
     }
-    /// An interface's name or a pattern for names, in as many bytes as the kernel takes for a name.
+    /// An interface name or pattern, at most as long as the kernel allows for a name.
     static let interface = text("text", "an interface's name of at most 15 bytes, in which '*' matches any text") {
         name in
         let isName = name.unicodeScalars.allSatisfy { $0.isASCII && $0.value > 0x20 && $0 != "/" && $0.value != 0x7F }
@@ -97,7 +97,8 @@ extension ValueType where Value == CallLimit {
 }
 
 extension ValueType {
-    /// An array of texts, each of which `make` makes an element of; one that is there twice counts once. What `expected` says follows one that is none.
+    /// An array of strings. `make` converts each; duplicates count once. `expected` ends the error message for an
+    /// invalid one.
     static func list<Element: Equatable>(
         _ name: String, _ expected: String = "", accepts: [String] = [], upTo most: Int = .max,
         _ make: @escaping @Sendable (TOMLReader, String) -> Element?
@@ -123,14 +124,14 @@ extension ValueType where Value == [String] {
     }
     static let paths = list("paths") { $0.absolute($1) }
 
-    /// At least one text.
+    /// At least one string.
     static let someTexts = ValueType(name: "texts") { reader, key, node, _ throws(RingwakeError) in
         let texts = try reader.texts(key, node)
         guard !texts.isEmpty else { throw reader.invalid(key, "is empty; leave it out, or name a value") }
         return texts
     }
 
-    /// The absolute path of a program, and arguments.
+    /// The absolute path of a program, and its arguments.
     static func command(_ program: String) -> ValueType {
         ValueType(name: "command") { reader, key, node, _ throws(RingwakeError) in
             let words = try reader.texts(key, node)
@@ -156,7 +157,7 @@ extension ValueType where Value == [ReachabilityTarget] {
 }
 
 extension ReachabilityTarget {
-    /// What a target may be, as part of a message.
+    /// The valid forms of a target, as part of a message.
     package static var forms: String {
         "give 'any', an address, 'LOCAL,REMOTE' (two addresses of one family), or a host name, without scheme "
             + "and port"

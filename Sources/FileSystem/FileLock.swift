@@ -1,14 +1,14 @@
 internal import CRingwakeLinux
 internal import Glibc
 
-/// An exclusive lock on a file, held as long as this object lives; the kernel lets go when the process dies.
+/// An exclusive lock on a file, held while this object lives. The kernel releases it when the process dies.
 ///
-/// The file stays: removing it would let two processes hold "the" lock, each on its own file.
+/// The file is never removed. Otherwise two processes could each hold the lock, on different files.
 package final class FileLock {
     private let descriptor: Descriptor
 
-    /// Takes the lock, and makes the file (0600) where there is none.
-    /// - Throws: EWOULDBLOCK when another holder has it; else what opening the file gave.
+    /// Takes the lock, and creates the file (0600) if necessary.
+    /// - Throws: EWOULDBLOCK if the lock is held; otherwise the error of opening the file.
     package init(path: String) throws(FileSystemError) {
         descriptor = try Descriptor(opening: path, flags: O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
         guard ringwake_lock_exclusively(descriptor.number) == 0 else {

@@ -2,11 +2,11 @@ internal import CRingwakeLinux
 internal import Glibc
 
 extension FileSystem {
-    /// Replaces a file as a whole, or makes it: after a crash or a power cut there is the old one or the new one.
+    /// Replaces or creates a file atomically: after a crash or a power cut it has either the old or the new contents.
     ///
-    /// The new contents are written beside it under a name that begins with a dot, forced to the disk and renamed.
-    /// A symbolic link is replaced, not followed.
-    /// - Parameter mode: Permissions of the new file, whatever the umask.
+    /// The new contents are written to a file beside it, whose name starts with a dot, synced to disk and renamed. A
+    /// symbolic link is replaced, not followed.
+    /// - Parameter mode: permissions of the new file, regardless of the umask.
     package static func replace(
         _ path: String, with bytes: [UInt8], mode: UInt32
     ) throws(FileSystemError) {
@@ -24,12 +24,12 @@ extension FileSystem {
         }
     }
 
-    /// Makes an empty file, with `mode` less the umask. EEXIST when the path leads to anything.
+    /// Creates an empty file with `mode`, minus the umask. EEXIST if the path exists.
     package static func create(_ path: String, mode: UInt32) throws(FileSystemError) {
         _ = try Descriptor(opening: path, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: mode)
     }
 
-    /// Renames a file within its directory, in place of what has that name, and forces the rename to the disk.
+    /// Renames a file within its directory, replaces an existing one, and syncs the rename to disk.
     package static func move(_ path: String, to target: String) throws(FileSystemError) {
         try check(path)
         try check(target)
@@ -37,11 +37,11 @@ extension FileSystem {
         try synchronize(split(target).directory)
     }
 
-    /// Makes a directory and its parents, all with `mode` (less the umask). It is no error that it is there.
+    /// Creates a directory and its parents with `mode`, minus the umask. It may exist already.
     package static func createDirectory(_ path: String, mode: UInt32) throws(FileSystemError) {
         try check(path)
         guard !path.isEmpty else { throw FileSystemError(operation: "create directory", path: path, errno: ENOENT) }
-        // Downwards: a parent may be there and not be writable or searchable for us.
+        // From the top down: an existing parent may not be writable or searchable for us.
         var prefix = path.hasPrefix("/") ? "/" : ""
         for component in path.split(separator: "/") {
             prefix += component
@@ -57,13 +57,13 @@ extension FileSystem {
         }
     }
 
-    /// Removes a file, a socket or a symbolic link. ENOENT when there is none.
+    /// Removes a file, a socket or a symbolic link. ENOENT if it doesn't exist.
     package static func remove(_ path: String) throws(FileSystemError) {
         try check(path)
         guard unlink(path) == 0 else { throw failure("remove", path) }
     }
 
-    /// The directory that a path leads to, `.` for one without slash, and the name in it.
+    /// The directory of a path (`.` if it has no slash), and the name in it.
     package static func split(_ path: String) -> (directory: String, name: Substring) {
         guard let slash = path.lastIndex(of: "/") else { return (".", path[...]) }
         let directory = path[..<slash]
@@ -73,7 +73,7 @@ extension FileSystem {
     private static func makeTemporaryFile(
         for name: Substring, in directory: String, mode: UInt32
     ) throws(FileSystemError) -> (file: Descriptor, path: String) {
-        // A name that a crashed process of the same id left behind is possible; several in a row are not.
+        // A crashed process with the same PID may have left such a name, but not several in a row.
         let attempts = 16
         for attempt in 1...attempts {
             var time = timespec()
@@ -103,7 +103,7 @@ extension FileSystem {
         }
     }
 
-    /// Forces a rename in `directory` to the disk. File systems that cannot (EINVAL) do not need it.
+    /// Syncs a rename in `directory` to disk. File systems that don't support it (EINVAL) don't need it.
     private static func synchronize(_ directory: String) throws(FileSystemError) {
         let descriptor = try Descriptor(opening: directory, flags: O_RDONLY | O_DIRECTORY)
         guard fsync(descriptor.number) == 0 || errno == EINVAL else { throw failure("sync", directory) }

@@ -1,16 +1,16 @@
 internal import CRingwakeLinux
 internal import Glibc
 
-/// Whole files, read and replaced at once. Every descriptor is close-on-exec; a path that holds a NUL is EINVAL.
+/// Reads and replaces whole files. Every descriptor is close-on-exec. EINVAL if a path contains a NUL.
 package enum FileSystem {
-    /// Names in one directory; more is an error.
+    /// Maximum names in a directory. More are an error.
     package static let maximumDirectoryEntries = 100_000
 
     /// The contents of a file.
     /// - Parameters:
-    ///   - maximumSize: Bytes; a longer file is EFBIG, found without reading more than that.
-    ///   - acceptingPipes: Also read a pipe or a device until it ends, which may take for ever. Without it they are
-    ///     EINVAL, so that no path in a configuration can stop a daemon.
+    ///   - maximumSize: in bytes. EFBIG if the file is longer; no more than this is read.
+    ///   - acceptingPipes: also read a pipe or a device until its end, which may block forever. Otherwise they are
+    ///     EINVAL, so that no path in a configuration can block a daemon.
     package static func read(
         _ path: String, maximumSize: Int, acceptingPipes: Bool = false
     ) throws(FileSystemError) -> [UInt8] {
@@ -26,7 +26,7 @@ package enum FileSystem {
         guard status.st_size <= maximumSize else {
             throw FileSystemError(operation: "read", path: path, errno: EFBIG)
         }
-        // Files of /proc say 0 and hold more; a file may grow while it is read.
+        // Files in /proc have size 0 and contain more, and a file may grow while it is read.
         var buffer = [UInt8](repeating: 0, count: 65_536)
         var bytes: [UInt8] = []
         bytes.reserveCapacity(max(0, Int(status.st_size)))
@@ -43,7 +43,7 @@ package enum FileSystem {
         }
     }
 
-    /// Bytes of a regular file; anything else is EINVAL, and is not opened.
+    /// Size of a regular file in bytes. EINVAL for anything else, which isn't opened.
     package static func size(ofFile path: String) throws(FileSystemError) -> Int {
         try check(path)
         var status = stat()
@@ -54,8 +54,8 @@ package enum FileSystem {
         return Int(clamping: status.st_size)
     }
 
-    /// The names in a directory, sorted, without `.` and `..`. Names that are not UTF-8 are repaired, and then name
-    /// nothing.
+    /// The names in a directory, sorted, without `.` and `..`. In names that aren't UTF-8, invalid bytes are replaced,
+    /// so such a name can't be opened.
     package static func entries(of directory: String) throws(FileSystemError) -> [String] {
         try check(directory)
         guard let stream = opendir(directory) else { throw failure("open", directory) }
@@ -78,13 +78,13 @@ package enum FileSystem {
         }
     }
 
-    /// True when the path leads to anything, through symbolic links.
+    /// Whether the path exists. Symbolic links are followed.
     package static func exists(_ path: String) -> Bool {
         access(path, F_OK) == 0
     }
 
-    /// True when users other than root and this process's own may make, replace and remove files in a directory:
-    /// it is theirs, or they may write to it (the sticky bit keeps nobody from being there first).
+    /// Whether users other than root and this process's user could create, replace or remove files in a directory: they
+    /// own it, or may write to it. The sticky bit doesn't help, because they could create a name first.
     package static func isWritableByOthers(directory: String) throws(FileSystemError) -> Bool {
         try check(directory)
         var status = stat()
@@ -94,7 +94,7 @@ package enum FileSystem {
         return isOwnersForeign || status.st_mode & S_IWOTH != 0 || (isGroupForeign && status.st_mode & S_IWGRP != 0)
     }
 
-    /// True when the path leads to a regular file that this process may execute.
+    /// Whether the path is a regular file that this process may execute. Symbolic links are followed.
     package static func isExecutableFile(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG

@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// A system call on a file that failed.
+/// A failed system call on a file.
 package struct FileSystemError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The call, as in the manual: `open`.
+    /// Name of the call, as in the manual: `open`.
     package let operation: String
-    /// The path as the caller gave it.
+    /// The path as the caller passed it.
     package let path: String
-    /// The `errno` that the call left.
+    /// The `errno` of the call.
     package let errno: Int32
 
     package init(operation: String, path: String, errno: Int32) {
@@ -15,7 +15,7 @@ package struct FileSystemError: Error, Equatable, Sendable, CustomStringConverti
         self.errno = errno
     }
 
-    /// What the system says of `errno`.
+    /// The system's message for `errno`.
     package var reason: String { String(cString: strerror(errno)) }
 
     /// `cannot open /etc/ringwake/ringwaked.toml: Permission denied`.

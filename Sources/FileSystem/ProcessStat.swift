@@ -1,17 +1,17 @@
-/// What the kernel says of a process: a line of `/proc/PID/stat` (proc_pid_stat(5)).
+/// The kernel's data about a process: a line of `/proc/PID/stat` (proc_pid_stat(5)).
 package struct ProcessStat: Hashable, Sendable {
-    /// A line of numbers and a name of at most 16 bytes.
+    /// A line has numbers, and a name of at most 16 bytes.
     private static let maximumBytes = 4_096
 
-    /// `Z` or `X`: it has ended and waits for its parent to reap it.
+    /// `Z` or `X`: it has ended, and its parent hasn't reaped it yet.
     package let hasEnded: Bool
     package let parent: Int32
     package let group: Int32
-    /// Clock ticks from the boot to its start. With the process id it names one process for as long as the machine
-    /// runs. Nil where the line is too short.
+    /// Clock ticks from boot to its start. Together with the PID it identifies a process until the next boot. Nil if
+    /// the line is too short.
     package let startTime: UInt64?
 
-    /// - Returns: Nil when there is no such process, or it cannot be seen.
+    /// - Returns: nil if there is no such process or it can't be seen.
     package init?(of process: Int32) {
         guard process > 0, let bytes = try? FileSystem.read("/proc/\(process)/stat", maximumSize: Self.maximumBytes)
         else { return nil }
@@ -19,7 +19,7 @@ package struct ProcessStat: Hashable, Sendable {
     }
 
     package init?(parsing line: String) {
-        // The name, field 2, may hold spaces and parentheses: field 3 comes after its last one.
+        // The name (field 2) may contain spaces and parentheses, so field 3 follows the last parenthesis.
         guard let name = line.lastIndex(of: ")") else { return nil }
         let fields = line[line.index(after: name)...].split(separator: " ")
         guard fields.count >= 3, let parent = Int32(fields[1]), let group = Int32(fields[2]) else { return nil }

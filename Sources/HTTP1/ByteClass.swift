@@ -6,7 +6,7 @@ enum ByteClass {
     static let tab = UInt8(ascii: "\t")
     static let colon = UInt8(ascii: ":")
 
-    /// Optional white space: space or tab.
+    /// Space or tab (optional white space).
     static func isBlank(_ byte: UInt8) -> Bool {
         byte == space || byte == tab
     }
@@ -20,7 +20,7 @@ enum ByteClass {
         return lower >= UInt8(ascii: "a") && lower <= UInt8(ascii: "z")
     }
 
-    /// A byte of a token: methods, field names, list elements.
+    /// A byte of a token: a method, field name or list element.
     static func isToken(_ byte: UInt8) -> Bool {
         if isLetter(byte) || isDigit(byte) { return true }
         switch byte {
@@ -33,12 +33,12 @@ enum ByteClass {
         }
     }
 
-    /// A byte of a field value or a reason phrase: tab, space, visible ASCII, or one of another encoding.
+    /// A byte of a field value or a reason phrase: tab, space, visible ASCII, or a byte above ASCII.
     static func isFieldContent(_ byte: UInt8) -> Bool {
         byte == tab || (byte >= 0x20 && byte != 0x7F)
     }
 
-    /// Visible ASCII: a byte of a request target.
+    /// Visible ASCII: the bytes of a request target.
     static func isVisible(_ byte: UInt8) -> Bool {
         byte > 0x20 && byte < 0x7F
     }
@@ -61,14 +61,14 @@ enum ByteClass {
         byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
     }
 
-    /// The value of a hexadecimal digit; nil for another byte.
+    /// The value of a hexadecimal digit; nil if it isn't one.
     static func hexValue(_ byte: UInt8) -> Int? {
         if isDigit(byte) { return Int(byte - UInt8(ascii: "0")) }
         let lower = byte | 0x20
         return lower >= UInt8(ascii: "a") && lower <= UInt8(ascii: "f") ? Int(lower - UInt8(ascii: "a")) + 10 : nil
     }
 
-    /// A number of decimal digits only; nil when it is empty, has another byte, or does not fit.
+    /// A number of decimal digits only; nil if it is empty, contains another byte or is too large.
     static func decimal(_ bytes: some Sequence<UInt8>) -> Int? {
         var value: Int?
         for byte in bytes {

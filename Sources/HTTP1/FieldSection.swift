@@ -1,4 +1,4 @@
-/// Gathers the field lines of one message (RFC 9112 section 5), strictly.
+/// Collects the field lines of one message (RFC 9112 section 5), strictly.
 struct FieldSection {
     private(set) var fields: [HTTP1Field] = []
     private var size = 0
@@ -8,9 +8,9 @@ struct FieldSection {
         self.limits = limits
     }
 
-    /// Takes lines while there are some.
+    /// Parses all complete lines.
     ///
-    /// - Returns: whether the empty line was met that ends the section.
+    /// - Returns: whether the section's final empty line was found.
     mutating func consume(_ buffer: inout LineBuffer) throws(HTTP1Error) -> Bool {
         while let line = try nextLine(&buffer) {
             if line.isEmpty { return true }
@@ -65,10 +65,10 @@ struct FieldSection {
             value: String(decoding: value, as: UTF8.self))
     }
 
-    /// The declared length of the body; nil when none is declared.
+    /// The declared length of the body; nil if none is declared.
     ///
-    /// A repeated field and a list are refused also when the values agree: such messages are how requests are
-    /// smuggled past another parser (RFC 9112 section 6.3).
+    /// A repeated field and a list are refused even if the values agree: such messages are used to smuggle requests
+    /// past another parser (RFC 9112 section 6.3).
     func contentLength(status: Int) throws(HTTP1Error) -> Int? {
         var found: Int?
         for field in fields where field.name == "content-length" {

@@ -1,8 +1,8 @@
-/// Why a peer's bytes are not a message that we take.
+/// Why a peer's bytes aren't an acceptable message.
 package struct HTTP1Error: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The status to answer a request with: 400, 408, 413, 414, 417, 431, 501 or 505. For a bad answer it is 502.
+    /// Status of the answer to a request: 400, 408, 413, 414, 417, 431, 501 or 505. For an invalid answer it is 502.
     package let status: Int
-    /// What was wrong and what to do, as one line for a person.
+    /// What was wrong and what to do, as one line for people.
     package let message: String
 
     package init(status: Int, message: String) {

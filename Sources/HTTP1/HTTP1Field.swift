@@ -1,6 +1,6 @@
 /// One header field.
 package struct HTTP1Field: Hashable, Sendable {
-    /// The name; a parser gives it in lower case.
+    /// The name; in lower case when it comes from a parser.
     package var name: String
     /// The value, without surrounding white space.
     package var value: String
@@ -19,7 +19,7 @@ extension [HTTP1Field] {
         first { $0.name == name }?.value
     }
 
-    /// Whether a comma-separated list field holds a token, whatever its case (`connection: Keep-Alive, close`).
+    /// Whether a comma-separated list field contains a token, ignoring case (`connection: Keep-Alive, close`).
     func listContains(_ token: String, in name: String) -> Bool {
         for field in self where field.name == name {
             for element in field.value.utf8.split(separator: UInt8(ascii: ",")) {

@@ -2,13 +2,12 @@
 package struct HTTP1Request: Hashable, Sendable {
     /// The method, as sent.
     package var method: String
-    /// The target: a path with its query, or `*`. The absolute form is reduced to its path (RFC 9112 section 3.2.2).
+    /// The target: a path with its query, or `*`. An absolute URL is reduced to its path (RFC 9112 section 3.2.2).
     package var target: String
-    /// The minor version: 0 or 1. An answer to 1.0 must not be chunked.
+    /// The minor version, 0 or 1. An answer to HTTP/1.0 must not be chunked.
     package var minorVersion: Int
-    /// The fields in their order.
+    /// The fields in order.
     package var fields: [HTTP1Field]
-    /// The body.
     package var body: [UInt8]
 
     package init(method: String, target: String, minorVersion: Int = 1, fields: [HTTP1Field] = [], body: [UInt8] = []) {
@@ -19,13 +18,13 @@ package struct HTTP1Request: Hashable, Sendable {
         self.body = body
     }
 
-    /// Whether the client wants to keep the connection (RFC 9112 section 9.3).
+    /// Whether the client wants to keep the connection open (RFC 9112 section 9.3).
     package var keepAlive: Bool {
         if fields.listContains("close", in: "connection") { return false }
         return minorVersion >= 1 || fields.listContains("keep-alive", in: "connection")
     }
 
-    /// Every value of the fields with this name, in their order.
+    /// The values of all fields with this name, in order.
     ///
     /// - Parameter name: the name in lower case.
     package func values(of name: String) -> [String] {

@@ -1,7 +1,7 @@
-/// Parses the requests of one connection (RFC 9112), strictly: what may be read in two ways is refused.
+/// Parses the requests of one connection (RFC 9112), strictly: ambiguous input is refused.
 ///
-/// Give it bytes as they arrive with ``consume(_:)`` and take requests with ``next()`` until that returns nil.
-/// The result does not depend on how the bytes were split. After an error the connection must be closed.
+/// Add bytes with ``consume(_:)`` as they arrive, and call ``next()`` until it returns nil. The result doesn't depend
+/// on how the bytes are split. After an error the connection must be closed.
 ///
 /// ```
 /// head --empty line--> body --content-length bytes--> head     a request is delivered
@@ -40,27 +40,28 @@ package struct HTTP1RequestParser {
         buffer.append(contentsOf: bytes)
     }
 
-    /// Bytes that were received and not yet parsed; the bound on pipelined requests is the caller's.
+    /// Received bytes that aren't parsed yet. The caller limits pipelined requests with it.
     package var bufferedByteCount: Int { buffer.count }
 
-    /// Whether a request has begun to arrive and is not complete: then its deadline runs.
+    /// Whether a request has begun to arrive and isn't complete, so that its deadline applies.
     package var isWithinRequest: Bool {
         if case .startLine = state { buffer.count > 0 } else { true }
     }
 
-    /// Whether the client sent `Expect: 100-continue` and waits: answer `100 Continue` once (RFC 9110 section 10.1.1).
+    /// Whether the client sent `Expect: 100-continue` and waits. Then send `100 Continue` once (RFC 9110 section
+    /// 10.1.1).
     ///
-    /// Meaningful after ``next()`` returned nil; asking clears it.
+    /// Call it after ``next()`` has returned nil. It returns true only once for a request.
     package mutating func takeContinueExpectation() -> Bool {
         guard case .body(let request, let length, true) = state else { return false }
         state = .body(request, length: length, expectsContinue: false)
         return buffer.count == 0
     }
 
-    /// Takes the next complete request.
+    /// Parses the next complete request.
     ///
-    /// - Returns: nil when more bytes are needed.
-    /// - Throws: ``HTTP1Error`` with the status to answer before closing; the same error on each later call.
+    /// - Returns: nil if more bytes are needed.
+    /// - Throws: ``HTTP1Error`` with the status to answer before closing. Later calls throw the same error.
     package mutating func next() throws(HTTP1Error) -> HTTP1Request? {
         do {
             return try advance()
@@ -97,7 +98,7 @@ package struct HTTP1RequestParser {
     private mutating func takeStartLine() throws(HTTP1Error) -> StartLine? {
         guard let line = try takeLine() else { return nil }
         if line.isEmpty && !hasSkippedEmptyLine {
-            // One empty line before a request is forgiven (RFC 9112 section 2.2).
+            // One empty line before a request is allowed (RFC 9112 section 2.2).
             hasSkippedEmptyLine = true
             return try takeStartLine()
         }

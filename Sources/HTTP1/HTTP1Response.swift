@@ -2,7 +2,7 @@
 package struct HTTP1ResponseHead: Hashable, Sendable {
     /// The status, 200 to 999.
     package var status: Int
-    /// The fields in their order; names in lower case.
+    /// The fields in order, with names in lower case.
     package var fields: [HTTP1Field]
 
     package init(status: Int, fields: [HTTP1Field]) {
@@ -11,10 +11,10 @@ package struct HTTP1ResponseHead: Hashable, Sendable {
     }
 }
 
-/// What a client learns from an answer, in this order: one head, any number of pieces of the body, one end.
+/// The events of an answer, in this order: one head, any number of body pieces, one end.
 package enum HTTP1ResponseEvent: Hashable, Sendable {
     case head(HTTP1ResponseHead)
-    /// The next bytes of the body, at least one, as they came.
+    /// The next bytes of the body, at least one, without chunk framing.
     case body([UInt8])
     case end
 }

@@ -1,4 +1,4 @@
-/// Parses one answer (RFC 9112) at the client, strictly; the body is delivered as it arrives.
+/// Parses one answer (RFC 9112) for a client, strictly. The body is delivered as it arrives.
 ///
 /// ```
 /// status line -> fields -> (1xx: status line again)
@@ -27,12 +27,12 @@ package struct HTTP1ResponseParser {
     private var bodyBytes = 0
     private var interimResponses = 0
 
-    /// Bytes of the body that one event holds at most.
+    /// Maximum bytes of the body in one event.
     private static let maximumPieceBytes = 64 * 1024
 
     /// - Parameters:
     ///   - requestMethod: an answer to HEAD has no body.
-    ///   - limits: its `maximumBodyBytes` bounds the whole body; for an endless stream give `Int.max`.
+    ///   - limits: `maximumBodyBytes` limits the whole body; use `Int.max` for an endless stream.
     package init(requestMethod: String, limits: HTTP1Limits) {
         isAnswerToHead = requestMethod == "HEAD"
         self.limits = limits
@@ -48,10 +48,11 @@ package struct HTTP1ResponseParser {
         buffer.append(contentsOf: bytes)
     }
 
-    /// Takes the next event.
+    /// Parses the next event.
     ///
-    /// - Returns: nil when more bytes are needed, and after the end.
-    /// - Throws: ``HTTP1Error`` of status 502 when the answer is malformed or too large; the same on each later call.
+    /// - Returns: nil if more bytes are needed, and after the end.
+    /// - Throws: ``HTTP1Error`` with status 502 if the answer is malformed or too large. Later calls throw the same
+    ///   error.
     package mutating func next() throws(HTTP1Error) -> HTTP1ResponseEvent? {
         do {
             return try advance()
@@ -63,8 +64,8 @@ package struct HTTP1ResponseParser {
 
     /// The server closed the connection. Call it after ``next()`` has returned nil.
     ///
-    /// - Returns: the end, when closing is what ends this body; nil when the answer had ended before.
-    /// - Throws: ``HTTP1Error`` of status 502 when the answer is not complete.
+    /// - Returns: the end, if closing ends this body; nil if the answer has already ended.
+    /// - Throws: ``HTTP1Error`` with status 502 if the answer is incomplete.
     package mutating func connectionClosed() throws(HTTP1Error) -> HTTP1ResponseEvent? {
         switch state {
         case .untilClose:
@@ -107,7 +108,7 @@ package struct HTTP1ResponseParser {
                 state = remaining == piece.count ? .chunkEnd : .chunk(remaining: remaining - piece.count)
                 return .body(piece)
             case .chunkEnd:
-                // The limit leaves room for the line's end only.
+                // The line must be empty.
                 guard try takeLine(maximumBytes: 0) != nil else { return nil }
                 state = .chunkSize
             case .trailers(var section):
@@ -164,7 +165,7 @@ package struct HTTP1ResponseParser {
 
     private func status(_ line: Range<Int>) throws(HTTP1Error) -> Int {
         let bytes = Array(buffer.bytes[line])
-        // "HTTP/1.1 200" with or without " OK"; the space before an empty phrase is often left out.
+        // "HTTP/1.1 200", with or without " OK". The space before an empty phrase is often missing.
         guard bytes.count >= 12, bytes.starts(with: "HTTP/1.".utf8), ByteClass.isDigit(bytes[7]),
             bytes[8] == ByteClass.space, bytes.count == 12 || bytes[12] == ByteClass.space,
             bytes.dropFirst(12).allSatisfy(ByteClass.isFieldContent),
@@ -175,7 +176,7 @@ package struct HTTP1ResponseParser {
         return status
     }
 
-    /// Decides how the body is delimited (RFC 9112 section 6.3); nil after an interim answer.
+    /// Determines the framing of the body (RFC 9112 section 6.3). Returns nil after an interim answer.
     private mutating func afterFields(_ status: Int, _ section: FieldSection) throws(HTTP1Error) -> HTTP1ResponseHead? {
         if status < 200 {
             interimResponses += 1

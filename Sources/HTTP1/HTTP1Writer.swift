@@ -1,13 +1,13 @@
 /// Writes messages (RFC 9112) for both ends.
 ///
-/// What the caller gives cannot break the framing: a byte that may not stand in a value becomes a space, one that
-/// may not stand in a target is percent-encoded, and a field whose name is not a token is left out.
+/// No argument can break the framing. Invalid bytes in a value become spaces, invalid bytes in a target are
+/// percent-encoded, and a field whose name isn't a token is left out.
 package enum HTTP1Writer {
-    /// A whole request.
+    /// A complete request.
     ///
     /// - Parameters:
     ///   - target: path and query.
-    ///   - host: the Host field; `localhost` on a Unix socket.
+    ///   - host: value of the Host field; `localhost` for a Unix socket.
     ///   - body: nil sends no Content-Length, as for GET.
     package static func request(
         method: String, target: String, host: String = "localhost", fields: [HTTP1Field] = [], body: [UInt8]? = nil
@@ -27,9 +27,9 @@ package enum HTTP1Writer {
         return bytes
     }
 
-    /// A whole answer; its length and, when the connection is to be closed, `connection: close` are added.
+    /// A complete answer. Its length is added, and `connection: close` if the connection is to be closed.
     ///
-    /// - Parameter isHeadOnly: the answer to a HEAD request: the length of the body, but not the body.
+    /// - Parameter isHeadOnly: for a HEAD request: the length of the body, without the body.
     package static func response(
         status: Int, fields: [HTTP1Field] = [], body: [UInt8] = [], keepAlive: Bool, isHeadOnly: Bool = false
     ) -> [UInt8] {
@@ -48,10 +48,10 @@ package enum HTTP1Writer {
         return bytes
     }
 
-    /// The head of an answer whose body follows in pieces.
+    /// The head of an answer whose body is sent in pieces.
     ///
-    /// - Parameter isChunked: true sends the pieces by ``chunk(_:)`` and ``lastChunk``; false, for a client of
-    ///   HTTP/1.0, sends them as they are, and closing the connection ends the body.
+    /// - Parameter isChunked: true if the pieces are sent with ``chunk(_:)`` and ``lastChunk``; false for an HTTP/1.0
+    ///   client: they are sent unchanged, and closing the connection ends the body.
     package static func streamHead(status: Int, fields: [HTTP1Field] = [], isChunked: Bool, keepAlive: Bool) -> [UInt8]
     {
         var bytes = statusLine(status)
@@ -66,7 +66,7 @@ package enum HTTP1Writer {
         return bytes
     }
 
-    /// One chunk; nothing for an empty piece, since an empty chunk would end the body.
+    /// One chunk. An empty piece gives nothing, because an empty chunk would end the body.
     package static func chunk(_ piece: [UInt8]) -> [UInt8] {
         guard !piece.isEmpty else { return [] }
         var bytes = Array(String(piece.count, radix: 16).utf8)
@@ -77,7 +77,7 @@ package enum HTTP1Writer {
         return bytes
     }
 
-    /// What ends a chunked body.
+    /// The end of a chunked body.
     package static let lastChunk = Array("0\r\n\r\n".utf8)
 
     /// The interim answer to `Expect: 100-continue`.
@@ -119,7 +119,7 @@ package enum HTTP1Writer {
         }
     }
 
-    /// The phrase of a status (RFC 9110 section 15); a number's class for one that we do not use.
+    /// The phrase of a status (RFC 9110 section 15); a general one for a status that we don't use.
     package static func reasonPhrase(_ status: Int) -> String {
         switch status {
         case 100: "Continue"

@@ -1,23 +1,23 @@
-/// Received bytes, taken out line by line or in pieces; each byte is looked at once.
+/// Received bytes, consumed by lines or in pieces. Each byte is examined once.
 struct LineBuffer {
-    /// What is wrong with a line.
+    /// Why a line is invalid.
     enum Fault: Error {
         /// It has no end within the limit.
         case tooLong
-        /// A CR without LF or an LF without CR.
+        /// It has a CR without LF, or an LF without CR.
         case bareLineEnd
     }
 
     private(set) var bytes: [UInt8] = []
-    /// The first byte that was not taken.
+    /// Index of the first byte that isn't consumed.
     private var start = 0
-    /// Before it, and from `start`, there is no end of line.
+    /// There is no line end between `start` and this index.
     private var scanned = 0
 
-    /// Bytes that were received and not taken.
+    /// Number of bytes that aren't consumed.
     var count: Int { bytes.count - start }
 
-    /// Below this a used-up front is not worth moving the rest.
+    /// If fewer bytes are consumed, don't move the rest to the front.
     private static let compactionThreshold = 4 * 1024
 
     mutating func append(contentsOf new: some Collection<UInt8>) {
@@ -27,7 +27,7 @@ struct LineBuffer {
             start = 0
             scanned = 0
         } else if start > LineBuffer.compactionThreshold && start > bytes.count / 2 {
-            // More is dropped than moved, so that the cost stays linear.
+            // More bytes are dropped than moved, so the total cost stays linear.
             bytes.removeFirst(start)
             scanned -= start
             start = 0
@@ -35,10 +35,10 @@ struct LineBuffer {
         bytes.append(contentsOf: new)
     }
 
-    /// Takes a line that ends with CRLF.
+    /// Consumes a line that ends with CRLF.
     ///
-    /// - Returns: where in ``bytes`` the line is, without its end and valid until the next `append`; nil when its
-    ///   end has not arrived.
+    /// - Returns: the range of the line in ``bytes``, without its end, valid until the next `append`; nil if the line
+    ///   is incomplete.
     mutating func takeLine(maximumBytes: Int) throws(Fault) -> Range<Int>? {
         while scanned < bytes.count {
             let byte = bytes[scanned]
@@ -57,7 +57,7 @@ struct LineBuffer {
         return nil
     }
 
-    /// Takes up to so many bytes; empty when there are none.
+    /// Consumes up to `maximum` bytes; empty if there are none.
     mutating func take(upTo maximum: Int) -> [UInt8] {
         let end = start + min(maximum, count)
         let taken = Array(bytes[start..<end])
@@ -71,7 +71,7 @@ struct LineBuffer {
         return taken
     }
 
-    /// The text of a line that ``takeLine(maximumBytes:)`` returned; bytes that are not UTF-8 become U+FFFD.
+    /// The text of a range that ``takeLine(maximumBytes:)`` returned. Invalid UTF-8 becomes U+FFFD.
     func text(_ range: Range<Int>) -> String {
         String(decoding: bytes[range], as: UTF8.self)
     }

@@ -2,11 +2,11 @@ internal import Glibc
 internal import RingwakeCore
 internal import RunLoop
 
-/// A handler's process that the daemon started before it was restarted itself.
+/// A handler process that the daemon started before it was restarted itself.
 ///
-/// It is not our child any more: its end is seen, but neither its status nor the signal, and what it leaves behind of
-/// its group when it ends by itself is not killed. What it prints goes into a file that only the daemon before this one
-/// could read, and takes memory until the process ends.
+/// It isn't our child any more. We see that it ends, but not its status or signal, and we don't kill the rest of its
+/// group when it exits by itself. Its output goes to a file that only the earlier daemon could read; the file takes
+/// memory until the process ends.
 final class AdoptedProcess: LivingLease {
     let wake: WakeID
     private let follower: ProcessFollower

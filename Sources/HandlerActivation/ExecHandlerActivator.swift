@@ -4,18 +4,18 @@ package import Logging
 package import RingwakeCore
 package import RunLoop
 
-/// Wakes an app by starting a program: the `exec` way.
+/// Starts programs as handlers: the `exec` way.
 ///
 ///     let activator = ExecHandlerActivator(
 ///         runLoop: loop, logger: logger, runtimeDirectory: "/run/ringwake",
 ///         baseEnvironment: environment, socketPath: "/run/ringwake/control.sock")
 ///     let handler = try activator.wake(request, command: ["/usr/bin/phone-handler"], secret: secret, events: events)
 ///
-/// The handler is started by `execve`, without a shell, as the leader of a process group of its own, with every signal
-/// at its default and none blocked, and with three descriptors: the request on standard input (one JSON object and the
-/// end), and the daemon's log behind the two others. Neither is a pipe, so it never notices the daemon's death.
+/// The handler is started by `execve`, without a shell. It leads its own process group; every signal has its default
+/// action and none is blocked. Standard input is the request (one JSON object, then the end of file); standard output
+/// and standard error go to the daemon's log. None of them is a pipe, so the handler doesn't notice if the daemon dies.
 ///
-/// The daemon's own descriptors must lie above 2, for 0 to 2 are where a handler's are put.
+/// The daemon's own descriptors must be above 2, because a handler's are put at 0 to 2.
 package final class ExecHandlerActivator {
     private let runLoop: RunLoop
     private let logger: Logger
@@ -25,12 +25,12 @@ package final class ExecHandlerActivator {
     private let output: OutputCollector
 
     /// - Parameters:
-    ///   - runtimeDirectory: Where the files for the handlers' output are made; a tmpfs, and there already.
-    ///   - baseEnvironment: What handlers inherit, less what belongs to the daemon (`LISTEN_*`, `NOTIFY_SOCKET`,
-    ///     `WATCHDOG_*`, `MAINPID`, `INVOCATION_ID`, `JOURNAL_STREAM`).
-    ///   - socketPath: The control socket, `RINGWAKE_SOCKET` to the handler.
-    ///   - descriptorLimit: How many descriptors a handler may have, where the daemon raised its own limit: programs
-    ///     that use select(2) rely on a low one. Nil: as many as the daemon.
+    ///   - runtimeDirectory: directory for the files of the handlers' output; an existing tmpfs.
+    ///   - baseEnvironment: environment of the handlers. The daemon's own variables are removed (`LISTEN_*`,
+    ///     `NOTIFY_SOCKET`, `WATCHDOG_*`, `MAINPID`, `INVOCATION_ID`, `JOURNAL_STREAM`).
+    ///   - socketPath: the control socket, passed to the handler in `RINGWAKE_SOCKET`.
+    ///   - descriptorLimit: descriptor limit of a handler, if the daemon has raised its own: programs that use
+    ///     select(2) rely on a low one. Nil: the daemon's limit.
     package init(
         runLoop: RunLoop, logger: Logger, runtimeDirectory: String, baseEnvironment: [String: String],
         socketPath: String, descriptorLimit: (soft: UInt64, hard: UInt64)? = nil
@@ -43,16 +43,16 @@ package final class ExecHandlerActivator {
         prepareNextWake()
     }
 
-    /// Starts the handler for a call, and returns when its program runs.
+    /// Starts the handler of a call. Returns when its program runs.
     ///
     /// - Parameters:
-    ///   - command: An absolute path and the arguments.
-    ///   - secret: The secret of this wake, `RINGWAKE_WAKE_SECRET` to the handler.
-    ///   - events: `started` is called before this returns, `ended` by the run loop when the process has ended and its
-    ///     output is logged, `failed` never.
-    /// - Throws: ``RingwakeError/Code/badConfiguration`` when the command cannot be executed,
-    ///   ``RingwakeError/Code/limitReached`` when no process can be had, ``RingwakeError/Code/invalidRequest`` when the
-    ///   call's id does not fit into an environment, ``RingwakeError/Code/system`` else. No process is left then.
+    ///   - command: the absolute path and the arguments.
+    ///   - secret: the secret of this wake, passed in `RINGWAKE_WAKE_SECRET`.
+    ///   - events: `started` is called before this returns. The loop calls `ended` when the process has ended and its
+    ///     output has been logged. `failed` is never called.
+    /// - Throws: ``RingwakeError/Code/badConfiguration`` if the command can't be executed,
+    ///   ``RingwakeError/Code/limitReached`` if no process can be created, ``RingwakeError/Code/invalidRequest`` if the
+    ///   call's ID can't be put into an environment, otherwise ``RingwakeError/Code/system``. No process is left then.
     package func wake(
         _ request: WakeRequest, command: [String], secret: String, events: HandlerEvents
     ) throws(RingwakeError) -> RunningHandler {
@@ -83,11 +83,11 @@ package final class ExecHandlerActivator {
             throw HandlerCommand.spawnFailure(error.errno, path: path, of: request.app)
         }
         if let descriptorLimit {
-            // It fails when the handler has ended already, and is no reason to end it.
+            // This fails if the handler has already ended, which is no error.
             _ = ringwake_limit_descriptors(pid, descriptorLimit.soft, descriptorLimit.hard)
         }
-        // The kernel goes on with the parent when both share a processor, and the handler would wait for all that the
-        // daemon still has to do: it is somebody's phone that is to ring.
+        // If both share a processor, the kernel continues with the parent, and the handler would wait for the rest of
+        // the daemon's turn. The user's phone is to ring, so let the handler run first.
         sched_yield()
         let life = LeaseLife(runLoop: runLoop, events: events)
         let handler = try follow(pid, request, watch: file?.watch, life)
@@ -95,7 +95,7 @@ package final class ExecHandlerActivator {
         return handler
     }
 
-    /// Does now what the next wake would else wait for.
+    /// Prepares in a later turn what the next wake needs.
     private func prepareNextWake() {
         runLoop.enqueue { [requests, output] in
             requests.prepare()
@@ -103,7 +103,7 @@ package final class ExecHandlerActivator {
         }
     }
 
-    /// Watches the process that has just been started.
+    /// Watches the process that was just started.
     private func follow(
         _ pid: pid_t, _ request: WakeRequest, watch: Int32?, _ life: LeaseLife
     ) throws(RingwakeError) -> RunningHandler {

@@ -4,7 +4,7 @@ package import Logging
 package import RingwakeCore
 package import RunLoop
 
-/// Wakes handlers, each in the way that its app's file says.
+/// Wakes handlers in the way that the app's file says.
 ///
 ///     let activator = HandlerActivator(
 ///         runLoop: loop, logger: logger, runtimeDirectory: "/run/ringwake", baseEnvironment: environment,
@@ -13,7 +13,7 @@ package import RunLoop
 ///         request, way: .exec(["/usr/bin/phone-handler"]), secret: secret,
 ///         events: HandlerEvents(started: { pid in … }, failed: { error in … }, ended: { exit in … }))
 ///
-/// A lease is kept until its handler is gone, also when nobody else holds it.
+/// A lease is kept until its handler has ended, even if no caller holds it.
 package final class HandlerActivator {
     private let runLoop: RunLoop
     private let logger: Logger
@@ -22,17 +22,17 @@ package final class HandlerActivator {
     private let units: UnitHandlers
     private let names: NameHandlers
     private var leases: [WakeID: any HandlerLease] = [:]
-    /// Handlers that ended while they were being woken or adopted.
+    /// Handlers that ended before ``wake(_:way:secret:events:)`` or ``adopt(_:wake:events:)`` returned.
     private var endedEarly: Set<WakeID> = []
 
     /// - Parameters:
-    ///   - runtimeDirectory: Where the files for the handlers' output are made; a tmpfs, and there already.
-    ///   - baseEnvironment: What handlers that the daemon starts itself inherit, less what belongs to the daemon.
-    ///   - socketPath: The control socket, which every handler is told.
-    ///   - descriptorLimit: How many descriptors a handler that the daemon starts itself may have. Nil: as many as the
-    ///     daemon.
-    ///   - systemBus: Where the machine's systemd is, and handlers with a name there; not used before one is needed.
-    ///   - sessionBus: The same, of the user.
+    ///   - runtimeDirectory: directory for the files of the handlers' output; an existing tmpfs.
+    ///   - baseEnvironment: environment of handlers that the daemon itself starts. The daemon's own variables are
+    ///     removed.
+    ///   - socketPath: the control socket, passed to every handler.
+    ///   - descriptorLimit: descriptor limit of handlers that the daemon itself starts. Nil: the daemon's limit.
+    ///   - systemBus: bus of the system's systemd and of handlers with a name there; opened when first needed.
+    ///   - sessionBus: bus of the user's systemd and of handlers with a name there; opened when first needed.
     package init(
         runLoop: RunLoop, logger: Logger, runtimeDirectory: String, baseEnvironment: [String: String],
         socketPath: String, descriptorLimit: (soft: UInt64, hard: UInt64)? = nil, systemBus: DBusService,
@@ -53,15 +53,15 @@ package final class HandlerActivator {
     /// Wakes the handler of a call.
     ///
     /// - Parameters:
-    ///   - secret: Opens the control socket to this handler. A unit is not given it: everybody may read a unit's
-    ///     settings, and its processes are known by their cgroup (``wake(ofPeer:)``).
+    ///   - secret: lets this handler use the control socket. A unit doesn't get it, because all users can read a unit's
+    ///     settings; its processes are recognized by their cgroup (``wake(ofPeer:)``).
     ///   - events: `exec` calls `started` before this returns. The other ways call `started` or `failed` later.
-    /// - Throws: What is known at once. ``RingwakeError/Code/badConfiguration`` when there is nothing there to wake,
-    ///   ``RingwakeError/Code/limitReached`` when the handler or the system takes no more,
-    ///   ``RingwakeError/Code/unreachable`` when nobody listens or the bus is not there,
-    ///   ``RingwakeError/Code/notPermitted`` when the handler is another user's,
-    ///   ``RingwakeError/Code/invalidRequest`` when the call's id cannot be handed over, ``RingwakeError/Code/system``
-    ///   else. No event is called then.
+    /// - Throws: an error that is known at once; then no event is called. ``RingwakeError/Code/badConfiguration`` if
+    ///   there is nothing to wake, ``RingwakeError/Code/limitReached`` if the handler or the system accepts no more,
+    ///   ``RingwakeError/Code/unreachable`` if nothing listens or the bus isn't there,
+    ///   ``RingwakeError/Code/notPermitted`` if the handler belongs to another user,
+    ///   ``RingwakeError/Code/invalidRequest`` if the call's ID can't be passed, otherwise
+    ///   ``RingwakeError/Code/system``.
     package func wake(
         _ request: WakeRequest, way: HandlerWay, secret: String, events: HandlerEvents
     ) throws(RingwakeError) -> any HandlerLease {
@@ -79,16 +79,16 @@ package final class HandlerActivator {
         case .dbus(let name):
             lease = try names.wake(request, name: name, secret: secret, events: events)
         }
-        // It may have ended already.
+        // The handler may have ended already.
         if !endedEarly.contains(request.wake) { leases[request.wake] = lease }
         endedEarly = []
         return lease
     }
 
-    /// Finds a handler again that an earlier run of the daemon woke in this boot.
+    /// Finds a handler that an earlier run of the daemon woke in this boot.
     ///
-    /// - Returns: Nil when it does not run any more. A unit and the owner of a name are asked for: they may be told to
-    ///   have ended soon after. `started` is called, at once or later, when it is known that the handler runs.
+    /// - Returns: nil if it no longer runs. Units and names are looked up on the bus, so `ended` may follow soon after.
+    ///   `started` is called, at once or later, when the handler is known to run.
     package func adopt(_ mark: HandlerMark, wake: WakeID, events: HandlerEvents) -> (any HandlerLease)? {
         let events = forgetting(wake, events)
         let lease: (any HandlerLease)?
@@ -107,9 +107,9 @@ package final class HandlerActivator {
         return lease
     }
 
-    // MARK: - Handlers that run
+    // MARK: - Running handlers
 
-    /// What finds this handler again after a restart of the daemon; nil: nothing, or it is not known yet.
+    /// How to find this handler after the daemon restarts; nil if that isn't possible or not known yet.
     package func mark(of wake: WakeID) -> HandlerMark? { leases[wake]?.mark }
 
     /// See ``HandlerLease/stop(grace:)``.
@@ -123,9 +123,9 @@ package final class HandlerActivator {
     /// See ``HandlerLease/keep()``.
     package func keep(_ wake: WakeID) { leases[wake]?.keep() }
 
-    /// The wake whose unit this process belongs to; nil when there is none. For the rights on the control socket: who
-    /// is in a unit's cgroup was started by the unit's manager, or by what that started.
-    /// - Parameter pid: As SO_PEERCRED says it.
+    /// The wake to whose unit this process belongs; nil if there is none. The control socket uses it to authorize: a
+    /// process in a unit's cgroup was started by the unit's manager, or by a process of that unit.
+    /// - Parameter pid: from SO_PEERCRED.
     package func wake(ofPeer pid: Int32) -> WakeID? { units.wake(ofPeer: pid) }
 
     private func adopt(_ identity: ProcessIdentity, _ wake: WakeID, _ events: HandlerEvents) -> AdoptedProcess? {
@@ -136,7 +136,7 @@ package final class HandlerActivator {
             return lease
         } catch {
             guard case .unwatched(let reason) = error else { return nil }
-            // A handler whose end nobody would see must not go on: its calls would have nobody.
+            // We wouldn't see this handler end, so its calls would never end. Kill it.
             logger.error(
                 "handler cannot be taken up again, and is ended; raise LimitNOFILE= of the service",
                 metadata: ["pid": "\(identity.pid)", "why": "\(reason)"])
@@ -145,7 +145,7 @@ package final class HandlerActivator {
         }
     }
 
-    /// The same events, and at the end the lease is released.
+    /// The same events, but the lease is released when the handler ends or fails.
     private func forgetting(_ wake: WakeID, _ events: HandlerEvents) -> HandlerEvents {
         let forget = { [weak self] in
             if self?.leases.removeValue(forKey: wake) == nil { self?.endedEarly.insert(wake) }

@@ -3,17 +3,17 @@ package import RingwakeCore
 
 /// The command that starts an app's handler: an absolute path and its arguments, without a shell.
 package enum HandlerCommand {
-    /// Looks whether a handler could be started with this command, without starting it: for `app add` and
-    /// `--check-config`, so that a mistake shows before the first call does.
-    /// - Throws: ``RingwakeError/Code/badConfiguration``: it is empty, not absolute, not there, a directory, not
-    ///   executable.
+    /// Checks the command without starting it. `app add` and `--check-config` use it, so that a mistake shows before
+    /// the first call.
+    /// - Throws: ``RingwakeError/Code/badConfiguration`` if the command is empty, isn't absolute, doesn't exist, is a
+    ///   directory or isn't executable.
     package static func check(_ command: [String], of app: AppID) throws(RingwakeError) {
         let path = try checkForm(command, of: app)
         guard access(path, F_OK) == 0, isRegularFile(path) else { throw spawnFailure(errno, path: path, of: app) }
         guard faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0 else { throw spawnFailure(errno, path: path, of: app) }
     }
 
-    /// The part of the check that asks nothing of the system. Returns the path.
+    /// The part of the check that needs no system call. Returns the path.
     static func checkForm(_ command: [String], of app: AppID) throws(RingwakeError) -> String {
         guard let path = command.first, !path.isEmpty else {
             throw problem("its command is empty; write the program's absolute path", of: app)
@@ -29,7 +29,7 @@ package enum HandlerCommand {
         return path
     }
 
-    /// What `errno` from posix_spawn means for this file, and what to do.
+    /// The error for an `errno` from posix_spawn, with what to do.
     static func spawnFailure(_ errno: Int32, path: String, of app: AppID) -> RingwakeError {
         let name = LogText.harmless(path)
         switch errno {
@@ -67,13 +67,13 @@ package enum HandlerCommand {
         }
     }
 
-    /// `why` ends with what to do.
+    /// `why` has to end with what to do.
     private static func problem(_ why: String, of app: AppID) -> RingwakeError {
         RingwakeError(
             .badConfiguration, "the handler of \(app) cannot be started (wake.exec in apps.d/\(app).toml): \(why)")
     }
 
-    /// Sets errno for the caller when it is not.
+    /// Sets errno if the result is false.
     private static func isRegularFile(_ path: String) -> Bool {
         var status = stat()
         guard stat(path, &status) == 0 else { return false }
@@ -81,12 +81,12 @@ package enum HandlerCommand {
         return status.st_mode & S_IFMT == S_IFREG
     }
 
-    /// The program that a script's first line names.
+    /// The interpreter that a script's first line names.
     private static func interpreter(of path: String) -> String? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        // The kernel looks at no more than 256 bytes (BINPRM_BUF_SIZE).
+        // The kernel reads at most 256 bytes (BINPRM_BUF_SIZE).
         var bytes = [UInt8](repeating: 0, count: 256)
         let count = read(descriptor, &bytes, bytes.count)
         guard count > 2, bytes.starts(with: "#!".utf8) else { return nil }

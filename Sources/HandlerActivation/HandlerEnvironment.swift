@@ -1,15 +1,15 @@
 internal import Glibc
 internal import RunLoop
 
-/// The part of a handler's environment that is the same for every call, as C strings that are made once.
+/// The part of a handler's environment that is the same for every call, as C strings that are created once.
 nonisolated final class HandlerEnvironment {
-    /// What every call sets anew.
+    /// Variables that every handler gets; inherited ones are removed.
     static let socket = "RINGWAKE_SOCKET"
     static let app = "RINGWAKE_APP"
     static let call = "RINGWAKE_CALL"
     static let secret = "RINGWAKE_WAKE_SECRET"
 
-    /// `NAME=value`, each ending in NUL.
+    /// `NAME=value`, NUL-terminated.
     let pointers: [UnsafeMutablePointer<CChar>?]
 
     init(base: [String: String], socketPath: String) {

@@ -1,33 +1,34 @@
 package import RingwakeCore
 
-/// A handler that was woken, for as long as it holds its calls: a process, a unit, the owner of a name, a connection.
+/// A woken handler, for as long as it holds its calls: a process, a unit, the owner of a name, or a connection.
 package protocol HandlerLease: AnyObject {
-    /// Which start of a handler it is.
+    /// The wake that started the handler.
     var wake: WakeID { get }
-    /// The handler's process; nil while it is not known, and where there is no way to know it.
+    /// PID of the handler; nil if it isn't known yet or can't be known.
     var pid: Int32? { get }
-    /// False from the moment when its end is known, or that it did not start.
+    /// False once the handler is known to have ended or to have failed to start.
     var isRunning: Bool { get }
-    /// What finds the handler again when the daemon was restarted; nil while it is not known, and where there is none.
+    /// How to find the handler after the daemon restarts; nil if that isn't possible or not known yet.
     var mark: HandlerMark? { get }
 
-    /// Ends the handler: asks it to end now, and ends it by force when it is still there after `grace`. A handler that
-    /// has not started yet is ended as soon as it has. No effect the second time, or after its end.
+    /// Asks the handler to end, and kills it if it still runs after `grace`. A handler that hasn't started yet is ended
+    /// as soon as it has. Calling this again, or after the handler has ended, has no effect.
     func stop(grace: Duration)
-    /// It has no call any more: it may clean up for `timeout`, and is stopped then. No effect while it is being stopped.
+    /// The handler has no call any more. It may clean up for `timeout`, then it is stopped. No effect while it is being
+    /// stopped.
     func expectExit(within timeout: Duration, grace: Duration)
-    /// It has a call again, and may stay. No effect while it is being stopped.
+    /// The handler has a call again, so it may continue. No effect while it is being stopped.
     func keep()
 }
 
-/// What becomes of a handler. Of `started` and `failed` one is called, once; after `started`, `ended` is, once. A
-/// handler that is stopped before it has started may end without either.
+/// What happens to a handler. Either `started` or `failed` is called, once. After `started`, `ended` is called once. If
+/// a handler is stopped before it has started, `ended` may be called without `started`.
 package struct HandlerEvents {
-    /// It runs.
+    /// The handler runs.
     package let started: (_ pid: Int32?) -> Void
-    /// It could not be started. The message says what to do.
+    /// The handler couldn't be started. The message says what to do.
     package let failed: (RingwakeError) -> Void
-    /// It is gone.
+    /// The handler has ended.
     package let ended: (HandlerExit) -> Void
 
     package init(

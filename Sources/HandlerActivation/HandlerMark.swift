@@ -1,22 +1,22 @@
 package import RingwakeCore
 
-/// What is written down of a running handler, to find it again after a restart of the daemon.
+/// The stored data that finds a running handler after the daemon restarts.
 ///
-/// It holds for the boot in which it was made: whoever keeps it keeps the boot's id beside it, and drops it when the
-/// machine was restarted. A handler on a socket has none: its connection ends with the daemon.
+/// It is valid only in the boot in which it was made. Store the boot ID with it, and drop it after a reboot. A handler
+/// on a socket has none, because its connection ends with the daemon.
 package nonisolated enum HandlerMark: Hashable, Sendable {
     /// A process that the daemon started, the leader of its group.
     case process(ProcessIdentity)
-    /// A unit in one activation: systemd gives each an id of 128 bits. Whether it ran before it was woken: then it is
-    /// not for the daemon to end it.
+    /// One activation of a unit: systemd gives each a 128-bit ID. `ranBefore`: the unit ran before it was woken, so the
+    /// daemon doesn't end it.
     case unit(name: String, manager: SystemdManager, invocation: [UInt8], ranBefore: Bool)
-    /// The owner of a name on a bus, and the call that it was woken for. A bus that is restarted counts its owners anew,
-    /// so the process is named too.
+    /// The owner of a bus name, and the call that it was woken for. A restarted bus numbers its connections anew, so
+    /// the process is stored too.
     case owner(of: DBusHandlerName, connection: String, process: ProcessIdentity, app: AppID, call: CallID)
 }
 
-/// As it is stored: an object with one of three keys. Processes and units of the last run are found by it after an upgrade, so
-/// its keys stay.
+/// Stored as an object with one of three keys. The keys must not change, so that a new version still finds the handlers
+/// of an older one.
 extension HandlerMark: Codable {
     private struct Form: Codable {
         struct Process: Codable {

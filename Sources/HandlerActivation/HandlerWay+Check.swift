@@ -1,8 +1,8 @@
 package import RingwakeCore
 
 extension HandlerWay {
-    /// Looks whether a handler could be woken in this way, as far as that is known without waking it: for `app add` and
-    /// `--check-config`, so that a mistake shows before the first call does.
+    /// Checks whether a handler could be woken in this way, without waking it. `app add` and `--check-config` use it,
+    /// so that a mistake shows before the first call.
     /// - Throws: ``RingwakeError/Code/badConfiguration``.
     package func check(of app: AppID) throws(RingwakeError) {
         switch self {

@@ -1,20 +1,20 @@
 package import RingwakeCore
 
-/// How an app's handler is woken: what `[wake]` of its file says.
+/// How an app's handler is woken: the `[wake]` table of its file.
 package nonisolated enum HandlerWay: Hashable, Sendable {
-    /// A program, started by the daemon itself: an absolute path and the arguments, without a shell.
+    /// The daemon starts a program: an absolute path and the arguments, without a shell.
     case exec([String])
-    /// The same, started by systemd as a transient service with a cgroup of its own.
+    /// systemd starts the program as a transient service with its own cgroup.
     case transientUnit([String], SystemdManager)
-    /// A service that systemd knows: `phone.service`, or `phone@.service`, whose instance is then the call's id.
+    /// A unit of systemd: `phone.service`, or `phone@.service` with the call's ID as the instance.
     case unit(String, SystemdManager)
-    /// A name on a bus, which the bus may start, and whose owner is called.
+    /// A bus name. The bus may start its owner; the daemon calls a method of the owner.
     case dbus(DBusHandlerName)
-    /// The absolute path of a unix stream socket on which the handler, or systemd for it, listens.
+    /// Absolute path of the unix stream socket on which the handler listens, or systemd for it.
     case socket(String)
 }
 
-/// A handler on a bus: its well-known name, and the object that has `org.ringwake.Handler1`.
+/// A handler on a bus: its well-known name, and the path of the object that implements `org.ringwake.Handler1`.
 package nonisolated struct DBusHandlerName: Hashable, Sendable, Codable {
     /// The well-known name, `org.example.Phone`.
     package let name: String
@@ -22,8 +22,8 @@ package nonisolated struct DBusHandlerName: Hashable, Sendable, Codable {
     package let path: String
     package let bus: MessageBus
 
-    /// - Parameter path: Nil: as of an app that the desktop may activate, `/org/example/Phone` for
-    ///   `org.example.Phone`, with `_` for `-` (Desktop Entry Specification, "D-Bus Activation").
+    /// - Parameter path: nil for the path of a D-Bus activatable app, `/org/example/Phone` for `org.example.Phone`,
+    ///   with `_` for `-` (Desktop Entry Specification, "D-Bus Activation").
     package init(name: String, path: String? = nil, bus: MessageBus = .session) {
         self.name = name
         self.path =

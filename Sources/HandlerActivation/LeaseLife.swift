@@ -1,14 +1,14 @@
 internal import RingwakeCore
 internal import RunLoop
 
-/// The life of a lease, the same for every way: starting, running, over; told once each; and the time that a handler
-/// has left, to exit by itself or between being asked to end and being made to.
+/// The life cycle of a lease, the same for every way: starting, running, over. It calls each event once, and runs the
+/// timer of a handler that has to exit by itself or is being stopped.
 final class LeaseLife {
     private enum Phase {
         case starting, running, over
     }
 
-    /// How much later than asked for a handler may be ended, so that several end in one wakeup.
+    /// A handler may be stopped this much late, so that several are stopped in one wakeup.
     private static let maximumTolerance: Duration = .milliseconds(250)
 
     private let runLoop: RunLoop
@@ -18,7 +18,7 @@ final class LeaseLife {
     private(set) var isStopping = false
     /// Asks the handler to end.
     var ask: (() -> Void)?
-    /// Ends it.
+    /// Ends the handler by force.
     var force: (() -> Void)?
 
     init(runLoop: RunLoop, events: HandlerEvents) {
@@ -28,7 +28,7 @@ final class LeaseLife {
 
     var isOver: Bool { phase == .over }
 
-    // MARK: - What is told
+    // MARK: - Events
 
     func started(pid: Int32?) {
         guard phase == .starting else { return }
@@ -36,7 +36,7 @@ final class LeaseLife {
         events?.started(pid)
     }
 
-    /// - Returns: false when it was over already.
+    /// - Returns: false if the lease was over already.
     @discardableResult
     func ended(_ exit: HandlerExit) -> Bool {
         guard let events = finish() else { return false }
@@ -44,7 +44,7 @@ final class LeaseLife {
         return true
     }
 
-    /// One that has started has ended then.
+    /// If the handler has started, this calls `ended`, otherwise `failed`.
     @discardableResult
     func failed(_ error: RingwakeError) -> Bool {
         let hasStarted = phase == .running
@@ -67,7 +67,7 @@ final class LeaseLife {
         return events
     }
 
-    // MARK: - What is asked of it
+    // MARK: - Requests
 
     func stop(grace: Duration) {
         guard phase != .over, !isStopping else { return }
@@ -78,7 +78,7 @@ final class LeaseLife {
             return
         }
         ask?()
-        // Asking may have ended it.
+        // `ask` may have ended the handler.
         if phase != .over { schedule(after: grace) { $0.force?() } }
     }
 
@@ -108,7 +108,7 @@ final class LeaseLife {
     }
 }
 
-/// A lease that is stopped, and kept, as its ``LeaseLife`` says.
+/// A lease that delegates to a ``LeaseLife``.
 protocol LivingLease: HandlerLease {
     var life: LeaseLife { get }
 }

@@ -3,13 +3,13 @@ internal import Glibc
 internal import RingwakeCore
 internal import RunLoop
 
-/// Watches a process that is not our child: its end is seen, but neither its status nor the signal.
+/// Watches a process that isn't our child. We see that it ends, but not its status or signal.
 final class ProcessFollower {
     let identity: ProcessIdentity
     private let pidfd: Int32
     private var source: ReadinessSource?
 
-    /// Follows the process that has this number now. Nil when there is none, or it cannot be watched.
+    /// Follows the process that has this PID now. Nil if there is none or it can't be watched.
     convenience init?(_ pid: Int32, runLoop: RunLoop, onEnd: @escaping () -> Void) {
         guard let identity = ProcessIdentity(current: pid) else { return nil }
         do throws(Failure) {
@@ -19,15 +19,15 @@ final class ProcessFollower {
         }
     }
 
-    /// - Parameter onEnd: Called once by the run loop when it has ended; not after `cancel`.
+    /// - Parameter onEnd: the loop calls it once when the process has ended; not after `cancel`.
     init(_ identity: ProcessIdentity, runLoop: RunLoop, onEnd: @escaping () -> Void) throws(Failure) {
         self.identity = identity
         pidfd = identity.pid > 1 ? ringwake_pidfd_open(identity.pid) : -1
         let reason = errno
-        // Only now: what the start time is of, the descriptor is of too.
+        // Check only after opening the descriptor: then both are of the same process.
         guard ProcessIdentity(current: identity.pid) == identity else { throw .hasEnded }
         guard pidfd >= 0 else { throw .unwatched(String(cString: strerror(reason))) }
-        // A zombie, which its parent has not fetched yet.
+        // A zombie that its parent hasn't reaped yet.
         guard isRunning else { throw .hasEnded }
         do throws(RunLoopError) {
             source = try runLoop.watch(pidfd, for: .read, cause: .child) { [weak self] _ in
@@ -41,7 +41,7 @@ final class ProcessFollower {
 
     enum Failure: Error {
         case hasEnded
-        /// It runs, but why its end would not be seen.
+        /// The process runs, but can't be watched, for this reason.
         case unwatched(String)
     }
 
@@ -60,11 +60,11 @@ final class ProcessFollower {
         if isRunning { kill(identity.pid, signal) }
     }
 
-    /// Its group; nil when the process does not run any more.
+    /// The process's group; nil if the process has ended.
     var group: ProcessGroup? { isRunning ? ProcessGroup(leader: identity.pid) : nil }
 
-    /// Whoever adopted it may have reaped it already, and its number may then name a stranger. It takes all other numbers
-    /// to come round to it again, so none does between this look and a signal.
+    /// A parent may already have reaped the process, and its PID may be reused. But reuse needs all other PIDs to come
+    /// first, so it doesn't happen between this check and a signal.
     private var isRunning: Bool {
         var descriptor = pollfd(fd: pidfd, events: Int16(POLLIN), revents: 0)
         return poll(&descriptor, 1, 0) == 0

@@ -3,7 +3,7 @@ internal import Glibc
 internal import RingwakeCore
 internal import RunLoop
 
-/// Files in memory that hold one handler's request each. One is kept ready, so that a wake does not wait for it.
+/// Creates memory files that hold one handler's request each. One is kept ready, so that a wake doesn't wait for it.
 final class RequestFiles {
     private var spare: Int32 = -1
 
@@ -11,13 +11,13 @@ final class RequestFiles {
         if spare >= 0 { close(spare) }
     }
 
-    /// Makes the next file beforehand. What fails now fails again when it is needed, and is said then.
+    /// Creates the next file in advance. An error now will recur when the file is needed, and is reported there.
     func prepare() {
         if spare < 0 { spare = ringwake_memfd("ringwake-request") }
     }
 
-    /// The request as a file in memory, for the caller to close: whole before the handler starts, so the handler never
-    /// waits for the daemon, and no capacity of a pipe limits it.
+    /// The request as a memory file that the caller closes. It is complete before the handler starts, so the handler
+    /// never waits for the daemon, and no pipe capacity limits it.
     func open(_ request: WakeRequest) throws(RingwakeError) -> Int32 {
         let now = BootInstant(nanoseconds: BootClock.now().nanoseconds)
         let file = make(HandlerInput.bytes(of: request, at: now))
@@ -29,14 +29,14 @@ final class RequestFiles {
                 + " raise LimitNOFILE= of the service, or see that memory is free")
     }
 
-    /// A file with these bytes, which nobody can change and which is read from its beginning; for the caller to close.
-    /// - Returns: -1 with errno when there is no descriptor or no memory.
+    /// A sealed file with these bytes, read from the beginning. The caller closes it.
+    /// - Returns: -1 with errno if there is no descriptor or no memory.
     func make(_ bytes: [UInt8]) -> Int32 {
         prepare()
         let file = spare
         spare = -1
         guard file >= 0 else { return -1 }
-        // At offset 0, where the handler begins to read.
+        // At offset 0: the handler reads from the file's present position, which stays 0.
         let written = bytes.withUnsafeBytes { pwrite(file, $0.baseAddress, $0.count, 0) }
         if written == bytes.count, ringwake_seal(file) == 0 { return file }
         let reason = errno

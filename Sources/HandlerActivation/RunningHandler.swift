@@ -2,14 +2,14 @@ internal import Glibc
 package import RingwakeCore
 internal import RunLoop
 
-/// A handler's process, the leader of a process group of its own.
+/// A handler process that the daemon started. It leads its own process group.
 package final class RunningHandler: HandlerLease {
-    /// The process id, which is the id of its process group too.
+    /// PID of the process, and ID of its process group.
     package let leader: Int32
     package let wake: WakeID
     private let life: LeaseLife
     private lazy var identity = ProcessIdentity(current: leader)
-    /// True until it is reaped, if it is our child: so long no other process has its number.
+    /// True until the process is reaped. Until then no other process can have its PID.
     private var isOurs = true
 
     init(leader: Int32, wake: WakeID, life: LeaseLife) {
@@ -20,15 +20,15 @@ package final class RunningHandler: HandlerLease {
         life.force = { [weak self] in self?.group?.signal(SIGKILL) }
     }
 
-    /// Nil once it is reaped.
+    /// Nil once the process has been reaped.
     private var group: ProcessGroup? { isOurs ? ProcessGroup(leader: leader) : nil }
 
     package var pid: Int32? { leader }
     package var isRunning: Bool { isOurs && !life.isOver }
     package var mark: HandlerMark? { isRunning ? identity.map { .process($0) } : nil }
 
-    /// SIGTERM to the process and all of its group, and SIGKILL when it still runs after `grace`. Those of the group
-    /// that are left when the leader has ended are killed then.
+    /// Sends SIGTERM to the process and its group, and SIGKILL after `grace`. Processes of the group that outlive the
+    /// leader are killed.
     package func stop(grace: Duration) {
         if isRunning { life.stop(grace: grace) }
     }
@@ -41,7 +41,8 @@ package final class RunningHandler: HandlerLease {
         life.keep()
     }
 
-    /// The leader has ended and is not reaped yet: the last moment at which the group's id is surely its own.
+    /// The leader has ended and hasn't been reaped yet. Until now no other group can have its ID, so this is the last
+    /// safe time to signal the group.
     func leaderEnded() {
         if life.isStopping { group?.signal(SIGKILL) }
         isOurs = false

@@ -4,15 +4,15 @@ package import Logging
 
 /// Writes log lines to standard error: constant text first, then the values as `key=value`.
 ///
-/// If journald reads standard error, a line begins with its severity as `<N>` (sd-daemon(3)) and journald adds the time.
-/// Otherwise it begins with the level.
+/// If journald reads standard error, a line starts with its severity as `<N>` (sd-daemon(3)), and journald adds the
+/// time. Otherwise it starts with the level.
 package struct StandardErrorLog: LogHandler {
     package var metadata: Logger.Metadata = [:]
     package var logLevel: Logger.Level
     private let isJournal: Bool
     private let stream = LogStream(STDERR_FILENO)
 
-    /// - Parameter environment: the process's, whose JOURNAL_STREAM names the device and inode of journald's stream
+    /// - Parameter environment: the process's. Its JOURNAL_STREAM contains the device and inode of journald's stream
     ///   (systemd.exec(5)).
     package init(level: Logger.Level, environment: [String: String]) {
         logLevel = level
@@ -51,9 +51,9 @@ package struct StandardErrorLog: LogHandler {
         isJournal ? "<\(level.severity)>" : "\(level.rawValue) "
     }
 
-    /// Quotes a value that has white space or quotes, and escapes control characters.
+    /// Quotes a value that has spaces, quotes or equals signs, and escapes control characters.
     private func quoted(_ text: String) -> String {
-        // By bytes, because nearly every value is plain and each step of a call writes a line.
+        // Check bytes, because nearly every value is plain, and each step of a call writes a line.
         let harmless = withoutControlCharacters(text)
         let bytes = harmless.utf8
         guard
@@ -65,7 +65,7 @@ package struct StandardErrorLog: LogHandler {
 }
 
 extension Logger.Level {
-    /// The severity of syslog(3).
+    /// The severity in syslog(3).
     fileprivate var severity: Int {
         switch self {
         case .trace, .debug: 7
@@ -78,8 +78,8 @@ extension Logger.Level {
     }
 }
 
-/// `text` with each control character, of ASCII or of Latin-1 (C1), and each one that changes the writing direction or
-/// is invisible, as `\u{1b}`: none may control a terminal, or deceive the reader.
+/// Escapes control characters (ASCII and C1), and characters that are invisible or change the writing direction, as in
+/// `\u{1b}`. They could control a terminal or deceive the reader.
 package func withoutControlCharacters(_ text: String) -> String {
     if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }
     return text.unicodeScalars.map { scalar in

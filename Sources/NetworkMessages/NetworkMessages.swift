@@ -1,8 +1,8 @@
 package import ControlProtocol
 package import Reachability
 
-// Makes control messages from Reachability's values. A module of its own: the daemon and the command line need both
-// sides, and the other users of ControlProtocol must not link libnl.
+// Creates control messages from Reachability's values. This is a separate module because only the daemon and the
+// command line need both; the other users of ControlProtocol must not link libnl.
 
 extension PathMessage {
     package init(_ path: NetworkPath) {

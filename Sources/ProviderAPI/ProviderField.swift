@@ -1,13 +1,13 @@
-/// The header fields of a push and of its answer, named as HTTP/2 has them: in lower case.
+/// The header fields of a push and its answer, in lower case as in HTTP/2.
 ///
 /// See "Sending notification requests to APNs" and "Handling notification responses from APNs".
 package enum ProviderField {
-    /// What the names of all have in front, `authorization` excepted.
+    /// Prefix of all names except `authorization`.
     package static let prefix = "apns-"
 
     package static let authorization = "authorization"
     package static let id = "apns-id"
-    /// In answers of the development environment.
+    /// Only in answers of the development environment.
     package static let uniqueID = "apns-unique-id"
     package static let topic = "apns-topic"
     package static let pushType = "apns-push-type"

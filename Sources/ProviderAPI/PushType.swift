@@ -1,6 +1,6 @@
 import RingwakeCore
 
-/// The `apns-push-type` of a push, as "Sending notification requests to APNs" lists them.
+/// The `apns-push-type` of a push, as listed in "Sending notification requests to APNs".
 package enum PushType: String, Sendable, Codable, CaseIterable {
     case alert
     case background
@@ -14,8 +14,8 @@ package enum PushType: String, Sendable, Codable, CaseIterable {
     case widgets
     case controls
 
-    /// The suffix that the topic of a push of this type must have; nil where the bundle id itself is the topic
-    /// (or, for `mdm`, the UID of the certificate).
+    /// Suffix of the topic for this type; nil if the topic is the bundle ID itself (or, for `mdm`, the UID of the
+    /// certificate).
     package var topicSuffix: String? {
         switch self {
         case .alert, .background, .mdm: nil

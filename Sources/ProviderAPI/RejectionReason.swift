@@ -1,4 +1,4 @@
-/// Why a push was refused, in APNs' own words; clients look these strings up, so there is none of our own.
+/// Why a push was refused, as APNs names it. Clients look these strings up, so there are none of our own.
 ///
 /// See "Handling notification responses from APNs", table 1 and 2.
 package enum RejectionReason: String, Sendable, Codable, CaseIterable, Error {
@@ -34,7 +34,7 @@ package enum RejectionReason: String, Sendable, Codable, CaseIterable, Error {
     case serviceUnavailable = "ServiceUnavailable"
     case shutdown = "Shutdown"
 
-    /// The HTTP status that goes with the reason.
+    /// The HTTP status of the reason.
     package var status: Int {
         switch self {
         case .badCollapseID, .badDeviceToken, .badExpirationDate, .badMessageID, .badPriority, .badTopic,
@@ -54,7 +54,7 @@ package enum RejectionReason: String, Sendable, Codable, CaseIterable, Error {
         }
     }
 
-    /// What the sender can do about it, as one line for a person.
+    /// What the sender can do, as one line for people.
     package var hint: String {
         switch self {
         case .badCollapseID: "apns-collapse-id may have at most 64 bytes"

@@ -1,13 +1,13 @@
-/// What became of the pushes since the start.
+/// Number of pushes since the start, by result.
 package nonisolated struct GatewayCounters: Equatable, Sendable {
-    /// Answered 200.
+    /// Answered with 200.
     package private(set) var accepted: UInt64 = 0
-    /// Answered otherwise, by the word that the sender was given.
+    /// Refused, by the reason in the answer.
     package private(set) var refused: [String: UInt64] = [:]
 
     package init() {}
 
-    /// Wraps rather than traps, after 2^64 pushes.
+    /// Wraps around, instead of trapping, after 2^64 pushes.
     mutating func countAccepted() {
         accepted &+= 1
     }

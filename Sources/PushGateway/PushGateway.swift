@@ -3,35 +3,36 @@ package import Logging
 package import RingwakeCore
 package import RunLoop
 
-/// Speaks APNs' provider API: takes pushes from senders, checks all there is to check, and delivers what passed.
+/// Implements APNs' provider API: receives pushes, verifies them and delivers the valid ones.
 ///
 ///     let gateway = PushGateway(
 ///         configuration: teams, tokens: store, wallClock: clock, logger: logger, isConfigured: { apps[$0] != nil },
 ///         deliver: { push, answer in coordinator.take(push, then: answer) })
-///     let listener = try HTTP2TLSListener(..., makeHandler: { gateway.makeConnectionHandler(peer: $0, environment: .production) })
+///     let listener = try HTTP2TLSListener(
+///         ..., makeHandler: { gateway.makeConnectionHandler(peer: $0, environment: .production) })
 ///
-/// A protocol beside APNs (Web Push) is another connection handler with its own `make...` function here; it shares
-/// the tokens' store, the counters and ``Deliver``.
+/// Another push protocol (Web Push) would be another connection handler with its own `make...` function here. It would
+/// share the token store, the counters and ``Deliver``.
 package final class PushGateway {
-    /// Takes a push over and answers once, at once or later; the sender may be gone by then.
+    /// Accepts a push and answers once, at once or later. The sender may have left by then.
     package typealias Deliver = (VerifiedPush, @escaping (DeliveryOutcome) -> Void) -> Void
 
-    /// 2025-01-01T00:00:00Z in ms since 1970. No machine that runs this software can have an earlier time, so one
-    /// that shows it cannot judge dates (a board without a battery for its clock, before the first NTP answer).
+    /// 2025-01-01T00:00:00Z in ms since 1970. This software didn't exist earlier. If a machine shows an earlier time,
+    /// dates can't be checked (a board without a battery-backed clock, before NTP has answered).
     package nonisolated static let earliestPlausibleTime: Int64 = 1_735_689_600_000
 
-    /// The most bytes of any push's payload, those of a VoIP push; a listener keeps no more of a body.
+    /// Maximum bytes of any push's payload, which is that of a VoIP push. Listeners keep no more of a body.
     package nonisolated static let maximumPayloadBytes = 5120
 
-    /// The tokens that pushes can be addressed to.
+    /// The device tokens.
     package let tokens: TokenStore
-    /// What became of the pushes.
+    /// Number of pushes by result.
     package internal(set) var counters = GatewayCounters()
-    /// Every push is answered Shutdown from now on.
+    /// While true, every push is answered with Shutdown.
     package private(set) var isShuttingDown = false
 
     private(set) var configuration: GatewayConfiguration
-    /// Counts ``reconfigure(_:)``: what a connection concluded from an older configuration is void.
+    /// Number of ``reconfigure(_:)`` calls. A connection discards its verdicts when it changes.
     private(set) var generation: UInt64 = 0
 
     let logger: Logger
@@ -46,12 +47,8 @@ package final class PushGateway {
     ///   - tokens: the device tokens.
     ///   - wallClock: the time in ms since 1970.
     ///   - bootClock: the clock of deadlines.
-    ///   - earliestTime: while the wall clock is before this (ms since 1970) every push is answered
-    ///     ServiceUnavailable, for neither certificates nor tokens nor expirations can be judged then.
-    ///   - logger: gets a line for each refusal, under its apns-id.
-    ///   - isConfigured: whether an app is there now; a push to a good token of one that is not is answered
-    ///     ServiceUnavailable, which makes senders wait instead of forgetting the token.
-    ///   - deliver: the next stage.
+    ///   - earliestTime: while the wall clock is before this (ms since 1970), every push is answered with
+    ///     ServiceUnavailable, because certificates, tokens and expirations can't be checked.
     package init(
         configuration: GatewayConfiguration, tokens: TokenStore, wallClock: @escaping () -> Int64,
         bootClock: @escaping () -> BootClock.Instant = { BootClock.now() },
@@ -75,13 +72,13 @@ package final class PushGateway {
         ProviderConnection(gateway: self, peer: peer, environment: environment)
     }
 
-    /// Puts other teams in force. Connections stay open; each judges its sender anew at its next push.
+    /// Applies other teams. Connections stay open; each verifies its sender again at the next push.
     package func reconfigure(_ configuration: GatewayConfiguration) {
         self.configuration = configuration
         generation += 1
     }
 
-    /// Answers Shutdown to every further push; those that were delivered already are still answered.
+    /// Answers every further push with Shutdown. Pushes that were delivered before are still answered.
     package func beginShutdown() {
         isShuttingDown = true
     }

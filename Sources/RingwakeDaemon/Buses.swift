@@ -2,11 +2,11 @@ internal import DBus
 internal import Logging
 internal import RunLoop
 
-/// The message buses that there are for this daemon; each is opened by its first use.
+/// The message buses. Each is opened when it is first used.
 final class Buses {
-    /// The system's: logind, ModemManager, the system's systemd.
+    /// The system bus: logind, ModemManager, the system's systemd.
     let system: DBusService
-    /// That of the daemon's user: notifications, the user's systemd.
+    /// The session bus of the daemon's user: notifications, the user's systemd.
     let session: DBusService
 
     init(runLoop: RunLoop, logger: Logger, environment: [String: String]) {
@@ -16,7 +16,7 @@ final class Buses {
             address: .session, environment: environment, runLoop: runLoop, logger: logger, label: "session")
     }
 
-    /// A bus that was lost may be there again; nothing tries by itself.
+    /// Reconnects buses that were lost. A bus doesn't reconnect by itself.
     func reopen() {
         for bus in [system, session] {
             if case .lost = bus.status { bus.open() }

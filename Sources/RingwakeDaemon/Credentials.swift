@@ -4,19 +4,19 @@ internal import FileSystem
 internal import PushGateway
 internal import RingwakeCore
 
-/// The certificates and keys that the configuration names, read and checked; replaced as a whole by a reload.
+/// The certificates and keys of the configuration, read and checked. A reload replaces all of them.
 struct Credentials {
-    /// How listeners show themselves; nil without a `[server]`.
+    /// TLS settings of the listeners; nil without `[server]`.
     let tls: TLSServerContext?
-    /// Who may send.
+    /// The teams that may send.
     let gateway: GatewayConfiguration
 
-    /// The most bytes of a PEM file: a bundle of every CA there is stays below.
+    /// Maximum bytes of a PEM file. A bundle of all public CAs is smaller.
     private static let maximumFileSize = 4 << 20
 
     /// Reads every file that `configuration` names.
     ///
-    /// Throws `badConfiguration` that names the file, and what is wrong with it.
+    /// - Throws: `badConfiguration` with the file and its error.
     init(_ configuration: Configuration) throws(RingwakeError) {
         tls = try configuration.server.map { server throws(RingwakeError) in try Credentials.context(server) }
         var teams: [GatewayConfiguration.Team] = []

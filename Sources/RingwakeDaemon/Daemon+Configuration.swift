@@ -8,7 +8,7 @@ internal import PushGateway
 internal import PushJournal
 internal import RingwakeCore
 
-// What the control API asks for: other settings, and the apps.
+// Requests of the control API that change the configuration or the apps.
 extension Daemon {
     func reload() throws(RingwakeError) -> ReloadMessage {
         let new = try Configuration.load(file: configuration.file, defaults: defaults)
@@ -55,7 +55,7 @@ extension Daemon {
         }
     }
 
-    /// What senders need to reach an app; nil for one that is not configured.
+    /// What senders need to reach an app; nil if it isn't configured.
     func credentials(of id: AppID) -> CredentialsMessage? {
         guard let app = configuration.apps[id] else { return nil }
         let message = AppMessage(app, in: configuration, strikes: StrikesMessage())
@@ -84,7 +84,7 @@ extension Daemon {
             })
     }
 
-    /// The owner forgives an app's handler. Completes when that is durable: the strikes must not be back at the next start.
+    /// Clears an app's strikes. Completes when that is durable, so they can't return at the next start.
     func clearStrikes(of app: AppID, completion: @escaping (Result<Void, RingwakeError>) -> Void) {
         calls.submit(.strikesCleared(app))
         restoration.forgetStrikes(of: app, completion: completion)

@@ -5,14 +5,14 @@ internal import NetworkMessages
 internal import Reachability
 internal import RingwakeCore
 
-// Who is told of the network.
+// Publishes network changes.
 extension Daemon {
-    /// Has every change of the network told to those who listen, and to the handlers of the calls that it concerns.
+    /// Publishes every network change to subscribed clients and to the handlers of the affected calls.
     func publishNetwork() {
         network.onPath = { [calls] path in calls.submit(.pathChanged(PathMessage(path))) }
         network.onConnection = { [unowned network, calls] status in
             calls.publish(EventMessage(connection: status, of: nil), to: .unfiltered)
-            // For streams of an app without targets the daemon's status is the app's.
+            // An app without targets has the daemon's status.
             for app in calls.service.subscriptions.namedApps where !network.hasTargets(app) {
                 calls.publish(EventMessage(connection: status, of: app), to: .app(app, isNamed: true))
             }
@@ -34,7 +34,7 @@ extension Daemon {
 }
 
 extension NetworkWatch {
-    /// Whether an app is connected, with its targets where it names some; nil when the network is not watched.
+    /// Connection status of an app, with its targets if it has any; nil if the network isn't monitored.
     func message(of app: AppID) -> ConnectionMessage? {
         let targets = reachability(of: app).map { TargetMessage($0.0, $0.1) }
         return connection(of: app).map { ConnectionMessage($0, targets: hasTargets(app) ? targets : nil) }

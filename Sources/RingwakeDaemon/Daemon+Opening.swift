@@ -5,9 +5,9 @@ internal import PushJournal
 internal import RingwakeCore
 internal import RunLoop
 
-// What a daemon needs before it can begin: its folders, the lock on its state, its clocks.
+// What the daemon needs before it starts: its folders, the lock on its state, its clocks.
 extension Daemon {
-    /// How often the lock is tried, and the microseconds in between: two seconds in all.
+    /// Number of attempts to take the lock, and the microseconds between them: two seconds in all.
     private static let lockAttempts = 100
     private static let lockPause: UInt32 = 20_000
 
@@ -24,7 +24,7 @@ extension Daemon {
                 throw RingwakeError(
                     .system, "\(error.description); ringwaked needs it: create it, or set \(key) to another")
             }
-            // They could put a control socket of their own there, and be told every wake secret.
+            // They could replace the control socket and receive every wake secret.
             guard !isOpenToOthers else {
                 throw RingwakeError(
                     .system,
@@ -34,8 +34,8 @@ extension Daemon {
         }
     }
 
-    /// A daemon that was killed while it started a handler holds the lock, and its sockets, until that child has come
-    /// to execute its program; so the lock is tried for a while.
+    /// Locks the state directory. If a daemon was killed while it started a handler, the forked child holds the lock
+    /// and the sockets until it executes the handler. So try for two seconds.
     static func lock(_ directory: String) throws(RingwakeError) -> FileLock {
         var attempts = 0
         while true {
@@ -53,7 +53,7 @@ extension Daemon {
                         "another ringwaked uses the state directory \(directory); stop it, or set state_directory")
                 }
             }
-            // The loop does not run yet: nobody waits but the one who starts the daemon.
+            // Blocking is fine: the loop isn't running yet.
             usleep(lockPause)
         }
     }

@@ -10,7 +10,7 @@ internal import PushJournal
 internal import RingwakeCore
 internal import RunLoop
 
-// What `GET /v1/status` shows.
+// `GET /v1/status`.
 extension Daemon {
     func status() -> StatusMessage {
         let statistics = runLoop.statistics

@@ -13,7 +13,7 @@ internal import PushJournal
 internal import RingwakeCore
 internal import RunLoop
 
-/// The composition root: makes each part, joins them, and takes them down in order.
+/// The composition root: creates and connects the parts, and closes them in order.
 ///
 ///     sender -> HTTP2TLSListener -> PushGateway -> CallDriver(CallServiceStateMachine) -> HandlerActivator
 ///                                                   | |  ^  ^                                     |
@@ -21,7 +21,7 @@ internal import RunLoop
 ///                                          CallDevice <-+  |
 ///     CLI, handlers -> UnixHTTPListener -> ControlServer --+
 final class Daemon {
-    /// Replaced as a whole, with what follows from it: by a reload, and when an app is removed.
+    /// A reload or the removal of an app replaces the whole configuration. The call driver then applies it.
     var configuration: Configuration { didSet { calls.reconfigure(configuration) } }
     let defaults: StandardPaths
     let logger: Logger
@@ -49,9 +49,9 @@ final class Daemon {
     private var controlListener: UnixHTTPListener?
     private var isStopping = false
 
-    /// Opens the store, takes the control socket and the ports, and is ready to take pushes.
+    /// Opens the store, the control socket and the ports. After that the daemon can accept pushes.
     ///
-    /// Throws with what is wrong and what to do; nothing is left behind then.
+    /// - Throws: what is wrong and what to do. Nothing stays open then.
     init(_ configuration: Configuration, defaults: StandardPaths, logger: Logger) throws(RingwakeError) {
         self.configuration = configuration
         self.defaults = defaults
@@ -103,7 +103,7 @@ final class Daemon {
         begin(contents)
     }
 
-    /// Takes up what the last run left, and what the device has to tell.
+    /// Restores the last run and starts watching the device.
     private func begin(_ contents: JournalContents) {
         calls.onArrival = { [buses] in buses.reopen() }
         calls.onMissed = { [device] call in device.missed(call) }
@@ -116,11 +116,11 @@ final class Daemon {
         callerLists.begin(contents)
         if configuration.watchesCellular { device.cellular.start() }
         audio.begin()
-        // Their handlers speak to the control socket, which is there now.
+        // After the control socket: restored handlers connect to it.
         restoration.restore(contents, calls)
     }
 
-    /// Serves until a signal ends it.
+    /// Runs the loop until a signal ends it.
     func run() {
         logger.notice(
             "ringwaked is ready",
@@ -138,7 +138,7 @@ final class Daemon {
         logger.notice("ringwaked has stopped", metadata: ["active-calls": "\(calls.coordinator.active.count)"])
     }
 
-    // MARK: - Set-up
+    // MARK: - Setup
 
     private func makeGateway() -> PushGateway {
         PushGateway(
@@ -151,7 +151,7 @@ final class Daemon {
             })
     }
 
-    /// Sees to it that each app has a token for each environment that is listened for.
+    /// Registers a token for each app and each environment of the listeners.
     func registerApps(_ configuration: Configuration) throws(RingwakeError) {
         let environments = Set(configuration.listeners.map(\.environment))
         for app in configuration.apps.keys {
@@ -196,7 +196,7 @@ final class Daemon {
     }
 
     private func watchSignals() throws(RingwakeError) {
-        // A peer that closes its socket must not end the daemon: writes report it.
+        // A peer that closes its socket must not end the daemon; the write fails with EPIPE instead.
         ringwake_ignore_signal(SIGPIPE)
         do {
             try runLoop.onSignal(SIGTERM) { [weak self] in self?.stop("SIGTERM") }
@@ -209,7 +209,7 @@ final class Daemon {
 
     // MARK: - Stopping
 
-    /// Stops taking pushes, answers what is under way, and ends the loop; a second signal ends it at once.
+    /// Stops accepting pushes, answers the open requests, and ends the loop. A second signal ends it at once.
     private func stop(_ signal: String) {
         guard !isStopping else { return runLoop.stop() }
         isStopping = true
@@ -231,7 +231,7 @@ final class Daemon {
         controlListener?.drain(whenDrained: oneIsDrained)
     }
 
-    // MARK: - What the control API asks for
+    // MARK: - Reload
 
     private func reloadOnSignal() {
         do throws(RingwakeError) {

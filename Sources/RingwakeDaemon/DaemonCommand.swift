@@ -12,7 +12,7 @@ internal import RunLoop
 struct DaemonCommand: Equatable {
     /// The configuration file; nil for the standard one.
     var configurationFile: String?
-    /// Whether the configuration is only checked.
+    /// Only check the configuration.
     var isCheck = false
 
     static let help = """
@@ -34,7 +34,7 @@ struct DaemonCommand: Equatable {
 
         """
 
-    /// What the arguments after the program's name ask for.
+    /// What the arguments request.
     enum Parsed: Equatable {
         case run(DaemonCommand)
         /// Print this text and exit 0.
@@ -43,7 +43,7 @@ struct DaemonCommand: Equatable {
         case wrongUsage(String)
     }
 
-    /// Four options need no library; the one that `ringwake` uses cannot live on the main actor.
+    /// Parsed by hand: four options don't need a library, and the one that `ringwake` uses can't run on the main actor.
     static func parse(_ arguments: [String]) -> Parsed {
         var command = DaemonCommand()
         var rest = arguments[...]
@@ -98,7 +98,7 @@ private func run(_ command: DaemonCommand) throws(RingwakeError) {
             do throws(RingwakeError) {
                 try app.way?.check(of: app.id)
             } catch {
-                // The message names the app's file.
+                // The message already names the app's file.
                 throw RingwakeError(.badConfiguration, error.message)
             }
         }
@@ -111,8 +111,8 @@ private func run(_ command: DaemonCommand) throws(RingwakeError) {
     try Daemon(configuration, defaults: defaults, logger: Logger(label: "ringwaked") { _ in log }).run()
 }
 
-/// A daemon that was started without standard streams gets empty ones, so that no socket or file of its own becomes
-/// descriptor 0, 1 or 2: log lines would go there, and a handler's streams are put there.
+/// Opens /dev/null for missing standard streams. Otherwise a socket or file of the daemon would become descriptor 0, 1
+/// or 2, and would receive log lines or be passed to handlers.
 private func occupyStandardDescriptors() {
     while true {
         let descriptor = open("/dev/null", O_RDWR | O_CLOEXEC)
@@ -130,7 +130,7 @@ private func absolute(_ path: String) -> String {
     return String(cString: directory) + "/" + path
 }
 
-/// Writes what there is to say; a descriptor that takes nothing has nobody behind it.
+/// Errors are ignored: there is nowhere to report them.
 private func write(_ text: String, to descriptor: Int32) {
     _ = Array(text.utf8).withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
 }

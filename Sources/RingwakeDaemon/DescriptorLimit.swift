@@ -1,22 +1,22 @@
 internal import Glibc
 
-/// How many descriptors the process may hold, and how they are shared out.
+/// The descriptor limit of the process, and how it is shared.
 ///
-/// The usual soft limit of 1,024 is for programs that use select(2). Calls need two descriptors each while their
-/// handler runs, so connections of senders never get all of them: whoever opens many must not keep calls from ringing.
+/// The usual soft limit of 1,024 is meant for programs that use select(2). A call needs two descriptors while its
+/// handler runs. Push senders never get all descriptors, so that many connections can't keep calls from ringing.
 nonisolated struct DescriptorLimit {
-    /// The soft limit now.
+    /// Present soft limit.
     let current: Int
-    /// The soft limit that the process was started with, which is what handlers get.
+    /// Soft limit at the start of the process; handlers get it.
     let original: rlimit
 
     private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-    /// As many as are of use: those of every connection and call at their bounds.
+    /// Enough for the maximum number of connections and calls.
     private static let wanted: rlim_t = 16_384
-    /// Kept for handlers (two each, for as many as may run), the store and the control socket.
+    /// Reserved for handlers (two each, for the maximum number), the store and the control socket.
     private static let reserved = 2 * 1024 + 512
 
-    /// Raises the soft limit as far as it is of use and the hard limit allows.
+    /// Raises the soft limit to `wanted`, or as far as the hard limit allows.
     static func raise() -> DescriptorLimit {
         var limit = rlimit()
         guard getrlimit(DescriptorLimit.resource, &limit) == 0 else {
@@ -29,7 +29,7 @@ nonisolated struct DescriptorLimit {
         return DescriptorLimit(current: Int(clamping: current), original: original)
     }
 
-    /// How many connections each of `listeners` listeners may have.
+    /// Maximum connections of each of `listeners` listeners.
     func connections(forEachOf listeners: Int) -> Int {
         let shared = current > 2 * DescriptorLimit.reserved ? current - DescriptorLimit.reserved : current / 2
         return max(1, shared / max(1, listeners))

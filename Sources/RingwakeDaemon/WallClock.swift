@@ -5,20 +5,20 @@ internal import PushGateway
 internal import PushJournal
 internal import RingwakeCore
 
-/// The wall clock, in milliseconds since 1970. Only for what is written down or compared with a peer's dates.
+/// Wall clock, in milliseconds since 1970. Only for stored times and for comparison with a peer's times.
 nonisolated func unixMilliseconds() -> Int64 { ringwake_realtime_milliseconds() }
 
-/// Who vouches for the wall clock: a time service, by what the kernel says, or a battery.
+/// What keeps the wall clock right: a time service (as the kernel reports), a battery, or nothing.
 nonisolated func wallClockTrust() -> WallClockTrust {
     if ringwake_clock_is_synchronized() { return .kept }
     return isClockSetFromBattery ? .battery : .none
 }
 
-/// Whether the kernel set the wall clock from a clock with a battery when it booted (`hctosys` of
-/// the kernel's rtc class, Documentation/ABI/testing/sysfs-class-rtc). It does not change while the machine runs.
+/// Whether the kernel set the wall clock from a battery-backed clock at boot (`hctosys` of the kernel's rtc class,
+/// Documentation/ABI/testing/sysfs-class-rtc). Constant while the machine runs.
 private nonisolated let isClockSetFromBattery: Bool = {
     let folder = "/sys/class/rtc"
-    // No such folder, or a clock that does not say: no battery.
+    // Without the folder or the file there is no battery.
     let clocks = (try? FileSystem.entries(of: folder)) ?? []
     return clocks.contains { name in
         let answer = try? FileSystem.read("\(folder)/\(name)/hctosys", maximumSize: 16)
@@ -26,20 +26,20 @@ private nonisolated let isClockSetFromBattery: Bool = {
     }
 }()
 
-/// Says whether the wall clock can be judged by: a board without a battery for its clock starts in the past.
+/// Decides whether the wall clock can be trusted: a board without a battery-backed clock boots with a time in the past.
 final class ClockJudge {
-    /// A clock that is set right may go back by this much, in milliseconds.
+    /// A correction of the clock may set it back by this much, in milliseconds.
     private static let tolerance: Int64 = 60_000
 
     private var newestArrival: Int64
 
-    /// - Parameter newestArrival: of the pushes in the journal, in ms since 1970.
+    /// - Parameter newestArrival: newest arrival time in the journal, in ms since 1970.
     init(newestArrival: Int64?) {
         self.newestArrival = newestArrival ?? 0
     }
 
-    /// The earliest time (ms since 1970) that can be true: the program's own, or that of the newest push. A clock that
-    /// the kernel says is kept by NTP is right even when the newest push came while it was wrong.
+    /// Earliest plausible time (ms since 1970): the program's own minimum, or the newest push's arrival. If the kernel
+    /// reports that NTP keeps the clock, the clock is right even if the newest push arrived while it was wrong.
     func earliestTime() -> Int64 {
         let own = PushGateway.earliestPlausibleTime
         let floor = newestArrival - ClockJudge.tolerance
@@ -47,19 +47,19 @@ final class ClockJudge {
         return floor
     }
 
-    /// A push has come.
+    /// Records the arrival of a push.
     func noteArrival() {
         newestArrival = max(newestArrival, unixMilliseconds())
     }
 }
 
 extension LocalMoment {
-    /// The present, in the time zone that the machine is set to.
+    /// The present, in the machine's time zone.
     static func now() -> LocalMoment {
         let wall = unixMilliseconds()
         var seconds = time_t(wall / 1000)
         var local = tm()
-        // The zone's file may have been replaced since: a traveller's device changes it.
+        // The time zone's file may have been replaced since, for example while travelling.
         tzset()
         localtime_r(&seconds, &local)
         return LocalMoment(

@@ -1,25 +1,26 @@
 internal import CRingwakeLinux
 internal import Glibc
 
-/// The kernel's reports of changes to files (inotify(7)).
+/// Watches files for changes (inotify(7)).
 package final class Inotify {
-    /// One report.
+    /// One event.
     package struct Event {
-        /// The watch that it is for; -1 where reports were lost (`IN_Q_OVERFLOW`).
+        /// The watch that it is for; -1 if the kernel lost events (`IN_Q_OVERFLOW`).
         package let watch: Int32
         /// `IN_*`.
         package let mask: UInt32
-        /// Of a directory: the name in it; else empty.
+        /// For a directory: the name of the entry; otherwise empty.
         package let name: String
     }
 
-    /// Bytes of events read at once; one with a name has up to 272.
+    /// Read buffer size. An event with a name has up to 272 bytes.
     private static let bufferBytes = 16_384
 
-    /// Readable when there are events. Open as long as this object.
+    /// Readable when there are events. Closed with this object.
     package let descriptor: Int32
 
-    /// - Throws: EMFILE, ENFILE: a user has few of these, which all programs share (fs.inotify.max_user_instances).
+    /// - Throws: EMFILE, ENFILE. The number of instances per user is low, and all programs share it
+    ///   (fs.inotify.max_user_instances).
     package init() throws(RunLoopError) {
         descriptor = ringwake_inotify()
         guard descriptor >= 0 else { throw RunLoopError(operation: "inotify_init1", errno: errno) }
@@ -29,7 +30,7 @@ package final class Inotify {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Takes what has come, up to so many buffers.
+    /// Reads events, at most `maximumBuffers` buffers full.
     package func events(maximumBuffers: Int = 1) -> [Event] {
         var events: [Event] = []
         withUnsafeTemporaryAllocation(byteCount: Self.bufferBytes, alignment: 8) { buffer in

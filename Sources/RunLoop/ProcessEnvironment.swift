@@ -1,6 +1,6 @@
 internal import CRingwakeLinux
 
-/// The process's environment, as far as it is UTF-8.
+/// The process's environment. Invalid UTF-8 becomes U+FFFD.
 package func processEnvironment() -> [String: String] {
     var variables: [String: String] = [:]
     guard var next = ringwake_environment() else { return variables }
@@ -14,10 +14,10 @@ package func processEnvironment() -> [String: String] {
     return variables
 }
 
-/// The variables that a child may inherit: without those that belong to this process's own service manager, and those
-/// that no environment can hold.
+/// The variables that a child may inherit. Without those that are meant for this process by its service manager, and
+/// without invalid ones.
 ///
-/// A child that found the manager's would take this process's sockets for its own, or report it ready, alive or stopping.
+/// With the manager's variables a child would use this process's sockets, or report it as ready, alive or stopping.
 package func inheritable(_ variables: [String: String]) -> [String: String] {
     let managers: Set = ["NOTIFY_SOCKET", "MAINPID", "INVOCATION_ID", "JOURNAL_STREAM"]
     return variables.filter { name, value in

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The process group that a child leads. Use it only until the leader is reaped: its number may name a stranger then.
+/// The process group that a child leads. Use it only until the leader is reaped, because its ID may then be reused.
 package struct ProcessGroup: Sendable {
     package let leader: Int32
 
@@ -8,12 +8,12 @@ package struct ProcessGroup: Sendable {
         self.leader = leader
     }
 
-    /// Signals the whole group, or the leader alone where that has joined another group.
+    /// Signals the whole group; only the leader if it has joined another group.
     package func signal(_ number: Int32) {
         if kill(-leader, number) != 0 { kill(leader, number) }
     }
 
-    /// Asks the whole group to end. A process that is stopped takes SIGTERM only when it is continued.
+    /// Asks the whole group to end. A stopped process handles SIGTERM only after SIGCONT.
     package func terminate() {
         signal(SIGTERM)
         signal(SIGCONT)

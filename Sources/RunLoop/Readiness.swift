@@ -1,4 +1,4 @@
-/// What a source waits for.
+/// The events that a source waits for.
 package struct Interest: OptionSet, Sendable {
     package let rawValue: UInt8
 
@@ -10,7 +10,7 @@ package struct Interest: OptionSet, Sendable {
     package static let write = Interest(rawValue: 2)
 }
 
-/// What a descriptor is ready for.
+/// The events that a descriptor is ready for.
 package struct Readiness: OptionSet, Sendable {
     package let rawValue: UInt8
 
@@ -20,16 +20,16 @@ package struct Readiness: OptionSet, Sendable {
 
     package static let read = Readiness(rawValue: 1)
     package static let write = Readiness(rawValue: 2)
-    /// Both directions are closed. Comes together with what was asked for, so that a read or a write shows it.
+    /// Both directions are closed. Reported together with the requested events, so that a read or write finds out.
     package static let hangup = Readiness(rawValue: 4)
-    /// The descriptor has a pending error. Comes together with what was asked for.
+    /// The descriptor has a pending error. Reported together with the requested events.
     package static let error = Readiness(rawValue: 8)
 }
 
 /// One watched descriptor of a run loop.
 ///
-/// The loop holds the callback until `cancel`; letting go of this object does not end the watch. The descriptor stays
-/// its owner's, who cancels *before* closing it.
+/// The loop keeps the callback until `cancel`; releasing this object doesn't end the watch. The caller owns the
+/// descriptor, and has to cancel *before* closing it.
 package final class ReadinessSource {
     private weak var loop: RunLoop?
     private let token: SourceToken
@@ -39,13 +39,13 @@ package final class ReadinessSource {
         self.token = token
     }
 
-    /// Changes what is waited for. Nothing (`[]`) parks the source: it then sees no hang-up and no error either.
-    /// No system call when it is what it was; no effect after `cancel`.
+    /// Changes the events to wait for. With none (`[]`) hang-ups and errors aren't reported either. No system call if
+    /// nothing changes; no effect after `cancel`.
     package func update(_ interest: Interest) throws(RunLoopError) {
         try loop?.update(token, to: interest)
     }
 
-    /// Ends the watch. No event comes after it, not even one that the kernel had reported already. Idempotent.
+    /// Ends the watch. No event follows, not even one that the kernel has already reported. Idempotent.
     package func cancel() {
         loop?.cancel(token)
     }

@@ -3,21 +3,21 @@ internal import Glibc
 
 /// How a child process ended.
 package enum ChildExit: Equatable, Hashable, Sendable {
-    /// It called exit with this status, 0 to 255; -1 when something else in this process had reaped it.
+    /// It exited with this status, 0 to 255; -1 if other code of this process reaped it.
     case exited(Int32)
     /// This signal killed it.
     case signalled(Int32)
 }
 
 extension RunLoop {
-    /// Calls `body` once, when the child has ended, and reaps it: no zombie remains.
+    /// Calls `body` once when the child has ended, and reaps it.
     ///
     /// - Parameters:
-    ///   - pidfd: From `pidfd_open`; the loop closes it after the child has ended. When this throws it stays the
-    ///     caller's, and so does the child.
-    ///   - beforeReaping: Runs first, while the process id (and the id of a process group that the child leads) is
-    ///     still taken: the last moment at which a signal to it cannot reach a stranger.
-    /// - Throws: The kernel refuses to watch it: EBADF, ENOSPC, ENOMEM.
+    ///   - pidfd: from `pidfd_open`. The loop closes it after the child has ended. If this throws, the caller still
+    ///     owns it and the child.
+    ///   - beforeReaping: called before the child is reaped. Its PID (and its process group's ID) can't be reused until
+    ///     then, so this is the last safe time to send a signal.
+    /// - Throws: the kernel's error: EBADF, ENOSPC, ENOMEM.
     package func watchChild(
         pidfd: Int32, beforeReaping: (() -> Void)? = nil, _ body: @escaping (ChildExit) -> Void
     ) throws(RunLoopError) {
@@ -35,8 +35,8 @@ extension RunLoop {
         }
     }
 
-    /// A process started with SIGCHLD ignored (some service managers and shells do) never sees an exit status: the
-    /// kernel reaps its children for it.
+    /// If this process was started with SIGCHLD ignored (some service managers and shells do that), the kernel reaps
+    /// its children, and we never get an exit status.
     private func restoreChildSignal() {
         guard !signals.isChildSignalRestored else { return }
         signals.isChildSignalRestored = true

@@ -1,16 +1,17 @@
 internal import CRingwakeLinux
 internal import Glibc
 
-// Processes that this one starts, each the leader of a process group of its own.
+// Starting processes. Each leads its own process group.
 extension RunLoop {
-    /// Starts a program by `execve`, without a shell, with every signal at its default and none blocked, and with three
-    /// descriptors. Returns when the program runs.
+    /// Starts a program by `execve`, without a shell. Every signal has its default action and none is blocked. The
+    /// program gets three descriptors. Returns when it runs.
     ///
     /// - Parameters:
-    ///   - command: A path and the arguments.
-    ///   - inherited: What else the environment holds, `NAME=value` each as a C string.
-    ///   - variables: `NAME=value`; a NUL in one ends it.
-    /// - Throws: The program cannot be executed (ENOENT, EACCES, ENOEXEC), or no process can be had (EAGAIN, ENOMEM).
+    ///   - command: the path and the arguments.
+    ///   - inherited: further environment entries, each a C string `NAME=value`.
+    ///   - variables: environment entries `NAME=value`; a NUL truncates an entry.
+    /// - Throws: ENOENT, EACCES or ENOEXEC if the program can't be executed; EAGAIN or ENOMEM if no process can be
+    ///   created.
     package static func start(
         _ command: [String], inherited: [UnsafeMutablePointer<CChar>?] = [], variables: [String], input: Int32,
         output: Int32
@@ -34,11 +35,11 @@ extension RunLoop {
         return pid
     }
 
-    /// Watches a process that has just been started. One that cannot be watched is killed with its group, and reaped:
-    /// nobody would see its end.
+    /// Watches a process that was just started. If that fails, the process and its group are killed and reaped, because
+    /// nothing would notice their end.
     ///
-    /// - Parameter beforeReaping: As in ``watchChild(pidfd:beforeReaping:_:)``.
-    /// - Throws: The kernel refuses a descriptor, or to watch it.
+    /// - Parameter beforeReaping: as in ``watchChild(pidfd:beforeReaping:_:)``.
+    /// - Throws: if the kernel refuses a descriptor or the watch.
     package func watchStarted(
         _ pid: Int32, beforeReaping: @escaping () -> Void, _ body: @escaping (ChildExit) -> Void
     ) throws(RunLoopError) {

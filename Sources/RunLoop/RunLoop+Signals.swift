@@ -1,9 +1,9 @@
 internal import CRingwakeLinux
 internal import Glibc
 
-/// The signals of one loop, which share a descriptor.
+/// The signals of a loop, which share one descriptor.
 final class SignalTable {
-    /// Signals read at once.
+    /// Maximum signals per read.
     static let batch = 16
 
     fileprivate var bodies: [UInt32: () -> Void] = [:]
@@ -19,14 +19,14 @@ final class SignalTable {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Delivers one batch; the descriptor stays ready when there are more.
+    /// Delivers one batch. The descriptor stays ready if there are more.
     fileprivate func deliver() {
         withUnsafeTemporaryAllocation(of: signalfd_siginfo.self, capacity: Self.batch) { buffer in
             let size = MemoryLayout<signalfd_siginfo>.size
             let length = read(descriptor, buffer.baseAddress, size * Self.batch)
             guard length > 0 else { return }
             for index in 0..<(length / size) {
-                // Held on its own: the body may register another signal.
+                // A separate reference, because the body may register another signal.
                 let body = bodies[buffer[index].ssi_signo]
                 body?()
             }
@@ -35,12 +35,12 @@ final class SignalTable {
 }
 
 extension RunLoop {
-    /// Calls `body` in the turn after the signal `number` has come, instead of its default action.
+    /// Calls `body` in the next turn after the signal `number`, instead of its default action.
     ///
-    /// Blocks the signal in the calling thread, and so in every thread and before every `exec` that it starts later:
-    /// call it before the first thread is made, and give children an empty mask. It stays blocked when the loop goes.
-    /// A second call for the same signal replaces the first.
-    /// - Throws: EINVAL for a number that is no signal or cannot be caught; EMFILE, ENFILE, ENOMEM.
+    /// Blocks the signal in the calling thread. Threads and programs that it starts later inherit that: call this
+    /// before the first thread is created, and start children with an empty mask. The signal stays blocked after the
+    /// loop is gone. A second call for the same signal replaces the first.
+    /// - Throws: EINVAL if it isn't a signal or can't be caught; EMFILE, ENFILE, ENOMEM.
     package func onSignal(_ number: Int32, _ body: @escaping () -> Void) throws(RunLoopError) {
         guard let index = UInt32(exactly: number), number != SIGKILL, number != SIGSTOP,
             sigaddset(&signals.mask, number) == 0

@@ -8,18 +8,18 @@ internal import Glibc
 ///     loop.schedule(at: loop.now.advanced(by: .seconds(5)), tolerance: .seconds(1)) { loop.stop() }
 ///     loop.run()
 ///
-/// One turn: take what the kernel has ready (and only if there is nothing to do, sleep), run the callbacks of ready
-/// descriptors, then every timer whose deadline has come, then what was enqueued. Any callback may add, change and
-/// cancel any source. All calls are made on the thread that runs the loop.
+/// One turn: get the ready events from the kernel (and sleep only if there is nothing to do), call the bodies of ready
+/// descriptors, then of due timers, then enqueued bodies. A body may add, change and cancel any source. All calls must
+/// be on the thread that runs the loop.
 package final class RunLoop {
-    /// Events taken from the kernel at once; the rest is taken in the next turn.
+    /// Maximum events per turn. The rest is handled in the next turn.
     static let maximumEventsPerTurn = 128
-    /// Enqueued bodies run in one turn; the rest runs in the next, after the ready descriptors.
+    /// Maximum enqueued bodies per turn. The rest runs in the next turn, after the ready descriptors.
     static let maximumBodiesPerTurn = 1_024
 
-    /// The time when this turn began.
+    /// Time at the start of this turn.
     package private(set) var now: BootClock.Instant
-    /// How often the loop slept and was woken, by cause.
+    /// Number of wakeups, by cause.
     package private(set) var statistics = WakeupStatistics()
 
     let signals = SignalTable()
@@ -28,19 +28,19 @@ package final class RunLoop {
     private let events: UnsafeMutablePointer<epoll_event>
     private var sources = SourceTable()
     private var timers = TimerQueue()
-    /// Timers that let a suspended machine sleep, and the kernel timer for them; made with the first.
+    /// Timers that don't wake a suspended machine, and their kernel timer, which is created with the first of them.
     private var quietTimers = TimerQueue()
     private var quietDescriptor: TimerDescriptor?
     private var enqueued: [() -> Void] = []
     private var isInTurn = false
     private var isStopRequested = false
 
-    /// True when timers wake a suspended machine.
+    /// Whether timers wake a suspended machine.
     package var wakesFromSuspend: Bool { timerDescriptor.wakesFromSuspend }
 
-    /// - Parameter wakingFromSuspend: Timers wake a suspended machine where the process has CAP_WAKE_ALARM; without
-    ///   it they fire when it resumes. The capability must not be dropped later.
-    /// - Throws: A descriptor could not be had: EMFILE, ENFILE or ENOMEM.
+    /// - Parameter wakingFromSuspend: timers wake a suspended machine if the process has CAP_WAKE_ALARM; otherwise they
+    ///   fire when it resumes. The capability must not be dropped later.
+    /// - Throws: EMFILE, ENFILE or ENOMEM if a descriptor can't be created.
     package init(wakingFromSuspend: Bool = true) throws(RunLoopError) {
         timerDescriptor = try TimerDescriptor(wakingFromSuspend: wakingFromSuspend)
         epoll = ringwake_epoll_create()
@@ -57,7 +57,7 @@ package final class RunLoop {
         events.deallocate()
     }
 
-    /// Reads the clock again in the middle of a turn, after work that took long.
+    /// Updates ``now`` within a turn, after work that took long.
     @discardableResult
     package func refreshNow() -> BootClock.Instant {
         now = BootClock.now()
@@ -68,9 +68,9 @@ package final class RunLoop {
 
     /// Calls `body` in each turn in which `descriptor` is ready (level-triggered), until the source is cancelled.
     ///
-    /// The descriptor stays the caller's, who cancels the source before closing it.
-    /// - Parameter cause: What a wakeup by this descriptor is counted as.
-    /// - Throws: The kernel refuses to watch it: EBADF, EPERM (a regular file), EEXIST (watched already), ENOSPC.
+    /// The caller owns the descriptor, and has to cancel the source before closing it.
+    /// - Parameter cause: the cause by which wakeups are counted.
+    /// - Throws: the kernel's error: EBADF, EPERM (a regular file), EEXIST (already watched), ENOSPC.
     package func watch(
         _ descriptor: Int32, for interest: Interest, cause: WakeupCause, _ body: @escaping (Readiness) -> Void
     ) throws(RunLoopError) -> ReadinessSource {
@@ -97,7 +97,7 @@ package final class RunLoop {
 
     func update(_ token: SourceToken, to interest: Interest) throws(RunLoopError) {
         guard let source = sources[token], source.interest != interest else { return }
-        // A parked source leaves the set: the kernel reports hang-ups and errors of everything that is in it.
+        // Remove a source without interest from the set: the kernel reports hang-ups and errors for every member.
         let operation =
             source.interest.isEmpty ? EPOLL_CTL_ADD : interest.isEmpty ? EPOLL_CTL_DEL : EPOLL_CTL_MOD
         try control(operation, source.descriptor, interest, token)
@@ -128,11 +128,11 @@ package final class RunLoop {
 
     /// Runs `body` once, between `deadline` and `deadline + tolerance`.
     ///
-    /// The more tolerance, the more timers share one wakeup; whenever the loop is awake anyway, it fires every timer
-    /// whose deadline has come. Those that fire together do so in the order of their deadlines.
+    /// More tolerance lets more timers share a wakeup. When the loop is awake, it fires every timer whose deadline has
+    /// passed. Timers that fire together do so in the order of their deadlines.
     /// - Parameters:
-    ///   - tolerance: How late is early enough. Negative counts as zero.
-    ///   - wakingFromSuspend: Worth waking a suspended machine for, where the loop can. Without it, it fires when the
+    ///   - tolerance: how late the timer may fire. A negative value counts as zero.
+    ///   - wakingFromSuspend: whether to wake a suspended machine, if the loop can. Otherwise the timer fires after the
     ///     machine has resumed.
     @discardableResult
     package func schedule(
@@ -148,8 +148,8 @@ package final class RunLoop {
         return timer
     }
 
-    /// False where the timers of the loop let the machine sleep anyway, and when there is no descriptor for another:
-    /// better woken than not told.
+    /// False if the loop's timers don't wake the machine anyway, or if there is no descriptor for a second kernel
+    /// timer: waking the machine is better than losing a timer.
     private func hasQuietTimers() -> Bool {
         if quietDescriptor != nil { return true }
         guard timerDescriptor.wakesFromSuspend else { return false }
@@ -167,7 +167,7 @@ package final class RunLoop {
         timer.isQuiet ? quietTimers.take(timer) : timers.take(timer)
     }
 
-    /// Takes the timer back. It costs no wakeup, and does not fire, not even in this turn. Idempotent.
+    /// Cancels the timer. It causes no wakeup and doesn't fire, not even in this turn. Idempotent.
     package func cancel(_ timer: Timer) {
         _ = take(timer)
     }
@@ -179,23 +179,23 @@ package final class RunLoop {
 
     // MARK: - Running
 
-    /// Takes turns until `stop`.
+    /// Runs turns until `stop`.
     package func run() {
         while !isStopRequested { turn(timeoutMilliseconds: -1) }
         isStopRequested = false
     }
 
-    /// Ends `run` after this turn, or the next one at once.
+    /// Ends `run` after this turn. If `run` isn't running, the next `run` returns at once.
     package func stop() {
         isStopRequested = true
     }
 
-    /// A descriptor that is readable when a turn would find something to do: for a program with a loop of its own, which
-    /// calls `prepareToWait` before it waits for it, and `runOnce(timeout: .zero)` after.
+    /// A descriptor that is readable when a turn would have something to do. It is for a program with its own loop.
+    /// That calls `prepareToWait` before waiting for the descriptor, and `runOnce(timeout: .zero)` afterwards.
     package var descriptor: Int32 { epoll }
 
-    /// Sets the kernel timer of `descriptor` to the next timer.
-    /// - Returns: False when there is work already; then a turn is due at once.
+    /// Sets the kernel timers of `descriptor`.
+    /// - Returns: false if there is work already, so that a turn must be run at once.
     package func prepareToWait() -> Bool {
         refreshNow()
         if hasWork { return false }
@@ -203,8 +203,8 @@ package final class RunLoop {
         return true
     }
 
-    /// Takes one turn. For tests, and for drivers that have a loop of their own.
-    /// - Parameter timeout: How long to sleep at most; nil for no limit. Rounded up to milliseconds.
+    /// Runs one turn. For tests, and for programs with their own loop.
+    /// - Parameter timeout: maximum time to sleep; nil for no limit. Rounded up to milliseconds.
     package func runOnce(timeout: Duration?) {
         guard let timeout else { return turn(timeoutMilliseconds: -1) }
         let nanoseconds = max(0, timeout.saturatingNanoseconds)
@@ -225,10 +225,10 @@ package final class RunLoop {
         drainEnqueued()
     }
 
-    /// Fills `events`: with what is ready, or, when there is nothing at all to do, by sleeping.
+    /// Gets the ready events. Sleeps if there is nothing to do.
     private func takeEvents(timeoutMilliseconds: Int32) -> Int {
         let capacity = Int32(Self.maximumEventsPerTurn)
-        // Asking first makes the statistics exact: what is counted below is a thread that slept.
+        // Ask without sleeping first, so that the statistics count only real sleeps.
         var count = epoll_wait(epoll, events, capacity, 0)
         if count <= 0, timeoutMilliseconds != 0, !hasWork {
             armTimers()
@@ -236,7 +236,7 @@ package final class RunLoop {
             statistics.count(cause(ofFirstOf: count))
         }
         now = BootClock.now()
-        // EINTR is the only error of valid arguments: a turn without events.
+        // With valid arguments the only error is EINTR: a turn without events.
         return max(0, Int(count))
     }
 
@@ -251,7 +251,7 @@ package final class RunLoop {
         quietDescriptor?.arm(at: quietTimers.nextWakeup())
     }
 
-    /// The clocks of the kernel timers that are set.
+    /// The clocks of the armed kernel timers.
     var armedClocks: [clockid_t] { [timerDescriptor, quietDescriptor].compactMap { $0?.armedClock } }
 
     private func dueTimers() -> [Timer] {
@@ -271,7 +271,7 @@ package final class RunLoop {
     private func dispatch(_ event: epoll_event) {
         let raised = event.events
         let token = withUnsafePointer(to: event) { SourceToken(rawValue: ringwake_epoll_token($0)) }
-        // Both may have changed since the kernel reported the event, by a callback of this turn.
+        // A callback of this turn may have changed both since the kernel reported the event.
         guard let source = sources[token], !source.interest.isEmpty else { return }
         let asked = Readiness(rawValue: source.interest.rawValue)
         var readiness: Readiness = []
@@ -283,7 +283,7 @@ package final class RunLoop {
         if !readiness.isEmpty { source.body(readiness) }
     }
 
-    /// What a body enqueues runs after what was enqueued before it, within the same budget.
+    /// Bodies that a body enqueues run after the present ones, within the same budget.
     private func drainEnqueued() {
         var budget = Self.maximumBodiesPerTurn
         while !enqueued.isEmpty, budget > 0 {

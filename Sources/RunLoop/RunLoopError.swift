@@ -1,10 +1,10 @@
 internal import Glibc
 
-/// A system call of the run loop that failed.
+/// A failed system call of the run loop.
 package struct RunLoopError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The call, as in the manual: `epoll_ctl`.
+    /// Name of the call, as in the manual: `epoll_ctl`.
     package let operation: String
-    /// The `errno` that it left.
+    /// The `errno` of the call.
     package let errno: Int32
 
     package init(operation: String, errno: Int32) {
@@ -12,7 +12,7 @@ package struct RunLoopError: Error, Equatable, Sendable, CustomStringConvertible
         self.errno = errno
     }
 
-    /// What the system says of `errno`.
+    /// The system's message for `errno`.
     package var reason: String { String(cString: strerror(errno)) }
 
     package var description: String { "\(operation) failed: \(reason)" }

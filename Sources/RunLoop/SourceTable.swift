@@ -1,4 +1,4 @@
-/// Names one watch: a slot, and how often the slot had been used before. Fits the 64 bits that epoll hands back.
+/// Identifies one watch: a slot, and how often the slot was used before. It fits into the 64 bits of epoll's user data.
 struct SourceToken: Equatable {
     let slot: UInt32
     let generation: UInt32
@@ -19,15 +19,15 @@ struct SourceToken: Equatable {
 /// One watched descriptor.
 struct Source {
     let descriptor: Int32
-    /// Closed by the loop when the watch ends.
+    /// Whether the loop closes it when the watch ends.
     let isOwned: Bool
     let cause: WakeupCause
     var interest: Interest
     let body: (Readiness) -> Void
 }
 
-/// The watched descriptors of a loop, by slot. A token of a source that was removed finds nothing, also when its slot
-/// has been used again: so an event that the kernel reported before a cancellation never reaches a new source.
+/// The watched descriptors of a loop, by slot. The token of a removed source is never valid again, even if its slot is
+/// reused. So an event that the kernel reported before a cancellation never reaches a new source.
 struct SourceTable {
     private struct Slot {
         var generation: UInt32
@@ -37,7 +37,7 @@ struct SourceTable {
     private var slots: [Slot] = []
     private var freeSlots: [UInt32] = []
 
-    /// Every source that is watched.
+    /// All sources.
     var all: [Source] { slots.compactMap(\.source) }
 
     subscript(token: SourceToken) -> Source? {
@@ -51,7 +51,7 @@ struct SourceTable {
             slots[Int(slot)].source = source
             return SourceToken(slot: slot, generation: slots[Int(slot)].generation)
         }
-        // The kernel's limit on descriptors (at most 2^30) keeps this far from 2^32.
+        // The kernel's descriptor limit (at most 2^30) keeps this far below 2^32.
         let slot = UInt32(truncatingIfNeeded: slots.count)
         slots.append(Slot(generation: 0, source: source))
         return SourceToken(slot: slot, generation: 0)

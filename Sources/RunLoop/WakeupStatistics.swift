@@ -1,4 +1,4 @@
-/// Why the loop woke: the label of a line in `ringwake power`.
+/// The cause of a wakeup: the label of a line in `ringwake power`.
 package struct WakeupCause: Hashable, Sendable {
     /// A stable, lower-case name.
     package let name: String
@@ -7,23 +7,23 @@ package struct WakeupCause: Hashable, Sendable {
         self.name = name
     }
 
-    /// A timer's window closed.
+    /// A timer's latest time was reached.
     package static let timer = WakeupCause("timer")
-    /// A signal came.
+    /// A signal arrived.
     package static let signal = WakeupCause("signal")
     /// A child process ended.
     package static let child = WakeupCause("child")
-    /// The wait was broken off without an event: the process was stopped and continued, or traced.
+    /// The wait ended without an event: the process was stopped and continued, or traced.
     package static let interruption = WakeupCause("interruption")
-    /// The limit that the caller of `runOnce` gave.
+    /// The timeout of `runOnce` expired.
     package static let timeout = WakeupCause("timeout")
 }
 
-/// How often the loop slept and was woken, and by what. A turn that found work without sleeping is not counted.
+/// Number of times that the loop slept and was woken, by cause. Turns that found work without sleeping aren't counted.
 package struct WakeupStatistics: Equatable, Sendable {
-    /// All wakeups since the loop was made.
+    /// All wakeups since the loop was created.
     package private(set) var total: UInt64 = 0
-    /// The same, by the cause of the first source that was ready.
+    /// Wakeups by the cause of the first ready source.
     package private(set) var byCause: [WakeupCause: UInt64] = [:]
 
     package init() {}

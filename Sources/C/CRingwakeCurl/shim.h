@@ -1,9 +1,10 @@
-// libcurl's easy interface for Swift: curl_easy_setopt and curl_easy_getinfo are variadic and so not imported.
-// One function for each type of argument; the caller passes an option of that type (curl_easy_setopt(3) says which).
+// libcurl's easy interface for Swift. curl_easy_setopt and curl_easy_getinfo are variadic, so Swift doesn't import
+// them. There is one function for each argument type; the caller must pass an option of that type
+// (curl_easy_setopt(3)).
 #ifndef RINGWAKE_CURL_SHIM_H
 #define RINGWAKE_CURL_SHIM_H
 
-// Else GCC's checks turn the two functions into macros that want a constant option at the call.
+// Without this, GCC's checks turn both functions into macros that require a constant option.
 #define CURL_DISABLE_TYPECHECK 1
 #include <curl/curl.h>
 
@@ -16,22 +17,22 @@ static inline CURLcode ringwake_curl_set_offset(CURL *handle, CURLoption option,
     return curl_easy_setopt(handle, option, value);
 }
 
-// Also for CURLOPT_COPYPOSTFIELDS. libcurl copies the text; NULL puts the default back.
+// Also for CURLOPT_COPYPOSTFIELDS. libcurl copies the text; NULL restores the default.
 static inline CURLcode ringwake_curl_set_text(CURL *handle, CURLoption option, const char *value) {
     return curl_easy_setopt(handle, option, value);
 }
 
-// For CURLOPT_WRITEDATA and its like, and for CURLOPT_ERRORBUFFER: kept by address, not copied.
+// For CURLOPT_WRITEDATA and similar, and for CURLOPT_ERRORBUFFER: libcurl keeps the pointer and copies nothing.
 static inline CURLcode ringwake_curl_set_pointer(CURL *handle, CURLoption option, void *value) {
     return curl_easy_setopt(handle, option, value);
 }
 
-// Kept by address: the list must outlive the transfers that use it.
+// libcurl keeps the pointer, so the list must outlive the transfers that use it.
 static inline CURLcode ringwake_curl_set_list(CURL *handle, CURLoption option, struct curl_slist *value) {
     return curl_easy_setopt(handle, option, value);
 }
 
-// Bytes in place of a file, copied: curl_blob is only read during the call.
+// Bytes instead of a file. libcurl copies them, and reads curl_blob only during the call.
 static inline CURLcode ringwake_curl_set_blob(CURL *handle, CURLoption option, void *bytes, size_t count) {
     struct curl_blob blob = {.data = bytes, .len = count, .flags = CURL_BLOB_COPY};
     return curl_easy_setopt(handle, option, &blob);
@@ -42,19 +43,19 @@ static inline CURLcode ringwake_curl_set_receiver(CURL *handle, CURLoption optio
     return curl_easy_setopt(handle, option, value);
 }
 
-// 0 where libcurl does not know: each number asked for here means "none" when it is 0.
+// Returns 0 on failure. For every value that is read here, 0 means "none".
 static inline long ringwake_curl_long(CURL *handle, CURLINFO info) {
     long value = 0;
     return curl_easy_getinfo(handle, info, &value) == CURLE_OK ? value : 0;
 }
 
-// The same for the times in microseconds.
+// The same for times in microseconds.
 static inline curl_off_t ringwake_curl_offset(CURL *handle, CURLINFO info) {
     curl_off_t value = 0;
     return curl_easy_getinfo(handle, info, &value) == CURLE_OK ? value : 0;
 }
 
-// CURL_GLOBAL_DEFAULT is a macro of shifted macros, which Swift does not import.
+// CURL_GLOBAL_DEFAULT is built from nested macros, which Swift doesn't import.
 static inline CURLcode ringwake_curl_start(void) { return curl_global_init(CURL_GLOBAL_DEFAULT); }
 
 #endif

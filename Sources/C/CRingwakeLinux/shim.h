@@ -1,5 +1,5 @@
-// What the Linux kernel and glibc offer and Swift does not import from Glibc. Each function is one call, or one
-// call and what C needs around it; results and errno are those of the call, unless said.
+// Functions of the Linux kernel and glibc that Swift doesn't import from Glibc. Each wraps one call. Results and errno
+// are those of the call, unless stated otherwise.
 #ifndef RINGWAKE_LINUX_SHIM_H
 #define RINGWAKE_LINUX_SHIM_H
 
@@ -35,8 +35,8 @@
 #include <time.h>
 #include <unistd.h>
 
-// Swift builds its own module of the C library without _GNU_SOURCE, and a header that defines it here would disagree
-// with that module about the same structs. So what hides behind _GNU_SOURCE is declared again, word for word.
+// Swift builds its module of the C library without _GNU_SOURCE. If a header here defined it, the same structs would
+// differ from those of that module. So the functions that need _GNU_SOURCE are declared again, identically.
 extern int accept4(int socket, struct sockaddr *address, socklen_t *length, int flags);
 extern int pipe2(int descriptors[2], int flags);
 extern int fallocate(int descriptor, int mode, off_t offset, off_t length);
@@ -47,10 +47,10 @@ extern int pthread_setname_np(pthread_t thread, const char *name);
 
 // MARK: - epoll, timerfd, signalfd
 
-// EPOLL_CLOEXEC is an enumerator of an anonymous C enum: Swift imports it without the type that epoll_create1 takes.
+// EPOLL_CLOEXEC is an enumerator of an anonymous C enum. Swift imports it without the type that epoll_create1 takes.
 static inline int ringwake_epoll_create(void) { return epoll_create1(EPOLL_CLOEXEC); }
 
-// epoll_event is packed and holds a union: Swift would have to write each of its fields through a copy.
+// epoll_event is packed and has a union. In Swift each field would have to be written through a copy.
 static inline int ringwake_epoll_control(int epoll, int operation, int descriptor, uint32_t events, uint64_t token) {
     struct epoll_event event;
     memset(&event, 0, sizeof event);
@@ -59,10 +59,10 @@ static inline int ringwake_epoll_control(int epoll, int operation, int descripto
     return epoll_ctl(epoll, operation, descriptor, &event);
 }
 
-// The same union, read.
+// Reads the same union.
 static inline uint64_t ringwake_epoll_token(const struct epoll_event *event) { return event->data.u64; }
 
-// The constants are enumerators of `enum EPOLL_EVENTS`, which Swift imports as a type that has no operators.
+// The constants are enumerators of `enum EPOLL_EVENTS`, which Swift imports as a type without operators.
 static const uint32_t RINGWAKE_EPOLL_IN = EPOLLIN;
 static const uint32_t RINGWAKE_EPOLL_OUT = EPOLLOUT;
 static const uint32_t RINGWAKE_EPOLL_HUP = EPOLLHUP;
@@ -79,7 +79,7 @@ static inline int64_t ringwake_realtime_milliseconds(void) {
 // TFD_NONBLOCK and TFD_CLOEXEC are enumerators of an anonymous enum.
 static inline int ringwake_timerfd_create(int clock) { return timerfd_create(clock, TFD_NONBLOCK | TFD_CLOEXEC); }
 
-// Arms at an absolute time of the timer's clock, in nanoseconds; 0 disarms. A second expiry never follows.
+// Arms the timer once, at an absolute time of its clock in nanoseconds; 0 disarms it.
 static inline int ringwake_timerfd_arm(int descriptor, int64_t nanoseconds) {
     struct itimerspec value;
     memset(&value, 0, sizeof value);
@@ -88,9 +88,9 @@ static inline int ringwake_timerfd_arm(int descriptor, int64_t nanoseconds) {
     return timerfd_settime(descriptor, TFD_TIMER_ABSTIME, &value, NULL);
 }
 
-// A timer on the wall clock that never comes and that becomes readable, with ECANCELED, when that clock is set or the
-// machine resumes. Arms it, also again. The flags are enumerators of an anonymous enum. The time is 2200-01-01, or the
-// last that a 32-bit time_t holds.
+// Arms a timer on the wall clock that never expires. It becomes readable, with ECANCELED, when that clock is set or the
+// machine resumes. It can be armed again. The flags are enumerators of an anonymous enum. The time is 2200-01-01, or
+// the last one of a 32-bit time_t.
 static inline int ringwake_timerfd_arm_for_clock_changes(int descriptor) {
     struct itimerspec value;
     memset(&value, 0, sizeof value);
@@ -98,7 +98,7 @@ static inline int ringwake_timerfd_arm_for_clock_changes(int descriptor) {
     return timerfd_settime(descriptor, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &value, NULL);
 }
 
-// SFD_NONBLOCK and SFD_CLOEXEC are enumerators of an anonymous enum. `descriptor` -1 makes a new one.
+// SFD_NONBLOCK and SFD_CLOEXEC are enumerators of an anonymous enum. With `descriptor` -1 it creates a new one.
 static inline int ringwake_signalfd(int descriptor, const sigset_t *mask) {
     return signalfd(descriptor, mask, SFD_NONBLOCK | SFD_CLOEXEC);
 }
@@ -110,8 +110,8 @@ static inline int ringwake_eventfd(int nonblocking) {
     return eventfd(0, EFD_CLOEXEC | (nonblocking ? EFD_NONBLOCK : 0));
 }
 
-// Starts a thread that takes no signal of the process: all are blocked before it begins, so that there is no moment
-// in which one could find it. `name`, which tools show, has at most 15 bytes. Returns 0, or an errno.
+// Starts a thread in which all signals are blocked. They are blocked before it starts, so it never receives one. `name`
+// is shown by tools and has at most 15 bytes. Returns 0 or an errno.
 static inline int ringwake_start_thread(
     pthread_t *thread, size_t stack_bytes, const char *name, void *(*body)(void *), void *argument
 ) {
@@ -141,7 +141,7 @@ static inline int ringwake_open(const char *path, int flags, mode_t mode) {
     return descriptor;
 }
 
-// O_TMPFILE hides behind _GNU_SOURCE; it is these two bits. O_EXCL: the file can never get a name.
+// O_TMPFILE needs _GNU_SOURCE; it consists of these two bits. O_EXCL: the file can never get a name.
 static inline int ringwake_open_unnamed(const char *directory, mode_t mode) {
     return open(directory, __O_TMPFILE | O_DIRECTORY | O_RDWR | O_APPEND | O_EXCL | O_CLOEXEC, mode);
 }
@@ -158,33 +158,35 @@ static inline int ringwake_set_nonblocking(int descriptor) {
 // memfd_create is not imported from Glibc (_GNU_SOURCE).
 static inline int ringwake_memfd(const char *name) { return memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING); }
 
-// From then on nobody can change the file in memory, whoever holds it. The names hide behind _GNU_SOURCE, and
-// <linux/fcntl.h>, which has them too, cannot be included beside <fcntl.h>: their values there, which are for ever.
+// After this the contents of the memory file can't be changed through any descriptor. The names need _GNU_SOURCE, and
+// <linux/fcntl.h>, which also has them, can't be included together with <fcntl.h>. So these are their values, which the
+// kernel never changes.
 static inline int ringwake_seal(int memory) {
     enum { add_seals = 1024 + 9, seal = 0x1, shrink = 0x2, grow = 0x4, write = 0x8 };
     return fcntl(memory, add_seals, seal | shrink | grow | write);
 }
 
-// A second description of an open file, also one without a name, at its own offset 0. Here, because the path
-// needs no allocation in C, and a wake waits for it.
+// Opens an open file again, even one without a name, with its own offset 0. It is in C because the path then needs no
+// allocation, and a wake waits for it.
 static inline int ringwake_reopen(int descriptor, int flags) {
     char path[64];
     snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
     return open(path, flags | O_CLOEXEC);
 }
 
-// fallocate and its mode bits are not imported from Glibc (_GNU_SOURCE). Frees the pages, keeps the size.
+// fallocate and its mode bits are not imported from Glibc (_GNU_SOURCE). Frees the pages and keeps the size.
 static inline int ringwake_punch_hole(int descriptor, off_t offset, off_t length) {
     return fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length);
 }
 
-// `struct flock` hides the function flock in Swift. Exclusive, and does not wait: EWOULDBLOCK when it is held.
+// `struct flock` hides the function flock in Swift. Takes an exclusive lock without blocking; EWOULDBLOCK if it is
+// held.
 static inline int ringwake_lock_exclusively(int descriptor) { return flock(descriptor, LOCK_EX | LOCK_NB); }
 
 // IN_NONBLOCK and IN_CLOEXEC are enumerators of an anonymous enum.
 static inline int ringwake_inotify(void) { return inotify_init1(IN_NONBLOCK | IN_CLOEXEC); }
 
-// Watches an open file, also one without a name: inotify takes paths only, /proc/self/fd gives it one.
+// Watches an open file, even one without a name. inotify accepts only paths, and /proc/self/fd has one.
 static inline int ringwake_inotify_watch(int inotify, int descriptor, uint32_t mask) {
     char path[64];
     snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
@@ -193,11 +195,11 @@ static inline int ringwake_inotify_watch(int inotify, int descriptor, uint32_t m
 
 // MARK: - Processes
 
-// Not in glibc before 2.36, and then in a header (sys/pidfd.h) that clashes with linux/fcntl.h. Always close-on-exec.
+// glibc has it only since 2.36, in a header (sys/pidfd.h) that conflicts with linux/fcntl.h. Always close-on-exec.
 static inline int ringwake_pidfd_open(pid_t process) { return (int)syscall(SYS_pidfd_open, process, 0U); }
 
-// siginfo_t's si_code, si_pid and si_status are macros into a union. Reaps the child that has exited.
-// Returns 1 with code (CLD_*) and status when it was reaped, 0 while it runs, -1 with errno.
+// Reaps the child if it has exited. siginfo_t's si_code, si_pid and si_status are macros into a union. Returns 1 with
+// code (CLD_*) and status if the child was reaped, 0 if it still runs, -1 with errno.
 static inline int ringwake_wait_pidfd(int pidfd, int *code, int *status) {
     siginfo_t info;
     int result;
@@ -212,11 +214,13 @@ static inline int ringwake_wait_pidfd(int pidfd, int *code, int *status) {
     return 1;
 }
 
-// posix_spawn_file_actions_addclosefrom_np is not imported from Glibc (_GNU_SOURCE), and the flags of the attributes
-// have types that differ between C libraries. Runs `arguments[0]` with the three descriptors as 0, 1 and 2 and no
-// other, in a process group of its own, with every signal at its default and none blocked. (To name all signals is
-// the cheap way: glibc 2.36 makes one system call for each that is named, and two for each that is not.)
-// Returns 0 with the process, or an errno. Blocks until the child has executed the program or failed to.
+// Runs `arguments[0]` with these three descriptors as 0, 1 and 2 and no others, in its own process group, with every
+// signal at its default action and none blocked. (Listing all signals is cheaper: glibc 2.36 makes one system call for
+// each listed signal, and two for each other one.) Returns 0 with the process, or an errno. Blocks until the child has
+// executed the program or failed.
+//
+// posix_spawn_file_actions_addclosefrom_np is not imported from Glibc (_GNU_SOURCE), and the types of the attributes'
+// flags differ between C libraries.
 static inline int ringwake_spawn(
     pid_t *process, char *const *arguments, char *const *environment, int input, int output, int error
 ) {
@@ -250,16 +254,16 @@ static inline int ringwake_spawn(
 
 // MARK: - Sockets
 
-// SOCK_STREAM and its flags are enumerators of `enum __socket_type`, which has no operators in Swift.
-// Non-blocking, close-on-exec. `family` is AF_INET, AF_INET6 or AF_UNIX.
+// A non-blocking, close-on-exec socket. `family` is AF_INET, AF_INET6 or AF_UNIX. SOCK_STREAM and its flags are
+// enumerators of `enum __socket_type`, which has no operators in Swift.
 static inline int ringwake_stream_socket(int family) {
     return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 }
 
-// The same types; blocking, for a client that has nothing else to do.
+// The same, but blocking, for a client that has nothing else to do.
 static inline int ringwake_blocking_stream_socket(int family) { return socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0); }
 
-// As socketpair, for tests; non-blocking both.
+// Like socketpair; both ends are non-blocking and close-on-exec.
 static inline int ringwake_stream_socket_pair(int descriptors[2]) {
     return socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, descriptors);
 }
@@ -273,7 +277,7 @@ static inline int ringwake_accept(int listener, struct sockaddr_storage *storage
     return accept4(listener, (struct sockaddr *)storage, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
-// setsockopt takes an untyped pointer; the options are enumerators or macros that Swift imports unevenly.
+// setsockopt takes an untyped pointer. The options are enumerators or macros that Swift imports inconsistently.
 static inline int ringwake_set_option(int descriptor, int level, int option, int value) {
     return setsockopt(descriptor, level, option, &value, sizeof value);
 }
@@ -287,7 +291,7 @@ static inline int ringwake_set_ipv6_only(int descriptor, int on) {
     return ringwake_set_option(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, on);
 }
 
-// struct ucred hides behind _GNU_SOURCE; it is these three fields.
+// struct ucred needs _GNU_SOURCE; it has these three fields.
 static inline int ringwake_peer_credentials(int descriptor, pid_t *process, uid_t *user, gid_t *group) {
     struct {
         pid_t pid;
@@ -303,8 +307,8 @@ static inline int ringwake_peer_credentials(int descriptor, pid_t *process, uid_
     return 0;
 }
 
-// A socket address is a C union by cast, which Swift can only write through rebound pointers.
-// `text` is a numeric address without brackets or port. Returns its length, or 0 when it is none.
+// Parses a numeric address without brackets or port. Returns its length, or 0 if it isn't one. A socket address is a C
+// union by cast, which Swift can only write through rebound pointers.
 static inline socklen_t ringwake_ip_address(const char *text, uint16_t port, struct sockaddr_storage *storage) {
     struct sockaddr_in *v4 = (struct sockaddr_in *)storage;
     struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)storage;
@@ -322,7 +326,7 @@ static inline socklen_t ringwake_ip_address(const char *text, uint16_t port, str
     return 0;
 }
 
-// The other way: "192.0.2.1:443" or "[2001:db8::1]:443". Returns 0, or -1 for another family.
+// The reverse: "192.0.2.1:443" or "[2001:db8::1]:443". Returns 0, or -1 if it isn't an IP address.
 static inline int ringwake_describe_ip_address(const struct sockaddr_storage *storage, char *text, size_t capacity) {
     char address[INET6_ADDRSTRLEN];
     if (storage->ss_family == AF_INET) {
@@ -340,7 +344,7 @@ static inline int ringwake_describe_ip_address(const struct sockaddr_storage *st
     return -1;
 }
 
-// A path as a socket address. Returns its length, or 0 when the path is empty or longer than sun_path (107 bytes).
+// A path as a socket address. Returns its length, or 0 if the path is empty or too long for sun_path (107 bytes).
 static inline socklen_t ringwake_unix_address(const char *path, struct sockaddr_storage *storage) {
     struct sockaddr_un *address = (struct sockaddr_un *)storage;
     size_t length = strlen(path);
@@ -351,7 +355,7 @@ static inline socklen_t ringwake_unix_address(const char *path, struct sockaddr_
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length + 1);
 }
 
-// bind, connect and getsockname on the storage that the functions above fill, without rebinding in Swift.
+// bind, connect and getsockname with a sockaddr_storage, so that Swift doesn't have to rebind the pointer.
 static inline int ringwake_bind(int descriptor, const struct sockaddr_storage *storage, socklen_t length) {
     return bind(descriptor, (const struct sockaddr *)storage, length);
 }
@@ -364,8 +368,8 @@ static inline int ringwake_local_address(int descriptor, struct sockaddr_storage
     return getsockname(descriptor, (struct sockaddr *)storage, &length);
 }
 
-// A socket address, the union by cast, read: how many of the bytes, in network order, are the address (4 or 16), or
-// 0 for another family. `scope` is the index of the interface that a link-local address belongs to, or 0.
+// Reads the address from a socket address (a union by cast). Returns its number of bytes, in network order (4 or 16),
+// or 0 if it isn't an IP address. `scope` is the interface index of a link-local address, or 0.
 static inline int ringwake_ip_bytes(const struct sockaddr *address, socklen_t length, uint8_t *bytes, uint32_t *scope) {
     const struct sockaddr_in *v4 = (const struct sockaddr_in *)address;
     const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
@@ -377,21 +381,21 @@ static inline int ringwake_ip_bytes(const struct sockaddr *address, socklen_t le
     return is_v4 ? 4 : is_v6 ? 16 : 0;
 }
 
-// The environment of the process; Swift refuses the global variable, which another thread could change.
+// The environment of the process. Swift refuses the global variable, because another thread could change it.
 extern char **environ;
 static inline char **ringwake_environment(void) { return environ; }
 
-// Whether the kernel takes the wall clock to be kept by a time service (NTP, PTP). Asking needs no privilege.
+// Whether the kernel considers the wall clock synchronized by a time service (NTP, PTP). Needs no privilege.
 static inline bool ringwake_clock_is_synchronized(void) {
     struct timex state = {0};
     return adjtimex(&state) != TIME_ERROR;
 }
 
-// SIG_IGN is a cast in a macro, which is not imported.
+// SIG_IGN is a cast in a macro, which Swift doesn't import.
 static inline void ringwake_ignore_signal(int number) { signal(number, SIG_IGN); }
 
-// prlimit hides behind _GNU_SOURCE and its type of resource differs with it: the system call, which takes two
-// 64-bit numbers on every architecture. Sets how many descriptors another process may have.
+// Sets the descriptor limits of another process. prlimit needs _GNU_SOURCE, which also changes the type of its resource
+// argument. So this uses the system call, which takes two 64-bit numbers on every architecture.
 static inline int ringwake_limit_descriptors(pid_t process, uint64_t soft, uint64_t hard) {
     uint64_t limits[2] = {soft, hard};
     return (int)syscall(SYS_prlimit64, process, RLIMIT_NOFILE, limits, NULL);

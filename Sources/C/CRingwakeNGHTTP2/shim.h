@@ -1,4 +1,4 @@
-// libnghttp2 as Swift sees it. Nothing here needs a wrapper: the memory interface takes plain functions and pointers.
+// libnghttp2 for Swift. It needs no wrappers: its memory interface takes plain functions and pointers.
 #ifndef RINGWAKE_NGHTTP2_SHIM_H
 #define RINGWAKE_NGHTTP2_SHIM_H
 

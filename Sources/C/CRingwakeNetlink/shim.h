@@ -1,4 +1,4 @@
-// Netlink as Swift sees it: libnl's headers, the kernel's, and what of them Swift cannot call.
+// Netlink for Swift: the headers of libnl and the kernel, and wrappers for what Swift can't call.
 #ifndef RINGWAKE_NETLINK_SHIM_H
 #define RINGWAKE_NETLINK_SHIM_H
 
@@ -23,8 +23,8 @@
 
 // MARK: - Sockets
 
-// SOCK_RAW and its flags are enumerators of `enum __socket_type`, and a socket address is a C union by cast. Bound to
-// a port that the kernel chooses; it joins no group. Non-blocking, close-on-exec. Returns -1 with errno.
+// A netlink socket with a port that the kernel chooses, in no group; non-blocking, close-on-exec. Returns -1 with
+// errno. SOCK_RAW and its flags are enumerators of `enum __socket_type`, and a socket address is a C union by cast.
 static inline int ringwake_netlink_open(void) {
     struct sockaddr_nl address;
     int descriptor = socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, NETLINK_ROUTE);
@@ -40,8 +40,9 @@ static inline int ringwake_netlink_open(void) {
     return descriptor;
 }
 
-// recvmsg takes pointers to pointers, and the sender is a union by cast. `sender` gets the port that sent it, which is
-// 0 for the kernel alone; UINT32_MAX when there is no such address. `flags` gets those of the message: MSG_TRUNC.
+// Receives a message. `sender` is set to the sender's port: 0 only for the kernel, UINT32_MAX if there is no such
+// address. `flags` is set to the message's flags (MSG_TRUNC). recvmsg takes pointers to pointers, and the sender is a
+// union by cast.
 static inline ssize_t ringwake_netlink_receive(
     int descriptor, void *buffer, size_t capacity, uint32_t *sender, int *flags
 ) {
@@ -60,7 +61,7 @@ static inline ssize_t ringwake_netlink_receive(
     return length;
 }
 
-// The port of a netlink socket: what another process names to send to it. 0 when it has none.
+// The port of a netlink socket, to which other processes can send. 0 if it has none.
 static inline uint32_t ringwake_netlink_port(int descriptor) {
     struct sockaddr_nl address;
     socklen_t length = sizeof address;
@@ -68,7 +69,7 @@ static inline uint32_t ringwake_netlink_port(int descriptor) {
     return getsockname(descriptor, (struct sockaddr *)&address, &length) == 0 ? address.nl_pid : 0;
 }
 
-// Sends to a port of another process, or to a group, which takes CAP_NET_ADMIN. For tests.
+// Sends to the port of another process. For tests.
 static inline ssize_t ringwake_netlink_send_to_port(int descriptor, uint32_t port, const void *bytes, size_t length) {
     struct sockaddr_nl address;
     memset(&address, 0, sizeof address);
@@ -77,7 +78,7 @@ static inline ssize_t ringwake_netlink_send_to_port(int descriptor, uint32_t por
     return sendto(descriptor, bytes, length, 0, (const struct sockaddr *)&address, sizeof address);
 }
 
-// A group up to 32. The kernel gets a copy, as from any sender to a group; its answer is not awaited.
+// Sends to a group up to 32, which needs CAP_NET_ADMIN. The kernel gets a copy too; its answer isn't read. For tests.
 static inline ssize_t ringwake_netlink_send_to_group(int descriptor, uint32_t group, const void *bytes, size_t length) {
     struct sockaddr_nl address;
     memset(&address, 0, sizeof address);
@@ -93,16 +94,16 @@ static inline int ringwake_netlink_set_option(int descriptor, int option, int va
 
 // MARK: - Namespaces
 
-// unshare and CLONE_NEWNET hide behind _GNU_SOURCE, and <linux/sched.h>, which has the flag, clashes with <sched.h>:
-// its value there, which is for ever. The calling thread, and what it starts from then on, gets a network namespace of
-// its own. For tests.
+// Moves the calling thread, and the threads and processes that it starts later, to a new network namespace. unshare and
+// CLONE_NEWNET need _GNU_SOURCE, and <linux/sched.h>, which has the flag, conflicts with <sched.h>. So this is its
+// value, which the kernel never changes. For tests.
 static inline int ringwake_unshare_network(void) {
     enum { clone_newnet = 0x40000000 };
     return (int)syscall(SYS_unshare, (unsigned long)clone_newnet);
 }
 
-// The effective user of the calling thread alone; seteuid would change all threads. The real user stays, so that 0 can
-// be had again. For tests.
+// Sets the effective user of the calling thread only; seteuid would change all threads. The real user stays, so that
+// the thread can return to 0. For tests.
 static inline int ringwake_set_thread_user(uid_t user) {
     return (int)syscall(SYS_setresuid, (uid_t)-1, user, (uid_t)-1);
 }

@@ -1,8 +1,8 @@
 #ifndef RINGWAKE_OPENSSL_SHIM_H
 #define RINGWAKE_OPENSSL_SHIM_H
 
-// OpenSSL 3.0 as Swift sees it. Swift does not import function-like macros; each one that Ringwake needs
-// is a static inline function here, named like the macro with the prefix `ringwake_`.
+// OpenSSL 3.0 for Swift. Swift doesn't import function-like macros. Each one that Ringwake needs is a static inline
+// function here, named like the macro with the prefix `ringwake_`.
 
 #include <openssl/asn1.h>
 #include <openssl/bio.h>
@@ -63,8 +63,8 @@ static inline long ringwake_SSL_CTX_set_max_cert_list(SSL_CTX *context, long byt
     return SSL_CTX_set_max_cert_list(context, bytes);
 }
 
-// The SSL_OP_ constants are written with the function-like macro SSL_OP_BIT, which Swift does not import:
-// here they are as values.
+// The SSL_OP_ constants use the function-like macro SSL_OP_BIT, which Swift doesn't import, so they are repeated as
+// values.
 static const uint64_t ringwake_SSL_OP_NO_RENEGOTIATION = SSL_OP_NO_RENEGOTIATION;
 static const uint64_t ringwake_SSL_OP_NO_COMPRESSION = SSL_OP_NO_COMPRESSION;
 static const uint64_t ringwake_SSL_OP_IGNORE_UNEXPECTED_EOF = SSL_OP_IGNORE_UNEXPECTED_EOF;
@@ -79,7 +79,7 @@ static inline void ringwake_OPENSSL_free(void *memory) {
     OPENSSL_free(memory);
 }
 
-// The sk_X509_ functions are macros over OPENSSL_sk_ with casts that check the type of the stack.
+// The sk_X509_ functions are macros over OPENSSL_sk_ with casts that check the stack's type.
 static inline STACK_OF(X509) *ringwake_sk_X509_new_null(void) {
     return sk_X509_new_null();
 }

@@ -1,4 +1,4 @@
-// sd-bus as Swift sees it: a D-Bus client with a descriptor to wait for, and no thread.
+// sd-bus for Swift: a D-Bus client with a descriptor to wait for, without threads.
 #ifndef RINGWAKE_SYSTEMD_SHIM_H
 #define RINGWAKE_SYSTEMD_SHIM_H
 
@@ -13,9 +13,9 @@
 #include <systemd/sd-bus.h>
 #include <unistd.h>
 
-// SOCK_STREAM and its flags are enumerators of `enum __socket_type`, and a socket address is a C union by cast. Never
-// waits: a full backlog is EAGAIN. Returns the descriptor, non-blocking and close-on-exec, or a negative errno; a name
-// that does not fit is -ENAMETOOLONG.
+// Connects without blocking: EAGAIN if the backlog is full. Returns a non-blocking, close-on-exec descriptor, or a
+// negative errno; -ENAMETOOLONG if the name doesn't fit. SOCK_STREAM and its flags are enumerators of `enum
+// __socket_type`, and a socket address is a C union by cast.
 static inline int ringwake_dbus_connect(const uint8_t *name, size_t length, bool is_abstract) {
     struct sockaddr_un address;
     if (length == 0 || length + 1 > sizeof address.sun_path) return -ENAMETOOLONG;
@@ -41,8 +41,9 @@ static inline int ringwake_dbus_pair(int ends[2]) {
     return socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) < 0 ? -errno : 0;
 }
 
-// Control messages are macros over a C layout. `count` is how many descriptors fit, and then how many came; those that
-// did not fit are closed by the kernel. Returns the bytes read, 0 at the end, or a negative errno.
+// Receives bytes and descriptors. `count` is the capacity of `descriptors`, and is set to the number received;
+// descriptors that don't fit are closed. Returns the bytes read, 0 at the end, or a negative errno. Control messages
+// are macros over a C layout.
 static inline ssize_t ringwake_dbus_receive(
     int descriptor, uint8_t *bytes, size_t capacity, int *descriptors, size_t *count
 ) {
@@ -70,7 +71,7 @@ static inline ssize_t ringwake_dbus_receive(
     return length;
 }
 
-// The same the other way; the receiver gets copies. Returns the bytes sent, or a negative errno.
+// Sends bytes and descriptors; the receiver gets copies of these. Returns the bytes sent, or a negative errno.
 static inline ssize_t ringwake_dbus_send(
     int descriptor, const uint8_t *bytes, size_t length, const int *descriptors, size_t count
 ) {

@@ -1,8 +1,8 @@
-// The one C++ file: toml++ has no C interface. Header-only and without exceptions, so that neither a library nor
-// an unwinding C++ stack reaches Swift.
+// The only C++ file: toml++ has no C interface. It is used header-only and without exceptions, so that neither a
+// library nor an unwinding C++ stack reaches Swift.
 //
-// toml++ 3.3 meets some broken files, "[[[" among them, with a failing assertion: it would abort, or with NDEBUG go on
-// with what it assumed. Here an assertion that fails ends the parse, and the file is malformed.
+// With some broken files, "[[[" among them, an assertion of toml++ 3.3 fails. It would abort, or with NDEBUG continue
+// with a wrong assumption. Here a failing assertion ends the parse, and the file is malformed.
 #undef NDEBUG
 namespace {
 struct malformed {};
@@ -40,7 +40,7 @@ void describe(ringwake_toml_error *error, std::string_view description, toml::so
     error->column = position.column;
 }
 
-/// Whether an assertion fails while `text` is parsed.
+/// Whether an assertion fails while parsing `text`.
 bool is_malformed(std::string_view text) {
     try {
         static_cast<void>(toml::parse(text));
@@ -50,8 +50,8 @@ bool is_malformed(std::string_view text) {
     }
 }
 
-/// The line that the assertion fails in, which says nothing of where it is. The parser goes forward only, so the
-/// assertion fails for every text that goes on behind that line, and for none that ends before it.
+/// The line in which the assertion fails; the assertion itself doesn't report it. The parser only moves forward. So the
+/// assertion fails for every prefix that extends beyond that line, and for none that ends before it.
 uint32_t line_of_malformed(std::string_view text) {
     size_t good = 0, bad = text.size();
     while (bad - good > 1) {

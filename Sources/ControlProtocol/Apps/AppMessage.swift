@@ -1,41 +1,41 @@
-/// One app, as its owner sees it.
+/// One app, for its owner.
 package struct AppMessage: Codable, Equatable, Sendable {
     package var schema = ControlAPI.schema
-    /// Its bundle id.
+    /// Bundle ID of the app.
     package var app: String
     /// The topic of its VoIP pushes.
     package var topic: String
-    /// How it is woken: `exec`, `transient` (the same command in a unit of its own), `unit`, `dbus`, `socket`, or
-    /// `connected` (only by the stream that its handler keeps).
+    /// How it is woken: `exec`, `transient` (the same command in its own unit), `unit`, `dbus`, `socket`, or
+    /// `connected` (only by the stream that its handler keeps open).
     package var way = "exec"
-    /// What is started to wake it, for a person: a command, a unit, a bus name, a socket.
+    /// What is started or called to wake it, for people: a command, a unit, a bus name, a socket.
     package var wake = ""
-    /// Of `exec` and `transient`: what is started, a path and its arguments; else empty.
+    /// With `exec` and `transient`: the program's path and arguments; otherwise empty.
     package var exec: [String]
-    /// How many handlers it has at a time: `app` (one) or `call` (one for each call).
+    /// How many handlers it may have at a time: `app` (one) or `call` (one for each call).
     package var instances = "app"
-    /// The name of the layout that its payloads have, where its file names one.
+    /// Name of the payload preset, if its file names one.
     package var payload: String?
-    /// How many of its handlers keep a connection now.
+    /// Number of its handlers that keep a stream open now.
     package var connected = 0
-    /// What its handlers did not do.
+    /// The strikes against its handler.
     package var strikes = StrikesMessage()
-    /// Its level, as a content rating; nil where its file gives none.
+    /// Its level (a content rating); nil if its file sets none.
     package var level: Int?
-    /// The teams whose keys or certificates may push to it.
+    /// Teams whose keys or certificates may push to it.
     package var teams: [String] = []
-    /// `registered`, or `unregistered` once it was removed.
+    /// `registered`, or `unregistered` after it was removed.
     package var state: String
     /// Its device tokens in hex, by environment.
     package var tokens: [String: String]
-    /// The file that configures it.
+    /// Path of its configuration file.
     package var file: String
-    /// Whether it can reach what it has to; nil where that is not known, and of an app that was removed.
+    /// Its connection status; nil if unknown or if the app was removed.
     package var connection: ConnectionMessage?
 }
 
 extension AppMessage {
-    /// An app that is registered and has no tokens yet.
+    /// A registered app without tokens.
     package init(app: String, topic: String, exec: [String], file: String) {
         self.init(app: app, topic: topic, exec: exec, state: "registered", tokens: [:], file: file)
     }
@@ -43,15 +43,15 @@ extension AppMessage {
 
 /// The strikes against an app's handler.
 package struct StrikesMessage: Codable, Equatable, Sendable {
-    /// How many count now.
+    /// Number of strikes that count now.
     package var count: Int
-    /// With how many its handler is not started any more; 0: never.
+    /// At this number of strikes its handler is no longer started; 0: never.
     package var limit: Int
     /// Milliseconds for which a strike counts.
     package var windowMs: Int64
-    /// Whether its handler is not started any more, until the strikes are cleared.
+    /// Whether its handler is no longer started until the strikes are cleared.
     package var struckOut: Bool
-    /// Those that count, the oldest first.
+    /// The strikes that count, oldest first.
     package var recent: [StrikeMessage]
 
     package init(
@@ -69,9 +69,9 @@ package struct StrikesMessage: Codable, Equatable, Sendable {
 package struct StrikeMessage: Codable, Equatable, Sendable {
     /// Milliseconds since it happened.
     package var agoMs: Int64
-    /// What the handler did not do: `HandlerFailure` as text.
+    /// What the handler failed to do: `HandlerFailure` as text.
     package var failure: String
-    /// The call that it did not do it for.
+    /// The call that the strike is about.
     package var call: String
 
     package init(agoMs: Int64, failure: String, call: String) {
@@ -81,12 +81,12 @@ package struct StrikeMessage: Codable, Equatable, Sendable {
     }
 }
 
-/// The answer to a change of what is kept for an app.
+/// The answer to a change of an app's stored state.
 package struct AppStateMessage: Codable, Equatable, Sendable {
     package var schema = ControlAPI.schema
-    /// Its bundle id.
+    /// Bundle ID of the app.
     package var app: String
-    /// How many octets are kept for it now.
+    /// Size of the stored state, in bytes.
     package var bytes: Int
 
     package init(app: String, bytes: Int) {
@@ -95,7 +95,7 @@ package struct AppStateMessage: Codable, Equatable, Sendable {
     }
 }
 
-/// All apps, by bundle id.
+/// All apps, by bundle ID.
 package struct AppListMessage: Codable, Equatable, Sendable {
     package var schema = ControlAPI.schema
     package var apps: [AppMessage]
@@ -105,10 +105,10 @@ package struct AppListMessage: Codable, Equatable, Sendable {
     }
 }
 
-/// The answer to a reload: what is in force now.
+/// The answer to a reload.
 package struct ReloadMessage: Codable, Equatable, Sendable {
     package var schema = ControlAPI.schema
-    /// The apps that are configured now.
+    /// The configured apps.
     package var apps: [String]
     /// Settings that changed in the file and need a restart to take effect.
     package var needsRestart: [String]

@@ -1,8 +1,8 @@
-/// What a sender needs to reach an app on this device, as the app itself may see it.
+/// What senders need to reach an app on this device, for the app itself.
 package struct CredentialsMessage: Codable, Equatable, Sendable {
     /// One device token.
     package struct Credential: Codable, Equatable, Sendable {
-        /// `development` or `production`: which of the provider API's two hosts it is for.
+        /// `development` or `production`: the host of the provider API for which the token is valid.
         package var environment: String
         /// 64 hex digits.
         package var token: String
@@ -14,13 +14,13 @@ package struct CredentialsMessage: Codable, Equatable, Sendable {
     }
 
     package var schema = ControlAPI.schema
-    /// The app's bundle id.
+    /// Bundle ID of the app.
     package var app: String
     /// The topic of its VoIP pushes.
     package var topic: String
-    /// The teams whose keys or certificates may push to it.
+    /// Teams whose keys or certificates may push to it.
     package var teams: [String]
-    /// Its tokens, by the name of their environment.
+    /// Its tokens, sorted by environment.
     package var credentials: [Credential]
 
     package init(app: String, topic: String, teams: [String], credentials: [Credential]) {
@@ -31,10 +31,10 @@ package struct CredentialsMessage: Codable, Equatable, Sendable {
     }
 }
 
-/// What a SIP client adds to the URI in its Contact, so that its SIP server can push to it.
+/// The parameters that a SIP client adds to its Contact URI, so that the SIP server can push to it.
 ///
-/// See RFC 8599 § 10: `pn-provider` is `apns`; `pn-param` is team id and topic, separated by a period, the topic being
-/// the bundle id and the service `voip`, separated by a period; `pn-prid` is the device token.
+/// See RFC 8599 § 10: `pn-provider` is `apns`; `pn-param` is team ID and topic, separated by a period (the topic is the
+/// bundle ID and the service `voip`, separated by a period); `pn-prid` is the device token.
 package struct PushContact: Equatable, Sendable {
     package let provider = "apns"
     package let parameter: String
@@ -45,6 +45,6 @@ package struct PushContact: Equatable, Sendable {
         resourceID = token
     }
 
-    /// All of them, as they stand in the URI.
+    /// All parameters, as in the URI.
     package var parameters: String { "pn-provider=\(provider);pn-param=\(parameter);pn-prid=\(resourceID)" }
 }

@@ -1,21 +1,21 @@
 package import RunLoop
 
-/// One end of the line between the daemon and `ringwake-audio`: one JSON object a line, in both directions.
+/// One end of the connection between the daemon and `ringwake-audio`: JSON objects, one per line, in both directions.
 ///
 /// The callbacks are called from the loop, never from within ``send(_:)``.
 package final class AudioEngineConnection<Incoming> {
-    /// Why nothing more is read.
+    /// Why reading has ended.
     package enum End: Equatable, Sendable {
-        /// The socket's end, perhaps in the middle of a line.
+        /// The socket has ended, perhaps in the middle of a line.
         case socket(StreamSocket.End, isTorn: Bool)
-        /// What came is no message, or too long: why.
+        /// A line was no message or too long, for this reason.
         case malformed(String)
     }
 
     package var onMessage: ((Incoming) -> Void)?
-    /// The name of a message of another version.
+    /// Called with the name of a message that this version doesn't know.
     package var onUnknown: ((String) -> Void)?
-    /// Called once, and last.
+    /// Called once, as the last callback.
     package var onEnd: ((End) -> Void)?
 
     private let socket: StreamSocket
@@ -23,8 +23,8 @@ package final class AudioEngineConnection<Incoming> {
     private var lines = AudioEngineLines()
 
     /// - Parameters:
-    ///   - descriptor: A connected stream socket that does not block; it is closed with this object.
-    ///   - decode: Reads one line: ``AudioEngineLine/request(_:)`` or ``AudioEngineLine/report(_:)``.
+    ///   - descriptor: a connected, non-blocking stream socket. This object closes it.
+    ///   - decode: parses a line: ``AudioEngineLine/request(_:)`` or ``AudioEngineLine/report(_:)``.
     package init(
         _ descriptor: Int32, runLoop: RunLoop, decode: @escaping ([UInt8]) throws(AudioEngineLineError) -> Incoming
     ) {
@@ -37,17 +37,17 @@ package final class AudioEngineConnection<Incoming> {
         }
     }
 
-    /// Starts to read.
-    /// - Throws: The loop cannot watch the socket.
+    /// Starts reading.
+    /// - Throws: if the loop can't watch the socket.
     package func begin(cause: WakeupCause) throws(RunLoopError) { try socket.begin(cause: cause) }
 
     /// Sends a line that ``AudioEngineLine`` has encoded.
     package func send(_ line: [UInt8]) { socket.send(line) }
 
-    /// Reads no more; lines are still sent as far as the socket takes them. Idempotent.
+    /// Stops reading. Lines are still sent while the socket accepts them. Idempotent.
     package func stopReading() { socket.stopReading() }
 
-    /// Closes the socket: the other end sees that. Idempotent.
+    /// Closes the socket, which the other end notices. Idempotent.
     package func close() { socket.close() }
 
     private func consume(_ bytes: ArraySlice<UInt8>) {

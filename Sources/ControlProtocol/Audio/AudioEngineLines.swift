@@ -1,13 +1,13 @@
 internal import FoundationEssentials
 package import RingwakeCore
 
-/// What cannot be read on the line between the daemon and `ringwake-audio`.
+/// Why a line between the daemon and `ringwake-audio` can't be read.
 package enum AudioEngineLineError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// A message of this name is none that is known here: the other end is of another version.
+    /// The message's name is unknown here, so the other end has another version.
     case unknown(String)
-    /// It is no message at all. Why, for a person.
+    /// The line isn't a message; the reason, for people.
     case malformed(String)
-    /// It has more than ``AudioEngineLine/maximumBytes``.
+    /// The line has more than ``AudioEngineLine/maximumBytes``.
     case tooLong
 
     package var description: String {
@@ -19,24 +19,24 @@ package enum AudioEngineLineError: Error, Hashable, Sendable, CustomStringConver
     }
 }
 
-/// The messages between the daemon and `ringwake-audio`: each a JSON object with one member, the message's name, on a
-/// line of its own.
+/// The messages between the daemon and `ringwake-audio`. Each is a line with a JSON object whose only member is the
+/// message's name.
 package enum AudioEngineLine {
-    /// Bytes of a line at most, without its end. A plan with 64 sessions has some 40 KiB.
+    /// Maximum bytes of a line, without its end. A plan with 64 sessions has about 40 KiB.
     package static let maximumBytes = 256 << 10
 
-    /// The request with the end of its line.
+    /// The request as a line.
     package static func encoded(_ request: AudioEngineRequest) -> [UInt8] { controlLine(request) }
 
-    /// The report with the end of its line.
+    /// The report as a line.
     package static func encoded(_ report: AudioEngineReport) -> [UInt8] { controlLine(report) }
 
-    /// - Parameter line: Without its end.
+    /// - Parameter line: without its line end.
     package static func request(_ line: [UInt8]) throws(AudioEngineLineError) -> AudioEngineRequest {
         try read(line, names: ["prepare", "apply", "chooseOutput", "wokeFromSleep"])
     }
 
-    /// - Parameter line: Without its end.
+    /// - Parameter line: without its line end.
     package static func report(_ line: [UInt8]) throws(AudioEngineLineError) -> AudioEngineReport {
         try read(
             line,
@@ -69,7 +69,7 @@ package enum AudioEngineLine {
         } catch let error as DecodingError {
             throw .malformed("'\(name)': \(reason(error))")
         } catch {
-            // What a session's configuration says of itself.
+            // A session's configuration that isn't valid.
             throw .malformed("'\(name)': \(error)")
         }
     }
@@ -86,7 +86,7 @@ package enum AudioEngineLine {
         return path.isEmpty ? context.debugDescription : "\(path): \(context.debugDescription)"
     }
 
-    /// The names of an object's members, whatever they hold.
+    /// The names of an object's members.
     private struct MemberNames: Decodable {
         struct Name: CodingKey {
             let stringValue: String
@@ -104,7 +104,7 @@ package enum AudioEngineLine {
     }
 }
 
-/// Cuts bytes into the lines of ``AudioEngineLine``.
+/// Splits bytes into the lines of ``AudioEngineLine``.
 package typealias AudioEngineLines = LineSplitter<AudioEngineLineError>
 
 extension AudioEngineLines {

@@ -1,17 +1,17 @@
 package import RingwakeCore
 
-/// What a session is: body of `PUT /v1/audio/sessions/{id}` and of `POST /v1/calls/{call}/audio`, and the member
-/// `audio` of the body that fulfils an answer.
+/// The configuration of an audio session: body of `PUT /v1/audio/sessions/{id}` and of `POST /v1/calls/{call}/audio`,
+/// and the member `audio` of the body that fulfills an answer.
 package struct AudioConfigurationBody: Codable, Equatable, Sendable {
     package var category: String
-    /// `default` when left out.
+    /// Default: `default`.
     package var mode: String?
     package var options: [String]?
     /// The server's name of a device, or a kind of port (`builtInSpeaker`, `bluetoothHFP`, ...).
     package var preferredOutput: String?
     package var preferredInput: String?
 
-    /// - Throws: `badParam`, saying what does not fit and what would.
+    /// - Throws: `badParam`, with what is wrong and what is allowed.
     package func configuration() throws(AudioSessionError) -> AudioSessionConfiguration {
         try AudioSessionConfiguration(
             try AudioConfigurationBody.word(category, "category"),
@@ -45,23 +45,23 @@ extension AudioConfigurationBody {
     }
 }
 
-/// Body of `POST /v1/audio/sessions`; every member may be left out.
+/// Body of `POST /v1/audio/sessions`; every member is optional.
 package struct AudioSessionOpening: Codable, Equatable, Sendable {
-    /// Every member left out.
+    /// A body without members.
     package static let empty = AudioSessionOpening()
 
-    /// What the client is called in lists and on standard error; its process's name when left out.
+    /// Name of the client in lists and logs; default: the app's or the process's name.
     package var name: String?
-    /// As ``AudioConfigurationBody``; `soloAmbient` when left out.
+    /// As in ``AudioConfigurationBody``; default: `soloAmbient`.
     package var category: String?
     package var mode: String?
     package var options: [String]?
     package var preferredOutput: String?
     package var preferredInput: String?
-    /// Whether it is activated at once; the stream's second line then says what came of it.
+    /// Whether to activate the session at once. The stream's second line then has the result.
     package var active: Bool?
 
-    /// - Throws: `badParam`, saying what does not fit and what would.
+    /// - Throws: `badParam`, with what is wrong and what is allowed.
     package func configuration() throws(AudioSessionError) -> AudioSessionConfiguration {
         try AudioConfigurationBody(
             category: category ?? AudioSessionConfiguration.standard.category.rawValue, mode: mode, options: options,
@@ -70,17 +70,17 @@ package struct AudioSessionOpening: Codable, Equatable, Sendable {
     }
 }
 
-/// Body of `POST /v1/audio/route`: the output that what goes on is to have.
+/// Body of `POST /v1/audio/route`: the output that calls and sessions are to use.
 package struct AudioRouteChoice: Codable, Equatable, Sendable {
-    /// The server's name of a device, or a kind of port (`builtInSpeaker`, `bluetoothHFP`, ...); left out or null: none
-    /// in particular.
+    /// The server's name of a device, or a kind of port (`builtInSpeaker`, `bluetoothHFP`, ...). Absent or null:
+    /// automatic.
     package var output: String?
 
     package init(output: String? = nil) {
         self.output = output
     }
 
-    /// The same, if it is one that may be.
+    /// The output if it is valid.
     package func validated() throws(AudioSessionError) -> String? {
         guard let output else { return nil }
         guard (1...AudioSessionConfiguration.maximumNameBytes).contains(output.utf8.count) else {
@@ -93,6 +93,6 @@ package struct AudioRouteChoice: Codable, Equatable, Sendable {
 
 /// Body of `POST /v1/audio/sessions/{id}/speaker`.
 package struct AudioSpeakerOverride: Codable, Equatable, Sendable {
-    /// Whether its sound is to come from the speaker, until its route changes; false takes that back.
+    /// Whether to use the speaker until the route changes; false undoes that.
     package var on: Bool
 }

@@ -1,12 +1,12 @@
 package import RingwakeCore
 
 extension AudioSessionError {
-    /// The same as every other failure is told: `Documentation/errors.md` has the table.
+    /// As a general error; `Documentation/errors.md` has the table.
     package var error: RingwakeError { RingwakeError(code.errorCode, message) }
 }
 
 extension AudioSessionError.Code {
-    /// The code that the control API and the command line give it.
+    /// The code of the control API and the command line.
     package var errorCode: RingwakeError.Code {
         switch self {
         case .badParam, .incompatibleCategory: .invalidRequest
@@ -21,14 +21,14 @@ extension AudioSessionError.Code {
 }
 
 extension ErrorMessage {
-    /// Why something asked of an audio session was not done, with the name and Apple's number of its code.
+    /// The error of an audio session, with the name and Apple's number of its code.
     package init(_ error: AudioSessionError) {
         self.init(
             error: error.code.errorCode.slug, message: error.message, code: error.code.rawValue,
             number: error.code.number)
     }
 
-    /// The audio session's error that it tells of; nil of every other message.
+    /// The audio session's error in this message; nil if the message has another error.
     package var audioError: AudioSessionError? {
         code.flatMap { AudioSessionError.Code(rawValue: $0) }.map { AudioSessionError($0, message) }
     }

@@ -3,27 +3,27 @@ package import RingwakeCore
 /// One audio session.
 package struct AudioSessionMessage: Codable, Equatable, Sendable {
     package var schema = ControlAPI.schema
-    /// Names it for as long as the daemon runs.
+    /// Unique while the daemon runs.
     package var id: UInt64
-    /// What its client is called: an app, a command. Untrusted text.
+    /// Name of its client: an app, a command. Untrusted text.
     package var name: String
-    /// The app whose handler opened it, or whose call it is; nil of others.
+    /// App whose handler opened it or whose call it is; nil for others.
     package var app: String?
-    /// The call that it belongs to; nil of all others.
+    /// Its call; nil if it isn't a call's session.
     package var call: String?
-    /// The client's processes: their streams, and those of their children, are the session's.
+    /// The client's processes. Streams of these processes and their children belong to the session.
     package var pids: [Int32]
     package var category: String
     package var mode: String
-    /// As they were given, in alphabetical order.
+    /// In alphabetical order.
     package var options: [String]
     package var preferredOutput: String?
     package var preferredInput: String?
     /// `inactive`, `activating`, `active`, `interrupted`, `deactivating` or `lost`.
     package var state: String
-    /// Of one that is active: where its sound goes and comes from.
+    /// Route of an active session.
     package var route: AudioRouteMessage?
-    /// For how many milliseconds it has been open.
+    /// Milliseconds since it was opened.
     package var openMs: Int64
 
     package init(
@@ -46,7 +46,7 @@ package struct AudioSessionMessage: Codable, Equatable, Sendable {
     }
 }
 
-/// The sessions that are open, the oldest first.
+/// The open sessions: the calls' session first, then the others, oldest first.
 package struct AudioSessionListMessage: Codable, Equatable, Sendable {
     package var schema = ControlAPI.schema
     package var sessions: [AudioSessionMessage]
@@ -56,34 +56,35 @@ package struct AudioSessionListMessage: Codable, Equatable, Sendable {
     }
 }
 
-/// One line of the stream that opening a session answers with: what its client is told.
+/// One line of a session's stream.
 package struct AudioNoticeMessage: Codable, Equatable, Sendable {
     package var schema = ControlAPI.schema
     /// - `opened`: the first line, with the session's `id`;
-    /// - `active`: it is active; with its `route`;
-    /// - `inactive`: it is not any more, as its client asked for;
-    /// - `interrupted`: another one's turn (`reason`), and it is silent;
-    /// - `interruptionEnded`: it may be activated again; whether it should, says `shouldResume`;
-    /// - `routeChanged`: its sound goes, or comes from, elsewhere, for a `reason`;
-    /// - `silenceHint`: another session that is not mixable plays, or does not any more (`silence`);
-    /// - `lost`: the audio server went away;
-    /// - `reset`: it is there again. The session has its configuration and is inactive;
-    /// - `error`: it could not be activated as the request for the stream said; `code`, `number` and `message` say why.
+    /// - `active`: the session is active; with its `route`;
+    /// - `inactive`: the session was deactivated, as its client requested;
+    /// - `interrupted`: another session interrupted it (`reason`), and it is silent;
+    /// - `interruptionEnded`: it may be activated again; `shouldResume` says whether it should;
+    /// - `routeChanged`: its input or output has changed, for a `reason`;
+    /// - `silenceHint`: another, non-mixable session started or stopped playing (`silence`);
+    /// - `lost`: the audio server is gone;
+    /// - `reset`: the audio server is back. The session keeps its configuration and is inactive;
+    /// - `error`: the activation or configuration that the opening requested failed; `code`, `number` and `message` say
+    ///   why.
     package var event: String
-    /// Of `opened`.
+    /// Only with `opened`.
     package var id: UInt64?
     package var route: AudioRouteMessage?
-    /// Of `routeChanged`: the route before.
+    /// Only with `routeChanged`: the former route.
     package var previous: AudioRouteMessage?
-    /// Of `interrupted`: `AudioInterruptionReason` as text. Of `routeChanged`: `AudioRouteChangeReason` as text.
+    /// With `interrupted`: `AudioInterruptionReason` as text. With `routeChanged`: `AudioRouteChangeReason` as text.
     package var reason: String?
-    /// Of `error`: Apple's number of the code. Of `routeChanged`: Apple's number of the reason.
+    /// With `error`: Apple's number of the code. With `routeChanged`: Apple's number of the reason.
     package var number: Int32?
     package var shouldResume: Bool?
     package var silence: Bool?
-    /// Of `error`: the name of the code.
+    /// Only with `error`: the name of the code.
     package var code: String?
-    /// Of `error`: what happened, and what to do.
+    /// Only with `error`: what happened, and what to do.
     package var message: String?
 }
 

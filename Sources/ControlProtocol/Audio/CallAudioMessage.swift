@@ -1,14 +1,14 @@
 package import RingwakeCore
 
-/// How the audio session of a call stands.
+/// The state of a call's audio session.
 package struct CallAudioMessage: Codable, Equatable, Sendable {
-    /// `inactive`, `active` (its handler may play and record) or `failed` (the call goes on without).
+    /// `inactive`, `active` (the handler may play and record) or `failed` (the call continues without audio).
     package var state: String
-    /// Rises with each activation, over restarts of the daemon too; 0 before the first.
+    /// Increases with each activation, even across restarts of the daemon; 0 before the first.
     package var activation: Int
-    /// Of one that is active: where its sound goes and comes from.
+    /// Route of an active session.
     package var route: AudioRouteMessage?
-    /// Of one that failed: the name of the error's code, and what happened.
+    /// With `failed`: the name of the error's code, and what happened.
     package var code: String?
     package var why: String?
 }

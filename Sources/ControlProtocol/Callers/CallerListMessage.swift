@@ -5,15 +5,15 @@ package struct CallerListMessage: Codable, Equatable, Sendable {
     package var schema = ControlAPI.schema
     /// Its name.
     package var list: String
-    /// `block` (its callers are kept out) or `identify` (it says who they are).
+    /// `block` (rejects its callers) or `identify` (names its callers).
     package var kind: String
-    /// How many entries it has.
+    /// Number of entries.
     package var entries: Int
-    /// Where it was imported from, a file or a URL; nil where entries were added one by one.
+    /// Source of the import, a file or a URL; nil if entries were added one by one.
     package var source: String?
-    /// What the source was at the import, to ask whether it is another now: its ETag, else its Last-Modified.
+    /// Version of the source at the import: its ETag, else its Last-Modified. It tells whether the source has changed.
     package var etag: String?
-    /// When it was changed last: ``UTCTime`` in text.
+    /// Time of the last change: ``UTCTime`` as text.
     package var updatedAt: String?
 
     package init(
@@ -39,9 +39,9 @@ package struct CallerListsMessage: Codable, Equatable, Sendable {
     }
 }
 
-/// One entry of a list: which callers, and who they are.
+/// One entry of a list: a pattern for callers, and who they are.
 package struct CallerEntryMessage: Codable, Equatable, Sendable {
-    /// Which callers it means: a handle, `+49900*`, `*@spam.example` or `anonymous`.
+    /// The callers that match: a handle, `+49900*`, `*@spam.example` or `anonymous`.
     package var pattern: String
     /// Who they are, or why they are listed. Untrusted text.
     package var label: String?
@@ -57,7 +57,7 @@ package struct CallerEntriesMessage: Codable, Equatable, Sendable {
     package var schema = ControlAPI.schema
     package var list: String
     package var entries: [CallerEntryMessage]
-    /// What to ask for as `after` to get the ones that follow; nil when there are none.
+    /// The value of `after` for the next entries; nil if there are no more.
     package var next: String?
 
     package init(list: String, entries: [CallerEntryMessage], next: String? = nil) {
@@ -67,18 +67,18 @@ package struct CallerEntriesMessage: Codable, Equatable, Sendable {
     }
 }
 
-/// What lists and rules say of one caller now.
+/// What lists and rules say about one caller now.
 package struct CallerCheckMessage: Codable, Equatable, Sendable {
     package var schema = ControlAPI.schema
     /// The caller in the form that is compared: a number in E.164, a handle in lower case, or `anonymous`.
     package var caller: String
-    /// Whether a call of that caller would ring now, as far as it hangs on the caller.
+    /// Whether a call of this caller would ring now, as far as it depends on the caller.
     package var rings: Bool
-    /// The list that has the caller.
+    /// The list that contains the caller.
     package var list: String?
-    /// The list's entry that the caller fits.
+    /// The list's entry that matches the caller.
     package var pattern: String?
-    /// Who an identification list says that it is.
+    /// The caller's name in an identification list.
     package var identifiedAs: String?
     /// What would keep the call out.
     package var restriction: RestrictionMessage?
@@ -86,8 +86,8 @@ package struct CallerCheckMessage: Codable, Equatable, Sendable {
 
 extension CallerCheckMessage {
     /// - Parameters:
-    ///   - listed: what the lists have of the caller.
-    ///   - restriction: what would keep its call out.
+    ///   - listed: what the lists contain about the caller.
+    ///   - restriction: what would keep the caller's call out.
     package init(_ caller: CallerHandle, _ listed: ListVerdict?, _ restriction: Restriction?) {
         let match = listed?.blocked ?? listed?.identified
         self.init(
@@ -97,10 +97,10 @@ extension CallerCheckMessage {
     }
 }
 
-/// Body of `PUT /v1/lists/{list}`, which makes a list, or leaves one of that kind as it is; and of
-/// `POST /v1/lists/{list}/import`, which begins to replace all entries of a list, and makes it if there is none.
+/// Body of `PUT /v1/lists/{list}`, which creates a list, or keeps an existing one of that kind; and of `POST
+/// /v1/lists/{list}/import`, which starts to replace all entries of a list, and creates it if necessary.
 package struct CallerListCreation: Codable, Equatable, Sendable {
-    /// `block` or `identify`. Absent: the kind that the list has, or `block`.
+    /// `block` or `identify`. Default: the kind of the existing list, or `block`.
     package var kind: String?
 
     package init(kind: String? = nil) {
@@ -108,11 +108,11 @@ package struct CallerListCreation: Codable, Equatable, Sendable {
     }
 }
 
-/// Body of `POST /v1/lists/{list}/entries`; every member may be left out.
+/// Body of `POST /v1/lists/{list}/entries`; every member is optional.
 package struct CallerListChange: Codable, Equatable, Sendable {
-    /// Entries to add; one whose pattern is there gets the new label.
+    /// Entries to add. An existing pattern gets the new label.
     package var add: [CallerEntryMessage]?
-    /// Patterns to remove; one that is not there is passed over.
+    /// Patterns to remove. Unknown ones are ignored.
     package var remove: [String]?
 
     package init(add: [CallerEntryMessage]? = nil, remove: [String]? = nil) {
@@ -123,15 +123,15 @@ package struct CallerListChange: Codable, Equatable, Sendable {
 
 /// An import in progress.
 ///
-/// `POST /v1/imports/{id}` adds entries to it: a body of lines `pattern TAB label LF` in UTF-8, the tab and the label
-/// left out where there is none. Until it is finished the list stays as it was.
+/// `POST /v1/imports/{id}` adds entries to it: lines `pattern TAB label LF` in UTF-8, without tab and label if there is
+/// no label. The list doesn't change until the import is finished.
 package struct ImportMessage: Codable, Equatable, Sendable {
     package var schema = ControlAPI.schema
-    /// Names it in the requests that follow.
+    /// ID for the following requests.
     package var id: String
-    /// The list that it is for.
+    /// The list to import into.
     package var list: String
-    /// How many entries it has been given.
+    /// Number of entries so far.
     package var entries: Int
 
     package init(id: String, list: String, entries: Int = 0) {
@@ -141,7 +141,7 @@ package struct ImportMessage: Codable, Equatable, Sendable {
     }
 }
 
-/// Body of `POST /v1/imports/{id}/finish`: the list's entries are replaced now; every member may be left out.
+/// Body of `POST /v1/imports/{id}/finish`, which replaces the list's entries; every member is optional.
 package struct ImportFinish: Codable, Equatable, Sendable {
     /// The source's ETag, else its Last-Modified.
     package var etag: String?

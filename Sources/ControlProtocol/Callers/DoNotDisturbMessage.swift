@@ -1,24 +1,24 @@
 package import RingwakeCore
 
-/// Do not disturb, as its owner sees it.
+/// The do-not-disturb rules, for the owner.
 package struct DoNotDisturbMessage: Codable, Equatable, Sendable {
     package var schema = ControlAPI.schema
-    /// `on` (switched on by command), `scheduled` (the schedule decides, or its time that lasts now was let pass by
-    /// command), or `off` (there is no schedule).
+    /// `on` (switched on by command), `scheduled` (the schedule decides, or its present period was skipped by command),
+    /// or `off` (there is no schedule).
     package var state: String
     /// Whether it keeps calls out now.
     package var active: Bool
-    /// When what was switched on by command ends: ``UTCTime`` in text; nil when it does not end by itself.
+    /// When `on` ends: ``UTCTime`` as text; nil if it doesn't end by itself.
     package var until: String?
-    /// Its times, each as `mon-fri 22:00-07:00`, in the device's local time.
+    /// Periods such as `mon-fri 22:00-07:00`, in the device's local time.
     package var schedule: [String] = []
-    /// Within how many milliseconds a second call of the same caller rings all the same; nil: it does not.
+    /// A second call of the same caller rings if it comes within this many milliseconds; nil: it doesn't.
     package var repeatWithinMs: Int64?
-    /// The apps whose calls ring all the same.
+    /// Apps whose calls ring despite do not disturb.
     package var allowApps: [String] = []
-    /// The callers whose calls ring all the same, as patterns.
+    /// Patterns of callers whose calls ring despite do not disturb.
     package var allowCallers: [String] = []
-    /// What is in force now and what comes next, for a person.
+    /// The present state and the next change, for people.
     package var why: String
 }
 
@@ -35,7 +35,7 @@ extension DoNotDisturbMessage {
 }
 
 extension StatusMessage.DoNotDisturb {
-    /// How do not disturb stands: switched on, by its schedule alone, or off.
+    /// The state of do not disturb.
     package init(_ rules: DoNotDisturb, at moment: LocalMoment) {
         let isActive = rules.isActive(at: moment)
         let isSwitchedOn: Bool
@@ -48,22 +48,22 @@ extension StatusMessage.DoNotDisturb {
     }
 }
 
-/// Body of `PUT /v1/dnd`: what is to change; a member that is left out stays as it is.
+/// Body of `PUT /v1/dnd`: what to change. Absent members stay the same.
 package struct DoNotDisturbChange: Codable, Equatable, Sendable {
-    /// Nothing is to change.
+    /// No change.
     package static let none = DoNotDisturbChange()
 
-    /// `on` (until ``until``, or until it is switched off), or `off` (what was switched on ends, and the time of the
-    /// schedule that lasts now is let pass; the schedule stays).
+    /// `on` (until ``until``, or until it is switched off), or `off` (ends `on`, and skips the present period of the
+    /// schedule; the schedule stays).
     package var state: String?
-    /// When `on` ends: ``UTCTime`` in text. Without `state` it is refused.
+    /// When `on` ends: ``UTCTime`` as text. Not allowed without `state`.
     package var until: String?
     /// The whole schedule.
     package var schedule: [String]?
-    /// Within how many milliseconds a second call of the same caller rings all the same; 0: it does not.
+    /// A second call of the same caller rings if it comes within this many milliseconds; 0: it doesn't.
     package var repeatWithinMs: Int64?
-    /// All apps whose calls ring all the same.
+    /// All apps whose calls ring despite do not disturb.
     package var allowApps: [String]?
-    /// All callers whose calls ring all the same, as patterns.
+    /// Patterns of all callers whose calls ring despite do not disturb.
     package var allowCallers: [String]?
 }

@@ -1,9 +1,9 @@
 package import RingwakeCore
 
 extension CallMessage {
-    /// A call that the coordinator knows, as it stands now.
+    /// An active call in its present state.
     ///
-    /// - Parameter receivedAt: when its push arrived: ``UTCTime`` in text.
+    /// - Parameter receivedAt: arrival time of its push: ``UTCTime`` as text.
     package init(_ call: Call, pid: Int32?, receivedAt: String, at now: BootInstant) {
         self.init(
             call.record, receivedAt: receivedAt, pid: pid,
@@ -19,7 +19,7 @@ extension CallMessage {
         claimMs = call.machine.claimBy.map { now.millisecondsLeft(until: $0) }
     }
 
-    /// A call as the journal has it.
+    /// A call from the journal.
     package init(_ call: CallRecord, receivedAt: String, pid: Int32?, deadlineMs: Int64?) {
         self.init(
             call: call.key.id.rawValue, app: call.key.app.rawValue, topic: call.provenance.topic?.rawValue,
@@ -33,12 +33,12 @@ extension CallMessage {
 }
 
 extension CallRecord {
-    /// What kept it out, as the control API shows it.
+    /// What kept it out, as a message.
     package var restrictionMessage: RestrictionMessage? {
         restriction.map { RestrictionMessage(kind: $0.rawValue, detail: detail ?? "") }
     }
 
-    /// Its timeline as the control API shows it.
+    /// Its timeline, as messages.
     package var hops: [Hop] {
         timeline.map { Hop(stage: $0.stage.rawValue, atUs: receivedAt.microseconds(until: $0.at)) }
     }
@@ -50,7 +50,8 @@ extension BootInstant {
         duration(to: other).saturatingNanoseconds / 1000
     }
 
-    /// Never negative, although a deadline may be met a little late: whoever waits with poll(2) would wait for ever.
+    /// Never negative, although a deadline may fire a little late: a client that passes it to poll(2) would wait
+    /// forever.
     package func millisecondsLeft(until deadline: BootInstant) -> Int64 {
         max(0, duration(to: deadline).milliseconds)
     }

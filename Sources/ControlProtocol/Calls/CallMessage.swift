@@ -1,68 +1,68 @@
 package import RingwakeCore
 
-/// One call: where it stands, and how it came there.
+/// One call, with its state and its history.
 package struct CallMessage: Codable, Equatable, Sendable {
     package var schema = ControlAPI.schema
-    /// Its id within its app.
+    /// ID within its app.
     package var call: String
-    /// Its app's bundle id.
+    /// Bundle ID of its app.
     package var app: String
-    /// The topic that its push was sent to. Nil, as the next two, where that came by another door than APNs.
+    /// Topic of its push. Like the next two, it is nil if the push didn't come by APNs.
     package var topic: String?
-    /// The environment that its push came in by: `development` or `production`.
+    /// Environment of its push: `development` or `production`.
     package var environment: String?
-    /// The team of its push's sender.
+    /// Team of its push's sender.
     package var team: String?
-    /// `queued` (it waits for its app's handler), `woken`, `reported`, `confirmed` (it rings as soon as the journal
-    /// has that it does), `ringing`, `answering`, `connected`, `held`, `ending` or `ended`.
+    /// `queued` (waits for its app's handler), `woken`, `reported`, `confirmed` (rings as soon as the journal has
+    /// recorded that), `ringing`, `answering`, `connected`, `held`, `ending` or `ended`.
     package var state: String
-    /// Why it ended, or is ending: `CallEndReason` as text; nil while it is not.
+    /// Why it ended or is ending: `CallEndReason` as text; nil otherwise.
     package var reason: String?
-    /// More on why it ended, for a person: an exit status, a deadline.
+    /// Details of the end, for people: an exit status, a deadline.
     package var detail: String?
-    /// Whether it is a missed call: it ended, and nobody answered or declined it anywhere.
+    /// Whether it is a missed call: it ended, and was not answered or declined anywhere.
     package var missed: Bool
-    /// The id of the push that started it.
+    /// ID of the push that started it.
     package var pushId: String
-    /// Who calls, as the payload or the handler said.
+    /// The caller, from the payload or the handler.
     package var caller: String?
-    /// The caller's name, as the payload or the handler said.
+    /// The caller's name, from the payload or the handler.
     package var callerName: String?
-    /// Who an identification list says that the caller is: a guess, to be shown as one.
+    /// The caller's name in an identification list. Show it as a guess.
     package var identifiedAs: String?
-    /// Whether it has video, as far as anybody has said.
+    /// Whether it has video, as far as known.
     package var video: Bool
-    /// Whether its handler has turned the microphone off.
+    /// Whether its handler has muted the microphone.
     package var muted = false
-    /// How its audio session stands; nil until it was to be active.
+    /// State of its audio session; nil before the first activation.
     package var audio: CallAudioMessage?
-    /// Who makes it ring: `app`, or `daemon` (by policy, or because its handler failed).
+    /// What rings for it: `app`, or `daemon` (by policy, or because its handler failed).
     package var ringer = "app"
-    /// What its handler was asked to do and owes an answer to, the oldest first.
+    /// Actions that its handler has been asked for and hasn't completed, oldest first.
     package var pending: [PendingActionMessage] = []
-    /// What kept it out; nil of a call that nothing did.
+    /// What kept it out; nil if nothing did.
     package var restriction: RestrictionMessage?
-    /// Which attempt to wake a handler this was; 0 while none has been woken.
+    /// Number of attempts to wake a handler.
     package var attempt: Int
-    /// The handler's process, while it runs.
+    /// PID of its handler, while that runs.
     package var pid: Int32?
-    /// Milliseconds until it ends because it lost its handler and none has claimed it; nil while it has one.
+    /// Milliseconds until it ends because no handler has claimed it since it lost its own; nil while it has one.
     package var claimMs: Int64?
-    /// Milliseconds until the deadline of its state; nil once ended.
+    /// Milliseconds until the deadline of its state; nil once it has ended.
     package var deadlineMs: Int64?
-    /// When the push that started it arrived: ``UTCTime`` in text.
+    /// Arrival time of the push that started it: ``UTCTime`` as text.
     package var receivedAt: String
-    /// What happened, in order.
+    /// Its history, in order.
     package var timeline: [Hop]
 }
 
-/// What a handler was asked to do to a call.
+/// An action that a handler has been asked for.
 package struct PendingActionMessage: Codable, Equatable, Sendable {
     /// `CallAction` as text: `answer`, `end`, `hold`, `unhold`, `mute`, `unmute` or `dtmf`.
     package var action: String
-    /// Of `dtmf`: what to play.
+    /// With `dtmf`: the digits to play.
     package var digits: String?
-    /// Milliseconds that are left to fulfill or fail it.
+    /// Milliseconds left to fulfill or fail it.
     package var deadlineMs: Int64
 }
 
@@ -70,7 +70,7 @@ package struct PendingActionMessage: Codable, Equatable, Sendable {
 package struct RestrictionMessage: Codable, Equatable, Sendable {
     /// `Restriction.Kind` as text: `doNotDisturb`, `blocked`, `appLimit`, `callerLimit` or `level`.
     package var kind: String
-    /// What it was, for a person.
+    /// Details, for people.
     package var detail: String
 }
 
@@ -80,10 +80,10 @@ extension RestrictionMessage {
     }
 }
 
-/// One thing that happened to a call or a push.
+/// One step in the history of a call or a push.
 package struct Hop: Codable, Equatable, Sendable {
-    /// `received`, `verified`, `journaled`, `woke`, `reported`, `rang`, `answered`, `connected`, `audioActive`, `hungUp`,
-    /// `ended`.
+    /// `received`, `verified`, `journaled`, `woke`, `reported`, `rang`, `answered`, `connected`, `audioActive`,
+    /// `hungUp` or `ended`.
     package var stage: String
     /// Microseconds since the push's headers arrived.
     package var atUs: Int64
@@ -94,13 +94,13 @@ package struct Hop: Codable, Equatable, Sendable {
     }
 }
 
-/// Calls: those that run, the newest first; then the call log, the newest first.
+/// Calls: the active ones, newest first, then the call log, newest first.
 package struct CallListMessage: Codable, Equatable, Sendable {
     package var schema = ControlAPI.schema
     package var calls: [CallMessage]
-    /// What to ask for as `before` to get the older ones; nil when there are none.
+    /// The value of `before` for older calls; nil if there are none.
     package var next: Int64?
-    /// Why the log is not all here: the journal could not be read. Nil when it is all here.
+    /// Why the log is incomplete: the journal couldn't be read. Nil if it is complete.
     package var incomplete: String?
 
     package init(calls: [CallMessage], next: Int64? = nil, incomplete: String? = nil) {

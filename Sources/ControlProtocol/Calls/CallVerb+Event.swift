@@ -1,15 +1,15 @@
 package import RingwakeCore
 
 extension CallVerb {
-    /// What a request with this verb means.
+    /// The event for a request with this verb.
     ///
     /// - Parameters:
     ///   - key: the call that it names.
     ///   - wake: the handler that sent it; nil for the owner.
     ///   - body: its body.
-    ///   - restriction: of `report`: what keeps the call out, now that its handler has said who calls. It may complete
-    ///     what was said.
-    /// - Throws: `invalidRequest` for a body that does not fit, `notPermitted` where a handler would have to say it.
+    ///   - restriction: only for `report`: what keeps the call out, now that the handler has named the caller. It may
+    ///     complete the report.
+    /// - Throws: `invalidRequest` if the body isn't valid, `notPermitted` if only a handler may send it.
     package func event(
         on key: CallKey, by wake: WakeID?, body: [UInt8], restriction: (inout CallUpdate) -> Restriction?
     ) throws(RingwakeError) -> Event {
@@ -48,7 +48,7 @@ extension CallVerb {
         }
     }
 
-    /// What the body of `fulfill` says of the call's audio session; nil where it says nothing.
+    /// The audio configuration in the body of `fulfill`; nil if absent.
     private func audioConfiguration(in body: [UInt8]) throws(RingwakeError) -> AudioSessionConfiguration? {
         let result = try ControlBody.decode(ActionResult.self, from: body, empty: nil)
         guard let audio = result.audio else { return nil }
@@ -98,9 +98,10 @@ extension CallVerb {
 }
 
 extension CallReport {
-    /// What the report says of the call, its texts as they are kept: like those of a payload.
+    /// The report's content. Its strings are shortened like those of a payload.
     ///
-    /// A text that is too long is cut, not refused: a handler that does not look at the answer would lose the call.
+    /// A string that is too long is shortened, not refused, because a handler that ignores the answer would lose the
+    /// call.
     package func update() throws(RingwakeError) -> CallUpdate {
         CallUpdate(
             caller: try kept(caller, "caller"), callerName: try kept(callerName, "callerName"), hasVideo: video)

@@ -1,7 +1,7 @@
 package import RingwakeCore
 
 extension EventRefusal {
-    /// The refusal as the control API tells it.
+    /// The refusal as an error of the control API.
     ///
     /// - Parameter doing: what was refused, as the subject of a sentence.
     package func error(_ doing: String) -> RingwakeError {

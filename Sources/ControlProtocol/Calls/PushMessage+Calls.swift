@@ -1,12 +1,12 @@
 package import RingwakeCore
 
 extension PushMessage {
-    /// A push that the journal has.
+    /// A push from the journal.
     ///
     /// - Parameters:
-    ///   - instant: when it was durable, if that is known.
-    ///   - receivedAt: when it arrived: ``UTCTime`` in text.
-    ///   - call: its call as it stands now; nil when nothing has it any more.
+    ///   - instant: when it became durable, if known.
+    ///   - receivedAt: arrival time: ``UTCTime`` as text.
+    ///   - call: its call in its present state; nil if the call is unknown.
     package init(_ push: PushRecord, durableAt instant: BootInstant?, receivedAt: String, call: CallRecord?) {
         let isStarter =
             call.map {
@@ -26,9 +26,9 @@ extension PushMessage {
             timeline: (isStarter ? call?.hops ?? [] : own).adding(durable))
     }
 
-    /// The push of a call that the journal has not got.
+    /// The push of a call that isn't in the journal.
     ///
-    /// - Parameter receivedAt: when it arrived: ``UTCTime`` in text.
+    /// - Parameter receivedAt: arrival time: ``UTCTime`` as text.
     package init(notDurable call: Call, receivedAt: String) {
         let record = call.record
         self.init(
@@ -41,14 +41,14 @@ extension PushMessage {
 }
 
 extension PushMessage.State {
-    /// How far a durable push has come.
+    /// The state of a durable push.
     package init(of outcome: PushOutcome, _ call: CallRecord?) {
         if outcome == .withheld {
             self = .withheld
             return
         }
         guard let call else {
-            // The journal no longer has the call, or never had one: what the push did at its arrival is all there is.
+            // The journal doesn't have the call, or not any more. Only the push's effect at its arrival is known.
             switch outcome {
             case .started, .updated: self = .journaled
             case .expired: self = .expired
@@ -65,7 +65,7 @@ extension PushMessage.State {
         case .reported, .confirmed: self = .reported
         case .ringing: self = .ringing
         case .answering, .connected, .held: self = .answered
-        // The user has done with it, and its handler clears up.
+        // The user has ended the call, and its handler is cleaning up.
         case .ending: self = .ended
         case .ended:
             switch call.reason {
@@ -79,8 +79,8 @@ extension PushMessage.State {
 }
 
 extension [Hop] {
-    /// The same with `hop` in its place, unless its stage is there: a call that ended before its push was durable is
-    /// written down without that stage.
+    /// Inserts `hop` in order, unless its stage is present: a call that ended before its push was durable is stored
+    /// without that stage.
     fileprivate func adding(_ hop: Hop?) -> [Hop] {
         guard let hop, !contains(where: { $0.stage == hop.stage }) else { return self }
         let place = firstIndex { $0.atUs > hop.atUs } ?? endIndex

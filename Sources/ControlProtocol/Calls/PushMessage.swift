@@ -1,69 +1,69 @@
-/// One push: what became of it, as its sender would want to know.
+/// One push and its result, for its sender.
 package struct PushMessage: Codable, Equatable, Sendable {
     package var schema = ControlAPI.schema
-    /// The sender's name for it, exactly as the sender wrote it.
+    /// The push's ID, exactly as the sender wrote it.
     package var pushId: String
-    /// The bundle id of the app that its token belongs to.
+    /// Bundle ID of the app to which its token belongs.
     package var app: String
-    /// The topic that it was sent to. Nil, as the next two, for a push that came by another door than APNs.
+    /// Topic of the push. Like the next two, it is nil if the push didn't come by APNs.
     package var topic: String?
-    /// The environment that it came in by: `development` or `production`.
+    /// Environment of the push: `development` or `production`.
     package var environment: String?
-    /// The team of its sender.
+    /// Team of its sender.
     package var team: String?
-    /// Its priority: 10, 5 or 1. Nil while it is only `accepted`.
+    /// Priority: 10, 5 or 1. Nil while it is only `accepted`.
     package var priority: Int?
-    /// Which undelivered push it replaces.
+    /// Collapse ID: it replaces an undelivered push with the same one.
     package var collapseId: String?
     /// The call that it is about.
     package var call: String
-    /// What it brought about when it arrived: `PushOutcome` as text.
+    /// What it did when it arrived: `PushOutcome` as text.
     package var outcome: String
-    /// How far it has come: ``State`` as text.
+    /// Its state: ``State`` as text.
     package var state: String
-    /// Why its call ended, or is ending.
+    /// Why its call ended or is ending.
     package var reason: String?
-    /// More on why its call ended, for a person.
+    /// Details of the end, for people.
     package var detail: String?
-    /// What kept its call out; nil of a push whose call nothing did.
+    /// What kept its call out; nil if nothing did.
     package var restriction: RestrictionMessage?
-    /// How often a handler was woken for its call.
+    /// Number of attempts to wake a handler for its call.
     package var attempt: Int
-    /// When it arrived: ``UTCTime`` in text.
+    /// Arrival time: ``UTCTime`` as text.
     package var receivedAt: String
-    /// What happened, in order: to its call where it started it, else to the push itself.
+    /// History, in order: of its call if it started the call, otherwise of the push.
     package var timeline: [Hop]
 }
 
 extension PushMessage {
-    /// How far a push has come, by its call. New ones may come; text in the message, so that none breaks a reader.
+    /// The state of a push, from its call. A message has it as text, so that new states don't break a reader.
     package enum State: String, Sendable, CaseIterable {
-        /// Taken, and not durable: the journal failed to write it, and its sender was told so.
+        /// Accepted but not durable: the journal couldn't write it, and the sender was notified.
         case accepted
-        /// Durable; its call waits for its app's handler.
+        /// Durable. Its call waits for its app's handler.
         case journaled
         /// A handler was woken for its call.
         case woken
-        /// The handler vouches for its call.
+        /// The handler has reported its call.
         case reported
         /// Its call rings.
         case ringing
-        /// Its call was answered here, and goes on.
+        /// Its call was answered here, and is in progress.
         case answered
-        /// Its call is over, and is no missed call.
+        /// Its call has ended, and isn't a missed call.
         case ended
-        /// It was too late to ring for it.
+        /// It arrived too late to ring.
         case expired
-        /// Its call is over, and nobody answered or declined it anywhere.
+        /// Its call has ended, and was not answered or declined anywhere.
         case missed
-        /// Its sender took its call back.
+        /// Its sender cancelled its call.
         case cancelled
         /// Its call was kept out: by do not disturb, a block list or a limit.
         case restricted
         /// Its app's handler has too many strikes and was not started for it.
         case withheld
 
-        /// Whether it stays so.
+        /// Whether the state is final.
         package var isFinal: Bool {
             switch self {
             case .ended, .expired, .missed, .cancelled, .restricted, .withheld: true
@@ -77,7 +77,7 @@ extension PushMessage {
 package struct PushListMessage: Codable, Equatable, Sendable {
     package var schema = ControlAPI.schema
     package var pushes: [PushMessage]
-    /// What to ask for as `before` to get the older ones; nil when there are none.
+    /// The value of `before` for older pushes; nil if there are none.
     package var next: Int64?
 
     package init(pushes: [PushMessage], next: Int64? = nil) {

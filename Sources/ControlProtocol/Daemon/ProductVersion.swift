@@ -1,5 +1,5 @@
-/// The version of daemon and command line, which are released together.
+/// The version of the daemon and the command line, which are released together.
 package enum ProductVersion {
-    /// As semver.org writes it.
+    /// A version as defined by semver.org.
     package static let current = "0.1.0"
 }

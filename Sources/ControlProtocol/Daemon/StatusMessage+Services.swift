@@ -1,6 +1,6 @@
-// What the daemon uses of the device, as ``StatusMessage`` tells it.
+// The device services in ``StatusMessage``.
 extension StatusMessage {
-    /// Do not disturb, without whom it lets through: ``DoNotDisturbMessage`` has that.
+    /// Do not disturb, without its exceptions: ``DoNotDisturbMessage`` has them.
     package struct DoNotDisturb: Codable, Equatable, Sendable {
         /// `off`, `on` or `scheduled`.
         package var state = "off"
@@ -8,13 +8,13 @@ extension StatusMessage {
         package var active = false
     }
 
-    /// What keeps the machine awake.
+    /// How the machine is kept awake.
     package struct Awake: Codable, Equatable, Sendable {
         /// Whether a call needs it now.
         package var needed: Bool
-        /// By what it is done: `logind`, `kernel` or `none`.
+        /// The service in use: `logind`, `kernel` or `none`.
         package var by: String
-        /// Why it cannot be done as it should be; nil where it can.
+        /// Why it doesn't work as configured; nil if it does.
         package var why: String?
 
         package init(needed: Bool = false, by: String = "none", why: String? = nil) {
@@ -24,13 +24,13 @@ extension StatusMessage {
         }
     }
 
-    /// Calls of the modem, as ModemManager tells of them.
+    /// The modem's calls, as ModemManager reports them.
     package struct Cellular: Codable, Equatable, Sendable {
         /// `watching`, `unavailable` (no ModemManager, or no bus) or `off`.
         package var state: String
-        /// Whether a cellular call goes on.
+        /// Whether a cellular call is in progress.
         package var active: Bool
-        /// Why it is not watched.
+        /// Why calls aren't monitored.
         package var why: String?
 
         package init(state: String = "off", active: Bool = false, why: String? = nil) {
@@ -40,11 +40,11 @@ extension StatusMessage {
         }
     }
 
-    /// What the daemon rings with.
+    /// How the daemon rings.
     package struct Ring: Codable, Equatable, Sendable {
-        /// How many calls it rings for now.
+        /// Number of calls that it rings for now.
         package var ringing: Int
-        /// What went wrong the last time: ring command, vibration, notification.
+        /// What failed last: ring command, vibration, notification.
         package var why: String?
 
         package init(ringing: Int = 0, why: String? = nil) {
@@ -53,13 +53,13 @@ extension StatusMessage {
         }
     }
 
-    /// What a start found of the run before.
+    /// What a start restored from the last run.
     package struct Restoration: Codable, Equatable, Sendable {
-        /// How many objects were taken over: calls, handlers, strikes, octets of apps.
+        /// Number of restored calls.
         package var restored: Int
-        /// How many could not be read, and were set aside.
+        /// Number of rows that couldn't be read, and were set aside.
         package var setAside: Int
-        /// Why the first of them could not be read.
+        /// Why the first of them couldn't be read.
         package var why: String?
 
         package init(restored: Int = 0, setAside: Int = 0, why: String? = nil) {
@@ -69,13 +69,13 @@ extension StatusMessage {
         }
     }
 
-    /// The audio sessions, without the user's devices: ``AudioStatusMessage`` has the rest.
+    /// The audio sessions, without device names: ``AudioStatusMessage`` has the rest.
     package struct Audio: Codable, Equatable, Sendable {
         /// `program`, `socket` or `none`.
         package var backend: String
         /// As ``AudioStatusMessage/state``.
         package var state: String
-        /// Sessions that are open.
+        /// Number of open sessions.
         package var sessions: Int
         /// Whether the audio of a call is active.
         package var call: Bool
@@ -85,7 +85,7 @@ extension StatusMessage {
     package struct Bus: Codable, Equatable, Sendable {
         /// `connected`, or `unavailable`.
         package var state: String
-        /// Why it is not connected.
+        /// Why it isn't connected.
         package var why: String?
 
         package init(state: String, why: String? = nil) {

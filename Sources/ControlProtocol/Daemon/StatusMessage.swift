@@ -1,57 +1,57 @@
-/// What the daemon is doing, without callers and payloads: any local user may read it.
+/// The daemon's status, without callers and payloads: all local users may read it.
 package struct StatusMessage: Codable, Equatable, Sendable {
     package var schema = ControlAPI.schema
     /// The version of the daemon.
     package var version: String
-    /// Its process id.
+    /// Its PID.
     package var pid: Int32
     /// Milliseconds since it started, on the boot clock.
     package var uptimeMs: Int64
-    /// The configuration file that it read.
+    /// Path of its configuration file.
     package var configuration: String
-    /// The folder that holds a file for each app.
+    /// Directory of the apps' files.
     package var appsDirectory: String
-    /// The folder that holds its state.
+    /// Directory of its state.
     package var stateDirectory: String
     /// The control socket's path.
     package var controlSocket: String
-    /// Where it takes pushes.
+    /// Addresses on which it accepts pushes.
     package var listeners: [Listener]
-    /// The certificate that it shows to senders; nil without a listener.
+    /// Its certificate for senders; nil without a listener.
     package var serverCertificate: ServerCertificate?
-    /// How many apps are configured.
+    /// Number of configured apps.
     package var apps: Int
-    /// Calls that have not ended.
+    /// Number of calls that haven't ended.
     package var activeCalls: Int
-    /// What became of the pushes since the start.
+    /// Number of pushes since the start, by result.
     package var pushes: Pushes
-    /// The journal that holds pushes and calls.
+    /// The journal of pushes and calls.
     package var journal: Journal
-    /// How the look at the network is doing.
+    /// Status of the network monitor.
     package var reachability: ReachabilityMessage
-    /// What the network offers; nil when that is not known.
+    /// Present network path; nil if unknown.
     package var path: PathMessage?
-    /// Whether the daemon is connected; nil when that is not known.
+    /// Connection status of the daemon; nil if unknown.
     package var connection: ConnectionMessage?
-    /// How often a handler did not do its part since the start, by app; apps without are left out.
+    /// Strikes since the start, by app; apps without strikes are left out.
     package var strikes: [String: UInt64]
-    /// The apps whose handlers are not started any more, until their strikes are cleared.
+    /// Apps whose handlers are no longer started until their strikes are cleared.
     package var struckOut: [String]
-    /// Whether do not disturb keeps calls out.
+    /// Do not disturb.
     package var doNotDisturb: DoNotDisturb
-    /// What keeps the machine awake while a call waits for its answer.
+    /// How the machine is kept awake while a call is unanswered.
     package var awake: Awake
     /// The calls of the device's modem.
     package var cellular: Cellular
-    /// What rings for apps that do not ring themselves.
+    /// How the daemon rings for apps that don't ring themselves.
     package var ring: Ring
-    /// The audio sessions; nil of a daemon that knows none.
+    /// The audio sessions; nil from a daemon without them.
     package var audio: Audio?
-    /// What the last start found of the run before.
+    /// What the start restored from the last run.
     package var restoration: Restoration
-    /// The message buses that are used, by `system` and `session`; one that nothing needs is left out.
+    /// The message buses in use, by `system` and `session`.
     package var buses: [String: Bus]
-    /// Times that the daemon woke up since its start.
+    /// Number of times that the daemon woke up since its start.
     package var wakeups: Wakeups
 
     package init(
@@ -93,13 +93,13 @@ package struct StatusMessage: Codable, Equatable, Sendable {
 }
 
 extension StatusMessage {
-    /// One address that takes pushes.
+    /// One address on which pushes are accepted.
     package struct Listener: Codable, Equatable, Sendable {
-        /// `address:port`, the port being the real one where the configuration said 0.
+        /// `address:port`, with the real port if the configuration has 0.
         package var address: String
         /// `development` or `production`.
         package var environment: String
-        /// Connections that are open.
+        /// Number of open connections.
         package var connections: Int
 
         package init(address: String, environment: String, connections: Int) {
@@ -111,13 +111,13 @@ extension StatusMessage {
 
     /// The certificate that senders see.
     package struct ServerCertificate: Codable, Equatable, Sendable {
-        /// Its file.
+        /// Path of its file.
         package var file: String
         /// Its subject's common name.
         package var subject: String
-        /// When it ends, in seconds since 1970.
+        /// End of its validity, in seconds since 1970.
         package var notAfter: Int64
-        /// Whole days until then; negative when it has ended.
+        /// Whole days until then; negative after its end.
         package var daysLeft: Int64
 
         package init(file: String, subject: String, notAfter: Int64, daysLeft: Int64) {
@@ -130,7 +130,7 @@ extension StatusMessage {
 
     /// Counts of pushes since the start.
     package struct Pushes: Codable, Equatable, Sendable {
-        /// Answered 200.
+        /// Answered with 200.
         package var accepted: UInt64
         /// Refused, by reason.
         package var refused: [String: UInt64]
@@ -141,21 +141,21 @@ extension StatusMessage {
         }
     }
 
-    /// How the journal is, and how much it holds.
+    /// State and size of the journal.
     package struct Journal: Codable, Equatable, Sendable {
-        /// Its file.
+        /// Path of its file.
         package var file: String
-        /// `working`, or `failing`: then pushes are refused with 503, and no call begins to ring.
+        /// `working`, or `failing`: then pushes are refused with 503, and no call starts to ring.
         package var state: String
-        /// While it fails: what is wrong, and what to do.
+        /// With `failing`: what is wrong, and what to do.
         package var why: String?
-        /// While it fails: since how many milliseconds.
+        /// With `failing`: for how many milliseconds.
         package var sinceMs: Int64?
-        /// Pushes that it holds.
+        /// Number of stored pushes.
         package var pushes: Int64
-        /// Calls that it holds.
+        /// Number of stored calls.
         package var calls: Int64
-        /// The size of its files, in bytes.
+        /// Size of its files, in bytes.
         package var bytes: Int64
 
         package init(
@@ -174,11 +174,11 @@ extension StatusMessage {
 
     /// Counts of wakeups since the start.
     package struct Wakeups: Codable, Equatable, Sendable {
-        /// All of them.
+        /// All wakeups.
         package var total: UInt64
-        /// By what caused them: `provider`, `control`, `timer`, `signal`, `child`,
-        /// `handler-output`, `journal`, `netlink`, `resolver`, `resume`, `name-lookup`, `interruption`, `timeout`,
-        /// `handler-socket`, `dbus-system`, `dbus-session`.
+        /// By cause: `provider`, `control`, `timer`, `signal`, `child`, `handler-output`, `journal`, `netlink`,
+        /// `resolver`, `resume`, `name-lookup`, `interruption`, `timeout`, `handler-socket`, `audio`, `dbus-system`,
+        /// `dbus-session`.
         package var byCause: [String: UInt64]
 
         package init(total: UInt64, byCause: [String: UInt64]) {

@@ -3,16 +3,16 @@ package import RingwakeCore
 
 /// The bodies of requests.
 package enum ControlBody {
-    /// The body as a message; `empty` where there is none.
+    /// Decodes the body; returns `empty` if there is none.
     ///
-    /// - Throws: `invalidRequest`, saying what of it does not fit.
+    /// - Throws: `invalidRequest`, with what is wrong.
     package static func decode<Message: Decodable>(
         _ type: Message.Type, from body: [UInt8], empty: Message?
     ) throws(RingwakeError) -> Message {
         if body.isEmpty, let empty {
             return empty
         }
-        // The decoder takes more than JSON, and says in its own words what it does not take.
+        // `JSONDecoder` accepts more than JSON, and its error messages are its own.
         do throws(JSONSyntax.Defect) {
             try JSONSyntax.requireObject(body)
         } catch {
@@ -25,7 +25,7 @@ package enum ControlBody {
         }
     }
 
-    /// What of a JSON object does not fit: which member, and what it has to be.
+    /// Which member of a JSON object isn't valid, and what it has to be.
     private static func why(_ error: any Error) -> String {
         switch error as? DecodingError {
         case .keyNotFound(let key, _):
@@ -45,7 +45,7 @@ package enum ControlBody {
 }
 
 extension JSONSyntax.Defect {
-    /// What is wrong with a body, for a person.
+    /// What is wrong with a body, for people.
     fileprivate var sentence: String {
         switch self {
         case .empty: "it is empty"

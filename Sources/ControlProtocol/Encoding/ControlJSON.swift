@@ -1,19 +1,19 @@
 internal import FoundationEssentials
 
-/// `message` as JSON on one line, its members sorted, so that equal messages are equal bytes.
+/// Encodes `message` as one line of JSON. Members are sorted, so that equal messages have equal bytes.
 package func controlJSON(_ message: some Encodable) -> [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     do {
-        // Callers are a stranger's text, and a terminal may be all that reads it.
+        // Callers are untrusted text, and a terminal may show the JSON directly.
         return PlainJSON.escaped(Array(try encoder.encode(message)))
     } catch {
-        // The messages hold texts, whole numbers and Booleans only, which always encode.
+        // The messages only contain strings, integers and Booleans, which always encode.
         preconditionFailure("a control message that does not encode: \(error)")
     }
 }
 
-/// `message` as JSON with the end of its line, for streams.
+/// `message` as a JSON line, for streams.
 package func controlLine(_ message: some Encodable) -> [UInt8] {
     controlJSON(message) + [UInt8(ascii: "\n")]
 }

@@ -1,15 +1,15 @@
 internal import RingwakeCore
 
-/// The target of a control request, taken apart: `/v1/calls/a%20b/answer?app=com.example.phone`.
+/// The parsed target of a control request: `/v1/calls/a%20b/answer?app=com.example.phone`.
 package struct ControlPath {
-    /// The parts between the slashes, percent-decoded: `["v1", "calls", "a b", "answer"]`.
+    /// The path segments, percent-decoded: `["v1", "calls", "a b", "answer"]`.
     package let parts: [String]
-    /// The query's names and values, percent-decoded; of a repeated name the first.
+    /// The query's parameters, percent-decoded; the first value of a repeated one.
     package let query: [String: String]
-    /// All names and values of the query in their order, percent-decoded, for a parameter that may be there repeatedly.
+    /// All parameters of the query in order, percent-decoded, including repeated ones.
     package let items: [(name: String, value: String)]
 
-    /// nil when the target does not begin with a slash, has an escape that is none, or is not UTF-8 once decoded.
+    /// Nil if the target doesn't start with a slash, has an invalid escape, or isn't UTF-8 when decoded.
     ///
     /// See RFC 3986 § 2.1 and § 3.3.
     package init?(_ target: String) {

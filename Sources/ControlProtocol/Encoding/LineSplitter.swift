@@ -1,19 +1,19 @@
-/// Cuts bytes into lines of bounded length. Each byte is looked at once.
+/// Splits bytes into lines of limited length. Each byte is searched once.
 package struct LineSplitter<TooLong: Error> {
-    /// Bytes of a line at most, without its end.
+    /// Maximum bytes of a line, without its end.
     private let maximumBytes: Int
     private let tooLong: TooLong
     private var bytes: [UInt8] = []
     private var start = 0
     private var scanned = 0
 
-    /// - Parameter tooLong: what a longer line is answered with; nothing can be read after that.
+    /// - Parameter tooLong: the error for a longer line. Nothing can be read after it.
     package init(maximumBytes: Int, tooLong: TooLong) {
         self.maximumBytes = maximumBytes
         self.tooLong = tooLong
     }
 
-    /// What has come of a line that has not ended.
+    /// Whether the last line is incomplete.
     package var hasRest: Bool { start < bytes.count }
 
     package mutating func consume(_ new: some Sequence<UInt8>) {
@@ -25,7 +25,7 @@ package struct LineSplitter<TooLong: Error> {
         bytes += new
     }
 
-    /// The next line that is not empty, without its end; nil when it has not come.
+    /// The next non-empty line, without its end; nil if it isn't complete yet.
     package mutating func next() throws(TooLong) -> [UInt8]? {
         while let end = bytes[scanned...].firstIndex(of: UInt8(ascii: "\n")) {
             let line = Array(bytes[start..<end])

@@ -1,8 +1,8 @@
 extension Unicode.Scalar {
-    /// Whether a terminal must not be shown this character of a stranger's text: it steers the terminal, ends a line,
-    /// turns the direction of writing (UAX #9), or cannot be seen and so makes two names look like one.
+    /// Whether a terminal must not show this character of untrusted text: it controls the terminal, ends a line,
+    /// changes the writing direction (UAX #9), or is invisible, so that two names look the same.
     ///
-    /// U+200C and U+200D are taken: Persian words and joined emoji are written with them.
+    /// U+200C and U+200D are allowed: Persian and joined emoji need them.
     package var isUnsafeToShow: Bool {
         switch value {
         // C0, DEL, C1; line and paragraph separators; directions; zero widths.
@@ -14,20 +14,20 @@ extension Unicode.Scalar {
     }
 }
 
-/// JSON that may be shown on a terminal.
+/// JSON that is safe to show on a terminal.
 package enum PlainJSON {
-    /// The same JSON with each character that is ``Swift/Unicode/Scalar/isUnsafeToShow`` written as `\uXXXX`.
+    /// Replaces each character that is ``Swift/Unicode/Scalar/isUnsafeToShow`` by `\uXXXX`.
     ///
-    /// `json` is JSON on any number of lines. Outside of its strings there are no such characters but white space,
-    /// which stays; within them no control character below U+0020 stands as itself (RFC 8259 § 7).
+    /// `json` may have several lines. Outside strings, JSON has no such characters except white space, which stays. In
+    /// strings, characters below U+0020 are always escaped (RFC 8259 § 7).
     package static func escaped(_ json: [UInt8]) -> [UInt8] {
-        // Nearly always: ASCII without DEL, which needs no look at characters.
+        // Nearly always it is ASCII without DEL, and characters needn't be checked.
         guard json.contains(where: { $0 >= 0x7F }) else { return json }
         var result: [UInt8] = []
         result.reserveCapacity(json.count + 64)
         for scalar in String(decoding: json, as: UTF8.self).unicodeScalars {
             if scalar.value >= 0x7F, scalar.isUnsafeToShow {
-                // All of them are below U+10000, so that one unit of four digits is enough.
+                // All of them are below U+10000, so one escape with four digits is enough.
                 let digits = String(scalar.value, radix: 16)
                 result += "\\u".utf8
                 result += String(repeating: "0", count: 4 - digits.utf8.count).utf8

@@ -1,13 +1,13 @@
 internal import RingwakeCore
 
-/// A time of the wall clock as the control API writes it: `2026-11-21T18:58:52.123Z`, always UTC, always milliseconds.
+/// A wall clock time in the format of the control API: `2026-11-21T18:58:52.123Z`, always UTC, always milliseconds.
 ///
 /// See RFC 3339 § 5.6.
 package struct UTCTime: Equatable, Sendable, CustomStringConvertible {
     /// Milliseconds since 1970.
     package let milliseconds: Int64
 
-    /// Times since 1970 whose year has four digits; others are clamped to these.
+    /// The years 1970 to 9999; other times are clamped.
     private static let range: ClosedRange<Int64> = 0...253_402_300_799_999
 
     /// - Parameter milliseconds: since 1970, clamped to the years 1970 to 9999.
@@ -15,7 +15,7 @@ package struct UTCTime: Equatable, Sendable, CustomStringConvertible {
         self.milliseconds = min(max(milliseconds, UTCTime.range.lowerBound), UTCTime.range.upperBound)
     }
 
-    /// The time in `text`, exactly as ``description`` writes it; nil for anything else.
+    /// Parses the exact format of ``description``; nil for anything else.
     package init?(_ text: String) {
         let bytes = Array(text.utf8)
         let pattern = Array("dddd-dd-ddTdd:dd:dd.dddZ".utf8)
@@ -33,7 +33,7 @@ package struct UTCTime: Equatable, Sendable, CustomStringConvertible {
         let days = GregorianDate(year: fields[0], month: fields[1], day: fields[2]).daysSince1970
         let seconds = (days * 24 + fields[3]) * 3600 + fields[4] * 60 + fields[5]
         self.init(milliseconds: seconds * 1000 + fields[6])
-        // A day or an hour that doesn't exist comes out as another.
+        // A day or an hour that doesn't exist becomes another one.
         guard description == text else { return nil }
     }
 

@@ -7,10 +7,10 @@ extension EventMessage {
         package enum CodingKeys: String, CodingKey, CaseIterable { case app, call, activation, route }
 
         package var app, call: String
-        /// Rises with each activation of the call, over restarts of the daemon too: what was active under a lower number
-        /// is not any more. 0 before the first.
+        /// Increases with each activation of the call, even across restarts of the daemon. An activation with a lower
+        /// number is over. 0 before the first.
         package var activation: Int
-        /// Where the call's sound goes and comes from.
+        /// The call's inputs and outputs.
         package var route: AudioRouteMessage
     }
 
@@ -42,7 +42,7 @@ extension EventMessage {
         package var message: String
     }
 
-    /// The call's sound goes or comes from elsewhere now.
+    /// The call's inputs or outputs have changed.
     package struct AudioRouteChanged: EventContent {
         package static let name = Name.audioRouteChanged
 

@@ -10,7 +10,7 @@ extension EventMessage {
         }
 
         package var app, call: String
-        /// Which of all calls it is, over restarts too; a later call has a higher number.
+        /// Unique number of the call, even across restarts. A later call has a higher one.
         package var number: Int64
         /// `CallMessage.state`, after the event.
         package var state: String
@@ -22,7 +22,7 @@ extension EventMessage {
         package var claimMs: Int64?
         /// Whether the handler has muted the microphone.
         package var muted: Bool
-        /// Who calls, once it is known.
+        /// The caller, once known.
         package var caller: String?
         /// The caller according to an identification list: a guess.
         package var identifiedAs: String?

@@ -1,8 +1,8 @@
-/// One line of `/v1/events`, or of a handler's stream: a JSON object whose member `event` says which of these it is.
+/// One line of `/v1/events`, or of a handler's stream: a JSON object whose member `event` is the name of the event.
 ///
-/// A stream begins with the state of each matching call, what its handler has to do, and what waits to be fetched, so a
-/// handler that reports first and listens afterwards misses nothing. A client that does not read is dropped when 1 MiB
-/// waits for it.
+/// A stream starts with the state of each matching call, the open actions of its handler, and the pushes that wait to
+/// be fetched. So a handler that reports first and opens the stream later misses nothing. A client that doesn't read is
+/// disconnected when more than 1 MiB waits for it.
 package enum EventMessage: Equatable, Sendable {
     case handler(Handler)
     case wake(Wake)
@@ -23,7 +23,7 @@ package enum EventMessage: Equatable, Sendable {
     case connection(Connection)
     case credentials(Credentials)
     case reload(Reload)
-    /// An event that this version does not know, by its name.
+    /// An event that this version doesn't know, with its name.
     case unknown(String)
 
     /// The names of the events; `Documentation/control-api.yaml` has a schema for each: `CallEvent` for `call`.
@@ -32,7 +32,7 @@ package enum EventMessage: Equatable, Sendable {
         case audioActivated, audioDeactivated, audioFailed, audioRouteChanged, path, connection, credentials, reload
     }
 
-    /// The event's own members; nil of one that this version does not know.
+    /// The event's own members; nil for an unknown event.
     package var content: (any EventContent)? {
         switch self {
         case .handler(let event): event
@@ -58,7 +58,7 @@ package enum EventMessage: Equatable, Sendable {
         }
     }
 
-    /// What the member `event` says.
+    /// The value of the member `event`.
     package var name: String {
         if case .unknown(let name) = self { name } else { content.map { type(of: $0).name.rawValue } ?? "" }
     }
@@ -69,7 +69,7 @@ extension EventMessage: Codable {
         case schema, event
     }
 
-    /// The peer is of another version.
+    /// The peer has another version.
     private struct UnknownSchema: Error, CustomStringConvertible {
         let schema: Int
 
@@ -117,9 +117,9 @@ extension EventMessage: Codable {
     }
 }
 
-/// The members of one event, but `schema` and `event`.
+/// The members of one event, except `schema` and `event`.
 package protocol EventContent: Codable, Equatable, Sendable {
-    /// Which event it is.
+    /// The name of the event.
     static var name: EventMessage.Name { get }
     /// The names of the members in JSON.
     associatedtype CodingKeys: CodingKey & CaseIterable

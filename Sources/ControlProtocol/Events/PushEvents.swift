@@ -1,4 +1,4 @@
-// Pushes, and the handlers that get them.
+// Pushes and their handlers.
 extension EventMessage {
     /// The first line of a connected handler's stream.
     package struct Handler: EventContent {
@@ -7,20 +7,21 @@ extension EventMessage {
         package enum CodingKeys: String, CodingKey, CaseIterable { case app, secret, socket }
 
         package var app: String
-        /// What the handler sends as `Authorization: Bearer SECRET`; nil when it has one already.
+        /// The wake secret, which the handler sends as `Authorization: Bearer SECRET`; nil if the handler already has
+        /// one.
         package var secret: String?
-        /// The path of the control socket.
+        /// Path of the control socket.
         package var socket: String
     }
 
-    /// A push for a connected handler. ``DeliveryMessage`` writes it, with the payload byte for byte.
+    /// A push for a handler that keeps a stream open. ``DeliveryMessage`` writes it, with the payload byte for byte.
     package struct Wake: EventContent {
         package static let name = Name.wake
 
         package enum CodingKeys: String, CodingKey, CaseIterable { case app, push }
 
-        /// The object that is on the standard input of a handler that is started. Whoever reads it cuts it out of the
-        /// line, so that the payload stays as it is.
+        /// The object that a started handler gets on standard input. A reader cuts it out of the line, so that the
+        /// payload stays unchanged.
         package struct Push: Codable, Equatable, Sendable {}
 
         package var app: String
@@ -47,12 +48,12 @@ extension EventMessage {
         package enum CodingKeys: String, CodingKey, CaseIterable { case app, call, kind }
 
         package var app, call: String
-        /// `call` (one to report), `update` (more about a call that the handler has) or `claim` (one that lost its
-        /// handler).
+        /// `call` (a new call to report), `update` (more about a call that the handler has) or `claim` (a call that has
+        /// lost its handler).
         package var kind: String
     }
 
-    /// The app's handler has too many strikes and is not started any more, or it is again.
+    /// The app's handler has too many strikes and is no longer started, or is started again.
     package struct StruckOut: EventContent {
         package static let name = Name.struckOut
 
@@ -69,7 +70,7 @@ extension EventMessage {
         package enum CodingKeys: String, CodingKey, CaseIterable { case app, valid }
 
         package var app: String
-        /// Whether there are any now.
+        /// Whether the app can be reached now.
         package var valid: Bool
     }
 }

@@ -4,10 +4,10 @@ package import RingwakeCore
 package struct ConnectionMessage: Codable, Equatable, Sendable {
     /// `online`, `limited` or `offline`.
     package var status: String
-    /// Why it is not online: Reachability's `UnsatisfiedReason` as text, or `someTargetsUnreachable`, `noNameServer`, `constrained`.
+    /// Why it isn't online: Reachability's `UnsatisfiedReason` as text, or `someTargetsUnreachable`, `noNameServer`,
+    /// `constrained`.
     package var why: String?
-    /// How each target of the app is reached, in the order of its configuration. Nil for the daemon, and for an app without
-    /// targets.
+    /// Status of each target of the app, in configured order. Nil for the daemon, and for an app without targets.
     package var targets: [TargetMessage]?
 
     package init(_ status: ConnectionStatus, targets: [TargetMessage]? = nil) {

@@ -1,4 +1,4 @@
-/// What the network as a whole offers. All members are always there; an absent value is null, or an empty list.
+/// What the network as a whole offers. All members are always present; an absent value is null, or an empty list.
 package struct PathMessage: Codable, Equatable, Sendable {
     package var schema = ControlAPI.schema
     /// `satisfied`, `unsatisfied` or `requiresConnection`.
@@ -7,13 +7,13 @@ package struct PathMessage: Codable, Equatable, Sendable {
     package var reason: String?
     /// The interface in use, by name: the first of `interfaces`.
     package var interface: String?
-    /// What carries it: `wifi`, `cellular`, `wiredEthernet`, `loopback` or `other`.
+    /// Its type: `wifi`, `cellular`, `wiredEthernet`, `loopback` or `other`.
     package var interfaceType: String?
     /// The interfaces with a default route that can be used, the one in use first.
     package var interfaces: [Interface]
     /// The gateways of the default routes in use.
     package var gateways: [String] = []
-    /// The addresses that traffic is sent from.
+    /// The source addresses of traffic.
     package var sources: [String] = []
     /// The interface in use is paid for by volume.
     package var isExpensive = false

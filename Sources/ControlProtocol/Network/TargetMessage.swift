@@ -1,7 +1,7 @@
-/// How the kernel's tables reach one destination. All members are always there; an absent value is null.
+/// How the kernel's tables reach one target. All members are always present; an absent value is null.
 package struct TargetMessage: Codable, Equatable, Sendable {
     package var schema = ControlAPI.schema
-    /// The destination in its canonical form: `any`, an address, `LOCAL,REMOTE`, or a host name.
+    /// The target in canonical form: `any`, an address, `LOCAL,REMOTE`, or a host name.
     package var target: String
     /// Packets can be sent now: the status is `satisfied`.
     package var reachable: Bool
@@ -11,21 +11,21 @@ package struct TargetMessage: Codable, Equatable, Sendable {
     package var status: String
     /// Why it is not satisfied: Reachability's `UnsatisfiedReason` as text.
     package var reason: String?
-    /// The interface that packets leave by; also one that is down, if that is the reason.
+    /// The outgoing interface; also one that is down, if that is the reason.
     package var interface: String?
-    /// What carries it: `wifi`, `cellular`, `wiredEthernet`, `loopback` or `other`.
+    /// Its type: `wifi`, `cellular`, `wiredEthernet`, `loopback` or `other`.
     package var interfaceType: String?
-    /// The address that packets are sent from.
+    /// The source address of packets.
     package var source: String?
-    /// The gateway; null when the destination is on the link.
+    /// The gateway; null if the target is on the link.
     package var gateway: String?
     /// The interface is paid for by volume.
     package var isExpensive = false
     /// The interface should carry as little as possible.
     package var isConstrained = false
-    /// An IPv4 address of the destination can be reached.
+    /// An IPv4 address of the target is reachable.
     package var supportsIPv4 = false
-    /// An IPv6 address of the destination can be reached.
+    /// An IPv6 address of the target is reachable.
     package var supportsIPv6 = false
     /// At least one name server is reachable.
     package var supportsDNS = false
@@ -59,7 +59,7 @@ package struct TargetMessage: Codable, Equatable, Sendable {
     }
 }
 
-/// The answer to `GET /v1/reachability`: one entry for each destination, in the order of the request.
+/// The answer to `GET /v1/reachability`: one entry for each target, in the order of the request.
 package struct TargetListMessage: Codable, Equatable, Sendable {
     package var schema = ControlAPI.schema
     package var targets: [TargetMessage]

@@ -3,14 +3,14 @@ import HTTP1
 import Logging
 import RunLoop
 
-/// One accepted connection of a Unix socket: requests one after the other, answers in their order.
+/// One accepted connection of a Unix socket. Requests are answered one after the other, in order.
 ///
 /// ```
 /// open --last answer sent, or malformed request answered--> lingering --peer closed, or deadline--> closed
 ///   \__ broken, peer gone, deadline _____________________________________________________________/
 /// ```
-/// Within `open`, `exchange` is the request that is being answered; the next one waits in the parser, and above a
-/// bound in the kernel. Lingering drops what the peer still sends, so that it can read its answer.
+/// In `open`, `exchange` is the request that is being answered. The next ones wait in the parser, and above a limit in
+/// the kernel. Lingering drops what the peer still sends, so that it can read its answer.
 final class HTTP1Connection {
     private enum Stage {
         case open
@@ -18,14 +18,14 @@ final class HTTP1Connection {
         case closed
     }
 
-    /// Bytes of further requests that are buffered while one is answered.
+    /// Maximum buffered bytes of further requests while one is being answered.
     private static let maximumPipelinedBytes = 64 * 1024
-    /// Bytes of answers that wait for the client; above, its further requests wait too.
+    /// Unread bytes of answers above which the client's further requests wait.
     private static let maximumUnreadAnswerBytes = 64 * 1024
-    /// Bytes read in one turn of the loop.
+    /// Maximum bytes to read in one turn of the loop.
     private static let maximumReadBytesPerTurn = 256 * 1024
 
-    /// Who is at the other end.
+    /// The peer's credentials.
     let credentials: PeerCredentials?
     private let shared: HTTP1ListenerContext
     let descriptor: Int32
@@ -36,7 +36,7 @@ final class HTTP1Connection {
     private var timer = DeadlineTimer()
     private var parser: HTTP1RequestParser
     private var exchange: HTTP1Exchange?
-    /// When the last answer was given, or the connection began.
+    /// Time of the last answer, or of the accept.
     private var lastUsed: BootClock.Instant
     private var isProcessing = false
     private var requestStart: BootClock.Instant?
@@ -45,7 +45,7 @@ final class HTTP1Connection {
     private var isFlushScheduled = false
     /// Requests wait until the client has read its answers.
     private var isHeldBack = false
-    /// No further request is taken; close when the output is sent.
+    /// Accepts no further request, and closes when the output has been sent.
     private var isLastAnswer = false
     private var isPeerDone = false
     private(set) var isDraining = false
@@ -67,13 +67,13 @@ final class HTTP1Connection {
         handler = shared.makeHandler(PeerInfo(address: "unix", credentials: credentials))
     }
 
-    /// Since when it is kept open for nothing: no request under way, no answer; nil while it is in use.
+    /// When the connection became idle (no request, no answer); nil while it is in use.
     var idleSince: BootClock.Instant? {
         guard case .open = stage, exchange == nil, requestStart == nil, output.isEmpty else { return nil }
         return parser.bufferedByteCount == 0 ? lastUsed : nil
     }
 
-    /// Begins; the connection must be in its listener's table.
+    /// Starts reading. The connection must already be in its listener's table.
     func start() {
         do {
             source = try shared.runLoop.watch(descriptor, for: .read, cause: .control) { readiness in
@@ -128,15 +128,15 @@ final class HTTP1Connection {
         }
     }
 
-    /// While no request is being answered, the parser takes what it is given, and bounds it itself.
+    /// While no request is being answered, the parser accepts all bytes and limits them itself.
     private var pipelineLimit: Int {
         exchange == nil
             ? shared.limits.maximumBodyBytes + 2 * HTTP1Connection.maximumPipelinedBytes
             : HTTP1Connection.maximumPipelinedBytes
     }
 
-    /// Takes requests while none is being answered. An answer that is given at once leads to the next request
-    /// here, in the loop, and not by recursion.
+    /// Delivers requests while none is being answered. If the answer comes at once, this loop continues with the next
+    /// request, without recursion.
     private func process() {
         guard !isProcessing else { return }
         isProcessing = true
@@ -188,11 +188,11 @@ final class HTTP1Connection {
 
     // MARK: - Writing
 
-    /// Adds a piece of a streamed answer; false, and the connection is closed, when too much waits.
+    /// Appends a piece of a streamed answer. If too much is unread, closes the connection and returns false.
     func append(_ bytes: [UInt8]) -> Bool {
         guard case .open = stage else { return false }
-        // One piece is taken whole, however long: an opening that tells of every call is the server's own, not the
-        // client's slowness.
+        // A single piece is always accepted, however long: the opening with the state of every call is the server's own
+        // doing, not a sign of a slow client.
         guard output.count <= shared.limits.maximumBufferedStreamBytes else {
             log("a control connection was closed", "the client reads its stream too slowly")
             close()
@@ -203,20 +203,20 @@ final class HTTP1Connection {
         return true
     }
 
-    /// Sends what waits, ahead of the flush that is scheduled for it.
+    /// Sends the output now, before the scheduled flush.
     func flushStream() {
         guard case .open = stage else { return }
         writeOutput()
     }
 
-    /// A streamed answer has begun. A client that has closed its end already cannot be seen leaving later.
+    /// A streamed answer has begun. If the client has already closed its end, we couldn't see it leave later.
     func streamBegan() {
         if isPeerDone {
             close()
         }
     }
 
-    /// An exchange has its whole answer; these are its last bytes.
+    /// The exchange's answer is complete; these are its last bytes.
     func exchangeEnded(_ exchange: HTTP1Exchange, with bytes: [UInt8]) {
         guard case .open = stage, self.exchange === exchange else { return }
         self.exchange = nil
@@ -228,7 +228,7 @@ final class HTTP1Connection {
         scheduleFlush()
     }
 
-    /// What a turn of the loop produces leaves together, and requests that waited are taken.
+    /// Sends the output of this turn at once, and continues with waiting requests.
     private func scheduleFlush() {
         guard !isFlushScheduled else { return }
         isFlushScheduled = true
@@ -255,7 +255,7 @@ final class HTTP1Connection {
         }
         let isFull = parser.bufferedByteCount >= pipelineLimit
         if isFull && exchange?.isStreaming ?? false {
-            // Nobody would read on until the stream has ended, nor see the client leave.
+            // We can't read more until the stream ends, so we wouldn't see the client leave.
             log("a control connection was closed", "the client sends on while it is streamed to")
             return close()
         }
@@ -273,7 +273,7 @@ final class HTTP1Connection {
         var written = 0
         while written < output.count {
             let count = output.withUnsafeBytes { bytes in
-                // MSG_NOSIGNAL: a peer that has gone is an error, not a signal.
+                // MSG_NOSIGNAL: if the peer is gone, get an error instead of a signal.
                 Glibc.send(
                     descriptor, bytes.baseAddress?.advanced(by: written), bytes.count - written,
                     Int32(MSG_NOSIGNAL))
@@ -296,7 +296,7 @@ final class HTTP1Connection {
 
     // MARK: - Ending
 
-    /// Answers what is under way, then closes; a streamed answer is ended here.
+    /// Answers the present request, then closes. Ends a streamed answer.
     func drain() {
         guard case .open = stage, !isDraining else { return }
         isDraining = true
@@ -322,7 +322,7 @@ final class HTTP1Connection {
         watch(.read)
     }
 
-    /// Ends the connection at once. Idempotent.
+    /// Closes the connection at once. Idempotent.
     func close() {
         if case .closed = stage { return }
         let wasOpen = if case .open = stage { true } else { false }

@@ -1,8 +1,8 @@
 import HTTP1
 
-/// An answer after which the connection is closed, in the form of the control API's errors.
+/// A last answer, in the form of the control API's errors. The connection is closed after it.
 ///
-/// - Parameter message: holds neither quotation marks nor backslashes nor control characters.
+/// - Parameter message: must not contain quotation marks, backslashes or control characters.
 nonisolated func lastResponse(status: Int, error: String, message: String) -> [UInt8] {
     let body = "{\"error\":\"\(error)\",\"message\":\"\(message)\",\"schema\":1}\n"
     return HTTP1Writer.response(
@@ -11,7 +11,7 @@ nonisolated func lastResponse(status: Int, error: String, message: String) -> [U
 }
 
 extension HTTP1Error {
-    /// The answer to bytes that are no request.
+    /// The answer to bytes that aren't a valid request.
     var lastResponse: [UInt8] {
         HTTPServer.lastResponse(status: status, error: "invalid-request", message: message)
     }

@@ -1,6 +1,6 @@
 import HTTP1
 
-/// One request with its answer on an HTTP/1.1 connection.
+/// One request and its answer on an HTTP/1.1 connection.
 ///
 /// ```
 /// waiting --respond--> done      waiting --beginStream--> streaming --finish--> done
@@ -29,7 +29,7 @@ final class HTTP1Exchange: HTTPExchange {
 
     var isOpen: Bool { connection != nil }
 
-    /// Whether an answer is being sent in pieces.
+    /// Whether the answer is a stream that has begun.
     var isStreaming: Bool {
         if case .streaming = state { true } else { false }
     }
@@ -46,7 +46,7 @@ final class HTTP1Exchange: HTTPExchange {
         guard case .waiting = state, let connection else { return }
         state = .streaming
         if !isChunked {
-            // Closing the connection is what ends the body for a client of HTTP/1.0.
+            // For HTTP/1.0 clients, closing the connection ends the body.
             keepAlive = false
         }
         let head = HTTP1Writer.streamHead(
@@ -68,7 +68,7 @@ final class HTTP1Exchange: HTTPExchange {
         end(with: isChunked && !isHeadRequest ? HTTP1Writer.lastChunk : [])
     }
 
-    /// The connection is gone.
+    /// The connection is closed.
     func wasClosed() {
         guard connection != nil else { return }
         connection = nil

@@ -2,16 +2,16 @@ import HTTP1
 import Logging
 import RunLoop
 
-/// What the connections of a Unix listener share.
+/// Shared by the connections of a Unix listener.
 final class HTTP1ListenerContext {
     let runLoop: RunLoop
     let limits: ConnectionLimits
     let logger: Logger
     let makeHandler: (PeerInfo) -> any HTTPConnectionHandler
-    /// What is read into, for one connection at a time.
+    /// Read buffer, used by one connection at a time.
     let input = ScratchBuffer(byteCount: HTTP1ListenerContext.inputBytes)
 
-    /// Told when a connection may be kept open for nothing.
+    /// Called when a connection may have become idle.
     var becameIdle: (() -> Void)?
 
     private static let inputBytes = 16 * 1024

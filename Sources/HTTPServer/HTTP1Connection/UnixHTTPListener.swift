@@ -4,15 +4,15 @@ package import RingwakeCore
 package import RunLoop
 
 extension WakeupCause {
-    /// Something happened on the control socket.
+    /// An event of the control socket.
     package static let control = WakeupCause("control")
 }
 
 /// Serves HTTP/1.1 on a Unix socket.
 ///
-/// The run loop keeps the listener until ``close()``, and its connections until they are closed.
+/// The loop keeps the listener alive until ``close()``, and its connections until they are closed.
 package final class UnixHTTPListener {
-    /// The path of the socket.
+    /// Path of the socket.
     package let path: String
 
     private let shared: HTTP1ListenerContext
@@ -21,13 +21,13 @@ package final class UnixHTTPListener {
     private var connections: [ObjectIdentifier: HTTP1Connection] = [:]
     private var whenDrained: (() -> Void)?
 
-    /// Listens at once. The socket of a dead process at the path is replaced.
+    /// Starts listening. The socket of a dead process at the path is replaced.
     ///
     /// - Parameters:
-    ///   - mode: the permissions of the socket's file: who may connect.
+    ///   - mode: permissions of the socket file, which decide who may connect.
     ///   - makeHandler: makes the handler of each connection.
-    /// - Throws: `inUse` when a living process answers at the path, or the path is not a socket;
-    ///   `badConfiguration` for a path that is too long; `notPermitted`, `system`.
+    /// - Throws: `inUse` if a living process answers at the path, or the path isn't a socket; `badConfiguration` if the
+    ///   path is too long; `notPermitted`, `system`.
     package init(
         runLoop: RunLoop, path: String, mode: UInt32, limits: ConnectionLimits = .control, logger: Logger,
         makeHandler: @escaping (PeerInfo) -> any HTTPConnectionHandler
@@ -40,7 +40,7 @@ package final class UnixHTTPListener {
                 runLoop: runLoop, descriptor: socket.descriptor, cause: .control,
                 maximumConnections: limits.maximumConnections, logger: logger
             ) { descriptor, _ in
-                // Strong: the loop keeps the listener until it is closed.
+                // A strong reference: the loop keeps the listener until it is closed.
                 self.accepted(descriptor)
             }
         } catch {
@@ -50,10 +50,10 @@ package final class UnixHTTPListener {
         shared.becameIdle = { [weak self] in self?.makeRoom() }
     }
 
-    /// Connections that are open.
+    /// Number of open connections.
     package var connectionCount: Int { connections.count }
 
-    /// Stops accepting and removes the socket's file, if it is still ours; open connections go on. Idempotent.
+    /// Stops accepting, and removes the socket file if it is still ours. Open connections continue. Idempotent.
     package func close() {
         guard let acceptor else { return }
         self.acceptor = nil
@@ -61,10 +61,10 @@ package final class UnixHTTPListener {
         acceptor.close()
     }
 
-    /// Stops accepting, ends streamed answers, and closes each connection once its request is answered, or after
+    /// Stops accepting, ends streamed answers, and closes each connection when its request has been answered, or after
     /// ``ConnectionLimits/drainDeadline``.
     ///
-    /// - Parameter whenDrained: called once when the last connection is closed; at once when there is none.
+    /// - Parameter whenDrained: called once, when the last connection is closed; at once if there is none.
     package func drain(whenDrained: (() -> Void)? = nil) {
         close()
         self.whenDrained = whenDrained
@@ -94,9 +94,8 @@ package final class UnixHTTPListener {
         makeRoom(beside: connection)
     }
 
-    /// Connections that are kept open for nothing must not lock out a handler with a call: of a full house the one
-    /// that has been idle for longest goes, so that the next one finds a place. One whose request has come and has not
-    /// been read yet is not idle.
+    /// At the limit, closes the connection that has been idle longest, so that idle connections don't keep out a
+    /// handler with a call. A connection with an unread request isn't idle.
     private func makeRoom(beside newest: HTTP1Connection? = nil) {
         guard connections.count >= shared.limits.maximumConnections else { return }
         let idle = connections.values.compactMap { connection in
@@ -110,7 +109,7 @@ package final class UnixHTTPListener {
         return others < shared.limits.maximumConnectionsOfOtherUsers
     }
 
-    /// Says why, as far as a socket that nothing was written to yet takes it, and closes.
+    /// Sends the reason, as far as the socket's buffer accepts it, and closes.
     private func refuse(_ descriptor: Int32) {
         let answer = lastResponse(
             status: RingwakeError.Code.limitReached.httpStatus, error: RingwakeError.Code.limitReached.slug,
@@ -134,7 +133,7 @@ package final class UnixHTTPListener {
 }
 
 extension HTTP1Connection {
-    /// Whether something has come that nobody has read yet.
+    /// Whether bytes have arrived that haven't been read.
     fileprivate var hasUnread: Bool {
         var byte: UInt8 = 0
         return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) > 0

@@ -1,14 +1,15 @@
 import CRingwakeNGHTTP2
 
-/// Follows the boundaries of the frames that a client sends (RFC 9113 section 4.1), and nothing of their contents.
+/// Tracks the boundaries of the frames that a client sends (RFC 9113 section 4.1), without their contents.
 ///
-/// nghttp2 does not tell where in its input it stands, and after a stream's reset it takes the rest of the header
-/// block silently. A frame, or a block of HEADERS and CONTINUATION, that was begun must arrive in time; this knows
+/// nghttp2 doesn't report its position in the input, and after a stream reset it silently consumes the rest of the
+/// header block. A frame, or a block of HEADERS and CONTINUATION, has to arrive in time once it has begun. This tracks
+/// whether one has begun.
 /// whether one has begun.
 nonisolated struct FrameTracker {
     private static let prefaceBytes = 24
     private static let headerBytes = 9
-    /// Those before the stream's number: length, type, flags.
+    /// The header's bytes before the stream ID: length, type, flags.
     private static let usefulHeaderBytes = 5
 
     private var prefaceLeft = FrameTracker.prefaceBytes
@@ -17,12 +18,12 @@ nonisolated struct FrameTracker {
     private var payloadLeft = 0
     private var isHeaderBlockOpen = false
 
-    /// Whether everything that was begun is complete.
+    /// Whether all frames and header blocks are complete.
     var isAtBoundary: Bool { headerCount == 0 && payloadLeft == 0 && !isHeaderBlockOpen }
 
-    /// Takes received bytes.
+    /// Processes received bytes.
     ///
-    /// - Returns: whether a boundary was passed within them.
+    /// - Returns: whether they contain a boundary.
     mutating func consume(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var hasPassedBoundary = false
         var position = min(prefaceLeft, bytes.count)
@@ -43,7 +44,7 @@ nonisolated struct FrameTracker {
         return hasPassedBoundary
     }
 
-    /// Takes one byte of a frame header.
+    /// Processes one byte of a frame header.
     private mutating func takeHeader(_ byte: UInt8) {
         if headerCount < FrameTracker.usefulHeaderBytes {
             header = header << 8 | UInt64(byte)

@@ -1,11 +1,11 @@
 import CRingwakeNGHTTP2
 
-/// Submits an answer to nghttp2: HEADERS with END_STREAM when it has no body, else HEADERS, and DATA that
-/// ``HTTP2Callbacks/readBody`` fills: one frame, when the body fits it.
+/// Submits an answer to nghttp2. Without a body it is HEADERS with END_STREAM, otherwise HEADERS and DATA.
+/// ``HTTP2Callbacks/readBody`` fills DATA, in one frame if the body fits.
 ///
-/// Names and values are laid out in one piece of stack memory; nghttp2 copies them.
+/// Names and values are stored together in stack memory; nghttp2 copies them.
 ///
-/// - Returns: false when nghttp2 has no memory, or the stream is gone.
+/// - Returns: false if nghttp2 has no memory, or the stream is closed.
 func submitAnswer(_ response: HTTPResponse, streamID: Int32, session: OpaquePointer) -> Bool {
     let status = (":status", String(response.status))
     var byteCount = status.0.utf8.count + status.1.utf8.count

@@ -1,19 +1,20 @@
 import CRingwakeNGHTTP2
 import RunLoop
 
-/// What nghttp2's callbacks get: the header block that is arriving, and the session for all else.
+/// User data of nghttp2's callbacks: collects the header block that is arriving, and refers to the session for
+/// everything else.
 ///
-/// A push has about a dozen fields, and entering main-actor code for each costs more than keeping it; so this
-/// object, which nobody but the session and its callbacks know, gathers them without.
+/// A push has about a dozen fields. Entering main-actor code for each would cost more than storing the field, so this
+/// object is nonisolated. Only the session and its callbacks use it.
 nonisolated final class HTTP2CallbackTarget {
     unowned let session: HTTP2Session
     private let runLoop: RunLoop
     private let limits: ConnectionLimits
-    /// The block that is arriving; blocks are never interleaved (RFC 9113 section 4.3).
+    /// The block that is arriving. Blocks are never interleaved (RFC 9113 section 4.3).
     private var head: HTTP2RequestHead
-    /// False for trailers, which are of no use here.
+    /// False for trailers, which are ignored.
     private var isGathering = false
-    /// The size of the block so far by RFC 9113 section 6.5.2, in bytes.
+    /// Size of the block so far, by RFC 9113 section 6.5.2, in bytes.
     private var blockBytes = 0
 
     init(session: HTTP2Session, runLoop: RunLoop, limits: ConnectionLimits) {
@@ -32,9 +33,9 @@ nonisolated final class HTTP2CallbackTarget {
         }
     }
 
-    /// Takes one field.
+    /// Adds one field.
     ///
-    /// - Returns: false when the block is so large that its stream is to be reset.
+    /// - Returns: false if the block is too large, and its stream has to be reset.
     func add(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) -> Bool {
         blockBytes += name.count + value.count + HTTP2RequestHead.fieldOverheadBytes
         guard blockBytes <= limits.maximumFieldBlockBytes else { return false }
@@ -46,7 +47,7 @@ nonisolated final class HTTP2CallbackTarget {
         return true
     }
 
-    /// The head of the block that has ended; nil for trailers.
+    /// The head from the block that has ended; nil for trailers.
     func takeHead() -> HTTP2RequestHead? {
         guard isGathering else { return nil }
         isGathering = false

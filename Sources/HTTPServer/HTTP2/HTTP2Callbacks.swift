@@ -1,10 +1,10 @@
 import CRingwakeNGHTTP2
 
-/// What nghttp2 calls. Each function finds its target in the user data; what is not gathered there goes on in the
-/// session, as main-actor code.
+/// The callbacks of nghttp2. Each finds its target in the user data. Header fields are collected there; everything else
+/// is forwarded to the session, as main-actor code.
 ///
-/// A C callback must be nonisolated: one that is a main-actor closure compiles, and traps in a library's own thread.
-/// nghttp2 has no threads and calls from within the session's own calls.
+/// A C callback must be nonisolated: a main-actor closure compiles, but traps in a library's own thread. nghttp2 has no
+/// threads, and calls back only within the session's own calls.
 nonisolated enum HTTP2Callbacks {
     static func install(in callbacks: OpaquePointer) {
         nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, beginHeaders)
@@ -16,7 +16,7 @@ nonisolated enum HTTP2Callbacks {
         nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks, invalidFrame)
     }
 
-    /// Reads a piece of an answer's body; for `nghttp2_data_provider`.
+    /// Reads a piece of an answer's body, for `nghttp2_data_provider`.
     static let readBody: nghttp2_data_source_read_callback = { _, streamID, buffer, length, flags, _, userData in
         guard let buffer, let flags else { return Int(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue) }
         let piece = onMainActor(userData, UnsafeMutableRawBufferPointer(start: buffer, count: length)) {
@@ -45,7 +45,8 @@ nonisolated enum HTTP2Callbacks {
         let isTaken = target(userData).add(
             name: UnsafeBufferPointer(start: name, count: nameLength),
             value: UnsafeBufferPointer(start: value, count: valueLength))
-        // nghttp2 resets the stream then, and only keeps the compression's state right for the rest of the block.
+        // nghttp2 then resets the stream, and processes the rest of the block only to keep the compression state
+        // correct.
         return isTaken ? 0 : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
     }
 
@@ -117,7 +118,7 @@ nonisolated enum HTTP2Callbacks {
         _ body: @MainActor (HTTP2Session, Argument) -> Result
     ) -> Result {
         let session = target(userData).session
-        // Proof: assumeIsolated does not leave this thread, and returns before this function does.
+        // Safe: assumeIsolated stays on this thread, and returns before this function does.
         nonisolated(unsafe) let argument = argument
         return MainActor.assumeIsolated { body(session, argument) }
     }

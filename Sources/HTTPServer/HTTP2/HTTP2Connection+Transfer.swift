@@ -3,7 +3,7 @@ import Logging
 import RunLoop
 
 extension HTTP2Connection {
-    /// Reads what there is, up to the limit of a turn, and hands it to the session.
+    /// Reads up to the limit of a turn, and passes the bytes to the session.
     func read() {
         var budget = HTTP2Connection.maximumReadBytesPerTurn
         while let tls, let session {
@@ -19,7 +19,7 @@ extension HTTP2Connection {
                 inputWaitsFor = .write
                 return
             case .closed:
-                // A client may have closed its direction only: what was answered is still for it.
+                // The client may have closed only its sending direction, so it still gets its answers.
                 send()
                 return close()
             case .failed(let reason):
@@ -41,8 +41,8 @@ extension HTTP2Connection {
         }
     }
 
-    /// OpenSSL may hold decrypted bytes that epoll knows nothing of. A timer comes after the other connections'
-    /// turn, whereas enqueued work would come before.
+    /// OpenSSL may hold decrypted bytes, which epoll doesn't report. Use a timer: it fires after the other connections'
+    /// turn, whereas enqueued work would run before it.
     private func readMoreNextTurn() {
         inputWaitsFor = .read
         guard !isReadScheduled else { return }
@@ -55,20 +55,20 @@ extension HTTP2Connection {
         }
     }
 
-    /// Has what the session holds sent later in this turn, so that the answers of one turn leave together.
+    /// Sends the session's output later in this turn, so that the answers of one turn are sent together.
     func scheduleFlush() {
         guard !isFlushScheduled else { return }
         isFlushScheduled = true
         shared.runLoop.enqueue {
             self.isFlushScheduled = false
-            // A blocked socket says when it is not: no need to try.
+            // A blocked socket becomes ready by itself.
             if self.outputWaitsFor.isEmpty {
                 self.flush()
             }
         }
     }
 
-    /// Sends what there is and waits for what is due next.
+    /// Sends all output, then waits for what is due next.
     func flush() {
         send()
         guard let session else { return }
@@ -83,12 +83,12 @@ extension HTTP2Connection {
         watch(outputWaitsFor.isEmpty ? inputWaitsFor : outputWaitsFor)
     }
 
-    /// Sends until nothing is left or the socket takes no more.
+    /// Sends until nothing is left or the socket accepts no more.
     func send() {
         outputWaitsFor = []
         while let tls, let session {
             if !unsent.isEmpty {
-                // A copy by reference: closing the connection empties `unsent` while it is being written.
+                // A second reference: closing the connection empties `unsent` during the write.
                 let bytes = unsent
                 let written = bytes.withUnsafeBytes { write($0, tls) }
                 guard written == bytes.count else { return keepUnsent(Array(bytes[written...])) }
@@ -111,9 +111,9 @@ extension HTTP2Connection {
         }
     }
 
-    /// Writes until TLS takes no more; the connection is closed when it is broken.
+    /// Writes until TLS accepts no more. Closes a broken connection.
     ///
-    /// - Returns: how many bytes TLS took.
+    /// - Returns: the number of bytes that TLS accepted.
     private func write(_ bytes: UnsafeRawBufferPointer, _ tls: TLSServerConnection) -> Int {
         var written = 0
         while written < bytes.count {

@@ -15,9 +15,9 @@ import RunLoop
 ///                                              v     |
 ///                 draining --all answered, sent------+--> lingering --peer closed--> closed
 /// ```
-/// Every stage but `established` has one total deadline; a failure of socket, TLS or HTTP/2, and a deadline that
-/// passes, lead to `closed` from each. Lingering reads and drops what the peer still sends, because closing a
-/// socket with unread bytes makes the kernel send a reset, which can destroy the GOAWAY on its way.
+/// Every stage except `established` has one total deadline. A missed deadline, or a failure of the socket, TLS or
+/// HTTP/2, leads to `closed` from every stage. Lingering reads and drops what the peer still sends: closing a socket
+/// with unread bytes makes the kernel send a reset, which can destroy the GOAWAY in transit.
 final class HTTP2Connection {
     enum Stage {
         case handshaking(deadline: BootClock.Instant)
@@ -28,7 +28,7 @@ final class HTTP2Connection {
         case closed
     }
 
-    /// Bytes read in one turn of the loop, so that one peer cannot starve the others.
+    /// Maximum bytes to read in one turn of the loop, so that one peer can't starve the others.
     static let maximumReadBytesPerTurn = 256 * 1024
 
     let shared: HTTP2ListenerContext
@@ -36,17 +36,17 @@ final class HTTP2Connection {
     var stage: Stage
     var tls: TLSServerConnection?
     var session: HTTP2Session?
-    /// Produced by the session and not yet taken by TLS, which wants the same bytes again.
+    /// Output of the session that TLS hasn't accepted yet. TLS needs the same bytes again.
     var unsent: [UInt8] = []
-    /// What TLS waits for before it takes more output; empty when it is not blocked. While it is, nothing is read
-    /// either: a peer that does not fetch its answers gives us no more work.
+    /// What TLS waits for before it accepts more output; empty if it isn't blocked. While it is blocked, nothing is
+    /// read: a peer that doesn't read its answers can't send more work.
     var outputWaitsFor: Interest = []
-    /// What TLS waits for before it gives more input.
+    /// What TLS waits for before it delivers more input.
     var inputWaitsFor: Interest = .read
     var outputDeadline: BootClock.Instant?
     var isFlushScheduled = false
     var isReadScheduled = false
-    /// The reason to refuse the connection, found inside a callback.
+    /// Why the connection has to be refused; set within a callback.
     var refusal: String?
 
     private let descriptor: Int32
@@ -74,16 +74,16 @@ final class HTTP2Connection {
         }
     }
 
-    /// Begins; the connection must be in its listener's table, which keeps it alive.
+    /// Starts the handshake. The connection must already be in its listener's table, which keeps it alive.
     func start() {
-        // Both fail only on a socket that is gone already. Keepalive is the kernel's and wakes nobody: it finds a
-        // client that vanished without a word, after two idle hours by default (tcp(7), tcp_keepalive_time).
+        // Both fail only if the socket is already gone. The kernel sends keep-alives without waking us. They find a
+        // client that vanished silently, by default after two idle hours (tcp(7), tcp_keepalive_time).
         _ = ringwake_set_no_delay(descriptor)
         _ = ringwake_set_option(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1)
         guard tls != nil else { return close() }
         do {
             source = try shared.runLoop.watch(descriptor, for: .read, cause: .provider) { _ in
-                // Strong: the loop keeps the connection until it is closed.
+                // A strong reference: the loop keeps the connection until it is closed.
                 self.advance()
             }
         } catch {
@@ -93,7 +93,7 @@ final class HTTP2Connection {
         requireStageDeadline()
     }
 
-    /// Does what the socket allows.
+    /// Continues with what the socket allows.
     private func advance() {
         switch stage {
         case .handshaking:
@@ -132,7 +132,7 @@ final class HTTP2Connection {
         self.handler = handler
         do {
             session = try HTTP2Session(shared: shared, handler: handler) { [unowned self] event in
-                // The session is ended when the connection closes, and speaks no more.
+                // The session ends when the connection closes, and sends no events after that.
                 self.handle(event)
             }
         } catch {
@@ -141,8 +141,8 @@ final class HTTP2Connection {
         }
         stage = .preface(deadline: shared.runLoop.now.advanced(by: shared.limits.prefaceDeadline))
         requireStageDeadline()
-        // The client's first bytes may have come with the end of the handshake: OpenSSL has them, epoll does not
-        // know. Our SETTINGS go out with the flush.
+        // The client's first bytes may have arrived with the end of the handshake. Then OpenSSL has them, and epoll
+        // doesn't report them. The flush also sends our SETTINGS.
         advance()
     }
 
@@ -163,7 +163,7 @@ final class HTTP2Connection {
         }
     }
 
-    /// Whether the client showed a certificate, or may do so yet.
+    /// Whether the client has shown a certificate, or still may.
     var mayHaveCertificate: Bool {
         if case .handshaking = stage { return true }
         return tls?.peerCertificate != nil
@@ -171,7 +171,7 @@ final class HTTP2Connection {
 
     // MARK: - Ending
 
-    /// Announces the end with GOAWAY, and closes once every stream is answered or the deadline has passed.
+    /// Sends GOAWAY, and closes when every stream has been answered, or at the deadline.
     func drain(reason: String) {
         switch stage {
         case .handshaking:
@@ -185,7 +185,7 @@ final class HTTP2Connection {
         }
     }
 
-    /// Announces the end with GOAWAY and closes without waiting for answers.
+    /// Sends GOAWAY, and closes without waiting for answers.
     func refuse(reason: String) {
         log("a connection was refused", reason)
         session?.goAway(NGHTTP2_ENHANCE_YOUR_CALM, reason: reason)
@@ -193,7 +193,7 @@ final class HTTP2Connection {
         linger()
     }
 
-    /// Says goodbye, and waits for the peer to do so.
+    /// Shuts down our direction, and waits for the peer to close.
     func linger() {
         switch stage {
         case .lingering, .closed: return
@@ -208,7 +208,7 @@ final class HTTP2Connection {
         watch(.read)
     }
 
-    /// Ends the connection at once. Idempotent.
+    /// Closes the connection at once. Idempotent.
     func close() {
         if case .closed = stage { return }
         stage = .closed
@@ -242,7 +242,7 @@ final class HTTP2Connection {
 
     // MARK: - Readiness and time
 
-    /// Waits for this, and nothing else.
+    /// Waits for exactly these events.
     func watch(_ interest: Interest) {
         do {
             try source?.update(interest)
@@ -310,7 +310,7 @@ final class HTTP2Connection {
         }
     }
 
-    /// Logs what a peer did or suffered; peers may do so at will, so it is for debugging.
+    /// Logs an event of a peer. Peers can cause these at will, so the level is debug.
     func log(_ message: Logger.Message, _ reason: String) {
         shared.logger.debug(message, metadata: ["peer": "\(address)", "reason": "\(reason)"])
     }

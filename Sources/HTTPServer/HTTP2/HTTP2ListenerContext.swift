@@ -2,7 +2,7 @@ import Logging
 import RingwakeCore
 import RunLoop
 
-/// What the connections of a listener share.
+/// Shared by the connections of a listener.
 final class HTTP2ListenerContext {
     let runLoop: RunLoop
     let limits: ConnectionLimits
@@ -10,14 +10,14 @@ final class HTTP2ListenerContext {
     let logger: Logger
     let makeHandler: (PeerInfo) -> any HTTPConnectionHandler
     let template: HTTP2SessionTemplate
-    /// What TLS decrypts into, for one connection at a time.
+    /// Buffer into which TLS decrypts, used by one connection at a time.
     let input = ScratchBuffer(byteCount: HTTP2ListenerContext.inputBytes)
-    /// What frames are gathered in before TLS encrypts them, for one connection at a time.
+    /// Buffer for frames before TLS encrypts them, used by one connection at a time.
     let output = ScratchBuffer(byteCount: HTTP2ListenerContext.outputBytes)
 
-    /// One TLS record and more.
+    /// More than one TLS record.
     private static let inputBytes = 32 * 1024
-    /// Two frames of the largest size: an answer's HEADERS and DATA leave together.
+    /// Two frames of maximum size: an answer's HEADERS and DATA are sent together.
     private static let outputBytes = 2 * HTTP2Session.maximumChunkBytes
 
     init(

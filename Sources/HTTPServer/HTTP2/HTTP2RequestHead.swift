@@ -1,20 +1,20 @@
 import RunLoop
 
-/// The head of one HTTP/2 request, field by field.
+/// The head of one HTTP/2 request, built field by field.
 nonisolated struct HTTP2RequestHead {
     var method = ""
     var path = ""
     var fields: [HTTPField] = []
-    /// The size of the list by RFC 9113 section 6.5.2, in bytes.
+    /// Size of the field list by RFC 9113 section 6.5.2, in bytes.
     private(set) var size = 0
-    /// More than the limits allow came; the fields were dropped.
+    /// The fields exceeded the limits, and were dropped.
     private(set) var isTooLarge = false
-    /// When it began to arrive.
+    /// When the head started to arrive.
     let begunAt: BootClock.Instant
 
-    /// What a field costs besides its bytes (RFC 9113 section 6.5.2).
+    /// Cost of a field besides its bytes (RFC 9113 section 6.5.2).
     static let fieldOverheadBytes = 32
-    /// Room for the fields of a usual push.
+    /// Capacity for the fields of a typical push.
     private static let usualFields = 16
 
     init(begunAt: BootClock.Instant) {
@@ -40,7 +40,7 @@ nonisolated struct HTTP2RequestHead {
             fields.append(HTTPField(name: String(decoding: name, as: UTF8.self), value: value))
             return
         }
-        // nghttp2 lets through the pseudo fields of RFC 9113 section 8.3.1 only.
+        // nghttp2 accepts only the pseudo-fields of RFC 9113 section 8.3.1.
         switch name[1] {
         case UInt8(ascii: "m"): method = value
         case UInt8(ascii: "p"): path = value

@@ -2,14 +2,14 @@ import CRingwakeNGHTTP2
 import RingwakeCore
 import RunLoop
 
-/// One HTTP/2 session over libnghttp2's memory interface: bytes in, requests and bytes out. It knows no socket.
+/// One HTTP/2 session over libnghttp2's memory interface: bytes in, requests and bytes out. It doesn't use the socket.
 ///
-/// nghttp2 must not be entered from its own callbacks, and a session must not be freed inside one. Callbacks call
-/// the connection's handler, which may do anything; so every entry into nghttp2 that makes callbacks is counted in
-/// `depth`, answers are only submitted there (sending waits for ``produce(into:)``), and ``end()`` frees the
-/// session when the last of these calls has returned.
+/// nghttp2 must not be entered from its own callbacks, and a session must not be freed within one. Callbacks call the
+/// connection's handler, which may do anything. So `depth` counts the entries into nghttp2 that make callbacks, a
+/// callback only submits answers (``produce(into:)`` sends them), and ``end()`` frees the session when the last of
+/// these calls has returned.
 final class HTTP2Session {
-    /// What the owner of the session is notified of; each may come from within a callback.
+    /// Events for the owner of the session. Each may be sent within a callback.
     enum Event {
         /// There is something to send.
         case hasOutput
@@ -24,7 +24,7 @@ final class HTTP2Session {
     /// A piece of an answer's body, for one DATA frame.
     enum BodyPiece {
         case bytes(Int, isEnd: Bool)
-        /// None before the connection's window has grown.
+        /// Nothing until the connection's window has grown.
         case later
         /// The stream is closed.
         case gone
@@ -40,23 +40,23 @@ final class HTTP2Session {
     private var callbackTarget: HTTP2CallbackTarget?
     private var glitches = GlitchCounter()
     private var frameTracker = FrameTracker()
-    /// When the frame or header block that has begun is late. Nothing else can arrive before its end, so then the
-    /// connection must be closed.
+    /// Deadline of the frame or header block that has begun. Nothing else can arrive before its end, so the connection
+    /// is closed then.
     private(set) var inputDeadline: BootClock.Instant?
     private var areSettingsSent = false
-    /// Bytes that the streams have reserved.
+    /// Bytes reserved by the streams.
     private var reservedBytes = 0
-    /// The streams whose body waits for the connection's window; see ``readBody(of:into:)``.
+    /// Streams whose body waits for the connection's window; see ``readBody(of:into:)``.
     private var streamsAwaitingWindow: Set<Int32> = []
     private var hasWindowGrown = false
 
-    /// Above this capacity the table of an idle connection's streams is given back.
+    /// When no stream is left, a stream table above this capacity is freed.
     private static let keptStreamCapacity = 16
 
     var limits: ConnectionLimits { shared.limits }
     private var budget: BufferBudget { shared.budget }
 
-    /// - Throws: `system` when there is no memory.
+    /// - Throws: `system` if there is no memory.
     init(
         shared: HTTP2ListenerContext, handler: any HTTPConnectionHandler, notify: @escaping (Event) -> Void
     ) throws(RingwakeError) {
@@ -66,7 +66,7 @@ final class HTTP2Session {
         var pointer: OpaquePointer?
         let target = HTTP2CallbackTarget(session: self, runLoop: shared.runLoop, limits: shared.limits)
         callbackTarget = target
-        // Unretained: this object keeps it, and its owner calls `end()` before it lets go of this object.
+        // Unretained: this object keeps it, and its owner calls `end()` before it releases this object.
         let userData = Unmanaged.passUnretained(target).toOpaque()
         let template = shared.template
         guard nghttp2_session_server_new2(&pointer, template.callbacks, userData, template.options) == 0, let pointer,
@@ -80,9 +80,9 @@ final class HTTP2Session {
 
     // MARK: - Bytes
 
-    /// Takes received bytes and delivers the requests that they complete.
+    /// Processes received bytes, and delivers the requests that they complete.
     ///
-    /// - Returns: nil when the connection goes on, else why it cannot; nghttp2's GOAWAY may wait to be sent.
+    /// - Returns: nil if the connection can continue, otherwise the reason. nghttp2's GOAWAY may still have to be sent.
     func receive(_ bytes: UnsafeRawBufferPointer) -> String? {
         guard let pointer, depth == 0 else { return nil }
         trackFrames(bytes)
@@ -107,18 +107,19 @@ final class HTTP2Session {
         }
     }
 
-    /// Copies frames that wait to be sent, whole ones, until fewer than ``maximumChunkBytes`` are free.
+    /// Copies whole frames to send, until fewer than ``maximumChunkBytes`` are free.
     func produce(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         guard depth == 0 else { return 0 }
         resumeBodies()
         var count = 0
         depth += 1
-        // A callback may end the session: `pointer` stays valid until `leave`, but no more is sent.
+        // A callback may end the session. `pointer` stays valid until `leave`, but nothing more is sent.
         while let pointer, notify != nil, buffer.count - count >= HTTP2Session.maximumChunkBytes {
             var chunk: UnsafePointer<UInt8>?
             let length = nghttp2_session_mem_send(pointer, &chunk)
             guard length > 0, let chunk else { break }
-            // nghttp2's buffers hold one frame of the default maximum; a larger chunk would be a change in nghttp2.
+            // nghttp2's buffers hold one frame of the default maximum. Only a change in nghttp2 could make a chunk
+            // larger.
             precondition(length <= buffer.count - count)
             let frame = UnsafeMutableRawBufferPointer(rebasing: buffer[count..<(count + length)])
             frame.copyMemory(from: UnsafeRawBufferPointer(start: chunk, count: length))
@@ -131,12 +132,12 @@ final class HTTP2Session {
         return count
     }
 
-    /// What nghttp2 gives at once at most: a frame of 16,384 bytes with its header, and its padding length.
+    /// Maximum chunk of nghttp2: a frame of 16,384 bytes with its header and its padding length.
     static let maximumChunkBytes = maximumDataBytes + 9 + 1
-    /// What nghttp2 puts into a DATA frame at most.
+    /// Maximum payload that nghttp2 puts into a DATA frame.
     private static let maximumDataBytes = 16_384
 
-    /// Whether nghttp2 neither expects nor has anything more: the connection can be closed.
+    /// Whether nghttp2 expects no input and has no output, so that the connection can be closed.
     var isFinished: Bool {
         guard let pointer else { return true }
         return nghttp2_session_want_read(pointer) == 0 && nghttp2_session_want_write(pointer) == 0
@@ -144,7 +145,7 @@ final class HTTP2Session {
 
     // MARK: - Ending
 
-    /// Tells the client that no stream above the last one that arrived will be served (RFC 9113 section 6.8).
+    /// Announces that streams above the last one that arrived won't be served (RFC 9113 section 6.8).
     func goAway(_ code: nghttp2_error_code, reason: String) {
         guard let pointer else { return }
         let letters = reason.utf8.filter { byte in
@@ -153,14 +154,14 @@ final class HTTP2Session {
                 || (byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9"))
         }
         let debug = Array("{\"reason\":\"".utf8) + letters + Array("\"}".utf8)
-        // Fails only without memory; the connection is closed all the same.
+        // This fails only without memory, and the connection is closed anyway.
         _ = nghttp2_submit_goaway(
             pointer, UInt8(truncatingIfNeeded: NGHTTP2_FLAG_NONE.rawValue),
             nghttp2_session_get_last_proc_stream_id(pointer), code.rawValue, debug, debug.count)
         notify?(.hasOutput)
     }
 
-    /// Closes every stream and frees the session, now or when the call that is under way returns. Idempotent.
+    /// Closes every stream and frees the session, now or when the present call returns. Idempotent.
     func end() {
         guard notify != nil else { return }
         notify = nil
@@ -192,7 +193,7 @@ final class HTTP2Session {
 
     // MARK: - Streams
 
-    /// Submits the answer of a stream; `false` when it cannot be sent any more.
+    /// Submits the answer of a stream. Returns false if it can no longer be sent.
     func submit(_ response: HTTPResponse, on stream: HTTP2Stream) -> Bool {
         guard let pointer, notify != nil, submitAnswer(response, streamID: stream.id, session: pointer) else {
             return false
@@ -210,7 +211,7 @@ final class HTTP2Session {
         notify?(.hasOutput)
     }
 
-    /// Resets a stream whose answer is given up.
+    /// Resets a stream whose answer is abandoned.
     func cancel(_ stream: HTTP2Stream) {
         reset(stream.id, NGHTTP2_CANCEL)
     }
@@ -277,20 +278,20 @@ final class HTTP2Session {
         notify?(.isEstablished)
     }
 
-    /// An answer that did not wait for the request's end: the client may stop sending (RFC 9113 section 8.1).
+    /// The answer didn't wait for the request's end, so the client may stop sending (RFC 9113 section 8.1).
     func answeredEarly(streamID: Int32) {
         reset(streamID, NGHTTP2_NO_ERROR)
     }
 
-    /// A reset of a stream that was answered to its end costs nothing and is no glitch: libcurl 7.88, and so every
-    /// sender that is built on it, sends one after each answer.
+    /// Resetting a fully answered stream costs nothing and isn't a glitch: libcurl 7.88, and so every sender that uses
+    /// it, sends a reset after each answer.
     func resetReceived(streamID: Int32) {
         if streams[streamID] != nil {
             countGlitch()
         }
     }
 
-    /// Counts a reset by the client, one that its error made us send, or a frame that is not valid.
+    /// Counts a reset by the client, a reset that the client's error caused, or an invalid frame.
     func countGlitch() {
         if glitches.add(at: shared.runLoop.now, limits: limits) {
             notify?(.isAbused)
@@ -305,8 +306,8 @@ final class HTTP2Session {
 
     /// Copies the next piece of an answer's body.
     ///
-    /// Clients take each DATA frame for a whole body. One that the stream's window lets through whole is therefore
-    /// not cut to what is left of the connection's window, which the other answers have used up.
+    /// Clients take each DATA frame for a whole body. So a body that fits into the stream's window isn't cut to what
+    /// other answers have left of the connection's window.
     func readBody(of streamID: Int32, into buffer: UnsafeMutableRawBufferPointer) -> BodyPiece {
         guard let stream = streams[streamID] else { return .gone }
         let rest = stream.unsentBytes
@@ -324,14 +325,14 @@ final class HTTP2Session {
         hasWindowGrown = true
     }
 
-    /// Tries the bodies again that waited for the connection's window; once for all updates that came together.
+    /// Resumes the bodies that wait for the connection's window, once for all updates that arrived together.
     private func resumeBodies() {
         guard hasWindowGrown, let pointer else { return }
         hasWindowGrown = false
         let waiting = streamsAwaitingWindow
         streamsAwaitingWindow = []
         for streamID in waiting.sorted() {
-            // Fails only for a stream that does not wait.
+            // This fails only for a stream that doesn't wait.
             _ = nghttp2_session_resume_data(pointer, streamID)
         }
     }
@@ -348,7 +349,7 @@ final class HTTP2Session {
 
     // MARK: - Memory
 
-    /// Reserves bytes for a stream: those above the connection's guaranteed ones from the server's budget.
+    /// Reserves bytes for a stream. Bytes above the connection's guaranteed ones come from the server's budget.
     func reserve(_ count: Int) -> Bool {
         guard budget.reserve(bytesOfBudget(for: reservedBytes + count) - bytesOfBudget(for: reservedBytes)) else {
             return false
@@ -357,7 +358,7 @@ final class HTTP2Session {
         return true
     }
 
-    /// Gives back what a stream has reserved.
+    /// Releases bytes of a stream.
     func release(_ count: Int) {
         budget.release(bytesOfBudget(for: reservedBytes) - bytesOfBudget(for: reservedBytes - count))
         reservedBytes -= count

@@ -6,12 +6,12 @@ nonisolated final class HTTP2SessionTemplate {
     let callbacks: OpaquePointer
     let options: OpaquePointer
 
-    /// PING and SETTINGS acknowledgements that may wait to be sent; above, nghttp2 ends the connection (CVE-2019-9512).
+    /// Maximum unsent acknowledgements of PING and SETTINGS. Above this, nghttp2 closes the connection (CVE-2019-9512).
     private static let maximumOutboundAcknowledgements = 1000
-    /// Entries of one SETTINGS frame (CVE-2020-11080).
+    /// Maximum entries of one SETTINGS frame (CVE-2020-11080).
     private static let maximumSettings = 32
-    /// nghttp2's own bound on resets by the client counts those of answered streams too, which libcurl sends after
-    /// each answer; it is out of the way. Ours counts the others (``HTTP2Session/resetReceived(streamID:)``).
+    /// nghttp2's own limit also counts resets of answered streams, which libcurl sends after each answer. So it is set
+    /// too high to matter, and we count the others (``HTTP2Session/resetReceived(streamID:)``).
     private static let resetsPerSecond: UInt64 = 1 << 20
 
     init() throws(RingwakeError) {
@@ -29,7 +29,7 @@ nonisolated final class HTTP2SessionTemplate {
         nghttp2_option_set_max_settings(options, HTTP2SessionTemplate.maximumSettings)
         nghttp2_option_set_stream_reset_rate_limit(
             options, HTTP2SessionTemplate.resetsPerSecond, HTTP2SessionTemplate.resetsPerSecond)
-        // Closed streams are of no use to us: priorities are ignored.
+        // We don't need closed streams, because priorities are ignored.
         nghttp2_option_set_no_closed_streams(options, 1)
         HTTP2Callbacks.install(in: callbacks)
     }

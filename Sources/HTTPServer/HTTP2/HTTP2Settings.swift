@@ -1,18 +1,19 @@
 import CRingwakeNGHTTP2
 
-/// What we tell a client about this end: the settings that Apple's servers send.
+/// The settings of this end: those that Apple's servers send.
 enum HTTP2Settings {
-    /// The connection's receive window: every allowed stream may send a whole VoIP payload before we have read
-    /// a byte. Windows are not buffers: what is kept is bounded by ``BufferBudget``.
+    /// Receive window of the connection: every allowed stream may send a whole VoIP payload before we have read a byte.
+    /// A window isn't a buffer; ``BufferBudget`` limits what is kept.
     private static let connectionWindowBytes: Int32 = 8 * 1024 * 1024
-    /// The number of streams that nghttp2 is told to allow; see ``announce(_:in:)``.
+    /// The stream limit that nghttp2 is given; see ``announce(_:in:)``.
     private static let streamsAllowedByLibrary: UInt32 = 1 << 20
     private static let frameHeaderBytes = 9
     private static let entryBytes = 6
 
-    /// Submits SETTINGS and the connection's window. MAX_HEADER_LIST_SIZE is advice; what is enforced is wider.
+    /// Submits SETTINGS and the connection's window. MAX_HEADER_LIST_SIZE is only advisory; the enforced limit is
+    /// higher.
     ///
-    /// - Returns: false when there is no memory.
+    /// - Returns: false if there is no memory.
     static func submit(to session: OpaquePointer) -> Bool {
         let settings = [
             nghttp2_settings_entry(settings_id: identifier(NGHTTP2_SETTINGS_HEADER_TABLE_SIZE), value: 4096),
@@ -27,13 +28,13 @@ enum HTTP2Settings {
             && nghttp2_session_set_local_window_size(session, flags, 0, connectionWindowBytes) == 0
     }
 
-    /// Writes the true MAX_CONCURRENT_STREAMS into the SETTINGS frame that is about to be sent.
+    /// Writes the real MAX_CONCURRENT_STREAMS into the SETTINGS frame that is about to be sent.
     ///
-    /// A client that exceeds the limit is to lose that stream (RFC 9113 section 5.1.2). nghttp2 ends the whole
-    /// connection instead, with every push that is in flight on it; so it is told a limit that nobody reaches,
-    /// and the session refuses the streams above the true one.
+    /// A client that exceeds the limit should lose only that stream (RFC 9113 section 5.1.2). nghttp2 would close the
+    /// connection, with every push on it. So nghttp2 gets a limit that is never reached, and the session refuses the
+    /// streams above the real one.
     ///
-    /// - Returns: whether the frame was SETTINGS, which it is for the first frame of a session.
+    /// - Returns: whether the frame was SETTINGS, as the first frame of a session is.
     static func announce(_ maximumConcurrentStreams: UInt32, in frame: UnsafeMutableRawBufferPointer) -> Bool {
         guard frame.count >= frameHeaderBytes, frame[3] == NGHTTP2_SETTINGS.rawValue else { return false }
         var offset = frameHeaderBytes

@@ -1,6 +1,6 @@
 import RunLoop
 
-/// One request, whose head is complete, with its answer on an HTTP/2 connection.
+/// One request with a complete head, and its answer, on an HTTP/2 connection.
 ///
 /// ```
 /// body --requestIsComplete, or too long--> delivered --respond--> answered
@@ -9,26 +9,26 @@ import RunLoop
 final class HTTP2Stream: HTTPExchange {
     private enum State {
         case body
-        /// The handler has the request.
+        /// The handler has received the request.
         case delivered
-        /// The handler sends pieces, which are gathered here.
+        /// The handler sends pieces, which are collected here.
         case gathering(HTTPResponse)
         case answered
-        /// Refused: what still arrives is dropped.
+        /// Refused: further bytes are dropped.
         case ignoring
     }
 
-    /// What became of received body bytes.
+    /// The result of adding body bytes.
     enum BodyResult {
         case taken
-        /// More is buffered in the whole server than allowed.
+        /// The whole server buffers more than allowed.
         case overBudget
-        /// So much was discarded that the request is to be answered without waiting for its end.
+        /// So much was discarded that the request is answered before its end.
         case isTooLong
     }
 
     let id: Int32
-    /// When the request, or its answer, is late; nil while it waits to be answered.
+    /// Deadline of the request or of its answer; nil while it waits for an answer.
     var deadline: BootClock.Instant?
     var onClose: (() -> Void)?
 
@@ -40,7 +40,7 @@ final class HTTP2Stream: HTTPExchange {
     private var answerBody: [UInt8] = []
     private var answerOffset = 0
 
-    /// What a stream costs besides what it receives, in bytes, nghttp2's share included.
+    /// Cost of a stream besides the received bytes, including nghttp2's share.
     static let overheadBytes = 1024
     init(id: Int32, session: HTTP2Session, head: HTTP2RequestHead) {
         self.id = id
@@ -58,7 +58,7 @@ final class HTTP2Stream: HTTPExchange {
         return true
     }
 
-    /// Answers for the handler, which does not see the request.
+    /// Answers without the handler, which doesn't get the request.
     func answerHeadTooLarge() {
         state = .delivered
         respond(HTTPResponse(status: 431))
@@ -86,7 +86,7 @@ final class HTTP2Stream: HTTPExchange {
         }
     }
 
-    /// The request for the handler; nil when it has it, or is not to have it.
+    /// The request for the handler; nil if the handler has it already or must not get it.
     func takeRequest() -> HTTPRequest? {
         guard case .body = state, session != nil else { return nil }
         state = .delivered
@@ -96,7 +96,7 @@ final class HTTP2Stream: HTTPExchange {
         return taken
     }
 
-    /// Drops what still arrives; a reset is under way.
+    /// Drops further bytes. The stream is being reset.
     func ignoreRest() {
         state = .ignoring
         request.fields = []
@@ -145,7 +145,7 @@ final class HTTP2Stream: HTTPExchange {
         respond(response)
     }
 
-    /// Bytes of the answer's body that were not sent yet.
+    /// Unsent bytes of the answer's body.
     var unsentBytes: Int { answerBody.count - answerOffset }
 
     /// Copies the next piece of the answer's body.
@@ -156,7 +156,7 @@ final class HTTP2Stream: HTTPExchange {
         return (rest.count, answerOffset == answerBody.count)
     }
 
-    /// The stream is gone.
+    /// The stream is closed.
     func wasClosed() {
         guard let session else { return }
         self.session = nil

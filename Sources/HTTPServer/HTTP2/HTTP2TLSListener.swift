@@ -5,11 +5,11 @@ package import RingwakeCore
 package import RunLoop
 
 extension WakeupCause {
-    /// Something happened on the provider's TLS port.
+    /// An event of the provider's TLS port.
     package static let provider = WakeupCause("provider")
 }
 
-/// Serves HTTP/2 over TLS on one TCP address, and nothing else.
+/// Serves only HTTP/2 over TLS, on one TCP address.
 ///
 /// ```swift
 /// let listener = try HTTP2TLSListener(
@@ -17,10 +17,10 @@ extension WakeupCause {
 ///     budget: BufferBudget(), logger: logger
 /// ) { peer in gateway.makeConnectionHandler(peer: peer, environment: .production) }
 /// ```
-/// A client that offers no ALPN gets HTTP/2 as well. The run loop keeps the listener until ``close()``, and its
-/// connections until they are closed. The process must ignore SIGPIPE.
+/// A client without ALPN gets HTTP/2 too. The loop keeps the listener alive until ``close()``, and its connections
+/// until they are closed. The process must ignore SIGPIPE.
 package final class HTTP2TLSListener {
-    /// The address with the port that is listened on, also when port 0 was asked for.
+    /// The address with the real port, even if port 0 was requested.
     package let localAddress: SocketAddress
 
     private var tls: TLSServerContext
@@ -29,11 +29,11 @@ package final class HTTP2TLSListener {
     private var connections: [ObjectIdentifier: HTTP2Connection] = [:]
     private var whenDrained: (() -> Void)?
 
-    /// Listens at once.
+    /// Starts listening.
     ///
-    /// - Parameter makeHandler: makes the handler of each connection, when its TLS handshake is done.
-    /// - Throws: `inUse` when the port is taken; `notPermitted` when the right to the port is missing;
-    ///   `badConfiguration` for an address that this machine does not have; `system`.
+    /// - Parameter makeHandler: makes the handler of each connection after the TLS handshake.
+    /// - Throws: `inUse` if the port is taken; `notPermitted` if the privilege for the port is missing;
+    ///   `badConfiguration` if this machine doesn't have the address; `system`.
     package init(
         runLoop: RunLoop, address: SocketAddress, tls: TLSServerContext, limits: ConnectionLimits,
         budget: BufferBudget, logger: Logger, makeHandler: @escaping (PeerInfo) -> any HTTPConnectionHandler
@@ -47,18 +47,18 @@ package final class HTTP2TLSListener {
             runLoop: runLoop, descriptor: descriptor, cause: .provider,
             maximumConnections: limits.maximumConnections, logger: logger
         ) { descriptor, peer in
-            // Strong: the loop keeps the listener until it is closed.
+            // A strong reference: the loop keeps the listener until it is closed.
             self.accepted(descriptor, peer)
         }
     }
 
-    /// Connections that are open, those in their handshake included.
+    /// Number of open connections, including those in their handshake.
     package var connectionCount: Int { connections.count }
 
-    /// Connections from now on get this context's certificate and provider CAs.
+    /// New connections get this context's certificate and provider CAs.
     ///
-    /// Those that are open go on, unless the CAs changed: a CA that was taken away must not vouch for anybody any
-    /// more, so the connections that showed a certificate are drained, and their clients connect again.
+    /// Open connections continue, unless the CAs have changed. A removed CA must no longer be trusted, so the
+    /// connections with a client certificate are drained, and their clients connect again.
     package func replaceTLS(_ context: TLSServerContext) {
         let hasSameCAs = context.judgesClients(as: tls)
         tls = context
@@ -68,17 +68,17 @@ package final class HTTP2TLSListener {
         }
     }
 
-    /// Stops accepting; open connections go on. Idempotent.
+    /// Stops accepting. Open connections continue. Idempotent.
     package func close() {
         acceptor?.close()
     }
 
-    /// Stops accepting, tells each client with GOAWAY which of its requests will be answered, and closes each
-    /// connection once they are, or after ``ConnectionLimits/drainDeadline``.
+    /// Stops accepting, sends GOAWAY with the last request that will be answered, and closes each connection when its
+    /// requests have been answered, or after ``ConnectionLimits/drainDeadline``.
     ///
     /// - Parameters:
-    ///   - reason: stands in GOAWAY as `{"reason":"..."}`.
-    ///   - whenDrained: called once when the last connection is closed; at once when there is none.
+    ///   - reason: sent in GOAWAY as `{"reason":"..."}`.
+    ///   - whenDrained: called once, when the last connection is closed; at once if there is none.
     package func drain(reason: String = "Shutdown", whenDrained: (() -> Void)? = nil) {
         close()
         self.whenDrained = whenDrained

@@ -1,14 +1,14 @@
-/// How many bytes of requests the whole server may hold, shared by its listeners and connections, beyond what each
-/// connection may hold anyway (``ConnectionLimits/guaranteedBufferBytes``).
+/// Limits the bytes of requests that the whole server holds, for all listeners and connections. Each connection also
+/// has its own guaranteed bytes (``ConnectionLimits/guaranteedBufferBytes``).
 ///
-/// A stream that would exceed it is refused with REFUSED_STREAM, which clients repeat.
+/// A stream that would exceed the limit is refused with REFUSED_STREAM, and the client may repeat it.
 package final class BufferBudget {
-    /// The bound in bytes.
+    /// The limit in bytes.
     package let capacity: Int
     /// Bytes reserved now.
     package private(set) var used = 0
 
-    /// The usual bound: 32 MiB.
+    /// The default limit: 32 MiB.
     package nonisolated static let defaultCapacity = 32 * 1024 * 1024
 
     package init(capacity: Int = BufferBudget.defaultCapacity) {
@@ -16,14 +16,14 @@ package final class BufferBudget {
         self.capacity = capacity
     }
 
-    /// Takes bytes from the budget; false, and nothing taken, when there are not so many left.
+    /// Reserves bytes. Returns false, and reserves nothing, if there aren't enough left.
     func reserve(_ count: Int) -> Bool {
         guard count <= capacity - used else { return false }
         used += count
         return true
     }
 
-    /// Gives back what was reserved.
+    /// Releases reserved bytes.
     func release(_ count: Int) {
         precondition(count <= used)
         used -= count

@@ -1,62 +1,62 @@
-/// What one listener allows its peers: sizes, counts and deadlines.
+/// Limits of a listener's connections: sizes, counts and deadlines.
 ///
-/// Every deadline is a total for its stage: a peer that trickles bytes does not extend it.
+/// Every deadline is total for its stage: a peer that sends slowly doesn't extend it.
 package nonisolated struct ConnectionLimits: Sendable {
-    /// Connections at a time; while there are so many, no further one is accepted (it waits in the kernel's backlog).
+    /// Maximum connections. At the limit no more are accepted; they wait in the kernel's backlog.
     package var maximumConnections = 4096
-    /// Of these, on a Unix socket, those of users who are neither root nor the process's own; more are refused. Else
-    /// any local user could take all of them, and no handler could report its call.
+    /// On a Unix socket: maximum connections of users who are neither root nor the process's own; more are refused.
+    /// Otherwise any local user could take all connections, and no handler could report its call.
     package var maximumConnectionsOfOtherUsers = 4096
-    /// HTTP/2 streams at a time on one connection, as announced; Apple announces 1000.
+    /// Maximum HTTP/2 streams of a connection, as announced. Apple announces 1000.
     package var maximumConcurrentStreams: UInt32 = 1000
-    /// Bytes of a request's decoded field list, each field counted with 32 bytes more (RFC 9113 section 6.5.2);
-    /// a longer list is answered 431.
+    /// Maximum bytes of a request's decoded field list, with 32 bytes added for each field (RFC 9113 section 6.5.2). A
+    /// longer list is answered with 431.
     package var maximumHeaderListBytes = 16 * 1024
-    /// Bytes of an HTTP/2 field block, counted likewise, after which its stream is reset and the rest is not looked
-    /// at: an index of one byte can stand for 4 KiB (RFC 7541 section 7.3), so 431 must not wait for the end.
+    /// Maximum bytes of an HTTP/2 field block, counted in the same way. Above this the stream is reset and the rest is
+    /// ignored: a one-byte index can stand for 4 KiB (RFC 7541 section 7.3), so 431 must not wait for the end.
     package var maximumFieldBlockBytes = 64 * 1024
-    /// Fields of one request; more are answered 431.
+    /// Maximum fields of a request. More are answered with 431.
     package var maximumHeaderFields = 100
-    /// Bytes of one request's body that are kept. HTTP/2 discards the rest and says so; HTTP/1.1 answers 413.
+    /// Maximum bytes of a request's body. HTTP/2 discards the rest and marks the request; HTTP/1.1 answers with 413.
     package var maximumBodyBytes = 64 * 1024
-    /// Bytes of one HTTP/2 request's body that are discarded before it is answered without waiting for its end.
+    /// Maximum discarded bytes of an HTTP/2 body. Above this the request is answered before its end.
     package var maximumDiscardedBodyBytes = 1024 * 1024
-    /// Bytes that the requests of each HTTP/2 connection may hold beside the server's ``BufferBudget``: two usual
-    /// pushes. So peers that use the budget up cannot lock out the others.
+    /// Bytes that each HTTP/2 connection may hold besides the server's ``BufferBudget``: two typical pushes. So peers
+    /// that use up the budget can't keep out the others.
     package var guaranteedBufferBytes = 16 * 1024
-    /// Bytes of a streamed answer that may wait for a slow reader before it is dropped.
+    /// Maximum unread bytes of a streamed answer. Above this the slow client is disconnected.
     package var maximumBufferedStreamBytes = 256 * 1024
-    /// Streams reset by either end on one HTTP/2 connection in ``glitchPeriod`` before it is closed.
+    /// Maximum stream resets by either end of an HTTP/2 connection in ``glitchPeriod``. Above this it is closed.
     package var maximumGlitches = 1000
     /// The period for ``maximumGlitches``.
     package var glitchPeriod: Duration = .seconds(30)
 
-    /// From accept to the end of the TLS handshake.
+    /// From the accept to the end of the TLS handshake.
     package var handshakeDeadline: Duration = .seconds(10)
     /// From the end of the handshake to the client's HTTP/2 preface with its SETTINGS.
     package var prefaceDeadline: Duration = .seconds(10)
     /// From a request's first byte to its last.
     package var requestDeadline: Duration = .seconds(15)
-    /// From an answer's submission to its last byte leaving for the kernel.
+    /// From an answer's submission until the kernel has accepted its last byte.
     package var writeDeadline: Duration = .seconds(30)
-    /// From `drain()` to the end of the connections that still wait for answers.
+    /// From `drain()` until connections that still wait for answers are closed.
     package var drainDeadline: Duration = .seconds(5)
-    /// How long a closed connection's last bytes may take to be fetched by the peer.
+    /// Time for the peer to read the last bytes of a closed connection.
     package var lingerDeadline: Duration = .seconds(2)
-    /// How much later than due a deadline may be noticed, so that many are met in one wakeup.
+    /// A deadline may fire this much late, so that several share one wakeup.
     package var deadlineTolerance: Duration = .seconds(1)
 
-    /// The width for the provider API.
+    /// Limits of the provider API.
     package init() {}
 
-    /// The width for the control socket.
+    /// Limits of the control socket.
     package static var control: ConnectionLimits {
         var limits = ConnectionLimits()
         limits.maximumConnections = 128
         limits.maximumConnectionsOfOtherUsers = 32
         limits.maximumHeaderFields = 64
-        // Several hundred calls that come at once, each with a caller of full length, for a handler that does one
-        // thing after the other.
+        // Enough for several hundred simultaneous calls with callers of maximum length, for a handler that processes
+        // one after the other.
         limits.maximumBufferedStreamBytes = 1024 * 1024
         limits.requestDeadline = .seconds(10)
         return limits

@@ -1,13 +1,13 @@
 import RunLoop
 
-/// One timer of the run loop for all deadlines of a connection.
+/// One timer for all deadlines of a connection.
 ///
-/// It is not moved when a deadline goes away: it then fires once for nothing, and its owner asks for the next
-/// deadline. So a busy connection does not touch the timer on each request.
+/// When a deadline is removed, the timer isn't moved. It then fires once without effect, and its owner requires the
+/// next deadline. So a busy connection doesn't change the timer for each request.
 struct DeadlineTimer {
     private var armed: (timer: Timer, deadline: BootClock.Instant)?
 
-    /// Sees to it that `body` runs at the deadline or before, and then asks again.
+    /// Runs `body` at the deadline or earlier. The owner then has to require the next deadline.
     mutating func require(
         _ deadline: BootClock.Instant, on runLoop: RunLoop, tolerance: Duration, _ body: @escaping () -> Void
     ) {
@@ -18,7 +18,7 @@ struct DeadlineTimer {
         armed = (runLoop.schedule(at: deadline, tolerance: tolerance, body), deadline)
     }
 
-    /// To be called first when the timer fires.
+    /// Call this first when the timer fires.
     mutating func fired() {
         armed = nil
     }

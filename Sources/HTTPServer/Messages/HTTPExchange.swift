@@ -1,34 +1,34 @@
-/// One request's answer, on either protocol.
+/// The answer to one request, for both protocols.
 ///
-/// Answer with ``respond(_:)``, at once or later; or, on HTTP/1.1, with a stream of chunks.
-/// On an exchange that is not open every call is ignored, so a late answer does no harm.
+/// Answer with ``respond(_:)``, at once or later, or with a stream. On an exchange that isn't open every call is
+/// ignored, so a late answer does no harm.
 package protocol HTTPExchange: AnyObject {
-    /// Whether an answer can still be given, or a begun stream continued.
+    /// Whether an answer can still be sent, or a stream continued.
     var isOpen: Bool { get }
 
-    /// Sends the whole answer. The exchange is not open afterwards.
+    /// Sends the complete answer and closes the exchange.
     func respond(_ response: HTTPResponse)
 
-    /// Begins an answer whose body comes in pieces.
+    /// Begins an answer whose body is sent in pieces.
     ///
-    /// HTTP/1.1 sends each piece when it is given. HTTP/2 gathers them, up to the same bound, and sends them at the end.
+    /// HTTP/1.1 sends each piece at once. HTTP/2 collects them, up to the same limit, and sends them at the end.
     func beginStream(status: Int, fields: [HTTPField])
 
     /// Sends a piece of a begun stream.
     ///
-    /// - Returns: false when the client is gone or read so slowly that more than
-    ///   ``ConnectionLimits/maximumBufferedStreamBytes`` waited; the exchange is closed then.
+    /// - Returns: false if the client has left, or more than ``ConnectionLimits/maximumBufferedStreamBytes`` are
+    ///   unread; the exchange is then closed.
     func send(_ bytes: [UInt8]) -> Bool
 
-    /// Sends now what was given, as far as the client takes it, and not at the end of the loop's turn. HTTP/2 has no
-    /// need of it.
+    /// Sends the pieces now, as far as the client accepts them, and not at the end of the loop's turn. HTTP/2 ignores
+    /// it.
     func flush()
 
-    /// Ends a begun stream. The exchange is not open afterwards.
+    /// Ends a begun stream and closes the exchange.
     func finish()
 
-    /// Called once when the exchange ends otherwise than by ``respond(_:)`` or ``finish()``: the client left or
-    /// reset it, a deadline passed, the server closed the connection.
+    /// Called once if the exchange ends without ``respond(_:)`` or ``finish()``: the client left or reset it, a
+    /// deadline passed, or the server closed the connection.
     var onClose: (() -> Void)? { get set }
 }
 
@@ -38,7 +38,7 @@ extension HTTPExchange {
 
 /// Receives the requests of one connection.
 package protocol HTTPConnectionHandler: AnyObject {
-    /// A complete request arrived. HTTP/2 may deliver many before the first is answered, HTTP/1.1 one at a time.
+    /// A complete request has arrived. HTTP/2 may deliver many before the first is answered, HTTP/1.1 one at a time.
     func received(_ request: HTTPRequest, on exchange: any HTTPExchange)
 
     /// The connection ended; called once, after the last exchange was closed.

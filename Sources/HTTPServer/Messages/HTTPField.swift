@@ -1,4 +1,4 @@
-/// One header field of a request or of an answer.
+/// One header field of a request or an answer.
 package nonisolated struct HTTPField: Hashable, Sendable {
     /// The field's name, in lower case (RFC 9113 section 8.2.1).
     package var name: String

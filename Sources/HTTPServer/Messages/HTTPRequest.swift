@@ -1,18 +1,18 @@
 package import RunLoop
 
-/// One complete request, as HTTP/2 or HTTP/1.1 delivered it.
+/// One complete request of HTTP/2 or HTTP/1.1.
 package nonisolated struct HTTPRequest: Sendable {
     /// The method, as sent: `POST`, `GET`.
     package var method: String
     /// The request target, as sent: `/3/device/00ab?x=1`.
     package var path: String
-    /// The fields in their order; names in lower case. HTTP/2's pseudo fields are not among them.
+    /// The fields in order, with names in lower case, without HTTP/2's pseudo-fields.
     package var fields: [HTTPField]
     /// The body, at most ``ConnectionLimits/maximumBodyBytes`` long.
     package var body: [UInt8]
     /// Whether the body was longer than the limit; the rest was discarded.
     package var isBodyTruncated: Bool
-    /// When the request's head began to arrive.
+    /// When the request's head started to arrive.
     package var receivedAt: BootClock.Instant
 
     package init(
@@ -27,7 +27,7 @@ package nonisolated struct HTTPRequest: Sendable {
         self.receivedAt = receivedAt
     }
 
-    /// Every value of the fields with this name, in their order.
+    /// The values of all fields with this name, in order.
     ///
     /// - Parameter name: the name in lower case.
     package func values(of name: String) -> [String] {

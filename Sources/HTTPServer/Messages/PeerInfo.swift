@@ -2,13 +2,13 @@ import CRingwakeLinux
 package import Cryptography
 import Glibc
 
-/// Who is at the other end of a connection.
+/// The peer of a connection.
 package nonisolated struct PeerInfo {
     /// `127.0.0.1:4711`, `[::1]:4711`, or `unix`.
     package var address: String
-    /// The client certificate of a TLS connection with what checking it said; nil when the client showed none.
+    /// The client certificate of a TLS connection and the result of its verification; nil if the client showed none.
     package var certificate: PeerCertificate?
-    /// The process at the other end of a Unix socket; nil on TCP.
+    /// The peer process of a Unix socket; nil on TCP.
     package var credentials: PeerCredentials?
 
     package init(address: String, certificate: PeerCertificate? = nil, credentials: PeerCredentials? = nil) {
@@ -18,9 +18,9 @@ package nonisolated struct PeerInfo {
     }
 }
 
-/// The process that connected to a Unix socket, as the kernel knew it at that time (`SO_PEERCRED`, unix(7)).
+/// The process that connected to a Unix socket, as of that time (`SO_PEERCRED`, unix(7)).
 package nonisolated struct PeerCredentials: Hashable, Sendable {
-    /// The process id; 0 when the process lives in a pid namespace that is hidden from us.
+    /// The PID; 0 if the process is in a PID namespace that we can't see.
     package var processID: Int32
     /// The effective user id.
     package var userID: UInt32
@@ -33,7 +33,7 @@ package nonisolated struct PeerCredentials: Hashable, Sendable {
         self.groupID = groupID
     }
 
-    /// Who connected to the accepted Unix socket `descriptor`; nil when the kernel does not say.
+    /// The peer of the accepted Unix socket `descriptor`; nil if the kernel doesn't report it.
     init?(of descriptor: Int32) {
         self.init(processID: 0, userID: 0, groupID: 0)
         guard ringwake_peer_credentials(descriptor, &processID, &userID, &groupID) == 0 else { return nil }

@@ -4,19 +4,19 @@ import Logging
 import RingwakeCore
 import RunLoop
 
-/// Accepts connections from a listening socket, as many at a time as allowed.
+/// Accepts connections from a listening socket, up to a limit.
 ///
 /// ```
 /// accepting --limit reached--> full --a connection ended--> accepting
 ///           --no descriptor or memory--> starved --a connection ended, or a second passed--> accepting
 /// ```
-/// While it does not accept, connections wait in the kernel's backlog and the socket wakes nobody.
+/// While it doesn't accept, connections wait in the kernel's backlog, and the socket causes no wakeups.
 final class Acceptor {
-    /// Connections that wait in the kernel.
+    /// Maximum connections in the kernel's backlog.
     static let backlog: Int32 = 512
-    /// Connections accepted in one turn of the loop, so that those that are there get their turn.
+    /// Maximum accepts in one turn of the loop, so that existing connections get their turn.
     private static let maximumAcceptsPerTurn = 64
-    /// When to try again after descriptors or memory ran out, if no connection ends before.
+    /// Delay of the next attempt after descriptors or memory ran out, unless a connection ends before.
     private static let retryDelay: Duration = .seconds(1)
 
     private let runLoop: RunLoop
@@ -26,14 +26,14 @@ final class Acceptor {
     private var descriptor: Int32
     private var source: ReadinessSource?
     private var retry: Timer?
-    /// Reported once, and again only after the number had fallen to half: peers can make it come and go.
+    /// Log the limit once, and again only after the number has fallen to half, because peers can cause it at will.
     private var isLimitReported = false
     private(set) var openConnections = 0
 
-    /// Takes ownership of a listening, non-blocking descriptor, also when it throws.
+    /// Takes ownership of a listening, non-blocking descriptor, even if it throws.
     ///
-    /// - Parameter accepted: receives each connection's descriptor, which it owns from then on, and its peer's
-    ///   address. It, or what it hands the descriptor to, calls ``connectionEnded()`` once when it has closed it.
+    /// - Parameter accepted: called with each connection's descriptor, which it then owns, and its peer's address. When
+    ///   the descriptor has been closed, ``connectionEnded()`` must be called once.
     init(
         runLoop: RunLoop, descriptor: Int32, cause: WakeupCause, maximumConnections: Int, logger: Logger,
         accepted: @escaping (Int32, sockaddr_storage) -> Void
@@ -51,7 +51,7 @@ final class Acceptor {
         }
     }
 
-    /// A connection that was accepted has been closed.
+    /// An accepted connection has been closed.
     func connectionEnded() {
         openConnections -= 1
         if openConnections < maximumConnections / 2 {
@@ -60,7 +60,7 @@ final class Acceptor {
         resume()
     }
 
-    /// Stops accepting and closes the socket; those that wait in the backlog are refused. Idempotent.
+    /// Stops accepting and closes the socket. Connections in the backlog are refused. Idempotent.
     func close() {
         guard let source else { return }
         source.cancel()
@@ -76,7 +76,7 @@ final class Acceptor {
 
     private func acceptSome() {
         for _ in 0..<Acceptor.maximumAcceptsPerTurn {
-            // The one before may have closed the listener.
+            // The previous connection may have closed the listener.
             guard source != nil else { return }
             guard openConnections < maximumConnections else {
                 reportLimit()
@@ -97,7 +97,7 @@ final class Acceptor {
                 return
             case EINTR, ECONNABORTED, EPROTO, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH, EOPNOTSUPP,
                 ENETUNREACH, EPERM:
-                // The error of that one connection (accept(2)).
+                // An error of that connection only (accept(2)).
                 continue
             default:
                 logger.error(
@@ -118,7 +118,7 @@ final class Acceptor {
     }
 
     private func pause() {
-        // Taking a source out of the set cannot fail.
+        // Removing a source from the set can't fail.
         try? source?.update([])
     }
 

@@ -1,6 +1,4 @@
-/// Memory that all connections of a listener read into, or write from, one after the other.
-///
-/// So a connection that is idle holds no buffer.
+/// A buffer that all connections of a listener share, one at a time, so that an idle connection holds none.
 nonisolated final class ScratchBuffer {
     let bytes: UnsafeMutableRawBufferPointer
 

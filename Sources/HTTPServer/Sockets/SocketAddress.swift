@@ -1,7 +1,7 @@
 import CRingwakeLinux
 package import RingwakeCore
 
-/// A numeric IP address with a port: `127.0.0.1:8443`, `[::1]:8443`. Port 0 lets the kernel choose one.
+/// A numeric IP address and a port: `127.0.0.1:8443`, `[::1]:8443`. With port 0 the kernel chooses one.
 package nonisolated struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     /// Whether it is an address of IPv6.
     package let isIPv6: Bool
@@ -10,7 +10,7 @@ package nonisolated struct SocketAddress: Hashable, Sendable, CustomStringConver
     /// The TCP port.
     package let port: UInt16
 
-    /// Any address of IPv4, any port.
+    /// Any IPv4 address, any port.
     package static let any = SocketAddress()
 
     private init() {
@@ -19,9 +19,9 @@ package nonisolated struct SocketAddress: Hashable, Sendable, CustomStringConver
         port = 0
     }
 
-    /// Parses `address:port`, an IPv6 address in brackets.
+    /// Parses `address:port`, with an IPv6 address in brackets.
     ///
-    /// - Throws: `badConfiguration` when it is neither; names are not resolved.
+    /// - Throws: `badConfiguration` if it is neither. Names are not resolved.
     package init(parsing text: String) throws(RingwakeError) {
         guard let colon = text.lastIndex(of: ":"), let port = SocketAddress.port(text[text.index(after: colon)...])
         else {
@@ -40,7 +40,7 @@ package nonisolated struct SocketAddress: Hashable, Sendable, CustomStringConver
         self.port = port
     }
 
-    /// What the kernel says of a socket; nil for another family than IP.
+    /// The address of a socket as the kernel reports it; nil if it isn't an IP address.
     init?(_ storage: sockaddr_storage) {
         guard let text = SocketAddress.describe(storage), let address = try? SocketAddress(parsing: text) else {
             return nil
@@ -52,17 +52,17 @@ package nonisolated struct SocketAddress: Hashable, Sendable, CustomStringConver
         isIPv6 ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 
-    /// The address as the kernel takes it, with its length.
+    /// The address in the kernel's form, with its length.
     var kernelAddress: (storage: sockaddr_storage, length: socklen_t) {
         var storage = sockaddr_storage()
         let length = ringwake_ip_address(host, port, &storage)
         return (storage, length)
     }
 
-    /// `127.0.0.1:4711`; nil for another family than IP.
+    /// `127.0.0.1:4711`; nil if it isn't an IP address.
     static func describe(_ storage: sockaddr_storage) -> String? {
         var storage = storage
-        // "[", 45 of the longest address, "]:65535", NUL.
+        // "[", 45 for the longest address, "]:65535", NUL.
         return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { text in
             guard let base = text.baseAddress,
                 ringwake_describe_ip_address(&storage, base, text.count) == 0

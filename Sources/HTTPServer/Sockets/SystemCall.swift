@@ -1,12 +1,12 @@
 import CRingwakeLinux
 import Glibc
 
-/// What the last failed system call left in errno.
+/// The errno of the last failed system call.
 nonisolated struct SystemCallError {
     let number: Int32
 
     static var last: SystemCallError { SystemCallError(number: errno) }
 
-    /// What the system says of it: `Address already in use`.
+    /// The system's message: `Address already in use`.
     var reason: String { String(cString: strerror(number)) }
 }

@@ -2,14 +2,14 @@ import CRingwakeLinux
 import Glibc
 import RingwakeCore
 
-/// Makes listening sockets of TCP.
+/// Creates TCP listening sockets.
 enum TCPListeningSocket {
-    /// Ports below this one need a right (ip(7), `ip_unprivileged_port_start`).
+    /// Ports below this need a privilege (ip(7), `ip_unprivileged_port_start`).
     private static let firstUnprivilegedPort: UInt16 = 1024
 
-    /// A listening, non-blocking socket. On IPv6 it takes IPv6 only, so that `0.0.0.0` and `[::]` do not collide.
+    /// A listening, non-blocking socket. An IPv6 socket accepts only IPv6, so that `0.0.0.0` and `[::]` don't collide.
     ///
-    /// - Throws: `inUse` when the port is taken; `notPermitted` when the right to the port is missing; `system`.
+    /// - Throws: `inUse` if the port is taken; `notPermitted` if the privilege for the port is missing; `system`.
     static func open(_ address: SocketAddress) throws(RingwakeError) -> Int32 {
         let descriptor = ringwake_stream_socket(address.isIPv6 ? AF_INET6 : AF_INET)
         guard descriptor >= 0 else { throw failure(.last, address) }
@@ -26,7 +26,7 @@ enum TCPListeningSocket {
         return descriptor
     }
 
-    /// The address that a socket is bound to, with the port that the kernel chose.
+    /// The socket's address, with the port that the kernel chose.
     static func localAddress(of descriptor: Int32) -> SocketAddress? {
         var storage = sockaddr_storage()
         guard ringwake_local_address(descriptor, &storage) == 0 else { return nil }

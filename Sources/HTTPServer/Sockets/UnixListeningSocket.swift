@@ -3,30 +3,30 @@ import Glibc
 import RingwakeCore
 import RunLoop
 
-/// A listening Unix socket that appears under its path complete: listening, and with its mode.
+/// A listening Unix socket that appears at its path only when it listens and has its mode.
 ///
-/// It is bound beside the path and then linked to it, which fails when the path exists (link(2)); so two daemons
-/// that start at the same time cannot both have it, and nobody finds a socket that does not listen yet.
+/// It is bound to a temporary path and then linked to its path, which fails if that exists (link(2)). So two daemons
+/// that start at the same time can't both have it, and no client finds a socket that doesn't listen yet.
 struct UnixListeningSocket {
     let descriptor: Int32
     private let path: String
     private let identity: FileIdentity
 
-    /// The file that a path names.
+    /// The identity of the file at a path.
     private struct FileIdentity: Equatable {
         let device: dev_t
         let inode: ino_t
     }
 
-    /// Bytes of a path that `sockaddr_un` holds, without the NUL (unix(7)).
+    /// Maximum bytes of a path in `sockaddr_un`, without the NUL (unix(7)).
     private static let maximumPathBytes = 107
-    /// How often to begin again when another process changes the path at the same time.
+    /// Number of attempts if another process changes the path at the same time.
     private static let maximumAttempts = 3
 
     /// - Parameters:
-    ///   - mode: the permissions of the socket's file.
-    /// - Throws: `inUse` when a living process answers at the path, or the path is something else than a socket;
-    ///   `badConfiguration` for a path that is too long; `notPermitted`, `system`.
+    ///   - mode: permissions of the socket file.
+    /// - Throws: `inUse` if a living process answers at the path, or the path isn't a socket; `badConfiguration` if the
+    ///   path is too long; `notPermitted`, `system`.
     static func open(_ path: String, mode: mode_t) throws(RingwakeError) -> UnixListeningSocket {
         let temporaryPath = "\(path).\(getpid())"
         var address = sockaddr_storage()
@@ -38,7 +38,7 @@ struct UnixListeningSocket {
                 "the socket path '\(path)' has \(path.utf8.count) bytes and the kernel takes 1 to \(maximum) here; "
                     + "configure a shorter one, for example in $XDG_RUNTIME_DIR")
         }
-        // Left by a dead process that had our process id.
+        // Left by a dead process with our PID.
         unlink(temporaryPath)
         let descriptor = ringwake_stream_socket(AF_UNIX)
         guard descriptor >= 0 else { throw failure(.last, path) }
@@ -59,7 +59,7 @@ struct UnixListeningSocket {
         return UnixListeningSocket(descriptor: descriptor, path: path, identity: identity)
     }
 
-    /// Removes the file, if the path still names this socket and not that of a daemon that came after.
+    /// Removes the file, unless the path now has the socket of a later daemon.
     func removeFile() {
         if UnixListeningSocket.identity(of: path) == identity {
             unlink(path)
@@ -96,7 +96,7 @@ struct UnixListeningSocket {
         }
     }
 
-    /// Whether nobody listens at a socket's path any more.
+    /// Whether no process listens at a socket's path any more.
     private static func isStale(_ path: String) throws(RingwakeError) -> Bool {
         do throws(RunLoopError) {
             close(try UnixSocket.connect(to: path))
@@ -104,7 +104,7 @@ struct UnixListeningSocket {
         } catch {
             switch error.errno {
             case ECONNREFUSED, ENOENT: return true
-            // Its backlog is full (unix(7)): somebody listens.
+            // Its backlog is full (unix(7)), so a process listens.
             case EAGAIN: return false
             default: throw failure(SystemCallError(number: error.errno), path)
             }

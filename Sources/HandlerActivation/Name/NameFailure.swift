@@ -6,7 +6,8 @@ struct NameFailure {
     let app: AppID
     let name: DBusHandlerName
 
-    /// What can be known without the bus: a unique name (`:1.42`) is another's tomorrow.
+    /// Whether the name can be used: well-known (a unique name such as `:1.42` may be another connection's tomorrow),
+    /// with a valid path.
     static func isValid(_ name: DBusHandlerName) -> Bool {
         DBusNames.isBusName(name.name) && !name.name.hasPrefix(":") && DBusNames.isObjectPath(name.path)
     }
@@ -22,7 +23,7 @@ struct NameFailure {
         }
     }
 
-    /// What the handler, or the bus, answered.
+    /// The error for the answer of the handler or the bus.
     func error(_ error: DBusError) -> RingwakeError {
         let answer = LogText.harmless(error.message)
         switch error.name {

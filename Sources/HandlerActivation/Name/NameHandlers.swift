@@ -5,12 +5,12 @@ internal import RunLoop
 
 /// Wakes handlers that have a name on a bus: the `dbus` way.
 ///
-/// The bus starts the handler if nobody has the name, and gives it the call of `org.ringwake.Handler1` that brings the
-/// push. While it has the name it holds its calls.
+/// If the name has no owner, the bus starts the handler. The push is a method call of `org.ringwake.Handler1`. While
+/// the handler owns the name it holds its calls.
 final class NameHandlers {
     /// See `deploy/dbus/org.ringwake.Handler1.xml`.
     static let interface = "org.ringwake.Handler1"
-    /// What a handler gets for its answer at the least, however little time is left to report the call.
+    /// Minimum time for a handler to answer, even if less time is left to report the call.
     private static let minimumTimeout: Duration = .seconds(1)
 
     private let runLoop: RunLoop
@@ -36,8 +36,8 @@ final class NameHandlers {
         }
     }
 
-    /// - Throws: ``RingwakeError/Code/badConfiguration``: the name or the path is none;
-    ///   ``RingwakeError/Code/invalidRequest``: the bus cannot carry the request.
+    /// - Throws: ``RingwakeError/Code/badConfiguration`` if the name or the path is invalid;
+    ///   ``RingwakeError/Code/invalidRequest`` if the bus can't carry the request.
     func wake(
         _ request: WakeRequest, name: DBusHandlerName, secret: String, events: HandlerEvents
     ) throws(RingwakeError) -> NameLease {
@@ -59,7 +59,7 @@ final class NameHandlers {
         return lease
     }
 
-    /// Follows the owner of a name whom an earlier run of the daemon woke.
+    /// Follows the owner of a name that an earlier run of the daemon woke.
     func adopt(
         _ name: DBusHandlerName, connection: String, process: ProcessIdentity, app: AppID, call: CallID, wake: WakeID,
         events: HandlerEvents

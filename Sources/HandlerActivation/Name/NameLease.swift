@@ -5,8 +5,8 @@ internal import RunLoop
 
 /// A handler that has a name on a bus.
 ///
-/// It has started when somebody has the name and the bus has said which process that is; it has ended when the name is
-/// another's or nobody's, or when it refuses the push.
+/// It has started when the name has an owner and the bus has reported the owner's process. It has ended when the name
+/// has another owner or none, or when the handler refuses the push.
 final class NameLease: LivingLease {
     let wake: WakeID
     private(set) var pid: Int32?
@@ -18,10 +18,10 @@ final class NameLease: LivingLease {
     private let logger: Logger
     private var push: DBusCall?
     private var watch: DBusSubscription?
-    /// Who has the name; nil until somebody has.
+    /// The connection that owns the name; nil until there is one.
     private var owner: String?
     private var process: ProcessIdentity?
-    /// Of an owner that is to be found again.
+    /// The owner to find again after a restart.
     private var expected: (connection: String, process: ProcessIdentity)?
 
     private static let busName = "org.freedesktop.DBus"
@@ -39,7 +39,7 @@ final class NameLease: LivingLease {
         self.life = life
         self.logger = logger
         life.ask = { [weak self] in self?.release() }
-        // It is not our process: it is left.
+        // The process isn't ours, so we don't kill it.
         life.force = { [weak self] in self?.end(.left("was released")) }
     }
 
@@ -48,7 +48,7 @@ final class NameLease: LivingLease {
         return .owner(of: name, connection: owner, process: process, app: app, call: call)
     }
 
-    // MARK: - The start
+    // MARK: - Starting
 
     func begin(_ request: String, secret: String, socketPath: String, timeout: Duration) {
         watch = bus.watchName(name.name) { [self] in ownerIs($0) }
@@ -66,7 +66,7 @@ final class NameLease: LivingLease {
     private func ownerIs(_ newOwner: String?) {
         guard isRunning else { return }
         if let expected, newOwner != expected.connection { return end(.left("left the bus while the daemon was away")) }
-        // Nobody yet, or nothing new.
+        // There is no owner yet, or nothing has changed.
         if newOwner == owner { return }
         guard owner == nil, let newOwner else {
             return end(.left("left the bus: \(name.name) is not its name any more"))
@@ -80,11 +80,11 @@ final class NameLease: LivingLease {
     }
 
     private func identified(_ result: Result<[DBusValue], DBusError>) {
-        // A bus that does not tell (the process is in another namespace of processes) is no reason to leave it.
+        // If the bus doesn't know the PID (the process is in another PID namespace), keep the lease.
         if case .success(let values) = result { pid = values.first?.integer() }
         process = pid.flatMap { ProcessIdentity(current: $0) }
         if let expected {
-            // A bus that began anew has counted up to the same name for another.
+            // A restarted bus numbers its connections anew, so this may be another process.
             guard process == expected.process else { return end(.left("left the bus while the daemon was away")) }
             self.expected = nil
         }
@@ -95,7 +95,7 @@ final class NameLease: LivingLease {
         push = nil
         guard isRunning, case .failure(let error) = result else { return }
         if error.name == DBusError.noReply, owner != nil {
-            // It may have reported the call nevertheless; if not, that is noticed elsewhere.
+            // The handler may have reported the call anyway. If not, the coordinator notices.
             return logger.notice(
                 "handler does not answer IncomingPush; let it return at once",
                 metadata: ["app": "\(app)", "name": "\(name.name)", "waited": "\(timeout)"])
@@ -104,10 +104,10 @@ final class NameLease: LivingLease {
         life.failed(NameFailure(app: app, name: name).error(error))
     }
 
-    // MARK: - The end
+    // MARK: - Ending
 
     private func release() {
-        // Whoever is being started is told when it is there.
+        // If the handler is still being started, ``ownerIs(_:)`` releases it.
         guard let owner else { return }
         bus.send(
             destination: owner, path: name.path, interface: NameHandlers.interface, member: "Release",

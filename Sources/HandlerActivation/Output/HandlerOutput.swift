@@ -3,29 +3,29 @@ internal import Glibc
 internal import Logging
 internal import RunLoop
 
-/// What one handler prints, taken from a file without a name into the daemon's log.
+/// Copies the output of one handler from an unnamed file to the daemon's log.
 ///
-/// A file and not a pipe: nothing that happens to the daemon may reach the handler. A write to a pipe whose reader has
-/// died kills most programs, and one to a pipe that is full stops them; a write to a file does neither.
+/// It is a file, not a pipe, so that nothing that happens to the daemon affects the handler. Writing to a pipe without
+/// a reader kills most programs, and writing to a full pipe blocks; writing to a file does neither.
 ///
-/// The handler appends to the file, this reads behind it and gives back what it has read (a hole at the front), so the
-/// file takes little memory however long the handler runs. Work is bounded per turn, lines per second, and what
-/// gathers faster than it is read is left out, with a line that says so.
+/// The handler appends to the file. The daemon reads it and frees what it has read (a hole at the front), so the file
+/// takes little memory however long the handler runs. The work per turn and the lines per second are limited. If output
+/// arrives faster than it is read, part of it is skipped, and a log line says so.
 final class HandlerOutput {
     /// Bytes read in one turn.
     static let chunkBytes: Int = 65_536
-    /// What gathers beyond this is left out, save the last chunk.
+    /// Maximum unread bytes. More are skipped, except the last chunk.
     static let maximumBacklogBytes: Int = 1_048_576
-    /// Bytes given back at once.
+    /// Number of read bytes that are freed at once.
     static let freeingStepBytes: Int = 65_536
-    /// The size of a page: holes are made of whole ones.
+    /// Page size: only whole pages can be freed.
     static let pageBytes: Int = 4_096
-    /// How often a handler that prints too fast is looked at while its lines are suppressed.
+    /// Polling interval of a handler that prints too fast, while its lines are suppressed.
     static let suppressedInterval: Duration = .milliseconds(20)
-    /// Chunks read when the last writer has gone.
+    /// Maximum chunks read after the last writer has closed the file.
     static let maximumFinalChunks = 4
 
-    /// -1 when it is closed.
+    /// -1 if closed.
     private var descriptor: Int32
     private let runLoop: RunLoop
     private var logger: Logger
@@ -37,10 +37,10 @@ final class HandlerOutput {
     private var skippedBytes = 0
     private var nextPump: Timer?
     private(set) var isMuted = false
-    /// Told when this wants no more events for new bytes (true), or wants them again.
+    /// Called with true when no events for new bytes are wanted, and with false when they are wanted again.
     var onMute: ((Bool) -> Void)?
 
-    /// - Parameter descriptor: Open for reading and writing; closed by `finish`.
+    /// - Parameter descriptor: open for reading and writing; `finish` closes it.
     init(descriptor: Int32, runLoop: RunLoop, logger: Logger) {
         self.descriptor = descriptor
         self.runLoop = runLoop
@@ -52,7 +52,7 @@ final class HandlerOutput {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Names the process in every line from now on.
+    /// Adds the app, call and process to every line from now on.
     func identify(app: String, call: String, pid: Int32) {
         logger[metadataKey: "app"] = "\(app)"
         logger[metadataKey: "call"] = "\(LogText.harmless(call))"
@@ -60,12 +60,12 @@ final class HandlerOutput {
         logger[metadataKey: "stream"] = "output"
     }
 
-    /// New bytes may be there.
+    /// Reads new bytes, if there are any.
     func bytesArrived() {
         if nextPump == nil { pump() }
     }
 
-    /// Logs what is left, a last line without an end too, and closes. Nothing comes afterwards.
+    /// Logs the rest, including a last line without a line end, and closes the file.
     func finish() {
         if let nextPump { runLoop.cancel(nextPump) }
         nextPump = nil
@@ -80,13 +80,13 @@ final class HandlerOutput {
 
     private func pump() {
         nextPump = nil
-        // Before the lines that a budget which has just opened lets through.
+        // Report omissions before the lines that a newly open budget admits.
         if budget.isOpen(at: runLoop.now) { reportOmissions() }
         let hasMore = readChunk()
         if budget.isOpen(at: runLoop.now) {
             let wasMuted = isMuted
             mute(false)
-            // What came between the read and the end of the silence made no event.
+            // Bytes that arrived after the read, while events were off, caused no event.
             if hasMore || wasMuted { schedulePump(after: .zero) }
         } else {
             mute(true)
@@ -95,7 +95,7 @@ final class HandlerOutput {
     }
 
     private func schedulePump(after delay: Duration) {
-        // A timer even for "at once": the other sources get their turn in between.
+        // Use a timer even for zero delay, so that other sources get their turn in between.
         nextPump = runLoop.schedule(at: runLoop.now.advanced(by: delay), tolerance: delay) { [weak self] in
             self?.pump()
         }
@@ -112,11 +112,11 @@ final class HandlerOutput {
         return fstat(descriptor, &status) == 0 ? status.st_size : offset
     }
 
-    /// Reads and logs one chunk. True when there is more.
+    /// Reads and logs one chunk. Returns whether there is more.
     private func readChunk() -> Bool {
         let size = size()
         if size < offset {
-            // `echo > /dev/stderr` in a shell empties the file.
+            // `echo > /dev/stderr` in a shell truncates the file.
             offset = 0
             freedTo = 0
         }
@@ -143,7 +143,7 @@ final class HandlerOutput {
 
     private func free() {
         let end = offset / Self.pageBytes * Self.pageBytes
-        // A file system that cannot do this keeps what was read until the handler ends.
+        // If the file system can't punch holes, the file keeps its size until the handler ends.
         _ = ringwake_punch_hole(descriptor, freedTo, end - freedTo)
         freedTo = end
     }

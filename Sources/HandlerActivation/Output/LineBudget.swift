@@ -1,16 +1,16 @@
 internal import RunLoop
 
-/// How many lines of one handler the log takes: a token bucket that, once empty, stays shut until it holds a second's
-/// worth again, so that a flood shows as a few lines and one count in each second, not as a count after every line.
+/// Limits how many lines of one handler are logged: a token bucket. Once empty, it stays closed until it holds a
+/// second's worth again, so a flood shows as a few lines and one count each second, not as a count after every line.
 struct LineBudget {
-    /// Lines at once.
+    /// Maximum lines at once.
     static let burst: Int64 = 200
-    /// Lines in a second, in the long run. Also what must be there before an empty bucket opens again.
+    /// Lines per second in the long run, and the lines that an empty bucket must hold before it opens again.
     static let linesPerSecond: Int64 = 50
 
     private static let costOfLine: Int64 = 1_000_000_000 / linesPerSecond
 
-    /// Nanoseconds' worth of lines.
+    /// Available lines, in nanoseconds.
     private var credit = Self.burst * Self.costOfLine
     private var filledAt: BootClock.Instant
     private var isShut = false
@@ -19,7 +19,7 @@ struct LineBudget {
         filledAt = now
     }
 
-    /// True when this line may be logged.
+    /// Whether this line may be logged.
     mutating func admitsLine(at now: BootClock.Instant) -> Bool {
         guard isOpen(at: now) else { return false }
         guard credit >= Self.costOfLine else {
@@ -30,7 +30,7 @@ struct LineBudget {
         return true
     }
 
-    /// False from the first line that was refused until the bucket has filled up enough.
+    /// False from the first refused line until the bucket holds a second's worth of lines.
     mutating func isOpen(at now: BootClock.Instant) -> Bool {
         let full = Self.burst * Self.costOfLine
         let elapsed = max(0, now.nanoseconds - filledAt.nanoseconds)

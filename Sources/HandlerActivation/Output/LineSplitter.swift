@@ -1,22 +1,22 @@
 /// Cuts a stream of bytes into lines of bounded length.
 struct LineSplitter {
-    /// Bytes of a line that are kept; the rest of it is left out, with a mark.
+    /// Maximum bytes of a line. The rest is dropped, and the line is marked as cut.
     static let maximumLineBytes = 4_096
 
-    /// One line without its end.
+    /// One line without its line end.
     struct Line: Equatable {
         let bytes: [UInt8]
-        /// It was longer; the rest is left out.
+        /// The line was longer, and its rest was dropped.
         let isCut: Bool
     }
 
     private var partial: [UInt8] = []
-    /// The rest of a line that was cut, or counted, is passing by.
+    /// Skip bytes to the next line end: the rest of a line that was cut or counted.
     private var isSkipping = false
 
-    /// Takes the next bytes and hands out each line that they complete, until `take` refuses one. The lines from that
-    /// one on are only counted, which is fast: this is how a flood passes.
-    /// - Returns: Lines that were not taken.
+    /// Passes each completed line to `take` until `take` refuses one. That line and the following ones are only
+    /// counted, which is fast enough for a flood.
+    /// - Returns: the number of lines that were not taken.
     mutating func consume(_ bytes: UnsafeRawBufferPointer, _ take: (Line) -> Bool) -> Int {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -28,8 +28,8 @@ struct LineSplitter {
         return 0
     }
 
-    /// Counts lines without looking at them.
-    /// - Returns: Those that end in `bytes`, and one that begins there; a line is counted once.
+    /// Counts lines without passing them on.
+    /// - Returns: the lines that end in `bytes`, and one that begins there. Each line is counted once.
     mutating func pass(_ bytes: Slice<UnsafeRawBufferPointer>) -> Int {
         guard let last = bytes.last else { return 0 }
         var count = isSkipping ? -1 : 0
@@ -39,15 +39,15 @@ struct LineSplitter {
         return count + (isSkipping ? 1 : 0)
     }
 
-    /// Hands out what has begun and has no end.
-    /// - Parameter isCut: Bytes are missing behind it; the next line then starts after the next end.
-    /// - Returns: False when the line was not taken.
+    /// Passes on the unfinished line.
+    /// - Parameter isCut: the bytes after it are missing, so the next line starts after the next line end.
+    /// - Returns: false if the line was not taken.
     mutating func flush(isCut: Bool, _ take: (Line) -> Bool) -> Bool {
         defer { isSkipping = isCut }
         return partial.isEmpty || handOut(isCut: isCut, take)
     }
 
-    /// Adds to the line that has begun. False when it was handed out and not taken.
+    /// Adds to the unfinished line. Returns false if the line was passed on and not taken.
     private mutating func add(_ bytes: Slice<UnsafeRawBufferPointer>, isEnded: Bool, _ take: (Line) -> Bool) -> Bool {
         if isSkipping {
             isSkipping = !isEnded

@@ -1,9 +1,9 @@
-/// Text from others, made fit for a log and a terminal.
+/// Makes foreign text safe for a log or a terminal.
 enum LogText {
-    /// `bytes` as text: what is not UTF-8 becomes U+FFFD, and what would move a cursor, change the direction of
-    /// writing or begin a line is written as `\u{1b}`.
+    /// `bytes` as text. Invalid UTF-8 becomes U+FFFD. A character that could move the cursor, change the writing
+    /// direction or start a line is written as an escape such as `\u{1b}`.
     static func harmless(_ bytes: some Collection<UInt8>) -> String {
-        // Nearly every line: printable ASCII, taken as it is.
+        // Nearly every line is printable ASCII and stays as it is.
         if bytes.allSatisfy({ $0 >= 0x20 && $0 < 0x7F || $0 == 0x09 }) { return String(decoding: bytes, as: UTF8.self) }
         return harmless(String(decoding: bytes, as: UTF8.self))
     }

@@ -3,12 +3,12 @@ internal import Glibc
 internal import Logging
 package import RunLoop
 
-/// The output files of all handlers, behind one inotify descriptor.
+/// The output files of all handlers, watched by one inotify descriptor.
 ///
-/// That inotify tells of a file's last writer closing it (IN_CLOSE_WRITE) is what ends the reading: children that a
-/// handler leaves behind go on writing to its file, and are read and logged until they are gone too.
+/// A file is read until its last writer closes it (IN_CLOSE_WRITE). Children that outlive a handler are therefore read
+/// and logged until they have ended too.
 final class OutputCollector {
-    /// Files whose handler has ended and that its children still hold open; the oldest goes when there are more.
+    /// Maximum files that are still open for children of an ended handler. Beyond that the oldest is closed.
     static let maximumOrphans = 64
 
     private struct Watched {
@@ -17,7 +17,7 @@ final class OutputCollector {
         var isClosedByWriters = false
     }
 
-    /// Why a handler's output cannot be had.
+    /// Why a handler's output can't be collected.
     private struct Failure: Error {
         let reason: String
 
@@ -29,13 +29,13 @@ final class OutputCollector {
     private let runLoop: RunLoop
     private let logger: Logger
     private let directory: String
-    /// Made with the first file.
+    /// Created with the first file.
     private var inotify: Inotify?
     private var source: ReadinessSource?
     private var watched: [Int32: Watched] = [:]
     private var orphans: [Int32] = []
     private var namesMade: UInt64 = 0
-    /// A file that is made and watched already, for the next handler.
+    /// A file for the next handler, already watched.
     private var spare: (descriptor: Int32, watch: Int32)?
 
     init(runLoop: RunLoop, directory: String, logger: Logger) {
@@ -49,9 +49,10 @@ final class OutputCollector {
         if let spare { close(spare.descriptor) }
     }
 
-    /// A file for a handler that is about to be started.
-    /// - Returns: What the handler writes to, for the caller to close; and the name to give to `begin` or `abandon`.
-    ///   Nil when no file can be had or watched, which is logged: better a call without a log than no call.
+    /// A file for a handler that is about to start.
+    /// - Returns: the descriptor that the handler writes to (the caller closes it), and the number for `begin` or
+    ///   `abandon`. Nil if the file can't be created or watched. That is logged: a call without a log is better than no
+    ///   call.
     func makeFile() -> (descriptor: Int32, watch: Int32)? {
         if let ready = spare {
             spare = nil
@@ -65,9 +66,9 @@ final class OutputCollector {
         }
     }
 
-    /// Makes the next handler's file beforehand: a wake waits for nothing that could have been done before it.
+    /// Creates the next handler's file in advance, so that a wake doesn't wait for it.
     func prepare() {
-        // What fails now fails again at the wake, and is said then.
+        // An error now will recur at the wake, and is logged there.
         spare = spare ?? (try? makeFileNow())
     }
 
@@ -75,7 +76,7 @@ final class OutputCollector {
         let inotify = try startWatching()
         let file = openFile()
         guard file >= 0 else { throw Failure("cannot make a file in \(directory)", errno) }
-        // A description of its own: when the last copy of *this* one is closed, the kernel says so.
+        // A separate open file description: the kernel reports when its last copy is closed.
         let writable = ringwake_reopen(file, O_WRONLY | O_APPEND)
         let watch = ringwake_inotify_watch(inotify.descriptor, file, Self.mask(isMuted: false))
         guard writable >= 0, watch >= 0 else {
@@ -103,9 +104,9 @@ final class OutputCollector {
         finish(watch)
     }
 
-    /// The handler has ended. Its file is read to the end, at once when nobody else holds it open.
+    /// The handler has ended. Reads its file to the end, at once if no other process has it open.
     func handlerEnded(_ watch: Int32) {
-        // The last close comes before the process can be waited for, so the event is there already.
+        // The last close precedes the exit notification, so the event is already there.
         readEvents()
         guard let entry = watched[watch] else { return }
         if entry.isClosedByWriters { return finish(watch) }
@@ -119,7 +120,7 @@ final class OutputCollector {
         UInt32(IN_CLOSE_WRITE) | (isMuted ? 0 : UInt32(IN_MODIFY))
     }
 
-    /// Makes the inotify descriptor, once.
+    /// Creates the inotify descriptor, once.
     private func startWatching() throws(Failure) -> Inotify {
         if let inotify { return inotify }
         let made: Inotify
@@ -141,7 +142,7 @@ final class OutputCollector {
 
     private func openFile() -> Int32 {
         let unnamed = ringwake_open_unnamed(directory, 0o600)
-        // What a file system without unnamed files answers.
+        // The errors of a file system without unnamed files.
         guard unnamed < 0, errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL else { return unnamed }
         namesMade += 1
         let path = "\(directory)/.handler-output.\(getpid()).\(namesMade)"
@@ -156,7 +157,7 @@ final class OutputCollector {
 
     private func handle(_ event: Inotify.Event) {
         if event.mask & UInt32(IN_Q_OVERFLOW) != 0 {
-            // Which files it was about is lost.
+            // The kernel lost the events, so look at every file.
             for entry in Array(watched.values) { entry.output.bytesArrived() }
             return
         }

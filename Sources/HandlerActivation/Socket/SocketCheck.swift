@@ -2,9 +2,10 @@ internal import CRingwakeLinux
 internal import Glibc
 internal import RingwakeCore
 
-/// What is wrong with the socket that a handler listens on.
+/// Checks and errors of the socket on which a handler listens.
 enum SocketCheck {
-    /// What can be known without connecting. Whoever makes the socket may not run yet, so it may be missing.
+    /// Checks what is known without connecting. The socket may be missing, because the program that creates it may not
+    /// run yet.
     /// - Throws: ``RingwakeError/Code/badConfiguration``.
     static func check(_ path: String, of app: AppID) throws(RingwakeError) {
         var address = sockaddr_storage()
@@ -23,7 +24,7 @@ enum SocketCheck {
                 + " socket; write another, /run/user/UID/… say", of: app)
     }
 
-    /// What `errno` from connect(2) or send(2) means, and what to do.
+    /// The error for an `errno` from connect(2) or send(2), with what to do.
     static func failure(_ errno: Int32, path: String, of app: AppID) -> RingwakeError {
         let name = LogText.harmless(path)
         let what = "the handler of \(app) was not woken (wake.socket in apps.d/\(app).toml):"

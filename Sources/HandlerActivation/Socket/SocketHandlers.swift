@@ -4,13 +4,13 @@ internal import RunLoop
 
 /// Wakes handlers that listen on a unix socket: the `socket` way.
 ///
-/// The daemon connects, writes one line (a JSON object that names the control socket, the secret of this wake and the
-/// push) and keeps the connection: while it is open, the handler holds its calls. Who listens may be systemd, which
-/// starts the handler with the first connection.
+/// The daemon connects, writes one line (a JSON object with the control socket, the secret of this wake and the push)
+/// and keeps the connection open. While it is open, the handler holds its calls. The listener may be systemd, which
+/// starts the handler at the first connection.
 final class SocketHandlers {
     private let runLoop: RunLoop
     private let socketPath: String
-    /// The version of the line. A handler that finds a higher one may ignore what it does not know.
+    /// Version of the line. A handler that gets a higher one may ignore keys that it doesn't know.
     static let schema = 1
 
     init(runLoop: RunLoop, socketPath: String) {
@@ -31,7 +31,7 @@ final class SocketHandlers {
         return lease
     }
 
-    /// One line. The payload is JSON, in which a line's end can stand between tokens only: there a space is the same.
+    /// The request as one line. In the JSON payload, line ends can only be between tokens, so a space replaces them.
     func line(of request: WakeRequest, secret: String, at now: BootInstant) -> [UInt8] {
         let input = HandlerInput.bytes(of: request, at: now).map { byte in
             byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") ? UInt8(ascii: " ") : byte
@@ -52,7 +52,7 @@ final class SocketHandlers {
         } catch {
             throw SocketCheck.failure(error.errno, path: path, of: app)
         }
-        // The listener gets the secret and the caller, so it has to be this user or root.
+        // The listener gets the secret and the caller, so it has to run as root or as the daemon's user.
         let user = UnixSocket.peerUser(of: descriptor)
         guard let user, user == 0 || user == geteuid() else {
             close(descriptor)

@@ -2,10 +2,10 @@ internal import Glibc
 internal import RingwakeCore
 internal import RunLoop
 
-/// The connection to a handler that listened for it.
+/// The connection to a handler that listens on a socket.
 final class SocketLease: LivingLease {
-    /// A handler has nothing to say on this connection. What it says all the same is read, or its end would not be
-    /// seen; but not for ever.
+    /// A handler has nothing to send. If it sends anyway, we read it, or we wouldn't see the connection end; but only
+    /// up to this many bytes.
     static let maximumBytesRead = 65_536
 
     let wake: WakeID
@@ -14,18 +14,18 @@ final class SocketLease: LivingLease {
     let life: LeaseLife
     private let runLoop: RunLoop
     private var source: ReadinessSource?
-    /// What the socket has not taken yet.
+    /// Bytes that the socket hasn't accepted yet.
     private var unsent: ArraySlice<UInt8> = []
     private var bytesRead = 0
 
-    /// - Parameter descriptor: Connected; closed at the end.
+    /// - Parameter descriptor: connected; closed at the end.
     init(descriptor: Int32, wake: WakeID, path: String, life: LeaseLife, runLoop: RunLoop) {
         self.descriptor = descriptor
         self.wake = wake
         self.path = path
         self.life = life
         self.runLoop = runLoop
-        // Asked to end, it sees the end of what we send; by force, of what it can send.
+        // `ask` closes our sending direction, so the handler reads the end. `force` closes both directions.
         life.ask = { [weak self] in _ = self.map { shutdown($0.descriptor, Int32(SHUT_WR)) } }
         life.force = { [weak self] in self?.end("was stopped") }
     }
@@ -34,9 +34,9 @@ final class SocketLease: LivingLease {
         close(descriptor)
     }
 
-    /// Not known: who listens may be systemd, for a handler that it starts.
+    /// Unknown: the listener may be systemd, which starts the handler.
     var pid: Int32? { nil }
-    /// The connection is lost with the daemon.
+    /// The connection ends with the daemon.
     var mark: HandlerMark? { nil }
 
     /// Sends the line and watches the connection.
@@ -65,7 +65,7 @@ final class SocketLease: LivingLease {
         if readiness.contains(.read) { receive() }
     }
 
-    /// False with errno when the connection is of no use any more.
+    /// Sends pending bytes. False with errno if the connection is broken.
     private func send() -> Bool {
         while !unsent.isEmpty {
             let sent = unsent.withUnsafeBytes {
@@ -94,13 +94,13 @@ final class SocketLease: LivingLease {
     private func end(_ how: String) {
         source?.cancel()
         source = nil
-        // The handler sees it now, whoever holds this object still.
+        // Close now, so that the handler sees it even while this object is still referenced.
         shutdown(descriptor, Int32(SHUT_RDWR))
         life.ended(.left(how))
     }
 }
 
 extension WakeupCause {
-    /// A handler that listened for us answered, or closed its connection.
+    /// A handler on a socket sent something or closed its connection.
     static let handlerSocket = WakeupCause("handler-socket")
 }

@@ -1,20 +1,20 @@
 internal import Glibc
 package import RingwakeCore
 
-/// The unit that a process belongs to, by its cgroup: nobody but the unit's manager puts a process there, so a handler
-/// that was started as a unit needs no secret.
+/// Finds the unit of a process by its cgroup. Only the unit's manager puts processes there, so a handler that was
+/// started as a unit needs no secret.
 package nonisolated enum PeerUnits {
-    /// Lines of `/proc/PID/cgroup` that are looked at: one for each hierarchy, of which there are some ten at most.
+    /// Maximum lines of `/proc/PID/cgroup` to read. There is one for each hierarchy, about ten at most.
     private static let maximumLines = 64
 
-    /// - Parameter pid: As SO_PEERCRED says it. When the process has ended, its number may be another's by now; that one
-    ///   must be in the unit's cgroup too to be taken for it.
-    /// - Returns: Nil when the process is in no unit of this manager, or cannot be seen.
+    /// - Parameter pid: from SO_PEERCRED. If the process has ended, its PID may be another process's by now; that
+    ///   process counts only if it is in the unit's cgroup too.
+    /// - Returns: nil if the process is in no unit of this manager, or can't be seen.
     package static func unit(of pid: Int32, manager: SystemdManager) -> String? {
         ProcessIdentity.controlGroups(of: pid).flatMap { unit(inGroups: $0, manager: manager, user: geteuid()) }
     }
 
-    /// The unit that the lines name. Lines are `0::PATH`, and `N:name=systemd:PATH` on a machine with the older
+    /// The unit that the lines name. A line is `0::PATH`, or `N:name=systemd:PATH` on a machine with the older
     /// hierarchies (cgroups(7)).
     static func unit(inGroups bytes: [UInt8], manager: SystemdManager, user: UInt32) -> String? {
         for line in bytes.split(separator: UInt8(ascii: "\n")).prefix(maximumLines) {
@@ -28,9 +28,9 @@ package nonisolated enum PeerUnits {
         return nil
     }
 
-    /// Below slices only root can make a group; below a service, whoever it was delegated to, with any name. So a unit
-    /// of the system's manager is what stands below slices alone, and one of the user's what stands below this user's
-    /// manager.
+    /// Directly below slices only root can create groups. Below a service, the user it is delegated to can, with any
+    /// name. So a unit of the system manager must be below slices only, and a unit of the user manager must be below
+    /// this user's manager.
     private static func unit(inPath path: [String], manager: SystemdManager, user: UInt32) -> String? {
         guard let first = path.firstIndex(where: { !$0.hasSuffix(".slice") }) else { return nil }
         switch manager {

@@ -3,15 +3,15 @@ internal import Logging
 internal import RingwakeCore
 internal import RunLoop
 
-/// One systemd manager on its bus: jobs and units of those leases that there are.
+/// One systemd manager on its bus: jobs and units of the present leases.
 ///
-/// Nothing is subscribed to while there is none. What the manager is asked and what it tells comes in the order in which
-/// it happened, so a subscription that is sent before a start misses nothing of it.
+/// It subscribes only while there are leases. The manager's answers and signals arrive in order, so a subscription that
+/// is sent before a start misses no signal of it.
 final class SystemdBus {
     static let name = "org.freedesktop.systemd1"
     private static let path = "/org/freedesktop/systemd1"
     private static let interface = "org.freedesktop.systemd1.Manager"
-    /// What a manager that is well does within milliseconds.
+    /// A healthy manager answers within milliseconds.
     static let timeout: Duration = .seconds(5)
 
     let manager: SystemdManager
@@ -30,14 +30,14 @@ final class SystemdBus {
         self.logger = logger
     }
 
-    /// The object of a unit.
+    /// Object path of a unit.
     static func path(of unit: String) -> String { "\(path)/unit/\(DBusNames.pathElement(unit))" }
 
-    // MARK: - Who follows
+    // MARK: - Leases
 
     var isFollowed: Bool { !followers.isEmpty }
 
-    /// The lease of the running handler whose unit this is.
+    /// The lease of the running handler with this unit.
     func lease(of unit: String) -> UnitLease? { followers.last { $0.unit == unit } }
 
     func follow(_ lease: UnitLease) {
@@ -66,7 +66,7 @@ final class SystemdBus {
         owner = nil
     }
 
-    /// A manager sends signals only when somebody has asked for them; one that has begun anew has forgotten who did.
+    /// A manager sends signals only to subscribers. A restarted manager has forgotten its subscribers.
     private func askForSignals() {
         send("Subscribe")
     }
@@ -90,15 +90,15 @@ final class SystemdBus {
         for lease in followers { lease.jobRemoved(job, unit: unit, result: result) }
     }
 
-    // MARK: - What is asked
+    // MARK: - Calls
 
     private func send(_ member: String) {
-        // Its failure shows with the call that follows, and says why.
+        // If this fails, the next call fails too, and reports why.
         bus.send(
             destination: Self.name, path: Self.path, interface: Self.interface, member: member, allowAutoStart: false)
     }
 
-    /// Calls a method of the manager. systemd is not started for it: where the bus could, it is not there.
+    /// Calls a method of the manager. The bus must not start systemd for it.
     func call(
         _ member: String, _ arguments: [DBusValue], timeout: Duration = SystemdBus.timeout,
         _ completion: @escaping (Result<[DBusValue], DBusError>) -> Void
@@ -108,7 +108,7 @@ final class SystemdBus {
             allowAutoStart: false, timeout: timeout, completion: completion)
     }
 
-    /// All that is known of a service: the properties of both of its interfaces.
+    /// Reads the main process, the activation and the state of a service.
     func status(of unit: String, _ completion: @escaping (Result<UnitStatus, DBusError>) -> Void) {
         var status = UnitStatus()
         let path = Self.path(of: unit)
@@ -135,7 +135,7 @@ final class SystemdBus {
         }
     }
 
-    /// Tells each change of a unit that it sends.
+    /// Calls `body` with each change of a unit.
     func watch(_ unit: String, _ body: @escaping (DBusValue) -> Void) -> DBusSubscription {
         let match = DBusMatch(
             sender: Self.name, path: Self.path(of: unit), interface: "org.freedesktop.DBus.Properties",

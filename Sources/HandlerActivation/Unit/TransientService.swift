@@ -1,40 +1,40 @@
 internal import DBus
 internal import RingwakeCore
 
-/// A service that exists for one wake: what StartTransientUnit is given (org.freedesktop.systemd1(5); the properties are
-/// the settings of systemd.service(5) and systemd.exec(5)).
+/// A service for one wake: the arguments of StartTransientUnit (org.freedesktop.systemd1(5); the properties are the
+/// settings of systemd.service(5) and systemd.exec(5)).
 struct TransientService {
     let command: [String]
     let request: WakeRequest
     let socketPath: String
-    /// Whom it runs as; nil: as the manager does.
+    /// User and group of the service; nil for the manager's.
     let runsAs: (user: UInt32, group: UInt32)?
 
-    /// The system's manager runs services as root if nobody says otherwise: never with more rights than the daemon.
-    /// - Parameters: The daemon's own user and group.
+    /// By default the system manager runs services as root. A handler must not get more rights than the daemon.
+    /// - Parameters: the daemon's own user and group.
     static func runsAs(
         _ manager: SystemdManager, user: UInt32, group: UInt32
     ) -> (user: UInt32, group: UInt32)? {
         manager == .system && user != 0 ? (user, group) : nil
     }
 
-    /// What its processes get between SIGTERM and SIGKILL when the manager stops it for reasons of its own, at the end
-    /// of a session say.
+    /// Time between SIGTERM and SIGKILL when the manager itself stops the service, for example at the end of a session.
     private static let stopTimeoutMicroseconds: UInt64 = 10_000_000
 
     /// `a(sv)`.
-    /// - Parameter input: The request as a file, for the standard input; systemd keeps a copy (version 236 and later).
+    /// - Parameter input: the request as a file, for standard input; systemd keeps a copy (version 236 and later).
     func properties(input: Int32) -> DBusValue {
         var all: [(String, DBusValue)] = [
             ("Description", .string("Call handler of \(request.app)")),
-            // The start has failed when the program cannot be executed, and not before it has been tried.
+            // systemd reports success only after it has executed the program, so a program that can't be executed is an
+            // error.
             ("Type", .string("exec")),
             ("ExecStart", .array("(sasb)", [execution])),
             ("Environment", .strings(environment)),
             ("StandardInputFileDescriptor", .unixFD(DBusFileDescriptor(borrowing: input))),
             ("StandardOutput", .string("journal")),
             ("StandardError", .string("journal")),
-            // Nobody resets a failed unit whose name does not come again.
+            // The unit's name isn't used again, so nothing would reset it after a failure.
             ("CollectMode", .string("inactive-or-failed")),
             ("KillMode", .string("control-group")),
             ("TimeoutStopUSec", .uint64(Self.stopTimeoutMicroseconds)),
@@ -47,15 +47,15 @@ struct TransientService {
     }
 
     private var execution: DBusValue {
-        // systemd puts variables in for `$NAME`; `$$` is a `$`.
+        // systemd replaces `$NAME` by the variable; `$$` stands for `$`.
         let arguments = command.map {
             $0.split(separator: "$", omittingEmptySubsequences: false).joined(separator: "$$")
         }
         return .structure([.string(command[0]), .strings(arguments), .bool(false)])
     }
 
-    /// Everybody may read a unit's settings: no secret is among them. systemd refuses control characters in a value; a
-    /// call whose id holds one is named on the standard input only.
+    /// No secret: all users can read a unit's settings. systemd refuses control characters in a value, so an ID with
+    /// control characters is only in standard input.
     private var environment: [String] {
         var variables = [
             "\(HandlerEnvironment.socket)=\(socketPath)", "\(HandlerEnvironment.app)=\(request.app.rawValue)",

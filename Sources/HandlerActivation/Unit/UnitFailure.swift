@@ -7,7 +7,7 @@ struct UnitFailure {
     let unit: String
     let manager: SystemdManager
 
-    /// What systemd, or the bus, answered.
+    /// The error for an answer of systemd or the bus.
     func error(_ error: DBusError) -> RingwakeError {
         let answer = LogText.harmless(error.message)
         switch error.name {
@@ -41,7 +41,7 @@ struct UnitFailure {
         }
     }
 
-    /// How the job of the start ended (`JobRemoved`, org.freedesktop.systemd1(5)).
+    /// The error for the result of the start job (`JobRemoved`, org.freedesktop.systemd1(5)).
     func job(_ result: String, _ status: UnitStatus) -> RingwakeError {
         let name = LogText.harmless(unit)
         let look = "see `journalctl\(option) -u \(name)`"

@@ -6,7 +6,7 @@ internal import RunLoop
 
 /// Wakes handlers that systemd runs: the `unit` way, and `exec` as a transient unit.
 ///
-/// A unit has a cgroup of its own: all that the handler starts ends with it, and is known by it on the control socket.
+/// A unit has its own cgroup. All processes of the handler end with it, and the control socket recognizes them by it.
 final class UnitHandlers {
     private let runLoop: RunLoop
     private let socketPath: String
@@ -14,7 +14,7 @@ final class UnitHandlers {
     private let user: SystemdBus
     private let system: SystemdBus
 
-    /// What systemd gets for its answer at the least, however little time is left to report the call.
+    /// Minimum time for systemd to answer, even if less time is left to report the call.
     private static let minimumTimeout: Duration = .seconds(1)
 
     init(
@@ -33,9 +33,9 @@ final class UnitHandlers {
         }
     }
 
-    /// Starts the unit, or the instance for the call.
-    /// - Throws: ``RingwakeError/Code/badConfiguration``; ``RingwakeError/Code/invalidRequest``: no unit can be named
-    ///   after the call.
+    /// Starts the unit, or the call's instance of a template.
+    /// - Throws: ``RingwakeError/Code/badConfiguration``; ``RingwakeError/Code/invalidRequest`` if the call's ID can't
+    ///   name an instance.
     func wake(
         _ request: WakeRequest, unit name: String, manager: SystemdManager, events: HandlerEvents
     ) throws(RingwakeError) -> UnitLease {
@@ -47,26 +47,26 @@ final class UnitHandlers {
                 "the handler of \(request.app) was not started: no instance of \(name) can be named after a call without"
                     + " an id; let the sender give one")
         }
-        // "replace": one of this name that is being stopped is started again after it. With "fail" a call that comes
-        // in this moment would be lost.
+        // "replace": if the unit is being stopped, it is started again afterwards. With "fail" a call at that moment
+        // would be lost.
         return begin(request, unit, manager, events, "StartUnit", [.string(unit), .string("replace")])
     }
 
-    /// Starts the command as a service that exists for this wake alone.
+    /// Starts the command as a transient service for this wake.
     func wake(
         _ request: WakeRequest, command: [String], manager: SystemdManager, events: HandlerEvents
     ) throws(RingwakeError) -> UnitLease {
-        // Whether the program is there is for systemd to see: the daemon's sandbox may hide it.
+        // systemd checks that the program exists: the daemon's sandbox may hide it.
         _ = try HandlerCommand.checkForm(command, of: request.app)
         let input = try requests.open(request)
-        // The message has a copy.
+        // The message holds a copy of the descriptor.
         defer { close(input) }
         let unit = UnitName.transient(
             app: request.app, wake: request.wake, at: BootInstant(nanoseconds: BootClock.now().nanoseconds))
         let service = TransientService(
             command: command, request: request, socketPath: socketPath,
             runsAs: TransientService.runsAs(manager, user: geteuid(), group: getegid()))
-        // "fail": nobody else has a unit of this name, so nothing is there to be replaced.
+        // "fail": the name is unique, so there is nothing to replace.
         return begin(
             request, unit, manager, events, "StartTransientUnit",
             [.string(unit), .string("fail"), service.properties(input: input), .array("(sa(sv))", [])])
@@ -85,7 +85,7 @@ final class UnitHandlers {
         return lease
     }
 
-    /// Follows a unit that an earlier run of the daemon started. Nil when it was not.
+    /// Follows a unit that an earlier run of the daemon started. Nil if the stored data is invalid.
     func adopt(
         _ unit: String, manager: SystemdManager, invocation: [UInt8], ranBefore: Bool, wake: WakeID,
         events: HandlerEvents
@@ -97,7 +97,7 @@ final class UnitHandlers {
         return lease
     }
 
-    /// The wake whose unit this process belongs to.
+    /// The wake to whose unit this process belongs.
     func wake(ofPeer pid: Int32) -> WakeID? {
         for systemd in [user, system] where systemd.isFollowed {
             if let unit = PeerUnits.unit(of: pid, manager: systemd.manager), let lease = systemd.lease(of: unit) {
@@ -108,7 +108,7 @@ final class UnitHandlers {
     }
 }
 
-/// What is wrong with the unit that an app's file names.
+/// Checks the unit name in an app's file.
 enum UnitCheck {
     /// - Throws: ``RingwakeError/Code/badConfiguration``.
     static func check(_ name: String, of app: AppID) throws(RingwakeError) {

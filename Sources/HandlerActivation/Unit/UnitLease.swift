@@ -5,23 +5,22 @@ internal import RunLoop
 
 /// A handler that systemd runs as a service.
 ///
-/// Requested, until systemd has answered; queued, while its job is; then systemd is asked for the process, and it runs,
-/// until the unit is no longer active. Without systemd (it left the bus, or the bus is gone) the process itself is
-/// watched.
+/// States: requested until systemd answers, queued until the job has finished, asking until systemd has reported the
+/// process, then running until the unit is no longer active. If systemd leaves the bus, the process itself is watched.
 final class UnitLease: LivingLease {
     private enum State {
-        /// Jobs that were done before the answer named ours, with their results.
+        /// `early`: results of the jobs that finished before the answer named ours.
         case requested(early: [String: String])
         case queued(job: String)
         case asking
         case running
     }
 
-    /// Jobs of one unit that may end while systemd answers.
+    /// Maximum finished jobs to remember while systemd's answer is pending.
     private static let maximumEarlyJobs = 8
 
     let wake: WakeID
-    /// As systemd calls it: an alias is told with the end of its job.
+    /// The unit's name. An alias is replaced by the real name when the job ends.
     private(set) var unit: String
     private let failure: UnitFailure
     private let systemd: SystemdBus
@@ -30,11 +29,11 @@ final class UnitLease: LivingLease {
     private var status = UnitStatus()
     private var changes: DBusSubscription?
     private var follower: ProcessFollower?
-    /// It ran before it was woken: it is not for us to end it because it has no call.
+    /// The unit ran before it was woken, so it isn't stopped when it has no call.
     private var ranBefore = false
     private var forcePending = false
 
-    /// - Parameter app: For what is said when it does not start; nil for one that runs.
+    /// - Parameter app: for error messages about the start; nil for a handler that is adopted.
     init(unit: String, app: AppID?, wake: WakeID, systemd: SystemdBus, life: LeaseLife) {
         self.unit = unit
         self.wake = wake
@@ -59,7 +58,7 @@ final class UnitLease: LivingLease {
         if !ranBefore { life.expectExit(within: timeout, grace: grace) }
     }
 
-    // MARK: - The start
+    // MARK: - Starting
 
     /// Follows the unit and starts it.
     func begin(_ method: String, _ arguments: [DBusValue], timeout: Duration) {
@@ -67,7 +66,7 @@ final class UnitLease: LivingLease {
         watchUnit()
         if method == "StartUnit" {
             systemd.status(of: unit) { [weak self] result in
-                // A unit that is not loaded yet says nothing, and does not run.
+                // For a unit that isn't loaded yet the request fails; it doesn't run.
                 if case .success(let status) = result { self?.ranBefore = status.isRunning }
             }
         }
@@ -92,7 +91,7 @@ final class UnitLease: LivingLease {
         guard isRunning, case .requested(let early) = state else { return }
         switch result {
         case .failure(let error):
-            // Late is not never: what systemd starts all the same has nobody.
+            // systemd may still start the unit after the timeout. No lease would follow it then, so stop it.
             if error.name == DBusError.noReply { systemd.call("StopUnit", stopArguments) { _ in } }
             fail(failure.error(error))
         case .success(let values):
@@ -106,7 +105,7 @@ final class UnitLease: LivingLease {
         }
     }
 
-    /// A job is done; it may be ours.
+    /// A job has finished; it may be ours.
     func jobRemoved(_ job: String, unit: String, result: String) {
         switch state {
         case .requested(var early):
@@ -115,7 +114,7 @@ final class UnitLease: LivingLease {
             state = .requested(early: early)
         case .queued(job):
             if unit != self.unit { rename(to: unit) }
-            // Our own stop took the start's place, which counts as canceled.
+            // Our own stop replaced the start, which ends the start job as canceled.
             if result != "done", life.isStopping { return end(.left("was stopped before it had started")) }
             guard result == "done" else { return fail(failure.job(result, status)) }
             state = .asking
@@ -132,17 +131,17 @@ final class UnitLease: LivingLease {
         if case .success(let found) = result {
             status.mainPID = found.mainPID
             status.invocation = found.invocation
-            // As new as every signal that came before it, or newer.
+            // The reply is at least as new as every signal before it.
             status.activeState = found.activeState
         } else {
-            // It is gone again, and with it what could be asked.
+            // The unit is gone already.
             status.activeState = "inactive"
         }
         life.started(pid: pid)
         judge()
     }
 
-    // MARK: - The end
+    // MARK: - Ending
 
     private func watchUnit() {
         changes = systemd.watch(unit) { [weak self] in self?.changed($0) }
@@ -163,7 +162,7 @@ final class UnitLease: LivingLease {
         }
     }
 
-    /// A unit that is started again by its own `Restart=` is another handler, which knows nothing of our calls.
+    /// A unit that `Restart=` starts again is a new handler, which doesn't know our calls.
     private func judge() {
         guard isRunning, case .running = state else { return }
         switch status.activeState {
@@ -172,7 +171,7 @@ final class UnitLease: LivingLease {
         }
     }
 
-    /// systemd is gone, and with it all it would have told.
+    /// systemd has left the bus and sends no more signals.
     func managerLost() {
         switch state {
         case .requested: break
@@ -209,11 +208,11 @@ final class UnitLease: LivingLease {
 
     // MARK: - Stopping
 
-    /// "replace": a start that is under way is given up for it.
+    /// "replace": cancels a start in progress.
     private var stopArguments: [DBusValue] { [.string(unit), .string("replace")] }
 
     private func askToStop() {
-        // Before systemd has answered there may be nothing to stop yet.
+        // Before systemd has answered there may be nothing to stop.
         if case .requested = state { return }
         systemd.call("StopUnit", stopArguments) { [weak self] in self?.stopped($0) }
     }
@@ -223,7 +222,7 @@ final class UnitLease: LivingLease {
             forcePending = true
             return
         }
-        // The stop keeps `Restart=` from starting it again.
+        // The stop prevents `Restart=` from starting the unit again.
         askToStop()
         systemd.call("KillUnit", [.string(unit), .string("all"), .int32(SIGKILL)]) { [weak self] in self?.stopped($0) }
     }
@@ -234,10 +233,11 @@ final class UnitLease: LivingLease {
         case "org.freedesktop.systemd1.NoSuchUnit":
             end(status.exit)
         case "org.freedesktop.systemd1.NoSuchProcess":
-            // Its end is on its way.
+            // The process has ended; the unit's change will follow.
             break
         default:
-            // Without systemd there is the process; else its end would never be told.
+            // Without systemd, kill the process itself. Without a process either, end the lease, or its end would never
+            // be reported.
             guard let follower else {
                 return end(.left("could not be stopped (\(LogText.harmless("\(error)"))), and is left"))
             }

@@ -2,12 +2,12 @@ internal import RingwakeCore
 
 /// Names of systemd's units (systemd.unit(5), "String Escaping for Inclusion in Unit Names").
 nonisolated enum UnitName {
-    /// UNIT_NAME_MAX of systemd, less the NUL.
+    /// UNIT_NAME_MAX of systemd, without the NUL.
     static let maximumBytes = 255
-    /// Of a service: a handler is a process.
+    /// A handler is a process, so only services are accepted.
     static let suffix = ".service"
 
-    /// Whether it is the name of a service, or of the template of one (`phone@.service`).
+    /// Whether it is the name of a service or of a service template (`phone@.service`).
     static func isValid(_ name: String) -> Bool {
         let bytes = Array(name.utf8)
         guard bytes.count <= maximumBytes, name.hasSuffix(suffix), bytes.count > suffix.utf8.count else { return false }
@@ -15,12 +15,12 @@ nonisolated enum UnitName {
             && bytes.count { $0 == UInt8(ascii: "@") } <= 1
     }
 
-    /// Whether an instance has still to be put into it.
+    /// Whether the name needs an instance.
     static func isTemplate(_ name: String) -> Bool { name.hasSuffix("@" + suffix) }
 
-    /// The unit for a call: of a template the instance that the call's id names, escaped as `systemd-escape` does.
+    /// The unit for a call. For a template it is the instance of the call's ID, escaped as by `systemd-escape`.
     ///
-    /// An instance that would make the name too long is cut, and ends in a dot and a checksum of the whole id.
+    /// If the name would be too long, the instance is cut and ends in a dot and a checksum of the whole ID.
     static func unit(of name: String, for call: CallID) -> String {
         guard isTemplate(name) else { return name }
         let prefix = String(name.dropLast(suffix.count))
@@ -28,7 +28,7 @@ nonisolated enum UnitName {
         return prefix + instance + suffix
     }
 
-    /// The unit that is made for one wake. The time keeps the names of two runs of the daemon apart.
+    /// The transient unit of one wake. The time makes the name different from those of other runs of the daemon.
     static func transient(app: AppID, wake: WakeID, at now: BootInstant) -> String {
         let tail = "-\(wake.number)-\(String(now.nanoseconds, radix: 36))\(suffix)"
         let head = "ringwake-"
@@ -36,9 +36,9 @@ nonisolated enum UnitName {
         return head + escaped(Array(app.rawValue.utf8), upTo: room, keepsHyphen: true) + tail
     }
 
-    /// `unit_name_escape` of systemd: `/` becomes `-`, what a name cannot hold becomes `\xXX`, also `-`, a backslash
-    /// and a dot at the beginning.
-    /// - Parameter keepsHyphen: For a name that nobody turns back into what it was made from.
+    /// `unit_name_escape` of systemd: `/` becomes `-`. Characters that a name can't contain become `\xXX`; so do `-`, a
+    /// backslash and a leading dot.
+    /// - Parameter keepsHyphen: for a name that is never unescaped.
     static func escaped(_ bytes: [UInt8], upTo limit: Int, keepsHyphen: Bool = false) -> String {
         var text: [UInt8] = []
         var cutAt = 0
@@ -63,7 +63,8 @@ nonisolated enum UnitName {
         byte.isNameByte || byte == UInt8(ascii: ":") || byte == UInt8(ascii: "\\")
     }
 
-    /// FNV-1a, 64 bits. Two ids of one app that have the same share a unit, and the app fetches both.
+    /// FNV-1a, 64 bits. If two call IDs of an app had the same checksum, they would share a unit, and the app would get
+    /// both calls.
     private static func checksum(_ bytes: [UInt8]) -> UInt64 {
         bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }

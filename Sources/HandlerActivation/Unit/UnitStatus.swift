@@ -1,23 +1,23 @@
 internal import DBus
 internal import RingwakeCore
 
-/// What is known of how a unit is and of how its main process ended.
+/// The status of a unit, and how its main process ended.
 struct UnitStatus {
-    /// Of an activation's id.
+    /// Length of an invocation ID.
     static let invocationBytes = 16
 
     /// `active`, `inactive`, `failed`, `activating`, …
     var activeState: String?
     var invocation: [UInt8]?
-    /// Nil while there is none.
+    /// Nil if there is no main process.
     var mainPID: Int32?
     /// Why the service failed: `exit-code`, `signal`, `resources`, …; `success` if it did not.
     var result: String?
-    /// `si_code` of the main process that has ended (waitid(2)); 0 while it has not.
+    /// `si_code` of the ended main process (waitid(2)); 0 while it runs.
     var exitCode: Int32?
     var exitStatus: Int32?
 
-    /// Takes over what a reply or a signal says, of either interface of a service.
+    /// Updates the properties that a reply or a signal contains, of either interface of a service.
     mutating func merge(_ properties: DBusValue) {
         for entry in properties.entries ?? [] {
             switch entry.key.text {
@@ -32,12 +32,12 @@ struct UnitStatus {
         }
     }
 
-    /// 16 bytes; empty before the first start.
+    /// The bytes of an array value. An invocation ID has 16; it is empty before the first start.
     static func bytes(_ value: DBusValue) -> [UInt8]? {
         value.elements.map { $0.compactMap { $0.integer(as: UInt8.self) } }
     }
 
-    /// A unit that is being stopped runs still.
+    /// A unit that is being stopped still runs.
     var isRunning: Bool { ["active", "reloading", "deactivating"].contains(activeState) }
 
     /// How the handler ended.
@@ -50,7 +50,7 @@ struct UnitStatus {
         }
     }
 
-    /// Why it failed, for a person; nil when that is not known.
+    /// Why it failed, for people; nil if unknown.
     var failure: String? {
         switch (result, exitCode, exitStatus) {
         case ("timeout", _, _): "it took longer than its unit allows"

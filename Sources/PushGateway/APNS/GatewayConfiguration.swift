@@ -1,11 +1,11 @@
 package import Cryptography
 
-/// Who may push through the gateway. Which environment a push is for belongs to the listener, not here.
+/// The teams that may push. The environment of a push depends on the listener, not on this.
 package struct GatewayConfiguration {
-    /// The teams by their id; a sender of any other team is refused.
+    /// Teams by ID. Pushes from other teams are refused.
     package let teams: [String: Team]
 
-    /// Takes the teams of the configuration; of two with one id the later counts.
+    /// Takes the configured teams. If two have the same ID, the later one counts.
     package init(teams: [Team]) {
         self.teams = Dictionary(teams.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
     }
@@ -14,11 +14,11 @@ package struct GatewayConfiguration {
 extension GatewayConfiguration {
     /// A team of senders: the OU of its provider certificates, the `iss` of its provider tokens.
     package struct Team {
-        /// The team id; Apple's have ten characters.
+        /// The team ID; Apple's have ten characters.
         package let id: String
-        /// The topics that the team may send to, each written out whole; nil allows any.
+        /// Topics that the team may send to, written in full; nil allows all.
         package let topics: Set<String>?
-        /// The public keys of its provider tokens, by key id (`kid`).
+        /// Public keys of its provider tokens, by key ID (`kid`).
         package let keys: [String: P256PublicKey]
 
         package init(id: String, topics: [String]?, keys: [String: P256PublicKey]) {

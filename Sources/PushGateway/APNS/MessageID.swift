@@ -3,13 +3,13 @@ import RingwakeCore
 
 /// The UUIDs of the provider API: `apns-id` and `apns-unique-id`.
 nonisolated enum MessageID {
-    /// The longest `apns-id` that is echoed, in bytes; a UUID has 36.
+    /// Maximum bytes of an `apns-id` that is echoed; a UUID has 36.
     static let maximumEchoedBytes = 128
 
     private static let byteCount = 16
     private static let textLength = 36
 
-    /// Whether `text` is a UUID, 8-4-4-4-12 hex digits of either case, of any version.
+    /// Whether `text` is a UUID: 8-4-4-4-12 hex digits in either case, any version.
     static func isWellFormed(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         guard bytes.count == textLength else { return false }
@@ -21,8 +21,8 @@ nonisolated enum MessageID {
         }
     }
 
-    /// Whether `text` may stand in an answer: printable ASCII of a bounded length. A sender finds its push again
-    /// by the very text that it sent, so even a malformed id is echoed if it can be.
+    /// Whether `text` may be in an answer: printable ASCII of limited length. A sender matches the answer by the text
+    /// that it sent, so even a malformed ID is echoed if possible.
     static func canBeEchoed(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.count <= maximumEchoedBytes
             && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
@@ -52,7 +52,7 @@ nonisolated enum MessageID {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 
-    /// An id need not be secret, only different: without OpenSSL's generator the kernel's own will do.
+    /// An ID has to be unique, not secret. If OpenSSL's generator fails, the kernel's is good enough.
     private static func randomBytes() -> [UInt8] {
         if let bytes = try? SecureRandom.bytes(byteCount), bytes.count == byteCount {
             return bytes

@@ -2,15 +2,15 @@ import HTTPServer
 import ProviderAPI
 import RingwakeCore
 
-/// The shape of the provider API's answers.
+/// Answers of the provider API.
 ///
-/// Each carries `apns-id`, and in the development environment a fresh `apns-unique-id`. A success has no body. A
-/// refusal has one JSON object with `reason`, and on 410 `timestamp`, an integer; clients fail on any other key,
-/// on a missing one and on unknown reasons.
+/// Each has `apns-id`, and in the development environment also a new `apns-unique-id`. A success has no body. A refusal
+/// has a JSON object with `reason` and, for 410, `timestamp` (an integer). Clients fail on other keys, on missing keys
+/// and on unknown reasons.
 ///
 /// See "Handling notification responses from APNs".
 nonisolated struct ProviderAnswer {
-    /// The sender's id of the push, as it wrote it; one made here when it wrote none that can be echoed.
+    /// The push's ID as the sender wrote it; a new one if that can't be echoed.
     let apnsID: String
     private let environment: PushEnvironment
 
@@ -24,14 +24,14 @@ nonisolated struct ProviderAnswer {
         self.environment = environment
     }
 
-    /// The push was taken.
+    /// The push was accepted.
     func success() -> HTTPResponse {
         HTTPResponse(status: 200, fields: identifyingFields)
     }
 
-    /// The push was not taken.
+    /// The push was refused.
     ///
-    /// - Parameter timestamp: since when the token is unregistered, in ms since 1970; sent with 410 only.
+    /// - Parameter timestamp: when the token was unregistered, in ms since 1970; only sent with 410.
     func refusal(_ reason: RejectionReason, timestamp: Int64) -> HTTPResponse {
         var fields = identifyingFields
         fields.append(HTTPField(name: "content-type", value: "application/json"))

@@ -3,7 +3,7 @@ import Logging
 import ProviderAPI
 import RingwakeCore
 
-/// One sender's connection: judges its pushes, delivers the good ones, and answers each.
+/// A sender's connection: verifies its pushes, delivers the valid ones and answers each.
 ///
 /// ``RequestVerification`` has the checks and their order.
 final class ProviderConnection: HTTPConnectionHandler {
@@ -31,7 +31,7 @@ final class ProviderConnection: HTTPConnectionHandler {
         }
         var isAnswered = false
         gateway.deliver(push) { outcome in
-            // A second outcome would be our own slip; it must not be counted as a second push.
+            // A second outcome would be a bug; don't count it as a second push.
             guard !isAnswered else { return }
             isAnswered = true
             self.settle(push, outcome, answer, on: exchange)
@@ -39,7 +39,7 @@ final class ProviderConnection: HTTPConnectionHandler {
     }
 
     func connectionClosed() {
-        // Pushes that were delivered stay so; their answers find the exchange closed.
+        // Delivered pushes stay delivered. Their answers find the exchange closed.
     }
 
     private func settle(

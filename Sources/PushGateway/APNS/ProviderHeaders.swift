@@ -3,9 +3,10 @@ import ProviderAPI
 import RingwakeCore
 import RunLoop
 
-/// The header fields of a push, found in one pass; each accessor reads one and says what is wrong with it.
+/// The header fields of a push, collected in one pass. Each accessor parses one field, and throws what is wrong with
+/// it.
 ///
-/// Fields that APNs does not know are ignored, as Apple does.
+/// Fields that APNs doesn't know are ignored, as Apple does.
 nonisolated struct ProviderHeaders {
     /// `authorization`.
     private(set) var authorization: String?
@@ -16,9 +17,9 @@ nonisolated struct ProviderHeaders {
     private var collapseIDText: String?
     private var topicText: String?
     private var pushTypeText: String?
-    /// The first name that came twice.
+    /// First name that occurred twice.
     private var duplicate: String?
-    /// Other `apns-` names that came.
+    /// Names of other `apns-` fields.
     private var others: [String] = []
 
     init(_ fields: [HTTPField]) {
@@ -40,7 +41,7 @@ nonisolated struct ProviderHeaders {
         }
     }
 
-    /// Keeps the first value, which counts: `apns-id` is echoed even when it came twice. False for a further one.
+    /// Keeps the first value and returns false for a second one. So `apns-id` is echoed even if it occurs twice.
     private static func keep(_ value: String, in place: inout String?) -> Bool {
         guard place == nil else { return false }
         place = value
@@ -65,10 +66,10 @@ nonisolated struct ProviderHeaders {
         }
     }
 
-    /// `apns-expiration` on the boot clock; nil when absent.
+    /// `apns-expiration` on the boot clock; nil if absent.
     ///
-    /// The header names a second, and the push is good until that second is over: aioapns with a time to live of 0
-    /// sends the second that is under way, and would else be late whenever it sends.
+    /// The header names a second, and the push is valid until the end of that second. aioapns with a time to live of 0
+    /// sends the present second, so its pushes would otherwise always be late.
     ///
     /// - Parameters:
     ///   - wallClock: the time in ms since 1970.
@@ -77,7 +78,7 @@ nonisolated struct ProviderHeaders {
         wallClock: Int64, bootClock: BootClock.Instant
     ) throws(Refusal) -> VerifiedPush.Expiration? {
         guard let text = expirationText else { return nil }
-        // Int64 itself would take a sign, which no sender of a date has reason to write.
+        // `Int64.init` would accept a sign.
         guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
             let seconds = Int64(text)
         else {
@@ -91,7 +92,7 @@ nonisolated struct ProviderHeaders {
         return .at(now.advanced(by: .milliseconds(overflow ? Int64.max : remaining)))
     }
 
-    /// `apns-priority`; 10 when absent.
+    /// `apns-priority`; 10 if absent.
     func priority() throws(Refusal) -> PushPriority {
         switch priorityText {
         case nil, "10": return .immediate
@@ -101,10 +102,10 @@ nonisolated struct ProviderHeaders {
         }
     }
 
-    /// The most bytes of `apns-collapse-id`.
+    /// Maximum bytes of `apns-collapse-id`.
     static let maximumCollapseIDBytes = 64
 
-    /// `apns-collapse-id`; nil when absent or empty.
+    /// `apns-collapse-id`; nil if absent or empty.
     func collapseID() throws(Refusal) -> String? {
         guard let text = collapseIDText, !text.isEmpty else { return nil }
         guard text.utf8.count <= ProviderHeaders.maximumCollapseIDBytes else {
@@ -115,10 +116,10 @@ nonisolated struct ProviderHeaders {
         return text
     }
 
-    /// The most bytes of `apns-topic`: a bundle id's, and room for the longest suffix.
+    /// Maximum bytes of `apns-topic`: a bundle ID and the longest suffix.
     static let maximumTopicBytes = 255
 
-    /// `apns-topic`; nil when absent.
+    /// `apns-topic`; nil if absent.
     func topic() throws(Refusal) -> Topic? {
         guard let text = topicText else { return nil }
         guard !text.isEmpty, text.utf8.count <= ProviderHeaders.maximumTopicBytes,
@@ -129,7 +130,8 @@ nonisolated struct ProviderHeaders {
         return Topic(text)
     }
 
-    /// `apns-push-type`; when absent `voip` for a VoIP topic, else `alert`. A VoIP push and a VoIP topic go together.
+    /// `apns-push-type`. If absent, `voip` for a VoIP topic, otherwise `alert`. VoIP pushes need a VoIP topic, and the
+    /// reverse.
     func pushType(for topic: Topic) throws(Refusal) -> PushType {
         guard let text = pushTypeText else { return topic.isVoIP ? .voip : .alert }
         guard let type = PushType(rawValue: text) else {

@@ -1,13 +1,13 @@
 import ProviderAPI
 import RingwakeCore
 
-/// A push that is not taken: the sender's answer, and what only the log shows.
+/// Why a push was refused: the answer to the sender, and the cause for the log.
 nonisolated struct Refusal: Error, Equatable {
     /// The answer, in APNs' words.
     let reason: RejectionReason
-    /// What exactly was wrong, for the log. Holds no token; text of the sender's passed through ``quoted(_:)``.
+    /// The exact cause, for the log. It contains no token; the sender's text has passed through ``quoted(_:)``.
     let cause: String
-    /// Since when a token is unregistered, in ms since 1970. With 410 only.
+    /// When the token was unregistered, in ms since 1970; only with 410.
     let timestamp: Int64?
 
     init(_ reason: RejectionReason, _ cause: String, timestamp: Int64? = nil) {
@@ -18,7 +18,7 @@ nonisolated struct Refusal: Error, Equatable {
 }
 
 extension RejectionReason {
-    /// The answer to a push that passed all checks, and that the device did not take.
+    /// The answer if the push passed all checks but the device couldn't accept it.
     nonisolated init(_ refusal: PushRefusal) {
         switch refusal {
         case .tooManyCalls: self = .tooManyRequests
@@ -27,10 +27,10 @@ extension RejectionReason {
     }
 }
 
-/// The most bytes of a sender's text that are shown in the log.
+/// Maximum bytes of a sender's text in the log.
 private nonisolated let maximumQuotedBytes = 80
 
-/// A sender's text in quotes, fit for a log line: cut, and with `?` for each byte that is not printable ASCII.
+/// A sender's text in quotes, safe for a log line: cut, with `?` for each byte that isn't printable ASCII.
 nonisolated func quoted(_ text: String) -> String {
     let shown = text.utf8.prefix(maximumQuotedBytes).map { byte in
         (0x20...0x7E).contains(byte) ? byte : UInt8(ascii: "?")

@@ -4,11 +4,11 @@ import ProviderAPI
 import RingwakeCore
 import RunLoop
 
-/// Checks the requests of one sender's connection; what passes is a push.
+/// Verifies the requests of one sender's connection.
 struct RequestVerification {
-    /// The most bytes of a VoIP push's payload.
+    /// Maximum bytes of a VoIP push's payload.
     private static let maximumVoIPPayloadBytes = PushGateway.maximumPayloadBytes
-    /// The most bytes of any other push's payload.
+    /// Maximum bytes of any other push's payload.
     private static let maximumPayloadBytes = 4096
 
     private let gateway: PushGateway
@@ -21,15 +21,15 @@ struct RequestVerification {
         senders = SenderVerification(certificate: certificate, environment: environment)
     }
 
-    /// The team at the other end as far as it claims one, for the log.
+    /// The sender's team, as far as it is known or claimed, for the log.
     var team: String? { senders.team }
 
-    /// Checks a request in this order; the first check that fails is the answer.
+    /// Checks a request in this order. The first failed check determines the answer:
     ///
-    /// 1. the gateway is running: Shutdown
+    /// 1. the gateway isn't shutting down: Shutdown
     /// 2. method and path: MethodNotAllowed, BadPath, MissingDeviceToken
-    /// 3. no `authorization` or `apns-` field twice: DuplicateHeaders
-    /// 4. the clock shows a possible time: ServiceUnavailable
+    /// 3. no `authorization` or `apns-` field occurs twice: DuplicateHeaders
+    /// 4. the clock shows a plausible time: ServiceUnavailable
     /// 5. the sender's certificate or token: BadCertificate, BadCertificateEnvironment, MissingProviderToken,
     ///    InvalidProviderToken, ExpiredProviderToken, UnrelatedKeyIdInToken
     /// 6. the header fields: BadMessageId, BadExpirationDate, BadPriority, BadCollapseId, BadTopic
@@ -39,11 +39,11 @@ struct RequestVerification {
     /// 10. the device token: BadDeviceToken, Unregistered, DeviceTokenNotForTopic
     /// 11. the app is configured: ServiceUnavailable
     ///
-    /// The sender comes before everything that a stranger could learn from, above all the device token. Reasons that
-    /// make senders forget a token (400 and 410 of step 10, 400 of step 7) rest only on what the sender sent
-    /// and on the token's own record, never on what our configuration lacks.
+    /// The sender is checked before anything that a stranger could learn from, above all the device token. Some reasons
+    /// make senders forget a token (400 and 410 of step 10, 400 of step 7). They depend only on what the sender sent
+    /// and on the token's record, never on gaps in our configuration.
     ///
-    /// - Parameter pushID: the push's id in the answer, the log and the coordinator.
+    /// - Parameter pushID: ID of the push in the answer, the log and the coordinator.
     mutating func verify(
         _ request: HTTPRequest, headers: ProviderHeaders, pushID: String
     ) throws(Refusal) -> VerifiedPush {
@@ -75,13 +75,13 @@ struct RequestVerification {
             priority: priority, expiration: expiration, collapseID: collapseID, payload: request.body,
             receivedAt: BootInstant(nanoseconds: request.receivedAt.nanoseconds),
             verifiedAt: BootInstant(nanoseconds: gateway.bootClock().nanoseconds))
-        // The clock was read when all of it had come; it arrived when its headers did.
+        // `wallClock` was read after the whole request had arrived; the push arrived with its headers.
         let since = push.receivedAt.duration(to: BootInstant(nanoseconds: bootClock.nanoseconds)).milliseconds
         push.receivedWallClock = wallClock - max(0, since)
         return push
     }
 
-    /// What stands for the token in `/3/device/TOKEN`.
+    /// The token's text in `/3/device/TOKEN`.
     private func deviceTokenText(of request: HTTPRequest) throws(Refusal) -> String {
         guard request.method == "POST" else {
             throw Refusal(.methodNotAllowed, "the method is \(quoted(request.method))")
@@ -90,13 +90,13 @@ struct RequestVerification {
         guard request.path != collection, request.path != collection + "/" else {
             throw Refusal(.missingDeviceToken, "the path ends before the token")
         }
-        // Bytes, not characters: every push comes along here.
+        // Compare bytes, not characters: this runs for every push.
         let bytes = request.path.utf8
         guard bytes.starts(with: (collection + "/").utf8) else {
             throw Refusal(.badPath, "the path is not \(collection)/TOKEN")
         }
         let text = bytes.dropFirst(collection.utf8.count + 1)
-        // By element: a closure would be asked for its actor at every byte.
+        // `contains(_:)` with an element, not a closure: a closure would check its actor for every byte.
         guard !text.contains(UInt8(ascii: "/")), !text.contains(UInt8(ascii: "?")) else {
             throw Refusal(.badPath, "the path goes on after the token")
         }
@@ -112,12 +112,12 @@ struct RequestVerification {
         do {
             try JSONSyntax.requireObject(request.body)
         } catch {
-            // Apple names no reason for malformed JSON; senders know this one.
+            // Apple has no reason for malformed JSON; senders know this one.
             throw Refusal(.payloadEmpty, "the payload is not a JSON object: \(error)")
         }
     }
 
-    /// The app that the device token belongs to.
+    /// The app to which the device token belongs.
     private func app(tokenText: String, topic: Topic) throws(Refusal) -> AppID {
         guard let token = DeviceToken(hex: tokenText) else {
             throw Refusal(.badDeviceToken, "the token is not \(DeviceToken.byteCount * 2) hex digits")

@@ -1,16 +1,16 @@
 import RingwakeCore
 
-/// `apps/ID.json`: the plain tokens of one app, for its owner alone (mode 0600).
+/// `apps/ID.json`: the plain tokens of one app, readable by its owner only (mode 0600).
 nonisolated struct AppTokenFile: Codable {
-    /// The largest file that is read, in bytes; real ones have about 300.
+    /// Maximum bytes of a file; real ones have about 300.
     static let maximumBytes = 64 * 1024
-    /// What an owner can do about a damaged one.
+    /// What to do about a damaged file.
     static let remedy = "move it away and start again: the app gets new tokens then"
 
     var schema = StateFile.schema
     var app: AppID
     var topic: Topic
-    /// The tokens in hex, by environment.
+    /// Tokens in hex, by environment.
     var tokens: [String: String]
 
     init(app: AppID, _ content: AppTokens) {
@@ -20,11 +20,11 @@ nonisolated struct AppTokenFile: Codable {
             content.tokens.map { ($0.key.rawValue, $0.value.hex) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// What the file says.
+    /// The tokens in the file.
     ///
     /// - Parameters:
     ///   - expected: the app that the file is named after.
-    ///   - path: where it was read, for the message.
+    ///   - path: path of the file, for error messages.
     func content(of expected: AppID, path: String) throws(RingwakeError) -> AppTokens {
         guard app == expected else {
             throw StateFile.unreadable(path, "it is of the app '\(app)'", remedy: Self.remedy)

@@ -3,20 +3,20 @@ import FoundationEssentials
 import Glibc
 import RingwakeCore
 
-/// A JSON file of the gateway's state, with its format's number as `schema`; replaced as a whole or not at all.
+/// A JSON state file of the gateway, with its format version as `schema`. It is replaced atomically.
 nonisolated enum StateFile {
-    /// The number of the format that is written, and the newest that is read.
+    /// The version that is written, and the newest that is read.
     static let schema = 1
 
     private struct Version: Decodable {
         let schema: Int
     }
 
-    /// What the file holds; nil when there is no such file.
+    /// The contents of the file; nil if it doesn't exist.
     ///
-    /// - Parameter remedy: what to do about a file that cannot be decoded, as the end of a sentence.
-    /// - Throws: `system` when it cannot be read or decoded; `conflict` when a newer version wrote it. The file is
-    ///   left as it is.
+    /// - Parameter remedy: what to do about a file that can't be decoded, as the end of a sentence.
+    /// - Throws: `system` if it can't be read or decoded; `conflict` if a newer version wrote it. The file isn't
+    ///   changed.
     static func read<Contents: Decodable>(
         _ path: String, as type: Contents.Type, maximumSize: Int, remedy: String
     ) throws(RingwakeError) -> Contents? {
@@ -45,14 +45,14 @@ nonisolated enum StateFile {
         }
     }
 
-    /// The error for a file that was decoded but makes no sense.
+    /// The error for a file with invalid contents.
     static func unreadable(_ path: String, _ defect: String, remedy: String) -> RingwakeError {
         RingwakeError(.system, "'\(path)' is damaged: \(defect); put a copy of it back, or \(remedy).")
     }
 
     /// Replaces the file.
     ///
-    /// - Throws: `system`; the old file is still there then.
+    /// - Throws: `system`; the old file stays then.
     static func write(_ contents: some Encodable, to path: String, mode: UInt32) throws(RingwakeError) {
         let data: Data
         do {

@@ -1,11 +1,10 @@
 import RingwakeCore
 
-/// `tokens.json`: every token's record by its hash. It can be read by whoever may read the state directory and
-/// still gives nobody a token.
+/// `tokens.json`: the record of every token, by the token's hash. Reading the file reveals no token.
 nonisolated struct TokenFile: Codable {
-    /// The largest file that is read, in bytes; more than ``TokenStore``'s limits can fill.
+    /// Maximum bytes of a file; more than ``TokenStore``'s limits need.
     static let maximumBytes = 16 * 1024 * 1024
-    /// What an owner can do about a damaged one.
+    /// What to do about a damaged file.
     static let remedy =
         "move it away and start again: the tokens of 'apps' stay in force then, and only which tokens were removed "
         + "is forgotten"
@@ -20,7 +19,7 @@ nonisolated struct TokenFile: Codable {
         var topic: Topic
         var environment: PushEnvironment
         var state: State
-        /// When it was unregistered, in ms since 1970.
+        /// When the token was unregistered, in ms since 1970.
         var unregisteredAtMs: Int64?
     }
 
@@ -29,7 +28,7 @@ nonisolated struct TokenFile: Codable {
         case unregistered
     }
 
-    /// The file for these records, in a settled order.
+    /// The file for these records, sorted by hash.
     init(_ records: [TokenHash: TokenRecord]) {
         tokens = records.map { hash, record in
             Entry(
@@ -42,7 +41,7 @@ nonisolated struct TokenFile: Codable {
 
     /// The records of the file.
     ///
-    /// - Parameter path: where it was read, for the message.
+    /// - Parameter path: path of the file, for error messages.
     func records(path: String) throws(RingwakeError) -> [TokenHash: TokenRecord] {
         var records: [TokenHash: TokenRecord] = [:]
         for entry in tokens {

@@ -1,9 +1,9 @@
 import Cryptography
 import RingwakeCore
 
-/// SHA-256 of a device token's bytes: what the gateway keeps of a token.
+/// SHA-256 of a device token's bytes. The gateway's records contain only this.
 ///
-/// A token is 32 random bytes, so a plain hash can be neither guessed back nor looked up in a table.
+/// A token is 32 random bytes, so its hash can't be reversed by guessing or by a table.
 nonisolated struct TokenHash: Hashable {
     private let bytes: [UInt8]
 
@@ -11,7 +11,7 @@ nonisolated struct TokenHash: Hashable {
         bytes = SHA256.digest(token.bytes)
     }
 
-    /// Reads 64 hex digits; nil for anything else.
+    /// Parses 64 hex digits; nil for anything else.
     init?(hex: String) {
         guard let bytes = decodeHex(Array(hex.utf8)), bytes.count == SHA256.digestBytes else { return nil }
         self.bytes = bytes

@@ -1,14 +1,14 @@
 package import RingwakeCore
 
-/// What the gateway knows of one device token.
+/// What the gateway knows about one device token.
 package nonisolated struct TokenRecord: Equatable, Sendable {
     /// The app that it was made for.
     package let app: AppID
-    /// The topic that pushes to it must have.
+    /// Topic that pushes to it must have.
     package let topic: Topic
-    /// The environment that it works in.
+    /// Environment in which it is valid.
     package let environment: PushEnvironment
-    /// Whether it still works.
+    /// Whether it is valid.
     package let state: State
 
     package init(app: AppID, topic: Topic, environment: PushEnvironment, state: State) {
@@ -18,20 +18,20 @@ package nonisolated struct TokenRecord: Equatable, Sendable {
         self.state = state
     }
 
-    /// Whether a token works.
+    /// Whether a token is valid.
     package enum State: Equatable, Sendable {
-        /// It does.
+        /// It is valid.
         case registered
-        /// Its app was removed, or got a new token, at this time in ms since 1970.
+        /// Its app was removed or got a new token, at this time in ms since 1970.
         case unregistered(at: Int64)
     }
 
-    /// The same token in another state.
+    /// The same record in another state.
     func with(_ state: State) -> TokenRecord {
         TokenRecord(app: app, topic: topic, environment: environment, state: state)
     }
 
-    /// Since when it is unregistered, in ms since 1970; nil while it is registered.
+    /// When it was unregistered, in ms since 1970; nil if it is registered.
     var unregisteredAt: Int64? {
         switch state {
         case .registered: nil

@@ -2,26 +2,26 @@ import Cryptography
 import FileSystem
 package import RingwakeCore
 
-/// The device tokens: which there are, whose they are, and which no longer work.
+/// Stores the device tokens, registered and unregistered.
 ///
-/// Two kinds of file in the state directory, each replaced as a whole: `tokens.json` with every token's hash and
-/// record, and `apps/ID.json` with the plain tokens of a registered app. Neither is ever written over when it cannot
-/// be understood.
+/// Two kinds of file are in the state directory: `tokens.json` with every token's hash and record, and `apps/ID.json`
+/// with the plain tokens of a registered app. Each is replaced atomically. A file that can't be understood is never
+/// overwritten.
 ///
-/// Two files cannot change at once, so each change has an order that opening the store can complete:
+/// Two files can't change at once, so each change has an order that opening the store can complete:
 ///
 /// | change | first | then | after a crash in between, opening |
 /// |---|---|---|---|
-/// | register | the app's file | `tokens.json` | takes the tokens that `tokens.json` does not know as registered |
+/// | register | the app's file | `tokens.json` | registers the tokens that `tokens.json` doesn't contain |
 /// | unregister | `tokens.json` | the app's file is removed | removes the file, for its tokens are unregistered |
 ///
 /// An app that is only missing from the configuration is still registered.
 package final class TokenStore {
-    /// Unregistered tokens that are remembered; the oldest are forgotten first, and answered BadDeviceToken then.
+    /// Maximum unregistered tokens. Older ones are forgotten; pushes to them are answered with BadDeviceToken.
     package nonisolated static let maximumUnregistered = 10_000
-    /// Registered tokens, over all apps.
+    /// Maximum registered tokens of all apps.
     package nonisolated static let maximumRegistered = 4096
-    /// The most bytes of a topic.
+    /// Maximum bytes of a topic.
     nonisolated static let maximumTopicBytes = 255
 
     private static let directoryMode: UInt32 = 0o700
@@ -31,12 +31,12 @@ package final class TokenStore {
     private var records: [TokenHash: TokenRecord]
     private var apps: [AppID: AppTokens]
 
-    /// Opens the store, or begins one, and completes what a crash left half done.
+    /// Opens or creates the store, and completes a change that a crash interrupted.
     ///
-    /// The caller sees to it that no other process uses the directory.
+    /// The caller makes sure that no other process uses the directory.
     ///
-    /// - Parameter directory: the state directory; made when it is missing.
-    /// - Throws: `system` when it cannot be used or a file in it is damaged; `conflict` when a newer version wrote it.
+    /// - Parameter directory: the state directory; created if missing.
+    /// - Throws: `system` if it can't be used or a file in it is damaged; `conflict` if a newer version wrote it.
     package init(directory: String) throws(RingwakeError) {
         self.directory = directory
         do {
@@ -55,24 +55,24 @@ package final class TokenStore {
         try completeWhatACrashLeft()
     }
 
-    /// What is known of a token; nil when it was never one of ours, or is long forgotten.
+    /// The record of a token; nil if it was never ours, or has been forgotten.
     package func record(for token: DeviceToken) -> TokenRecord? {
         records[TokenHash(token)]
     }
 
-    /// The tokens of a registered app; empty when it is not registered.
+    /// The tokens of a registered app; empty if it isn't registered.
     package func tokens(of app: AppID) -> [PushEnvironment: DeviceToken] {
         apps[app]?.tokens ?? [:]
     }
 
-    /// Gives an app a token for each of these environments, or the same ones again while it is registered.
+    /// Gives an app a token for each of these environments. Existing tokens stay the same.
     ///
-    /// A token whose plain text was lost with the app's file is replaced and counts as unregistered from then on.
+    /// If the app's file was lost, its plain tokens are lost. They are unregistered and replaced.
     ///
     /// - Parameter time: now, in ms since 1970.
     /// - Returns: the tokens for `environments`.
-    /// - Throws: `system` when a file cannot be written, `limitReached` at ``maximumRegistered``, `invalidRequest` for
-    ///   a topic that is too long. Nothing has changed then.
+    /// - Throws: `system` if a file can't be written, `limitReached` at ``maximumRegistered``, `invalidRequest` for a
+    ///   topic that is too long. Nothing has changed then.
     package func register(
         app: AppID, topic: Topic, environments: [PushEnvironment], at time: Int64
     ) throws(RingwakeError) -> [PushEnvironment: DeviceToken] {
@@ -95,12 +95,12 @@ package final class TokenStore {
         return content.tokens.filter { environments.contains($0.key) }
     }
 
-    /// Makes an app's tokens invalid, as its owner asked.
+    /// Unregisters an app's tokens.
     ///
-    /// - Parameter time: since when, in ms since 1970; senders get this time.
-    /// - Throws: `notFound` when the app is not registered; `system` when a file cannot be written.
+    /// - Parameter time: now, in ms since 1970. Senders get this time.
+    /// - Throws: `notFound` if the app isn't registered; `system` if a file can't be written.
     package func unregister(app: AppID, at time: Int64) throws(RingwakeError) {
-        // One without an environment has no token, but a file.
+        // An app without an environment has a file but no token.
         guard apps[app] != nil || records.values.contains(where: { $0.app == app && $0.state == .registered }) else {
             throw RingwakeError(
                 .notFound, "The app '\(app)' is not registered; 'ringwake app list' shows those that are.")
@@ -115,7 +115,7 @@ package final class TokenStore {
 }
 
 extension TokenStore {
-    /// The records once an app has these tokens and no others.
+    /// The records after an app gets these tokens.
     private func records(
         after content: AppTokens, of app: AppID, at time: Int64
     ) throws(RingwakeError) -> [TokenHash: TokenRecord] {
@@ -142,7 +142,7 @@ extension TokenStore {
         return changed
     }
 
-    /// Puts other records in force, on disk and then in memory; without a difference nothing is written.
+    /// Replaces the records on disk, then in memory. Does nothing if they are the same.
     private func replaceRecords(by changed: [TokenHash: TokenRecord]) throws(RingwakeError) {
         let kept = TokenStore.withoutTheOldest(changed)
         guard kept != records else { return }
@@ -151,7 +151,7 @@ extension TokenStore {
         records = kept
     }
 
-    /// The records without the oldest unregistered ones beyond ``maximumUnregistered``.
+    /// Drops the oldest unregistered records beyond ``maximumUnregistered``.
     private static func withoutTheOldest(_ records: [TokenHash: TokenRecord]) -> [TokenHash: TokenRecord] {
         var gone = records.compactMap { hash, record in record.unregisteredAt.map { (hash: hash, time: $0) } }
         guard gone.count > maximumUnregistered else { return records }
@@ -221,7 +221,7 @@ extension TokenStore {
         }
     }
 
-    /// The tokens of every app's file. Files that are not named after an app are none of ours.
+    /// The tokens in every app's file. Files that aren't named after an app are ignored.
     private static func readApps(in directory: String) throws(RingwakeError) -> [AppID: AppTokens] {
         let folder = appsDirectory(in: directory)
         let names: [String]

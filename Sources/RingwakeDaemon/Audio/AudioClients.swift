@@ -3,25 +3,25 @@ internal import FileSystem
 internal import HTTPServer
 internal import RingwakeCore
 
-/// The clients of the control socket that hold audio sessions, each as long as the stream that opened it; that choose an
-/// output; or that wait for the audio server.
+/// Owns the audio requests of control socket clients: audio sessions (each lives as long as the stream that opened it),
+/// output choices, and clients that wait for the audio server.
 ///
-/// What holds: each request is answered once, those of one session in their order; a stream has `active` and `inactive`
-/// in turns.
+/// Invariants: each request gets one answer, those of one session in order; `active` and `inactive` alternate in a
+/// stream.
 final class AudioClients {
-    /// The most sessions that handlers of one app may have open: they cannot take all that there are.
+    /// Maximum open sessions of one app's handlers, so that one app can't use them all.
     static let maximumSessionsOfApp = 16
-    /// The most clients that may wait for the server to be connected to.
+    /// Maximum clients that wait for a connection to the audio server.
     static let maximumWaiting = 16
-    /// What is kept of a client's name, in bytes.
+    /// A client's name is cut to this many bytes.
     private static let maximumNameBytes = 256
 
-    /// Who holds a session.
+    /// The client that holds a session.
     struct Owner {
-        /// The app whose handler it is; nil for the owner.
+        /// App of the handler; nil for the owner.
         var app: AppID?
         var process: Int32?
-        /// It may interrupt others.
+        /// Whether the session may interrupt others.
         var hasLease: Bool
     }
 
@@ -30,33 +30,33 @@ final class AudioClients {
         var stream: (any HTTPExchange)?
         let app: AppID?
         var hasLease: Bool
-        /// The stream has said that it is active, and not yet that it is not.
+        /// The stream has sent `active`, and no `inactive` since.
         var isReportedActive = false
-        /// What it asked for and has not been answered, the oldest first.
+        /// Unanswered requests, oldest first.
         var open: [Request] = []
     }
 
     private struct Request {
         let event: AudioEvent
-        /// Nil of what was asked for by opening the stream: that says what came of it.
+        /// Nil for a request that opening the stream implies: its result goes to the stream.
         let exchange: (any HTTPExchange)?
     }
 
     private unowned let audio: AudioService
     private var holders: [AudioSessionID: Holder] = [:]
-    /// Who waits for the server, and the session that has it connected to meanwhile.
+    /// Clients that wait for the audio server, each with the session that makes the daemon connect to it.
     private var waiting: [ObjectIdentifier: (exchange: any HTTPExchange, session: AudioSessionID)] = [:]
-    /// Who has chosen an output, by the choice's number.
+    /// Clients that have chosen an output, by the number of the choice.
     private var choosing: [UInt64: any HTTPExchange] = [:]
     private var lastChoice: UInt64 = 0
-    /// Why the last request for the speaker was refused.
+    /// Error of the last refused speaker override.
     private var speakerRefusal: AudioSessionError?
 
     init(_ audio: AudioService) { self.audio = audio }
 
     // MARK: - Sessions
 
-    /// Opens a session and begins its stream; activates it where the client asked for that.
+    /// Opens a session and begins its stream. Activates the session if the client asked for it.
     func open(
         _ opening: AudioSessionOpening, _ configuration: AudioSessionConfiguration, for owner: Owner,
         _ exchange: any HTTPExchange
@@ -70,7 +70,7 @@ final class AudioClients {
         }
         let id = try nextSession()
         exchange.beginLines()
-        // A client that has left already would never be seen leaving.
+        // `onClose` isn't called for a client that has already left.
         guard exchange.isOpen else { return }
         holders[id] = Holder(stream: exchange, app: owner.app, hasLease: owner.hasLease)
         exchange.onClose = { [weak self] in self?.close(id) }
@@ -90,9 +90,9 @@ final class AudioClients {
         return audio.arbiter.nextSessionID
     }
 
-    /// The session of this number, if `app` may have a say in it (nil: the owner, who may in all).
+    /// Looks up a session that `app` may control; nil means all (the owner).
     ///
-    /// - Throws: `notFound`; `notPermitted` for a call's and another app's.
+    /// - Throws: `notFound`; `notPermitted` for another app's session.
     func session(_ text: String, for app: AppID?) throws(RingwakeError) -> AudioSessionID {
         guard let id = UInt64(text).map({ AudioSessionID(number: $0) }), let holder = holders[id] else {
             throw RingwakeError(
@@ -105,7 +105,7 @@ final class AudioClients {
         return id
     }
 
-    /// The sessions that `app` may see (nil: all): that of the calls first, then the oldest first.
+    /// Sessions that `app` may see (nil: all): the calls' session first, then the clients', oldest first.
     func list(for app: AppID?) -> [AudioSessionMessage] {
         let (arbiter, now) = (audio.arbiter, audio.calls.now)
         let call = AudioSessionMessage(callOf: arbiter, audio.calls.coordinator, at: now)
@@ -115,13 +115,14 @@ final class AudioClients {
         return ([call].compactMap(\.self) + sessions).filter { app == nil || $0.app == app?.rawValue }
     }
 
-    /// Asks for an activation, a deactivation or a configuration: answered when the arbiter has answered.
+    /// Submits an activation, a deactivation or a configuration. The client gets its answer when the arbiter has
+    /// decided.
     func ask(_ id: AudioSessionID, _ event: AudioEvent, _ exchange: (any HTTPExchange)?) {
         holders[id]?.open.append(Request(event: event, exchange: exchange))
         audio.submit(event)
     }
 
-    /// Whether the app's handler may interrupt others now; nil: as before.
+    /// Sets whether the app's handler may interrupt others; nil changes nothing.
     func setLease(_ id: AudioSessionID, _ hasLease: Bool?) {
         guard let hasLease, holders[id]?.hasLease != hasLease else { return }
         holders[id]?.hasLease = hasLease
@@ -142,7 +143,7 @@ final class AudioClients {
         }
     }
 
-    /// Ends every stream, and answers whoever waits: the daemon is stopping.
+    /// Ends every stream and answers every waiting client, because the daemon is stopping.
     func finish() {
         let asking = waiting.values.map(\.exchange) + choosing.values
         (waiting, choosing) = ([:], [:])
@@ -155,7 +156,7 @@ final class AudioClients {
         }
     }
 
-    // MARK: - What the arbiter has for them
+    // MARK: - Results from the arbiter
 
     func notify(_ id: AudioSessionID, _ notice: AudioNotice) {
         switch notice {
@@ -165,14 +166,14 @@ final class AudioClients {
         send(AudioNoticeMessage(notice), to: id)
     }
 
-    /// The oldest request is answered.
+    /// Answers the session's oldest request.
     func answer(_ id: AudioSessionID, _ result: Result<AudioRoute, AudioSessionError>) {
         guard let request = holders[id]?.open.first else { return }
         holders[id]?.open.removeFirst()
         conclude(request, id, result)
     }
 
-    /// A request that is refused is so at once, so it is the newest of those that wait.
+    /// Answers a refused request. The arbiter refuses at once, so it is the newest open request.
     func refuse(_ id: AudioSessionID, _ event: AudioEvent, _ error: AudioSessionError) {
         speakerRefusal = error
         guard holders[id]?.open.last?.event == event, let request = holders[id]?.open.popLast() else { return }
@@ -187,7 +188,7 @@ final class AudioClients {
             report(id, isActive: true, AudioNoticeMessage(active: route))
         case (.deactivationRequested, .success):
             report(id, isActive: false, AudioNoticeMessage(event: "inactive"))
-        // One that was busy is inactive all the same.
+        // The session becomes inactive even if players were busy.
         case (.deactivationRequested, .failure(let error)) where error.code == .isBusy:
             report(id, isActive: false, AudioNoticeMessage(event: "inactive"))
         default: break
@@ -219,19 +220,20 @@ final class AudioClients {
         }
     }
 
-    /// One that does not read is gone, and its session with it.
+    /// Closes the session if its client doesn't read.
     private func send(_ message: AudioNoticeMessage, to id: AudioSessionID) {
         if let stream = holders[id]?.stream, !stream.send(controlLine(message)) { close(id) }
     }
 
     // MARK: - The route
 
-    /// Answers with how audio stands as soon as the server is connected to, or is known to be away.
+    /// Answers with the audio status as soon as the server is connected or known to be unavailable.
     func answerConnected(_ exchange: any HTTPExchange) throws(RingwakeError) {
         let status = AudioStatusMessage(audio)
         guard status.isUndecided else { return exchange.respond(.success(status)) }
         try requireRoom()
-        // A session that plays nothing has the server connected to, and changes nothing of it.
+        // Opening a session makes the daemon connect to the server. The session plays nothing, so it changes nothing
+        // there.
         let (id, session) = (ObjectIdentifier(exchange), try nextSession())
         waiting[id] = (exchange, session)
         exchange.onClose = { [weak self] in
@@ -240,7 +242,7 @@ final class AudioClients {
         audio.submit(.opened(session, AudioClient(name: "a look at the route"), hasLease: false))
     }
 
-    /// Chooses an output; answers with how audio stands once it is chosen, or with why it is not.
+    /// Chooses an output. The answer is the audio status, or why the output can't be chosen.
     func choose(_ output: String?, _ exchange: any HTTPExchange) throws(RingwakeError) {
         try requireRoom()
         lastChoice &+= 1
@@ -261,7 +263,7 @@ final class AudioClients {
         }
     }
 
-    /// Answers those who wait for the server, if it is known how that is.
+    /// Answers the clients that wait for the server, if its state is known.
     func update() {
         guard !waiting.isEmpty else { return }
         let status = AudioStatusMessage(audio)
@@ -274,7 +276,7 @@ final class AudioClients {
         }
     }
 
-    /// What the client calls itself, else what its process is called.
+    /// Name of a client: the one it gave, else its app's, else its process's.
     private static func name(_ given: String?, _ owner: Owner) -> String {
         let kept = given.map { String(decoding: $0.utf8.prefix(maximumNameBytes), as: UTF8.self) }
         if let kept, !kept.isEmpty { return kept }
@@ -287,7 +289,7 @@ final class AudioClients {
 }
 
 extension HTTPExchange {
-    /// Answers why something asked of an audio session was not done.
+    /// Answers with the error of an audio session.
     func respond(_ error: AudioSessionError) {
         respond(status: error.code.errorCode.httpStatus, json: controlJSON(ErrorMessage(error)))
     }

@@ -4,14 +4,14 @@ internal import Glibc
 internal import RingwakeCore
 internal import RunLoop
 
-/// How `ringwake-audio` is reached: it is started as a child, or listens as a unit of the user.
+/// A connection to `ringwake-audio`, which runs as a child or listens as a user unit.
 struct AudioEndpoint {
-    /// A stream socket that does not block.
+    /// A non-blocking stream socket.
     let descriptor: Int32
-    /// The child; nil for one that listens.
+    /// PID of the child; nil if the program is a user unit.
     let pid: Int32?
 
-    /// - Throws: it cannot be started or reached: why, and what to do.
+    /// - Throws: why the program can't be started or reached, and what to do.
     init(_ way: AudioEngineWay) throws(RingwakeError) {
         switch way {
         case .program(let path, let journal):
@@ -26,7 +26,7 @@ struct AudioEndpoint {
         guard ringwake_stream_socket_pair(&pair) == 0 else { throw noSocket(String(cString: strerror(errno))) }
         defer { Glibc.close(pair[1]) }
         do throws(RunLoopError) {
-            // The server is found by what the environment says: its socket, its cookie, the session bus.
+            // libpulse finds the server by these variables: its socket, its cookie, the session bus.
             let pid = try RunLoop.start(
                 [path, "--journal", journal], variables: processEnvironment().map { "\($0.key)=\($0.value)" },
                 input: pair[1], output: STDERR_FILENO)
@@ -72,7 +72,8 @@ struct AudioEndpoint {
         }
     }
 
-    /// The folder of these sockets is open to all users: whoever comes first could take another's name there.
+    /// Whether the socket's owner may receive call data. All users can write to the folder of these sockets, so a user
+    /// could create a socket under another user's name.
     static func isTrusted(_ user: UInt32, at path: String, own: UInt32 = geteuid()) -> Bool {
         user == 0 || user == own || path.hasSuffix("/\(user).sock")
     }

@@ -3,7 +3,7 @@ internal import ControlProtocol
 internal import RingwakeCore
 
 extension AudioStatusMessage {
-    /// How the sessions stand, and the server.
+    /// The state of the audio sessions and of the server.
     init(_ audio: AudioService) {
         let (arbiter, program) = (audio.arbiter, audio.program)
         self.init(backend: program.way.backend, state: "idle")
@@ -28,12 +28,12 @@ extension AudioStatusMessage {
         }
     }
 
-    /// Whether the server may be connected to in a moment.
+    /// The server may still become connected: the daemon hasn't tried yet, or is trying.
     nonisolated var isUndecided: Bool { state == "idle" || state == "starting" }
 }
 
 extension AudioSessionMessage {
-    /// The session of the calls; nil while none needs it.
+    /// The session of the calls; nil if there is none.
     init?(callOf arbiter: AudioArbiter, _ coordinator: CoordinatorStateMachine, at now: BootInstant) {
         let (focus, state): (CallSession.Focus, String)
         switch arbiter.call.state {
@@ -51,7 +51,7 @@ extension AudioSessionMessage {
             openMs: (coordinator.call(focus.call)?.receivedAt ?? now).duration(to: now).milliseconds)
     }
 
-    /// A client's.
+    /// The session of a client.
     init(
         _ id: AudioSessionID, _ session: AudioSessions.Session, app: AppID?, of arbiter: AudioArbiter,
         at now: BootInstant
@@ -66,7 +66,7 @@ extension AudioSessionMessage {
 }
 
 extension AudioEngineWay? {
-    /// As the configuration names it.
+    /// The name that the configuration uses.
     nonisolated var backend: String {
         switch self {
         case .program: "program"

@@ -6,35 +6,35 @@ internal import Logging
 internal import RingwakeCore
 internal import RunLoop
 
-/// Keeps one `ringwake-audio`, and the line to it, while it is wanted, and sees to it that nothing stays undone.
+/// Runs one `ringwake-audio` while it is needed, and restores what an earlier one left changed.
 ///
 ///     absent --open, a journal is left--> open --close, it is gone--> leaving --the child has ended--> absent
 ///       ^                                  |                             |
 ///       +------- gone, and no child left --+      open: another is started once it has ended
 ///
-/// Only one of them runs at a time: the effect journal belongs to one. When one has ended and its journal is still there
-/// (the audio server was gone, or it and the program were killed), another is started that has no plan: it puts back what
-/// can be put back as soon as the server is there, and leaves.
+/// The effect journal belongs to one program, so only one runs at a time. If the journal still exists when the program
+/// has ended (the audio server was gone, or it was killed together with the program), another one starts without a
+/// plan. It restores what it can as soon as the server is there, and exits.
 final class AudioProgram {
     var onReport: ((AudioEngineReport) -> Void)?
-    /// It ended by itself, or could not be started: why. Never from within a call of these functions.
+    /// The program ended by itself or couldn't be started, with the reason. Called in a later loop turn.
     var onGone: ((String) -> Void)?
-    /// The line is there, or is not any more.
+    /// The connection was opened or closed.
     var onChange: ((_ isOpen: Bool) -> Void)?
 
     private(set) var way: AudioEngineWay?
-    /// The child; nil where there is none, and once it has been reaped.
+    /// PID of the child; nil if there is none or it has been reaped.
     private var running: Int32?
     private let runLoop: RunLoop
     private let logger: Logger
     private var state = State.absent {
         didSet { onChange?(line != nil) }
     }
-    /// Somebody has plans for it.
+    /// The arbiter needs the program.
     private var isWanted = false
-    /// The last report of one without a plan: news for whoever takes it over.
+    /// Last report. If the program was started only to restore, ``open()`` delivers it.
     private var lastReport: AudioEngineReport?
-    /// How often one without a plan was started for the journal that is there.
+    /// Number of programs started to restore from the present journal.
     private var restorations = 0
     private var forceful: Timer?
 
@@ -42,14 +42,14 @@ final class AudioProgram {
 
     private enum State {
         case absent
-        /// `isRestoring`: it has no plan, and puts back what an earlier one left.
+        /// `isRestoring`: it has no plan, and restores what an earlier one left changed.
         case open(Line, isRestoring: Bool)
         case leaving
     }
 
-    /// What is still left after so many is left to the next call, or to a person.
+    /// Maximum restorations of one journal. What is still changed then is left to the next call, or to a person.
     private static let maximumRestorations = 3
-    /// What a child gets between the end of its line and SIGKILL: it bounds itself to less.
+    /// Time for a child to exit after the connection is closed, before SIGKILL. Its own timeout is shorter.
     private static let grace = Duration.seconds(5)
 
     init(_ way: AudioEngineWay?, runLoop: RunLoop, logger: Logger) {
@@ -60,20 +60,20 @@ final class AudioProgram {
 
     private var line: Line? { if case .open(let line, _) = state { line } else { nil } }
 
-    /// The child; nil where there is none.
+    /// PID of the child; nil if there is none or it is being stopped.
     var child: Int32? { line == nil ? nil : running }
 
-    /// Nobody has plans, but something has to be put back.
+    /// The program runs only to restore.
     var isRestoring: Bool { if case .open(_, true) = state { true } else { false } }
 
-    /// Has it there. Its reports follow.
+    /// Starts the program unless it runs. Its reports follow.
     func open() {
         isWanted = true
         if case .absent = state { return start(isRestoring: false) }
         guard case .open(let line, isRestoring: true) = state else { return }
         state = .open(line, isRestoring: false)
         guard let report = lastReport else { return }
-        // What was reported before anybody wanted it, unless it has gone or reported more since.
+        // Deliver what was reported before, unless the program has ended or has reported something else.
         runLoop.enqueue { [weak self, weak line] in
             guard let self, case .open(let present, isRestoring: false) = state, present === line, lastReport == report
             else { return }
@@ -83,13 +83,13 @@ final class AudioProgram {
 
     func send(_ request: AudioEngineRequest) { line?.send(AudioEngineLine.encoded(request)) }
 
-    /// It is not wanted any more: it puts everything back, and leaves.
+    /// Stops the program. It restores everything and exits.
     func close() {
         isWanted = false
         if !isRestoring { leave() }
     }
 
-    /// Another way is in force.
+    /// Uses another way to reach the program. If the present one is in use, it is stopped and reported as gone.
     func change(to way: AudioEngineWay?) {
         self.way = way
         let isLost = line != nil && !isRestoring
@@ -97,14 +97,14 @@ final class AudioProgram {
         if isLost { gone("the configuration names another way to the audio server") }
     }
 
-    /// The daemon stops; what is undone then is the other end's business.
+    /// Stops the program, because the daemon stops. The program restores everything by itself.
     func stop() {
         isWanted = false
         way = nil
         leave()
     }
 
-    /// Puts back what an earlier one has left, if there is anything.
+    /// Starts a program to restore what an earlier one left changed, if there is a journal.
     func restoreIfNeeded() {
         guard case .absent = state, !isWanted, case .program(let path, let journal) = way else { return }
         guard FileSystem.exists(journal) else {
@@ -121,7 +121,7 @@ final class AudioProgram {
         start(isRestoring: true)
     }
 
-    // MARK: - Coming and going
+    // MARK: - Starting and stopping
 
     private func start(isRestoring: Bool) {
         guard let way else { return }
@@ -131,7 +131,7 @@ final class AudioProgram {
             let line = try connect(way)
             line.onMessage = { [weak self] in self?.reported($0) }
             line.onUnknown = { [logger] name in
-                // A program of a later version may report more.
+                // An audio program of a later version may report more.
                 logger.debug("ringwake-audio reports something unknown", metadata: ["what": "\(name)"])
             }
             line.onEnd = { [weak self, weak line] end in if let line { self?.ended(line, end) } }
@@ -144,7 +144,7 @@ final class AudioProgram {
 
     private func connect(_ way: AudioEngineWay) throws(RingwakeError) -> Line {
         let endpoint = try AudioEndpoint(way)
-        // The descriptor goes with it.
+        // The connection owns the descriptor.
         let line = Line(endpoint.descriptor, runLoop: runLoop, decode: AudioEngineLine.report)
         do throws(RunLoopError) {
             if let pid = endpoint.pid { try watch(pid) }
@@ -155,7 +155,7 @@ final class AudioProgram {
         }
     }
 
-    /// Sees the child's end, and reaps it.
+    /// Watches for the child's exit, and reaps it.
     private func watch(_ pid: Int32) throws(RunLoopError) {
         try runLoop.watchStarted(pid, beforeReaping: { [weak self] in self?.running = nil }) {
             [weak self, logger] exit in
@@ -170,10 +170,10 @@ final class AudioProgram {
     private func leave() {
         guard let line else { return }
         line.close()
-        // One that listens is somebody else's; a child may have been reaped before its line was seen to end.
+        // We don't end a user unit. A child may have been reaped before its connection was seen to end.
         guard let pid = running else { return absent() }
         state = .leaving
-        // The timer keeps this object until the child has ended.
+        // The timer keeps this object alive until the child has exited.
         forceful = runLoop.schedule(at: runLoop.now.advanced(by: AudioProgram.grace), tolerance: .seconds(1)) {
             [self] in
             forceful = nil
@@ -188,27 +188,27 @@ final class AudioProgram {
         if isWanted {
             start(isRestoring: false)
         } else {
-            // Not from within a call that only wanted it gone.
+            // Not within a call of ``close()`` or ``change(to:)``.
             runLoop.enqueue { [weak self] in self?.restoreIfNeeded() }
         }
     }
 
-    /// The child has ended, and lets go of the journal.
+    /// The child has exited and has released the journal.
     private func exited() {
         if let forceful { runLoop.cancel(forceful) }
         forceful = nil
         if case .leaving = state { absent() }
     }
 
-    /// The line has ended.
+    /// The connection has ended.
     private func ended(_ ended: Line, _ end: Line.End) {
         guard ended === line else { return }
         let wasRestoring = isRestoring
-        // Whoever has plans says whether it is wanted again.
+        // The arbiter decides whether to open it again.
         if !wasRestoring { isWanted = false }
         leave()
         guard !wasRestoring else { return }
-        // Its last report is why it ended, where it could not begin.
+        // If the program couldn't begin, its last report says why.
         if case .unavailable(let why) = lastReport { return gone(why) }
         switch end {
         case .socket(.closed, _): gone("it has ended")
@@ -233,7 +233,7 @@ final class AudioProgram {
         case .ready(_, let mended) where mended > 0:
             logger.notice("what an earlier call did to audio is put back", metadata: ["effects": "\(mended)"])
         case .problem(let what): logger.warning("audio", metadata: ["problem": "\(what)"])
-        // What could be put back is.
+        // Everything that can be restored has been.
         case .connected: leave()
         default: break
         }

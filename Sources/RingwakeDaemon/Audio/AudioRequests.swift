@@ -3,7 +3,7 @@ internal import ControlProtocol
 internal import HTTPServer
 internal import RingwakeCore
 
-/// `/v1/audio`: the state of audio, and the sessions of clients.
+/// `/v1/audio`: the audio status, and the sessions of clients.
 struct AudioRequests {
     let audio: AudioService
     let calls: CallDriver
@@ -81,7 +81,7 @@ struct AudioRequests {
         }
     }
 
-    /// The app whose sessions the caller may have a say in; nil for the owner.
+    /// App whose sessions the caller may control; nil means all (the owner).
     private func audioApp(_ request: ServiceRequest) throws(RingwakeError) -> AppID? {
         switch request.caller {
         case .owner: return nil
@@ -93,7 +93,7 @@ struct AudioRequests {
         }
     }
 
-    /// The session that the path names; nil when the request is answered already.
+    /// The session that the path names; nil if the request has been answered with an error.
     private func audioSession(
         _ request: ServiceRequest, _ exchange: any HTTPExchange
     ) throws(RingwakeError) -> AudioSessionID? {
@@ -109,14 +109,15 @@ struct AudioRequests {
         return try audio.clients.session(text, for: app)
     }
 
-    /// Whether a handler may interrupt others: it is connected, or has a call. Nil for the owner, who always may.
+    /// Whether the calling handler may interrupt others: it is connected or has a call. Nil for the owner, who always
+    /// may.
     private func hasAudioLease(_ caller: Caller) -> Bool? {
         guard case .handler(let app, let wake) = caller else { return nil }
         guard let handler = calls.coordinator.lanes[app]?.handlers[wake] else { return false }
         return handler.isConnected || !handler.calls.isEmpty
     }
 
-    /// What fits; nil when the exchange was answered that it does not.
+    /// The result of `make`; nil if it threw, and the exchange was answered with the error.
     private func fitting<Value>(
         _ exchange: any HTTPExchange, _ make: () throws(AudioSessionError) -> Value
     ) -> Value? {

@@ -7,22 +7,22 @@ internal import Logging
 internal import RingwakeCore
 internal import RunLoop
 
-/// Drives the audio sessions of this daemon's user: gives the arbiter what the calls need, what clients ask for and what
-/// the audio server does; runs its effects; keeps its one timer.
+/// Drives the audio sessions. Forwards the needs of the calls, the requests of clients and the reports of the audio
+/// server to the arbiter; runs its effects; keeps its one timer.
 ///
 ///     CallDriver --calls change--> update() --needs--> AudioArbiter --apply--> AudioProgram --> ringwake-audio
 ///          ^                                                 ^  |                      |
 ///          +------------------ audioChanged -----------------|--+<------ reports ------+
 ///     ControlServer --> AudioClients --open, configure, activate
 ///
-/// Nothing of audio is there while no call has been reported, no session is open and nothing is left to be put back.
+/// While there is no reported call, no session and nothing to restore, no audio program runs.
 final class AudioService {
-    /// All sessions. Read freely; changed by ``submit(_:)`` alone.
+    /// All sessions. Only ``submit(_:)`` changes them.
     private(set) var arbiter: AudioArbiter
     private(set) lazy var clients = AudioClients(self)
-    /// What is counted since the start.
+    /// Counters since the start.
     private(set) var counters = AudioStatusMessage.Counters.zero
-    /// Changes of the server that are in force.
+    /// Changes of the audio server that are in effect.
     private(set) var effectsInForce = 0
 
     let program: AudioProgram
@@ -42,7 +42,7 @@ final class AudioService {
         },
         settled: { [unowned self] in clients.update() })
 
-    /// An activation is bounded by 2 seconds; nobody minds a little more.
+    /// The shortest deadline is 2 s (an activation), so 50 ms more don't matter.
     private static let tolerance = Duration.milliseconds(50)
 
     init(
@@ -56,23 +56,23 @@ final class AudioService {
         arbiter = AudioArbiter(settings: configuration.audio.arbiterSettings(program.way))
         program.onReport = { [weak self] in self?.reported($0) }
         program.onGone = { [weak self] in self?.gone($0) }
-        // Only while there is a route that may be another afterwards.
+        // Only while the audio server is connected can the route change during sleep.
         program.onChange = { [sleepWatch] isOpen in sleepWatch.isNeeded = isOpen }
         sleepWatch.onWake = { [weak self] in self?.submit(.wokeFromSleep) }
     }
 
-    /// A last run that was killed together with its `ringwake-audio` may have left something to put back.
+    /// Restores what the last run left changed, if it was killed together with its `ringwake-audio`.
     func begin() {
         program.restoreIfNeeded()
         update()
     }
 
-    /// Looks what the calls need now.
+    /// Submits the present needs of the calls, if they have changed.
     func update() {
         var new = calls.coordinator.audioNeeds(after: needs) { [calls] call in
             calls.coordinator.process(of: call).map { [$0] } ?? []
         }
-        // Of what this process started, handlers and what rings, only those count that have a session.
+        // The daemon's children (handlers, ring commands) are never muted or paused, unless they have a session.
         new.exempt.insert(getpid())
         guard new != needs else { return }
         if new.focus?.call != needs.focus?.call { activationAsked = new.focus.map { _ in calls.now } }
@@ -89,13 +89,13 @@ final class AudioService {
     /// Applies one event, and those that follow from it.
     func submit(_ event: AudioEvent) { driver.submit(event) }
 
-    /// The daemon stops: the other end of the line puts everything back.
+    /// Stops the audio program, which restores everything. The daemon stops.
     func close() {
         program.stop()
         driver.cancelTimer()
     }
 
-    // MARK: - What the arbiter asks for
+    // MARK: - Effects of the arbiter
 
     private func run(_ effect: AudioEffect, of event: AudioEvent) {
         switch effect {
@@ -146,7 +146,7 @@ final class AudioService {
 
     private func count(_ error: AudioSessionError) { counters.failures[error.code.rawValue, default: 0] &+= 1 }
 
-    // MARK: - What the program reports
+    // MARK: - Reports of the program
 
     private func gone(_ why: String) {
         effectsInForce = 0

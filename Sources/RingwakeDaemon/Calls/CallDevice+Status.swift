@@ -2,7 +2,7 @@ internal import ControlProtocol
 internal import DBus
 internal import DeviceServices
 
-// What the status says of the device.
+// The status of the device.
 extension CallDevice {
     func awakeStatus() -> StatusMessage.Awake {
         let status = keeper.status
@@ -26,7 +26,7 @@ extension CallDevice {
 }
 
 extension Buses {
-    /// The buses that something uses.
+    /// The status of the buses in use.
     func status() -> [String: StatusMessage.Bus] {
         var buses: [String: StatusMessage.Bus] = [:]
         for (name, service) in [("system", system), ("session", session)] {

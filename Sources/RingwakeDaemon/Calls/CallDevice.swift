@@ -7,11 +7,11 @@ internal import Logging
 internal import RingwakeCore
 internal import RunLoop
 
-/// What the device itself does for calls: it rings where the app does not, stays awake until a call is answered, and
-/// tells of cellular calls.
+/// What the device does for calls: it rings where the app doesn't, keeps the machine awake until a call is answered,
+/// and reports cellular calls.
 ///
-/// It is given no commands: after each change it looks what rings and what waits, so that both end with the call on
-/// whatever way that ends.
+/// It takes no commands. After each change it reads the state of the calls, so alerts and the wake lock end however the
+/// call ends.
 final class CallDevice {
     let alerts: CallAlerts
     let keeper: WakeKeeper
@@ -34,15 +34,14 @@ final class CallDevice {
         cellular.onChange = { [weak calls] in calls?.submit(.cellularChanged(isActive: $0) as ServiceEvent) }
     }
 
-    /// Looks what has to be done now.
+    /// Applies the present state of the calls.
     func update() {
         let coordinator = calls.coordinator
         keeper.isNeeded = coordinator.isAnyCallUnanswered
         alerts.show(coordinator.ringingCalls.filter { $0.ringer == .daemon }.map { alert(for: $0) })
     }
 
-    /// A call ended that nobody took or refused. Where the daemon rings, it says so too; what was kept out disturbs
-    /// nobody afterwards either.
+    /// Shows that a call was missed, if the daemon rings for it. A call that was kept out never alerts.
     func missed(_ call: Call) {
         guard call.ringer == .daemon, call.restriction == nil else { return }
         alerts.missed(alert(for: call), at: (call.receivedWallClock ?? unixMilliseconds()) / 1000)
@@ -57,12 +56,11 @@ final class CallDevice {
             isWaiting: calls.coordinator.isInCall, ringtone: calls.configuration.apps[call.key.app]?.ringtone)
     }
 
-    /// Puts other settings in force.
     func reconfigure(_ settings: RingSettings) {
         alerts.settings = settings
     }
 
-    /// Ends all of it: nothing rings on, and nothing keeps the machine awake.
+    /// Ends every alert, and lets the machine sleep.
     func close() {
         alerts.close()
         keeper.close()

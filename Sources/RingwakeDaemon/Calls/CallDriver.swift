@@ -10,27 +10,27 @@ internal import PushJournal
 internal import RingwakeCore
 internal import RunLoop
 
-/// Drives the call service: gives it events with the time, runs its effects in order, keeps its one timer.
+/// Drives the call service: submits events with their time, runs effects in order, keeps the one timer.
 ///
 ///     PushGateway, ControlServer, PushJournal, HandlerActivator, ... --ServiceEvent--> CallServiceStateMachine
 ///          ^                                                                                  |
 ///          +----------------------------------- ServiceEffect <-------------------------------+
 final class CallDriver {
-    /// All calls, handlers and streams. Read freely; changed by ``submit(_:)`` alone.
+    /// All calls, handlers and streams. Only ``submit(_:)`` changes them.
     private(set) var service = CallServiceStateMachine()
     /// The current settings.
     private(set) var configuration: Configuration
     /// Number of strikes of each app since the start.
     private(set) var strikes: [AppID: UInt64] = [:]
-    /// Called after each event, and what followed from it, with what changed.
+    /// Called with the changes after each event and the events that follow from it.
     var onChanges: [(Changes) -> Void] = []
-    /// Called for each push that was accepted, once its handler is being started.
+    /// Called for each push, after the service has handled it and has woken its handler.
     var onArrival: (() -> Void)?
-    /// Called for each call that ended and that nobody answered or declined.
+    /// Called for each call that ended without an answer or a decline.
     var onMissed: ((Call) -> Void)?
-    /// Answers the requests that the service does not.
+    /// Answers the requests that the service doesn't handle.
     var onForward: ((ServiceRequest, any HTTPExchange) -> Void)?
-    /// The connection status that a new stream begins with.
+    /// The connection status with which a new stream begins.
     var connectionEvents: (AppID?) -> [EventMessage] = { _ in [] }
 
     let requests = OpenRequests()
@@ -61,20 +61,20 @@ final class CallDriver {
         unit: { [activator] in activator.wake(ofPeer: $0) },
         connections: { [unowned self] in connectionEvents($0) })
 
-    /// What one event and its consequences changed.
+    /// What an event, and the events that followed from it, changed.
     struct Changes {
         var calls: Set<CallKey> = []
         var apps: Set<AppID> = []
         var isEmpty: Bool { calls.isEmpty && apps.isEmpty }
     }
 
-    /// A call's deadline may be met this much later, so that deadlines that lie together cost one wakeup.
+    /// A call's deadline may fire this much late, so that deadlines close together cost one wakeup.
     private static let deadlineTolerance = Duration.milliseconds(200)
-    /// Time between SIGTERM and SIGKILL for a handler that is stopped.
+    /// Time between SIGTERM and SIGKILL for a handler.
     private static let stopGrace = Duration.seconds(5)
 
-    /// - Parameter exitTimeout: time for a handler to exit by itself after its last call. Then it is stopped: handlers
-    ///   that hang must not accumulate until no more can be started.
+    /// - Parameter exitTimeout: time for a handler to exit by itself after its last call. After that it is stopped, so
+    ///   that hanging handlers don't accumulate until no more can be started.
     init(
         configuration: Configuration, runLoop: RunLoop, journal: PushJournal, activator: HandlerActivator,
         callers: CallerLists, restoration: Restoration, exitTimeout: Duration = .seconds(30), logger: Logger
@@ -92,23 +92,23 @@ final class CallDriver {
         submit(.configured(ServiceConfiguration(configuration)))
     }
 
-    /// The present time, as the service counts it.
+    /// The present time on the service's clock.
     var now: BootInstant { BootInstant(nanoseconds: BootClock.now().nanoseconds) }
 
     var coordinator: CoordinatorStateMachine { service.coordinator }
 
-    /// The rules of an app that is configured.
+    /// Rules of an app; nil if it isn't configured.
     func policy(of app: AppID) -> AppPolicy? { configuration.apps[app]?.policy }
 
-    /// Puts other settings in force.
+    /// Applies other settings.
     func reconfigure(_ configuration: Configuration) {
         self.configuration = configuration
         submit(.configured(ServiceConfiguration(configuration)))
     }
 
-    /// Starts with numbers above those of the last run.
+    /// Starts numbering above the last run's numbers.
     ///
-    /// - Parameter lastWake: the highest number of a handler of the last run.
+    /// - Parameter lastWake: highest wake number of the last run.
     func begin(after contents: JournalContents, lastWake: UInt64, _ restored: RestoredState) {
         service = CallServiceStateMachine(
             ServiceConfiguration(configuration), firstCallNumber: contents.nextCallNumber, firstWakeNumber: lastWake + 1
@@ -124,7 +124,7 @@ final class CallDriver {
 
     func publish(_ event: EventMessage, to audience: Audience) { driver.submit(.published(event, audience)) }
 
-    /// Accepts a push, wakes its handler, and answers when the journal has it: `accepted`, or why not.
+    /// Accepts a push and wakes its handler. Answers when the push is in the journal: `accepted`, or why not.
     func receive(_ push: VerifiedPush, answer: @escaping (DeliveryOutcome) -> Void) {
         guard configuration.apps[push.app] != nil, journal.hasRoom else {
             logger.warning(
@@ -141,7 +141,7 @@ final class CallDriver {
         onArrival?()
     }
 
-    /// What a handler that was started, or restored, reports.
+    /// Callbacks for a handler that was started or restored.
     func handlerEvents(_ wake: WakeID, of app: AppID) -> HandlerEvents {
         HandlerEvents(
             started: { [weak self] pid in self?.submit(.handlerStarted(wake, pid: pid)) },
@@ -182,7 +182,7 @@ final class CallDriver {
         }
     }
 
-    /// What concerns the journal.
+    /// Runs the effects on the journal, the caller lists and the stored state.
     private func runStored(_ effect: ServiceEffect) {
         switch effect {
         case .refuse(let id, let why): senders.removeValue(forKey: id)?(.refused(why))
@@ -239,8 +239,8 @@ final class CallDriver {
         }
     }
 
-    /// The journal knows the call of a late repeat from long before: its record is the one to show, and the next repeat
-    /// wakes nobody.
+    /// Submits the journal's record of a call that a late push repeats: that record is the one to show, and the next
+    /// repeat wakes no handler.
     private func recall(_ repeated: CallRecord) {
         journal.calls(CallQuery(app: repeated.key.app, id: repeated.key.id, limit: 8)) { [weak self] result in
             switch result {
@@ -295,8 +295,8 @@ final class CallDriver {
         submit(.handlerNotStarted(wake, why: error.message))
     }
 
-    /// Lets the handler run that a push has just woken. If it shares a processor with the daemon, it would otherwise
-    /// wait for everything that the daemon still has to do.
+    /// Lets the handler that a push has just woken run. If it shares a processor with the daemon, it would otherwise
+    /// wait for the rest of the daemon's turn.
     private func yieldToHandler() { sched_yield() }
 }
 

@@ -2,7 +2,7 @@ internal import Logging
 internal import RingwakeCore
 
 extension Logger {
-    /// What people read of an effect of the coordinator.
+    /// Logs an effect of the coordinator.
     func log(_ effect: Effect) {
         switch effect {
         case .callChanged(let call): logChange(of: call)

@@ -3,16 +3,16 @@ internal import Logging
 internal import PushJournal
 internal import RingwakeCore
 
-/// The block and identification lists: the journal keeps them, and calls are looked up in an index file beside it. A
-/// change is answered when the index has it, so it counts from the answer on.
+/// The block and identification lists. The journal stores them; calls are looked up in an index file beside it. A
+/// change is reported when the index contains it, so it applies from then on.
 final class CallerLists {
-    /// The index is rebuilt after each change; changes that arrive meanwhile share the next build.
+    /// The index is rebuilt after each change. Changes that arrive during a build share the next one.
     private var isBuilding = false
     private var waiters: [(Result<Void, RingwakeError>) -> Void] = []
 
-    /// The index of the lists; nil while there are none.
+    /// The index of the lists; nil if there are no lists.
     private var index: CallerIndex?
-    /// How numbers without a country are read.
+    /// How to read numbers without a country code.
     private var dialling: DiallingRules
     private let journal: PushJournal
     private let indexPath: String
@@ -25,8 +25,8 @@ final class CallerLists {
         self.logger = logger
     }
 
-    /// What the lists say about a caller. A damaged index says nothing, and is rebuilt: better a call too many than one
-    /// too few.
+    /// What the lists say about a caller. A damaged index says nothing and is rebuilt: it's better to let one call too
+    /// many ring than one too few.
     func verdict(on caller: CallerHandle) -> ListVerdict? {
         do throws(RingwakeError) {
             return try index?.lookup(caller)
@@ -38,7 +38,7 @@ final class CallerLists {
         }
     }
 
-    /// Runs a command. A change is reported when calls are looked up in the changed list.
+    /// Runs a command. A change of the lists completes when lookups use it.
     func run(_ command: CallerListCommand, completion: @escaping (Result<CallerListResult, RingwakeError>) -> Void) {
         journal.lists(command) { [self] result in
             guard command.changesLookups, case .success = result else { return completion(result) }
@@ -46,7 +46,7 @@ final class CallerLists {
         }
     }
 
-    /// Opens the index that the last run left, or builds one if there is none that fits the lists.
+    /// Opens the index of the last run, or builds one if it doesn't match the lists.
     func begin(_ contents: JournalContents) {
         // No list was ever made.
         guard contents.listGeneration > 0 else { return }
@@ -70,7 +70,7 @@ final class CallerLists {
         rebuild { _ in }
     }
 
-    /// Builds the index of the lists as the journal has them, and looks callers up in it from then on.
+    /// Builds the index from the journal's lists, then uses it for lookups.
     private func rebuild(_ completion: @escaping (Result<Void, RingwakeError>) -> Void) {
         waiters.append(completion)
         guard !isBuilding else { return }

@@ -7,26 +7,26 @@ internal import Logging
 internal import PushJournal
 internal import RingwakeCore
 
-/// What outlives the daemon beside its calls, whose records are the journal's: which handlers ran, the strikes, and what apps
-/// keep with the daemon. Each object is a row under a path of its own, with the version of its kind:
+/// Stored state besides the calls: which handlers ran, strikes, do-not-disturb rules, and what apps store with the
+/// daemon. Each object is one row with a path and the version of its kind:
 ///
 ///     app/com.example.phone/handlers  its handlers: how to find each, and the hash of its secret
-///     app/com.example.phone/strikes   the strikes that count still
-///     app/com.example.phone/state     what the app keeps with the daemon
+///     app/com.example.phone/strikes   its strikes that still count
+///     app/com.example.phone/state     what the app stores with the daemon
 ///     device/dnd                      do not disturb
 ///
-/// A row that cannot be read is set aside and said; it is never read again, and the daemon goes on without.
+/// A row that can't be read is set aside and logged. It is never read again; the daemon continues without it.
 final class Restoration {
-    /// How a start went, for the status.
+    /// Result of the restoration, for the status.
     private(set) var report: (restored: Int, setAside: Int, why: String?) = (0, 0, nil)
     private let journal: PushJournal
     private let logger: Logger
     private let excluded: Set<RestorationGroup>
-    /// The rows that there are of handlers and strikes, so that what never was need not be removed.
+    /// Paths of the handler and strike rows that exist, so that only those are removed.
     private var written: Set<String> = []
-    /// The strikes in the rows that there are.
+    /// The strikes in the stored rows.
     private var writtenStrikes: [AppID: Strikes] = [:]
-    /// Apps whose handlers or strikes have changed since rows were written last.
+    /// Apps whose handlers or strikes have changed since they were last written.
     private var changed: Set<AppID> = []
 
     private struct Strikes: Equatable {
@@ -42,15 +42,15 @@ final class Restoration {
 
     // MARK: - Writing
 
-    /// Notes what has changed. It is written down once, when the turn's work goes to the journal: a handler that is being
-    /// started does not wait for it.
+    /// Notes apps that have changed. They are written once, when the turn's work is submitted to the journal, so a
+    /// handler that is being started doesn't wait for it.
     func note(_ apps: Set<AppID>) {
         guard !apps.isEmpty else { return }
         changed.formUnion(apps)
         journal.scheduleSubmission()
     }
 
-    /// Writes down what has been noted.
+    /// Writes the noted changes.
     func write(_ calls: CallDriver) {
         for app in changed {
             if !excluded.contains(.handlers) { writeHandlers(of: app, calls) }
@@ -88,7 +88,7 @@ final class Restoration {
             journal.keep(Array(try JSONEncoder().encode(value)), version: path.version, at: path.text, .now)
             written.insert(path.text)
         } catch {
-            // Texts, numbers and Booleans always encode.
+            // Strings, numbers and Booleans always encode.
             logger.error("state not written down", metadata: ["path": "\(path.text)", "why": "\(error)"])
         }
     }
@@ -98,7 +98,7 @@ final class Restoration {
         journal.keep(nil, version: path.version, at: path.text, .withNext)
     }
 
-    /// Makes durable that an app has no strikes.
+    /// Deletes an app's strikes durably.
     func forgetStrikes(of app: AppID, completion: @escaping (Result<Void, RingwakeError>) -> Void) {
         let path = RestorationPath.strikes(app)
         written.remove(path.text)
@@ -106,20 +106,20 @@ final class Restoration {
         journal.keep(nil, version: path.version, at: path.text, completion: completion)
     }
 
-    /// An app is gone, and all that was kept of it.
+    /// Deletes all rows of a removed app.
     func forget(_ app: AppID) {
         for path in [RestorationPath.handlers(app), .strikes(app), .state(app)] {
             journal.keep(nil, version: path.version, at: path.text, .withNext)
         }
     }
 
-    /// Makes durable what an app keeps with the daemon; nil deletes it.
+    /// Stores an app's state durably; nil deletes it.
     func store(_ state: [UInt8]?, of app: AppID, completion: @escaping (Result<Void, RingwakeError>) -> Void) {
         let path = RestorationPath.state(app)
         journal.keep(state, version: path.version, at: path.text, completion: completion)
     }
 
-    /// Makes the do-not-disturb rules durable.
+    /// Stores the do-not-disturb rules durably.
     func store(_ rules: DoNotDisturb, completion: @escaping (Result<Void, RingwakeError>) -> Void) {
         do {
             let data = Array(try JSONEncoder().encode(rules))
@@ -132,8 +132,8 @@ final class Restoration {
 
     // MARK: - Reading
 
-    /// Takes up what the last run left: calls that can go on do, those that are still in time wake their handlers, the
-    /// others end here.
+    /// Restores what the last run left. Calls that can continue do so, calls that are still in time wake their
+    /// handlers, and the others end.
     func restore(_ contents: JournalContents, _ calls: CallDriver) {
         var last = LastRun()
         for row in contents.states { read(row, into: &last, calls.now) }
@@ -179,7 +179,7 @@ final class Restoration {
         }
     }
 
-    /// What the rows say of the last run.
+    /// The contents of the rows.
     private struct LastRun {
         var handlers: [AppID: [HandlerRecord]] = [:]
         var strikes: [AppID: StrikeRecord] = [:]
@@ -226,7 +226,7 @@ final class Restoration {
         journal.keep(nil, version: path.version, at: row.path, .withNext)
     }
 
-    /// A row that cannot be read is kept for whoever wants to look, and not read again.
+    /// Sets aside a row that can't be read. The journal keeps it for inspection; it isn't read again.
     private func setAside(_ row: StateRow, _ why: String) {
         noteAside(row.path, why)
         journal.setAside(row.path, reason: why)

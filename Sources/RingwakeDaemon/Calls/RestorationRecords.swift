@@ -2,14 +2,14 @@ internal import CallService
 internal import HandlerActivation
 internal import RingwakeCore
 
-/// The path of what is written down of one object.
+/// Path of a stored row.
 nonisolated enum RestorationPath: Equatable {
     case handlers(AppID)
     case strikes(AppID)
     case state(AppID)
     case doNotDisturb
 
-    /// The version of this kind of row that is written, and the versions that can be read.
+    /// Version of this kind of row: the one that is written, and the only one that is read.
     var version: Int {
         switch self {
         case .handlers, .strikes, .state: 2
@@ -26,7 +26,7 @@ nonisolated enum RestorationPath: Equatable {
         }
     }
 
-    /// Nil for a path that names none of these.
+    /// Nil for an unknown path.
     init?(_ text: String) {
         guard text != RestorationPath.doNotDisturb.text else {
             self = .doNotDisturb
@@ -43,12 +43,12 @@ nonisolated enum RestorationPath: Equatable {
     }
 }
 
-/// The strikes of an app as they are written down: by their age, so that they mean the same in every boot.
+/// The stored strikes of an app. They are stored by age, so they stay valid across boots.
 nonisolated struct StrikeRecord: Codable, Equatable {
     private struct Entry: Codable, Equatable {
         let failure: HandlerFailure
         let call: CallID
-        /// When it was written down.
+        /// Age when the record was written.
         let ageMs: Int64
 
         enum CodingKeys: String, CodingKey {
@@ -58,7 +58,7 @@ nonisolated struct StrikeRecord: Codable, Equatable {
 
     let isStruckOut: Bool
     private let entries: [Entry]
-    /// How long ago it was written down.
+    /// Time since the record was written.
     var age = Duration.zero
 
     private enum CodingKeys: String, CodingKey {
@@ -72,17 +72,17 @@ nonisolated struct StrikeRecord: Codable, Equatable {
         }
     }
 
-    /// The strikes, on the clock of this boot.
+    /// The strikes in this boot's time.
     func strikes(at now: BootInstant) -> [Strike] {
         entries.map { entry in
-            // What claims to come from the future came now.
+            // Limit the stored age to between 0 and a year.
             let age = Duration.milliseconds(max(0, min(entry.ageMs, 366 * 86_400_000))) + max(age, .zero)
             return Strike(at: now.advanced(by: .zero - age), failure: entry.failure, call: entry.call)
         }
     }
 }
 
-/// What is stored of a handler, to find it again after a restart of the daemon.
+/// A stored handler, to find it again after the daemon restarts.
 nonisolated struct HandlerRecord: Codable, Equatable {
     private struct Wake: Codable, Equatable {
         let number: UInt64
@@ -104,9 +104,9 @@ nonisolated struct HandlerRecord: Codable, Equatable {
     }
 
     private let start: Wake
-    /// SHA-256 of its secret, in hex.
+    /// SHA-256 of the wake secret, in hex.
     let secretHash: String
-    /// How to find it; nil when it cannot be.
+    /// How to find the handler; nil if it can't be found.
     let mark: HandlerMark?
     private let doing: State
 
@@ -134,7 +134,7 @@ nonisolated struct HandlerRecord: Codable, Equatable {
             secretHash: decodeHex(Array(secretHash.utf8)) ?? [], process: process, state: state)
     }
 
-    /// What it was doing. Which calls it has is in the calls' records, and connections end with the daemon.
+    /// The state of the handler. The calls' records say which calls it has, and connections end with the daemon.
     private var state: HandlerLane.Handler {
         HandlerLane.Handler(
             pid: doing.pid, origin: doing.origin, cameByItself: doing.cameByItself, isStopping: doing.isStopping)

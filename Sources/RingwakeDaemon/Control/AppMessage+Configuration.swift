@@ -4,7 +4,7 @@ internal import HandlerActivation
 internal import RingwakeCore
 
 extension AppMessage {
-    /// What the configuration says of an app.
+    /// What the configuration says about an app.
     nonisolated init(_ app: AppConfiguration, in configuration: Configuration, strikes: StrikesMessage) {
         let topic = Topic.voip(of: app.id).rawValue
         let teams = configuration.teams.filter { $0.topics?.contains(topic) ?? true }.map(\.id)
@@ -16,7 +16,7 @@ extension AppMessage {
 }
 
 extension HandlerWay? {
-    /// How the control API names it: the way, what is woken, and its command where it is one.
+    /// How the control API describes it: the way, what is woken, and the command if there is one.
     fileprivate nonisolated var description: (way: String, wake: String, exec: [String]) {
         switch self {
         case nil: ("connected", "", [])

@@ -6,8 +6,8 @@ internal import NetworkMessages
 internal import Reachability
 internal import RingwakeCore
 
-/// The control socket: gives requests to the call service, and answers those that it forwards, which are about the
-/// device and the daemon itself.
+/// The control socket. Submits requests to the call service, and answers the ones that the service forwards: those
+/// about the device and the daemon.
 final class ControlServer {
     private unowned let daemon: Daemon
     private let calls: CallDriver
@@ -103,7 +103,7 @@ final class ControlServer {
 }
 
 extension ServiceRequest {
-    /// The destinations that are asked about, each once: `any` if none is named.
+    /// The targets that the request names, without duplicates; `any` if it names none.
     func targets() throws(RingwakeError) -> [ReachabilityTarget] {
         var targets: [ReachabilityTarget] = []
         for (name, text) in items where name == "target" {
@@ -122,7 +122,7 @@ extension ServiceRequest {
     }
 }
 
-/// One client of the control socket.
+/// One connection to the control socket.
 private final class ControlConnection: HTTPConnectionHandler {
     private let calls: CallDriver
     private let credentials: PeerCredentials?
@@ -145,7 +145,7 @@ private final class ControlConnection: HTTPConnectionHandler {
 }
 
 extension HTTPExchange {
-    /// Answers with a message, or with why there is none.
+    /// Answers with a message or an error.
     func respond(_ result: Result<any Encodable, RingwakeError>) {
         switch result {
         case .success(let message):
@@ -165,7 +165,7 @@ extension HTTPExchange {
                 body: json + [UInt8(ascii: "\n")]))
     }
 
-    /// Begins an answer of JSON objects, one a line.
+    /// Begins a stream of JSON lines.
     func beginLines() {
         beginStream(
             status: 200,

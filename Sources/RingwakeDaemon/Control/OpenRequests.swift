@@ -2,16 +2,16 @@ internal import CallService
 internal import ControlProtocol
 internal import HTTPServer
 
-/// The control requests that are not answered yet, and the streams that have not ended.
+/// Unanswered control requests, and open streams.
 final class OpenRequests {
-    /// Called when a client leaves before its request was answered, or in its stream.
+    /// Called when a client leaves before its request is answered or its stream ends.
     var onLeave: ((RequestID) -> Void)?
 
     private var exchanges: [RequestID: any HTTPExchange] = [:]
     private var streams: Set<RequestID> = []
     private var lastNumber: UInt64 = 0
 
-    /// A number that no request has had.
+    /// A new request number.
     func nextID() -> RequestID {
         lastNumber += 1
         return RequestID(number: lastNumber)
@@ -24,7 +24,7 @@ final class OpenRequests {
         return id
     }
 
-    /// Somebody else answers it.
+    /// Transfers the exchange to the caller, which answers it.
     func take(_ id: RequestID) -> (any HTTPExchange)? {
         streams.remove(id)
         let exchange = exchanges.removeValue(forKey: id)
@@ -44,13 +44,13 @@ final class OpenRequests {
         guard let exchange = exchanges[id] else { return }
         exchange.beginLines()
         streams.insert(id)
-        // Nobody would report a client that has left already.
+        // `onClose` isn't called for a client that has already left.
         if !exchange.isOpen { leave(id) }
     }
 
-    /// A client that does not read is disconnected by it.
+    /// Sends to a stream. A client that doesn't read is disconnected.
     ///
-    /// - Parameter now: whether it leaves before the loop's turn ends.
+    /// - Parameter now: send at once, not at the end of the loop's turn.
     func send(_ id: RequestID, _ bytes: [UInt8], now: Bool) {
         guard let exchange = exchanges[id] else { return }
         if !exchange.send(bytes) {
@@ -62,7 +62,7 @@ final class OpenRequests {
 
     func end(_ id: RequestID) { take(id)?.finish() }
 
-    /// Ends every stream in good order: the daemon is stopping.
+    /// Ends every stream properly, because the daemon is stopping.
     func endStreams() {
         for id in streams { end(id) }
     }

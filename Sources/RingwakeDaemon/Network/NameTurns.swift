@@ -1,12 +1,11 @@
 internal import Reachability
 
-/// Lets the host names of other users be looked up a few at a time, whoever asks and however soon they leave again.
+/// Limits how many host names of other local users are looked up at the same time.
 ///
-/// The monitor looks names up on four threads, and a name whose servers are silent keeps one of them for as long as the
-/// resolver is patient. Without turns any local user could put a thousand such names before those that apps have to
-/// reach.
+/// The monitor looks names up on four threads. A name whose servers are silent keeps a thread busy until the resolver
+/// times out. Without this limit any local user could queue a thousand such names before the apps' targets.
 final class NameTurns {
-    /// Names that are looked up at the same time: one thread is left for the apps' names and the owner's.
+    /// Maximum concurrent lookups. One thread is left for names of the apps and of the owner.
     static let maximumNames = 3
 
     private struct Waiting {
@@ -15,11 +14,11 @@ final class NameTurns {
         let begin: () -> Void
     }
 
-    /// The names that have their turn. They are watched until they are known, also when nobody waits for them any more.
+    /// Names in lookup. Each is watched until its result is known, even if no client waits for it any more.
     private var current: [ReachabilityTarget: NetworkMonitor.Watch] = [:]
     private var waiting: [Waiting] = []
 
-    /// Calls `begin` when it is the turn of `target`, a host name: now or later, unless the asker leaves before.
+    /// Calls `begin` when `target` (a host name) may be looked up: now or later, unless the asker leaves first.
     func take(
         _ target: ReachabilityTarget, of asker: AnyObject, on monitor: NetworkMonitor, begin: @escaping () -> Void
     ) {
@@ -27,12 +26,12 @@ final class NameTurns {
         advance(on: monitor)
     }
 
-    /// Forgets what this one waits for.
+    /// Removes the asker's queued lookups.
     func leave(_ asker: AnyObject) {
         waiting.removeAll { $0.asker == ObjectIdentifier(asker) }
     }
 
-    /// Ends all turns.
+    /// Cancels all lookups.
     func close() {
         waiting = []
         current = [:]
@@ -48,11 +47,11 @@ final class NameTurns {
         for entry in begun { entry.begin() }
     }
 
-    /// - Returns: Nil when the monitor takes no more; then the name is reported as unknown at the timeout.
+    /// - Returns: nil if the monitor has no room. The query then reports the name as unknown at its timeout.
     private func turn(of target: ReachabilityTarget, on monitor: NetworkMonitor) -> NetworkMonitor.Watch? {
         try? monitor.watch(target) { [weak self, weak monitor] _ in
             guard let self else { return }
-            // What waits for it has been told in this round too, or is so next: it has watches of its own.
+            // Queries for this name have their own watches, which report the result.
             current[target] = nil
             if let monitor { advance(on: monitor) }
         }

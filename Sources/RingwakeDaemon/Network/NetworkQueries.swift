@@ -5,13 +5,14 @@ internal import Reachability
 internal import RingwakeCore
 internal import RunLoop
 
-/// What clients of the control socket want to know of the network, until they know it or leave.
+/// Network queries of control socket clients, until they are answered or the client leaves.
 final class NetworkQueries {
-    /// The most targets that clients ask about at a time.
+    /// Maximum targets of all queries together.
     static let maximumTargets = 256
-    /// Of these, what local users may have who are neither owner nor handler: they cannot take it all.
+    /// Limit for users who are neither owner nor handler. Their query is refused if all queries together would exceed
+    /// it, so they can't use up all targets.
     static let maximumTargetsOfOthers = 192
-    /// How long a host name may take to be looked up, until it is said that it is not known.
+    /// Time for a host name lookup. After that the query reports the name as unknown.
     static let timeout = Duration.seconds(10)
     private static let tolerance = Duration.milliseconds(500)
 
@@ -27,10 +28,10 @@ final class NetworkQueries {
         self.timeout = timeout
     }
 
-    /// Answers with the reachability of `targets` once that of each is known; or, watching, with a line for each and
-    /// another at every change, until the client leaves.
+    /// Answers with the reachability of `targets` when all are known. If watching, sends a line for each target and for
+    /// each change until the client leaves.
     ///
-    /// - Throws: `limitReached`; `system` when the network is not watched.
+    /// - Throws: `limitReached`; `system` if the network isn't monitored.
     func begin(
         _ targets: [ReachabilityTarget], isWatching: Bool, _ exchange: any HTTPExchange, isOthers: Bool
     ) throws(RingwakeError) {
@@ -42,7 +43,7 @@ final class NetworkQueries {
                 if isOthers, case .host = target {
                     names.take(target, of: query, on: monitor) { [weak self, weak query] in
                         guard let query else { return }
-                        // There is room: the bounds of queries and of apps together are within the monitor's.
+                        // There is room: the limits of queries and apps together are within the monitor's.
                         try? self?.watch(index, of: query, on: monitor)
                     }
                 } else {
@@ -63,7 +64,7 @@ final class NetworkQueries {
         add(query)
     }
 
-    /// Answers with a line for the path, and another at every change, until the client leaves.
+    /// Sends a line for the path, and one for each change, until the client leaves.
     func watchPath(_ exchange: any HTTPExchange, isOthers: Bool) throws(RingwakeError) {
         let monitor = try network.requireMonitor()
         try requireRoom(for: 1, isOthers: isOthers)
@@ -77,7 +78,7 @@ final class NetworkQueries {
         add(query)
     }
 
-    /// Ends every stream, and answers every question with what is known: the daemon is stopping.
+    /// Ends every stream and answers every query with what is known, because the daemon is stopping.
     func finish() {
         names.close()
         for query in open.values {
@@ -94,7 +95,7 @@ final class NetworkQueries {
 
     private func requireRoom(for count: Int, isOthers: Bool) throws(RingwakeError) {
         let bound = isOthers ? NetworkQueries.maximumTargetsOfOthers : NetworkQueries.maximumTargets
-        // The path counts as one.
+        // A watched path counts as one target.
         let taken = open.values.reduce(0) { $0 + max(1, $1.targets.count) }
         guard taken + count <= bound else {
             throw RingwakeError(
@@ -105,7 +106,7 @@ final class NetworkQueries {
 
     private func add(_ query: Query) {
         if query.isWatching { query.exchange.beginLines() }
-        // A client that has left already would never be seen leaving.
+        // `onClose` isn't called for a client that has already left.
         guard query.exchange.isOpen else { return release(query) }
         open[ObjectIdentifier(query)] = query
         query.exchange.onClose = { [weak self, weak query] in
@@ -134,13 +135,13 @@ final class NetworkQueries {
 
     private func heard(_ reachability: TargetReachability, of index: Int, _ query: Query) {
         query.known[index] = reachability
-        // Don't wake up for a timeout that is not needed any more.
+        // Avoid a wakeup for a timeout that isn't needed any more.
         if query.timer != nil, query.isComplete { query.stopTimer(runLoop) }
         if query.isWatching { return send(TargetMessage(query.targets[index], reachability), to: query) }
         if query.isComplete { respond(query) }
     }
 
-    /// Says of the targets that nothing is known of yet that it is not.
+    /// Reports the targets without a result as unknown.
     private func giveUpWaiting(_ query: Query) {
         guard let path = network.path else { return }
         for (index, target) in query.targets.enumerated() where query.known[index] == nil {
@@ -163,12 +164,12 @@ final class NetworkQueries {
     }
 }
 
-/// What one client wants to know.
+/// The query of one client.
 private final class Query {
     let targets: [ReachabilityTarget]
     let isWatching: Bool
     let exchange: any HTTPExchange
-    /// What is known, by the place of the target.
+    /// Results, by index of the target.
     var known: [TargetReachability?]
     var watches: [NetworkMonitor.Watch] = []
     var timer: Timer?
@@ -181,7 +182,7 @@ private final class Query {
         known = Array(repeating: nil, count: targets.count)
     }
 
-    /// Lets go of the monitor and of the timer.
+    /// Cancels the watches and the timer.
     func end(_ runLoop: RunLoop) {
         for watch in watches { watch.cancel() }
         watches = []

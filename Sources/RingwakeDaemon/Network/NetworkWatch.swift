@@ -6,15 +6,14 @@ internal import Reachability
 internal import RingwakeCore
 internal import RunLoop
 
-/// The daemon's look at the network: one monitor for everybody, and from it the connection status of the daemon and of
-/// each app.
+/// Monitors the network for the whole daemon, and derives the connection status of the daemon and of each app.
 ///
-/// A daemon whose kernel or sandbox keeps it from looking works all the same; its status says why.
+/// If the kernel or a sandbox prevents that, the daemon works without it; its status says why.
 final class NetworkWatch {
-    /// Apps have as many targets watched in all; the rest of what a monitor takes is for those who ask.
+    /// Maximum targets of all apps. The rest of the monitor's capacity is for queries.
     private static let maximumAppTargets = 512
 
-    /// A target of one app or of several, and what is known of it.
+    /// A target of one or more apps, and its last result.
     private struct Target {
         let watch: NetworkMonitor.Watch
         var reachability: TargetReachability?
@@ -37,7 +36,7 @@ final class NetworkWatch {
     private var reportedPath: NetworkPath?
     private var reportedConnection: ConnectionStatus?
     private var reportedApps: [AppID: ConnectionStatus] = [:]
-    /// Apps that had other targets before, or none: their state is reported whatever was reported before.
+    /// Apps whose targets have changed. Their status is reported even if it is the same as before.
     private var retargeted: Set<AppID> = []
     private var isSettling = false
 
@@ -59,10 +58,10 @@ final class NetworkWatch {
         watchTargets(of: configuration.apps)
     }
 
-    /// The monitor, for those who ask; throws `system` with why there is none.
+    /// The monitor. Throws `system` with the reason if there is none.
     func requireMonitor() throws(RingwakeError) -> NetworkMonitor { try monitor.get() }
 
-    /// Puts other settings and other apps in force. What changes by it is reported.
+    /// Applies other settings and apps, and reports what changes.
     func reconfigure(_ configuration: Configuration) {
         wantedFilterLevel = configuration.reachability.filterLevel
         watching()?.reconfigure(configuration.reachability)
@@ -70,7 +69,7 @@ final class NetworkWatch {
         settleLater()
     }
 
-    /// Ends everything. Idempotent.
+    /// Cancels all watches and closes the monitor. Idempotent.
     func close() {
         pathWatch?.cancel()
         for target in targets.values { target.watch.cancel() }
@@ -78,28 +77,29 @@ final class NetworkWatch {
         watching()?.close()
     }
 
-    // MARK: - What there is to know
+    // MARK: - Status
 
-    /// What the network offers; nil when it is not watched.
+    /// Present network path; nil if the network isn't monitored.
     var path: NetworkPath? { watching()?.path }
 
-    /// Whether the daemon is connected; nil when the network is not watched.
+    /// Connection status of the daemon; nil if the network isn't monitored.
     var connection: ConnectionStatus? { path.map { ConnectionStatus($0) } }
 
-    /// How the monitor is doing; throws `system` with why there is none.
+    /// Status of the monitor. Throws `system` with the reason if there is none.
     func status() throws(RingwakeError) -> MonitorStatus { try monitor.get().status }
 
-    /// The filter's level that the configuration asks for.
+    /// Filter level that the configuration asks for.
     var filterLevel: Int { wantedFilterLevel }
 
-    /// Whether an app is connected: by its targets, else as the daemon is. Nil when the network is not watched.
+    /// Connection status of an app: from its targets, or the daemon's if it has none. Nil if the network isn't
+    /// monitored.
     func connection(of app: AppID) -> ConnectionStatus? {
         guard watching() != nil else { return nil }
         return ConnectionStatus(targets: reachability(of: app).map { .init($0.1.status, $0.1.unsatisfiedReason) })
             ?? connection
     }
 
-    /// The targets of an app that are watched, in its order; empty when it names none.
+    /// The watched targets of an app, in its order; empty if it has none.
     func reachability(of app: AppID) -> [(ReachabilityTarget, TargetReachability)] {
         guard let path else { return [] }
         return (apps[app] ?? []).compactMap { name in
@@ -107,10 +107,10 @@ final class NetworkWatch {
         }
     }
 
-    /// Whether an app's status is its own, by its targets.
+    /// Whether an app has its own status because it has watched targets.
     func hasTargets(_ app: AppID) -> Bool { apps[app]?.contains { targets[$0] != nil } ?? false }
 
-    /// The apps that have targets, by bundle id.
+    /// Apps that have targets, sorted by bundle ID.
     var appsWithTargets: [AppID] { apps.keys.filter(hasTargets).sorted { $0.rawValue < $1.rawValue } }
 
     private func watching() -> NetworkMonitor? {
@@ -133,7 +133,7 @@ final class NetworkWatch {
             target.watch.cancel()
             targets[name] = nil
         }
-        // In the order of the apps, so that it is the same ones that find no room.
+        // Sorted by app, so that at the limit always the same targets are left out.
         for (app, names) in apps.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             for name in names where targets[name] == nil {
                 watch(name, of: app, with: monitor)
@@ -162,7 +162,7 @@ final class NetworkWatch {
 
     // MARK: - Changes
 
-    /// The monitor reports path and targets one by one: their result is looked at once all have been reported.
+    /// The monitor reports the path and the targets one by one. Evaluate once, after all have been reported.
     private func settleLater() {
         guard !isSettling else { return }
         isSettling = true
@@ -198,7 +198,7 @@ final class NetworkWatch {
         }
     }
 
-    /// Something is known of each target. An app is not offline because a name is being looked up for the first time.
+    /// Whether every target has a result. An app isn't offline just because a name is looked up for the first time.
     private func isJudged(_ app: AppID) -> Bool {
         (apps[app] ?? []).allSatisfy { name in targets[name].map { $0.reachability != nil } ?? true }
     }
@@ -211,7 +211,7 @@ final class NetworkWatch {
 }
 
 extension ConnectionStatus {
-    /// The daemon's, on this path.
+    /// The daemon's status on this path.
     fileprivate init(_ path: NetworkPath) {
         self.init(
             network: .init(path.status, path.unsatisfiedReason), hasNameServer: path.supportsDNS,

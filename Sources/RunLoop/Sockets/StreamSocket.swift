@@ -1,41 +1,41 @@
 internal import Glibc
 
-/// A connected stream socket on a loop: bytes in, bytes out, each in their order. Nothing blocks.
+/// A connected, non-blocking stream socket on a loop.
 ///
-/// The callbacks are called from the loop, never from within ``send(_:)``.
+/// The callbacks are called from the loop, never within ``send(_:)``.
 package final class StreamSocket {
-    /// Why nothing more is read.
+    /// Why reading has ended.
     package enum End: Equatable, Sendable {
-        /// The peer closed it, or is gone: the `errno` of the read, 0 for an orderly end.
+        /// The peer closed the socket, or is gone: the `errno` of the read, 0 for an orderly end.
         case closed(Int32)
-        /// The peer does not read: too much waits to be sent.
+        /// The peer doesn't read: too many bytes are unsent.
         case unread
-        /// The loop cannot watch it.
+        /// The loop can't watch the socket.
         case unwatched(RunLoopError)
     }
 
     /// Bytes per read.
     private static let readSize = 65_536
-    /// Reads per turn: a peer that never stops sending does not keep the loop from everything else.
+    /// Maximum reads per turn, so that a peer that sends all the time doesn't block the loop.
     private static let readsPerTurn = 8
 
-    /// What the peer has sent.
+    /// Called with received bytes.
     package var onBytes: ((ArraySlice<UInt8>) -> Void)?
-    /// Called once, and last; not after ``stopReading()``.
+    /// Called once, as the last callback; not after ``stopReading()``.
     package var onEnd: ((End) -> Void)?
 
     private let runLoop: RunLoop
     private let maximumUnsent: Int
-    /// -1 when it is closed.
+    /// -1 if closed.
     private var descriptor: Int32
     private var source: ReadinessSource?
     private var unsent: ArraySlice<UInt8> = []
-    /// False once it has ended, or ``stopReading()`` was called.
+    /// False after the end or ``stopReading()``.
     package private(set) var isReading = true
 
     /// - Parameters:
-    ///   - descriptor: It does not block, and is closed with this object.
-    ///   - maximumUnsent: The most bytes that may wait to be sent.
+    ///   - descriptor: non-blocking; closed with this object.
+    ///   - maximumUnsent: maximum unsent bytes.
     package init(_ descriptor: Int32, runLoop: RunLoop, maximumUnsent: Int) {
         self.descriptor = descriptor
         self.runLoop = runLoop
@@ -44,28 +44,28 @@ package final class StreamSocket {
 
     deinit { close() }
 
-    /// Starts to read.
-    /// - Throws: The loop cannot watch it.
+    /// Starts reading.
+    /// - Throws: if the loop can't watch the socket.
     package func begin(cause: WakeupCause) throws(RunLoopError) {
         source = try runLoop.watch(descriptor, for: .read, cause: cause) { [weak self] in self?.ready($0) }
     }
 
-    /// Sends the bytes behind those that wait. Bytes for a peer that is gone are dropped: its end is found by reading,
-    /// behind what it sent before.
+    /// Sends the bytes after those that are unsent. If the peer is gone, they are dropped; reading finds the end, after
+    /// everything that the peer sent before.
     package func send(_ bytes: [UInt8]) {
         guard descriptor >= 0 else { return }
         unsent += bytes
         flush()
     }
 
-    /// Reads no more; bytes are still sent as far as the socket takes them. Idempotent.
+    /// Stops reading. Bytes are still sent while the socket accepts them. Idempotent.
     package func stopReading() {
         isReading = false
         source?.cancel()
         source = nil
     }
 
-    /// Closes it: the peer sees the end. Idempotent.
+    /// Closes the socket, which the peer notices. Idempotent.
     package func close() {
         stopReading()
         if descriptor >= 0 { Glibc.close(descriptor) }
@@ -101,7 +101,7 @@ package final class StreamSocket {
             let count = recv(descriptor, &buffer, buffer.count, 0)
             if count < 0, errno == EINTR { continue }
             if count < 0, errno == EAGAIN { return }
-            // A peer that was killed with bytes unread shows as ECONNRESET.
+            // If the peer was killed with unread bytes, the error is ECONNRESET.
             guard count > 0 else { return end(.closed(count == 0 ? 0 : errno)) }
             onBytes?(buffer[..<count])
         }

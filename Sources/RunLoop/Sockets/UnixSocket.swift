@@ -3,11 +3,11 @@ internal import Glibc
 
 /// Unix stream sockets that listen at a path.
 package enum UnixSocket {
-    /// Connects without waiting: to a unix socket that is done at once or not at all.
+    /// Connects without blocking: on a Unix socket that succeeds or fails at once.
     ///
-    /// - Returns: A descriptor that does not block, the caller's to close.
-    /// - Throws: What socket(2) and connect(2) give: EAGAIN where too many wait to be accepted; ENAMETOOLONG for a path
-    ///   that is empty, holds a NUL or has more than 107 bytes.
+    /// - Returns: a non-blocking descriptor, which the caller closes.
+    /// - Throws: the error of socket(2) or connect(2): EAGAIN if the backlog is full; ENAMETOOLONG if the path is
+    ///   empty, contains a NUL or has more than 107 bytes.
     package static func connect(to path: String) throws(RunLoopError) -> Int32 {
         var address = sockaddr_storage()
         let length = path.utf8.contains(0) ? 0 : ringwake_unix_address(path, &address)
@@ -24,7 +24,7 @@ package enum UnixSocket {
         return descriptor
     }
 
-    /// The user at the other end of a connection; nil where the kernel does not say.
+    /// The user of the peer; nil if the kernel doesn't report it.
     package static func peerUser(of descriptor: Int32) -> UInt32? {
         var (process, user, group): (pid_t, uid_t, gid_t) = (0, 0, 0)
         return ringwake_peer_credentials(descriptor, &process, &user, &group) == 0 ? user : nil

@@ -1,12 +1,8 @@
-/// Applies one event at a time: an event that arrives while the effects of an earlier one run is queued behind it, in
-/// order. None is dropped.
+/// Queues events while the effects of an earlier one run: one at a time, in order, without loss.
 ///
-///     guard queue.begin(event) else { return }     // queued: applied below
-///     var next: Event? = event
-///     while let event = next {
-///         run(machine.handle(event, at: now))
-///         next = queue.next()
-///     }
+///     queue.append(event)
+///     guard queue.begin() else { return }     // the running drain handles this event too
+///     while let event = queue.next() { run(machine.handle(event, at: now)) }
 package struct EventQueue<Event> {
     private var events: [Event] = []
     private var position = 0
@@ -14,8 +10,7 @@ package struct EventQueue<Event> {
 
     package init() {}
 
-    /// - Parameter isUrgent: whether the event is queued before the others: a result of the effect that runs now.
-    /// - Returns: true if no event is being applied: then the caller applies this one, and after it every ``next()``.
+    /// - Returns: false if the queue is already being drained; the event is then handled there.
     package mutating func begin(_ event: Event, isUrgent: Bool = false) -> Bool {
         guard isDraining else {
             isDraining = true
@@ -25,7 +20,7 @@ package struct EventQueue<Event> {
         return false
     }
 
-    /// The next event; nil at the end, and then the queue can be begun again.
+    /// The next event. Nil at the end; the queue is then no longer being drained.
     package mutating func next() -> Event? {
         guard position < events.count else {
             events.removeAll(keepingCapacity: events.capacity <= Self.keptCapacity)

@@ -1,5 +1,5 @@
 /// Drives a state machine on a run loop: applies one event at a time, runs its effects in order, and keeps one timer at
-/// the machine's next deadline. The machine stays with its owner.
+/// the machine's next deadline. The owner keeps the machine.
 ///
 ///     driver = StateMachineDriver(
 ///         runLoop: loop, tolerance: .milliseconds(50), deadlineReached: .deadlineReached,
@@ -7,7 +7,7 @@
 ///         apply: { [unowned self] event in for effect in machine.handle(event, at: loop.now) { run(effect) } })
 ///     driver.submit(.started)
 ///
-/// An event that is submitted while effects run is applied after them. Belongs to the loop's thread.
+/// An event that is submitted while effects run is applied after them. Use it on the loop's thread only.
 package final class StateMachineDriver<Event> {
     private let runLoop: RunLoop
     private let tolerance: Duration
@@ -20,11 +20,11 @@ package final class StateMachineDriver<Event> {
     private var timer: (timer: Timer, deadline: BootClock.Instant)?
 
     /// - Parameters:
-    ///   - tolerance: how much later a deadline may be met, to share a wakeup.
+    ///   - tolerance: how late a deadline may fire, to share a wakeup.
     ///   - wakingFromSuspend: whether a deadline wakes a suspended machine.
-    ///   - deadlineReached: the event that is applied at the deadline.
-    ///   - nextDeadline: nil: none.
-    ///   - apply: gives the machine an event, and runs its effects.
+    ///   - deadlineReached: the event to apply at the deadline.
+    ///   - nextDeadline: the machine's next deadline; nil if there is none.
+    ///   - apply: applies an event to the machine, and runs its effects.
     ///   - settled: called when no event is left.
     package init(
         runLoop: RunLoop, tolerance: Duration, wakingFromSuspend: Bool = true, deadlineReached: Event,
@@ -40,12 +40,12 @@ package final class StateMachineDriver<Event> {
         self.settled = settled
     }
 
-    /// Applies an event, and those that follow from it.
+    /// Applies an event, and the events that follow from it.
     package func submit(_ event: Event) {
         if queue.begin(event) { drain(event) }
     }
 
-    /// Applies an event before those that wait. For a result that belongs to the effect that is being run.
+    /// Applies an event before the queued ones. For the result of the effect that is being run.
     package func submitNext(_ event: Event) {
         if queue.begin(event, isUrgent: true) { drain(event) }
     }

@@ -1,11 +1,11 @@
 internal import CRingwakeLinux
 internal import Glibc
 
-/// An eventfd: one thread rings, the other hears it, however often it was rung since.
+/// An eventfd: one thread signals, another waits. Several signals count as one.
 package final class EventDescriptor: Sendable {
     package let number: Int32
 
-    /// - Parameter nonblocking: Hearing does not wait: for one that is watched by a loop.
+    /// - Parameter nonblocking: ``hear()`` doesn't block; for a descriptor that a loop watches.
     /// - Throws: EMFILE, ENFILE, ENOMEM.
     package init(nonblocking: Bool) throws(RunLoopError) {
         number = ringwake_eventfd(nonblocking ? 1 : 0)
@@ -17,18 +17,18 @@ package final class EventDescriptor: Sendable {
     }
 
     package func ring() {
-        // Fails only when the counter is full, and then it was rung.
+        // This fails only if the counter is full, so the event is already signalled.
         _ = eventfd_write(number, 1)
     }
 
-    /// Waits until it is rung, unless it does not block, and silences it.
+    /// Waits for a signal, unless it is non-blocking, and clears it.
     package func hear() {
         var value: eventfd_t = 0
         while eventfd_read(number, &value) < 0, errno == EINTR {}
     }
 
-    /// Waits until it is rung, without silencing it.
-    /// - Returns: False when it was not within that time.
+    /// Waits for a signal without clearing it.
+    /// - Returns: false after the timeout.
     package func wait(milliseconds: Int32) -> Bool {
         var entry = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
         return poll(&entry, 1, milliseconds) > 0

@@ -1,14 +1,13 @@
 internal import Synchronization
 
-/// Who is told the values of one monitor, and the newest of them. Any thread may ask and add; only the loop's thread tells.
+/// The observers of one monitor, and its newest value. Any thread may read and add; only the loop's thread notifies.
 package final class Observers<Value: Sendable>: Sendable {
-    /// One of them.
     package struct Observer: Sendable {
         /// Called with each value, on the loop's thread.
         package let body: @Sendable (Value) -> Void
-        /// Called once, when nothing follows any more, on the thread that ended it.
+        /// Called once when no value follows any more, on the thread that ended it.
         package let finish: @Sendable () -> Void
-        /// It has not been told anything yet.
+        /// It hasn't been notified yet.
         var isNew = true
 
         package init(body: @escaping @Sendable (Value) -> Void, finish: @escaping @Sendable () -> Void = {}) {
@@ -33,7 +32,7 @@ package final class Observers<Value: Sendable>: Sendable {
     /// The newest value; nil before the first.
     package var value: Value? { state.withLock { $0.value } }
 
-    /// - Returns: What `remove` takes; nil when nothing follows any more.
+    /// - Returns: the number for `remove`; nil if no value follows any more.
     package func add(_ observer: Observer) -> UInt64? {
         state.withLock { state in
             guard !state.isFinished else { return nil }
@@ -44,17 +43,17 @@ package final class Observers<Value: Sendable>: Sendable {
     }
 
     package func remove(_ number: UInt64) {
-        // What the closures hold goes when the lock is free again: its deinit may call anything here.
+        // The closures are released after the lock, because a deinit may call this object.
         _ = state.withLock { $0.observers.removeValue(forKey: number) }
     }
 
-    /// Tells all of them. On the loop's thread.
+    /// Notifies all observers. Call it on the loop's thread.
     package func notify(_ value: Value) {
         state.withLock { $0.value = value }
         notify(onlyNew: false)
     }
 
-    /// Tells those that have come since the last value, if there is one. On the loop's thread.
+    /// Notifies the observers that were added since the last value, if there is a value. Call it on the loop's thread.
     package func notifyNew() {
         notify(onlyNew: true)
     }
@@ -64,7 +63,7 @@ package final class Observers<Value: Sendable>: Sendable {
             state.value == nil ? [] : state.observers.filter { !onlyNew || $0.value.isNew }.keys.sorted()
         }
         for number in numbers {
-            // One that was removed meanwhile, by the one before it perhaps, is not told.
+            // Skip an observer that was removed meanwhile, perhaps by the one before it.
             let call = state.withLock { state -> (body: @Sendable (Value) -> Void, value: Value)? in
                 guard let value = state.value, let observer = state.observers[number] else { return nil }
                 state.observers[number]?.isNew = false
@@ -74,7 +73,7 @@ package final class Observers<Value: Sendable>: Sendable {
         }
     }
 
-    /// Nothing follows any more. Idempotent.
+    /// Ends all observers: no value follows any more. Idempotent.
     package func finish() {
         let observers = state.withLock { state in
             state.isFinished = true
@@ -84,9 +83,9 @@ package final class Observers<Value: Sendable>: Sendable {
         for observer in observers.values { observer.finish() }
     }
 
-    /// A stream of the values from the newest on. It holds at most one that was not taken yet.
-    /// - Parameter holding: Lives as long as the stream has a reader.
-    /// - Parameter begun: Called once the stream is among the observers.
+    /// A stream of the values, from the newest on. It buffers only the newest unread value.
+    /// - Parameter holding: released when the stream ends or has no reader left.
+    /// - Parameter begun: called when the stream has been added to the observers.
     package func stream(holding owner: any Sendable, begun: () -> Void) -> AsyncStream<Value> {
         let (stream, continuation) = AsyncStream.makeStream(of: Value.self, bufferingPolicy: .bufferingNewest(1))
         let number = add(Observer(body: { continuation.yield($0) }, finish: { continuation.finish() }))
@@ -94,7 +93,7 @@ package final class Observers<Value: Sendable>: Sendable {
             continuation.finish()
             return stream
         }
-        // Until the stream ends, or its last reader is gone: then this closure goes, and the owner with it.
+        // Called when the stream ends or its last reader is gone. Then this closure is released, and the owner with it.
         continuation.onTermination = { _ in
             withExtendedLifetime(owner) { self.remove(number) }
         }

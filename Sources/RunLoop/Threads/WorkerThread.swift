@@ -2,10 +2,10 @@ internal import CRingwakeLinux
 internal import Glibc
 internal import Synchronization
 
-/// A thread for work that may block, or for a loop of its own. It takes no signal of the process, and inherits the
-/// network and mount namespaces of the thread that starts it.
+/// A thread for blocking work, or for a loop of its own. All signals are blocked in it. It inherits the network and
+/// mount namespaces of the thread that starts it.
 ///
-/// It is joined once, or detached: at the latest with the last reference to this object.
+/// It is joined or detached once, at the latest when the last reference to this object is released.
 package final class WorkerThread: Sendable {
     /// Transfers the body to the thread.
     private final class Envelope {
@@ -16,15 +16,15 @@ package final class WorkerThread: Sendable {
         }
     }
 
-    /// Nil once it was joined or detached.
+    /// Nil after join or detach.
     private let thread: Mutex<pthread_t?>
 
-    /// Starts a thread that runs `body`. The thread owns what `body` captures from now on.
+    /// Starts a thread that runs `body`. The thread owns everything that `body` captures.
     ///
     /// - Parameters:
-    ///   - name: What tools show, at most 15 bytes.
-    ///   - stackBytes: Size of its stack. Untouched pages take no memory.
-    /// - Throws: EAGAIN: too many threads.
+    ///   - name: the name that tools show, at most 15 bytes.
+    ///   - stackBytes: size of its stack. Untouched pages use no memory.
+    /// - Throws: EAGAIN if there are too many threads.
     package init(
         name: String, stackBytes: Int = 512 << 10, running body: sending @escaping () -> Void
     ) throws(RunLoopError) {
@@ -50,18 +50,18 @@ package final class WorkerThread: Sendable {
 
     deinit { detach() }
 
-    /// Whether the caller runs on this thread; false once it was joined or detached.
+    /// Whether the caller runs on this thread; false after join or detach.
     package var isCurrent: Bool {
         thread.withLock { $0.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
     }
 
-    /// Waits until it ends. Called on the thread itself, or a second time, it doesn't wait.
+    /// Waits until the thread ends. Doesn't wait if called on the thread itself or a second time.
     package func join() {
         if isCurrent { return detach() }
         if let thread = take() { pthread_join(thread, nil) }
     }
 
-    /// Frees the thread when it ends; nobody waits for that. Idempotent.
+    /// Lets the thread free itself when it ends. Idempotent.
     package func detach() {
         if let thread = take() { pthread_detach(thread) }
     }

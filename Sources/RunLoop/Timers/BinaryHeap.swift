@@ -22,7 +22,7 @@ struct BinaryHeap<Element: Comparable> {
         return first
     }
 
-    /// Drops every element that `isKept` refuses, in linear time.
+    /// Removes every element that `isKept` rejects, in linear time.
     mutating func compact(keeping isKept: (Element) -> Bool) {
         elements.removeAll { !isKept($0) }
         for index in stride(from: elements.count / 2 - 1, through: 0, by: -1) {

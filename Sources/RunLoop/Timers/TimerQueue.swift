@@ -1,17 +1,17 @@
-/// Names one scheduled callback, also after it has fired.
+/// Identifies one scheduled callback, even after it has fired.
 package struct Timer: Hashable, Sendable {
     let slot: Int
     let sequence: UInt64
-    /// It is in the queue of those that let a suspended machine sleep.
+    /// It belongs to the timers that don't wake a suspended machine.
     var isQuiet = false
 }
 
 /// Timers with tolerance, without a clock.
 ///
-/// Each timer has a window from its deadline to the latest time at which it may fire. The queue asks to be woken at
-/// the earliest *end* of all windows, and then every timer fires whose window has *begun*: greedy stabbing, which
-/// meets any set of windows in the least number of wakeups. Two heaps hold the two ends; cancelling only frees the
-/// slot, and a heap forgets its dead entries when they come to the top or outnumber the living.
+/// Each timer may fire between its deadline and its latest time. The queue asks for a wakeup at the earliest *latest
+/// time*; then every timer fires whose *deadline* has passed. This greedy method needs the fewest wakeups for any set
+/// of timers. Two heaps hold the two times. Cancelling only frees the slot; a heap drops dead entries when they reach
+/// the top or outnumber the live ones.
 struct TimerQueue {
     private struct Entry: Comparable {
         let time: Int64
@@ -29,7 +29,7 @@ struct TimerQueue {
         var body: (() -> Void)?
     }
 
-    /// A heap this small is never compacted.
+    /// Smaller heaps are never compacted.
     private static let smallestCompactedHeap = 64
 
     private var slots: [Slot] = []
@@ -38,10 +38,10 @@ struct TimerQueue {
     private var byLatest = BinaryHeap<Entry>()
     private var nextSequence: UInt64 = 1
 
-    /// Timers that are scheduled and have not fired.
+    /// Number of scheduled timers that haven't fired.
     var count: Int { slots.count - freeSlots.count }
 
-    /// Entries of both heaps, the dead ones too: what the bound on memory is about.
+    /// Entries of both heaps, including dead ones, which use memory too.
     var entryCount: Int { byDeadline.count + byLatest.count }
 
     mutating func insert(deadline: Int64, latest: Int64, _ body: @escaping () -> Void) -> Timer {
@@ -60,7 +60,7 @@ struct TimerQueue {
         return timer
     }
 
-    /// Takes the timer out and returns what it was to run; nil when it has fired or was cancelled.
+    /// Removes the timer and returns its body; nil if it has fired or was cancelled.
     mutating func take(_ timer: Timer) -> (() -> Void)? {
         guard isAlive(timer) else { return nil }
         let body = slots[timer.slot].body
@@ -70,8 +70,8 @@ struct TimerQueue {
         return body
     }
 
-    /// The timers whose deadline has come, in the order of their deadlines. They stay alive until taken, so that one
-    /// that fires can still cancel the next; those it schedules are not among them.
+    /// The timers whose deadline has passed, in the order of their deadlines. They stay scheduled until taken, so that
+    /// a timer that fires can still cancel the next one. Timers that they schedule aren't included.
     mutating func due(at now: Int64) -> [Timer] {
         var due: [Timer] = []
         while let first = byDeadline.first, first.time <= now {
@@ -90,7 +90,7 @@ struct TimerQueue {
         return nil
     }
 
-    /// The time at which to wake: the earliest end of all windows.
+    /// The time of the next wakeup: the earliest latest time.
     mutating func nextWakeup() -> Int64? {
         while let first = byLatest.first {
             if isAlive(first.timer) { return first.time }
@@ -105,7 +105,7 @@ struct TimerQueue {
 
     private mutating func compactIfWorthwhile() {
         let limit = max(2 * count, Self.smallestCompactedHeap)
-        // Copied, because a closure may not read `self` while one of its heaps is being changed.
+        // Copied, because a closure can't read `self` while one of its heaps is being modified.
         if byDeadline.count > limit {
             let slots = slots
             byDeadline.compact { slots[$0.timer.slot].sequence == $0.timer.sequence }

@@ -2,28 +2,27 @@ import Cryptography
 import ProviderAPI
 import RingwakeCore
 
-/// A sender's certificate that was found good: for which team it vouches, and for which topics.
+/// A valid certificate of a sender, with its team and its topics.
 ///
-/// The topic is the subject's UID, the team its OU; further topics are in Apple's extension `.6`
-/// (1.2.840.113635.100.6.3.6).
+/// The topic is the subject's UID, the team its OU. Apple's extension `.6` (1.2.840.113635.100.6.3.6) has more topics.
 nonisolated struct ProviderCertificate {
-    /// Whose it is: the OU.
+    /// Team of the certificate: the OU.
     let team: String
-    /// The last second of its validity, since 1970.
+    /// Last second of its validity, since 1970.
     let notAfter: Int64
-    /// What may be pushed to with it.
+    /// Topics that it may push to.
     private let topics: Set<String>
-    /// The topic of a push that names none; nil when the certificate does not settle it.
+    /// Topic of a push that names none; nil if the certificate doesn't determine one.
     let defaultTopic: Topic?
 
-    /// Judges what a sender showed in the TLS handshake.
+    /// Verifies the certificate that a sender showed in the TLS handshake.
     ///
     /// - Parameters:
-    ///   - peer: the certificate and what came of verifying it.
-    ///   - environment: which environment the sender connected to.
+    ///   - peer: the certificate and the result of its verification.
+    ///   - environment: environment that the sender connected to.
     ///   - isKnownTeam: whether a team is configured.
-    /// - Throws: BadCertificate for one that no provider CA vouches for, that has ended, or whose team is not
-    ///   configured; BadCertificateEnvironment for one that names only the other environment.
+    /// - Throws: BadCertificate if no provider CA issued it, it has expired, or its team isn't configured;
+    ///   BadCertificateEnvironment if it is only for the other environment.
     init(
         _ peer: PeerCertificate, environment: PushEnvironment, isKnownTeam: (String) -> Bool
     ) throws(Refusal) {
@@ -53,9 +52,9 @@ nonisolated struct ProviderCertificate {
         defaultTopic = ProviderCertificate.defaultTopic(of: certificate, topics: topics)
     }
 
-    /// The only topic where there is one. A VoIP Services certificate also lists the app's other topics, yet is made
-    /// for one kind of push: its UID is meant then, so that senders that can set no header (Kamailio's
-    /// `http_connect`) can push.
+    /// The only topic, if there is just one. A VoIP Services certificate also lists the app's other topics, but it is
+    /// made for VoIP pushes, so its UID is the default. Senders that can't set headers (Kamailio's `http_connect`) need
+    /// it.
     private static func defaultTopic(of certificate: Certificate, topics: Set<String>) -> Topic? {
         if topics.count == 1, let only = topics.first {
             return Topic(only)
@@ -65,7 +64,7 @@ nonisolated struct ProviderCertificate {
         return certificate.appleExtensions.isVoIP || topic.isVoIP ? topic : nil
     }
 
-    /// Whether pushes to `topic` may be sent with it.
+    /// Whether it may push to `topic`.
     func covers(_ topic: Topic) -> Bool {
         topics.contains(topic.rawValue)
     }

@@ -2,51 +2,51 @@ import Cryptography
 import ProviderAPI
 import RingwakeCore
 
-/// Judges the provider tokens of one connection, and verifies the signature of each only once.
+/// Verifies the provider tokens of one connection, and the signature of each only once.
 ///
-/// A token is known again by its very text; then only its age is looked at. The signature is verified before
-/// the age, so that only holders of a key learn about expiry.
+/// A token is recognized by its text; after that only its age is checked. The signature is checked before the age, so
+/// that only holders of a key learn about expiry.
 ///
-/// The connection belongs to the team of the first good token on it. Another team's token is answered
-/// UnrelatedKeyIdInToken, which is how Apple words it ("To use this token, open a new connection"); another key
-/// of the same team is fine. Clients that do not know this reason open a connection for each push and never meet it.
+/// The connection belongs to the team of its first valid token. Another team's token is answered with
+/// UnrelatedKeyIdInToken, as Apple does ("To use this token, open a new connection"); another key of the same team is
+/// accepted. Clients that don't know this reason open a connection for each push and never get it.
 ///
 /// See "Establishing a token-based connection to APNs".
 struct ProviderTokenVerifier {
-    /// A token that is older is answered ExpiredProviderToken; in seconds.
+    /// Maximum age in seconds. An older token is answered with ExpiredProviderToken.
     static let maximumAge: Int64 = 3600
-    /// A token may seem to come from the future by this much, for clocks differ; in seconds.
+    /// A token may be issued this many seconds in the future, because clocks differ.
     static let futureTolerance: Int64 = 300
-    /// Good tokens remembered for a connection. One is usual, two while it is being renewed.
+    /// Maximum remembered tokens of a connection. One is usual, two while it is being renewed.
     static let maximumRememberedTokens = 4
-    /// Bad tokens after which a connection's further ones are refused unseen: verifying is what costs.
+    /// After this many invalid tokens, a connection's new tokens are refused without verification, which is expensive.
     static let maximumFailures = 20
 
-    /// A token whose signature was found good.
+    /// A token with a valid signature.
     private struct Remembered {
         let text: String
         let claims: ProviderToken.Claims
     }
 
-    /// The most recently used last.
+    /// Most recently used last.
     private var remembered: [Remembered] = []
     private var failures = 0
-    /// The team that the connection belongs to, once a good token came.
+    /// The connection's team, once a valid token was sent.
     private(set) var team: String?
 
-    /// Forgets what was concluded from an older configuration. The connection still belongs to its team.
+    /// Forgets the results for an older configuration. The connection still belongs to its team.
     mutating func forgetVerdicts() {
         remembered.removeAll()
         failures = 0
     }
 
-    /// Judges a token.
+    /// Verifies a token.
     ///
     /// - Parameters:
-    ///   - text: the token as it came.
+    ///   - text: the token as sent.
     ///   - now: seconds since 1970.
-    ///   - key: the key of a team by its key id, nil when either is not configured.
-    /// - Returns: what the token says, which is proved.
+    ///   - key: a team's key by its key ID; nil if either isn't configured.
+    /// - Returns: the verified claims.
     mutating func verify(
         _ text: String, now: Int64, key: (_ team: String, _ keyID: String) -> P256PublicKey?
     ) throws(Refusal) -> ProviderToken.Claims {

@@ -3,17 +3,17 @@ import HTTPServer
 import ProviderAPI
 import RingwakeCore
 
-/// Settles who the sender at the other end of one connection is, request by request.
+/// Identifies the sender of each request on one connection.
 ///
-/// A provider certificate, once shown in the handshake, is what counts and `authorization` is ignored, as Apple
-/// has it ("When the provider certificate is used to establish a connection, this request header is ignored"): a
-/// bad certificate is refused even when a good token comes with it.
+/// If the sender showed a provider certificate in the handshake, only the certificate counts and `authorization` is
+/// ignored, as Apple does ("When the provider certificate is used to establish a connection, this request header is
+/// ignored"). A bad certificate is refused even with a valid token.
 struct SenderVerification {
     private let certificate: PeerCertificate?
     private let environment: PushEnvironment
     private var verdict: Result<ProviderCertificate, Refusal>?
     private var tokens = ProviderTokenVerifier()
-    /// The generation of the configuration that the verdicts rest on.
+    /// Generation of the configuration that the verdicts are based on.
     private var generation: UInt64?
 
     init(certificate: PeerCertificate?, environment: PushEnvironment) {
@@ -21,10 +21,10 @@ struct SenderVerification {
         self.environment = environment
     }
 
-    /// The team at the other end as far as it claims one, for the log.
+    /// The sender's team, as far as it is known or claimed, for the log.
     var team: String? { certificate?.certificate.organizationalUnit ?? tokens.team }
 
-    /// Who sends this request, proved.
+    /// The verified sender of this request.
     ///
     /// - Parameters:
     ///   - authorization: the request's `authorization`.
@@ -61,7 +61,7 @@ struct SenderVerification {
         return fresh
     }
 
-    /// The token of `bearer TOKEN`; the scheme in any case (RFC 9110 section 11.1).
+    /// The token of `bearer TOKEN`; the scheme is case-insensitive (RFC 9110 section 11.1).
     private static func providerToken(in authorization: String?) throws(Refusal) -> String {
         guard let authorization else {
             throw Refusal(.missingProviderToken, "neither a certificate nor an authorization field came")
@@ -74,19 +74,19 @@ struct SenderVerification {
     }
 }
 
-/// A sender whose certificate or token was found good.
+/// A sender with a valid certificate or token.
 struct VerifiedSender {
     let team: String
-    /// The certificate, when that is what it came with.
+    /// The sender's certificate; nil if it used a token.
     let certificate: ProviderCertificate?
 
-    /// The topic of a push, which must be one that the sender may push to.
+    /// The topic of a push, which the sender must be allowed to push to.
     ///
     /// - Parameters:
     ///   - sent: the request's `apns-topic`.
     ///   - team: the sender's team, as configured.
-    /// - Throws: MissingTopic when neither the request nor the certificate says it; TopicDisallowed when the
-    ///   certificate does not cover it; Forbidden when only our configuration has something against it.
+    /// - Throws: MissingTopic if neither the request nor the certificate names it; TopicDisallowed if the certificate
+    ///   doesn't cover it; Forbidden if only our configuration disallows it.
     func topic(sent: Topic?, team: GatewayConfiguration.Team?) throws(Refusal) -> Topic {
         guard let topic = sent ?? certificate?.defaultTopic else {
             let why = certificate == nil ? "a provider token names none" : "the certificate does not settle it"
