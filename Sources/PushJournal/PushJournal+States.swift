@@ -17,7 +17,7 @@ extension PushJournal {
         if let error = objection(to: state) {
             return logger.error("state not kept", metadata: ["path": "\(path)", "reason": "\(error.message)"])
         }
-        gathered.merge(state, limits: limits)
+        gathered.records.merge(state, limits: limits)
         guard urgency == .now else { return }
         gathered.isUrgent = true
         scheduleSubmission()
@@ -44,7 +44,7 @@ extension PushJournal {
     /// - Parameter reason: the reason for a person.
     package func setAside(_ path: String, reason: String) {
         guard !isClosed, StatePath.isUsable(path) else { return }
-        gathered.setAside(path, reason: reason, limits: limits)
+        gathered.records.setAside(path, reason: reason, limits: limits)
         gathered.isUrgent = true
         scheduleSubmission()
     }

@@ -141,7 +141,7 @@ package final class PushJournal {
     /// such a call changes nothing.
     package func write(_ call: CallRecord, _ urgency: WriteUrgency) {
         guard !isClosed else { return }
-        gathered.merge(revised(call), limits: limits)
+        gathered.records.merge(revised(call), limits: limits)
         guard urgency == .now else { return }
         gathered.isUrgent = true
         scheduleSubmission()

@@ -32,6 +32,19 @@ struct OpeningTests {
         #expect(fwrite(bytes, 1, bytes.count, file) == bytes.count)
     }
 
+    @Test(
+        "a row with a number that leaves none for the next one is damage, not a trap",
+        arguments: [
+            "UPDATE push SET sequence = 9223372036854775807", "UPDATE boot SET id = 9223372036854775807, name = ''",
+        ])
+    func numbersAtTheEnd(change: String) throws {
+        let harness = try JournalHarness()
+        _ = try harness.append(harness.push("A"))
+        harness.journal.close()
+        do { try StoreProbe(harness.directory.store).run(change) }
+        #expect(failure(opening: harness)?.message.contains("9223372036854775807") == true)
+    }
+
     @Test("a new store belongs to its owner alone, and so does its log")
     func mode() throws {
         let harness = try JournalHarness()

@@ -77,7 +77,9 @@ nonisolated struct ListImports {
         let (rows, next) = (adding.rows, adding.next)
         let isScattered = next < rows.count && rows[next].pattern <= found.last
         let slice = rows[next...].prefix(isScattered ? limits.scatteredListStep : limits.listStep)
-        let others = try store.entryCount(except: found.list)
+        // Other imports may finish first.
+        let importing = imports.values.reduce(0) { $0 + $1.entries } - found.entries
+        let others = try store.entryCount(except: found.list) + importing
         guard others + found.entries + slice.count <= limits.maximumListEntries else {
             return .failure(ListError.tooManyEntries(limits.maximumListEntries))
         }

@@ -116,6 +116,19 @@ nonisolated final class Connection {
         try bound(sql, values).number() ?? 0
     }
 
+    /// One more than the number that `sql` selects: the next number of a row.
+    func successor(_ sql: String) throws(SQLiteFailure) -> Int64 {
+        let number = try number(sql)
+        guard (0..<Self.highestNumber).contains(number) else {
+            throw SQLiteFailure(
+                extendedCode: SQLITE_CORRUPT, text: "'\(sql)' is \(number), and rows are never numbered so")
+        }
+        return number + 1
+    }
+
+    /// More rows than a device ever writes, and far from overflow.
+    private static let highestNumber: Int64 = 1 << 62
+
     private func bound(_ sql: String, _ values: [any SQLiteValue]) throws(SQLiteFailure) -> Statement {
         let statement = try Statement(sql, on: database)
         statement.bind(values)

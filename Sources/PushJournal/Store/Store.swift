@@ -31,7 +31,7 @@ nonisolated final class Store {
     var liveImports: Set<Int64> = []
     /// The wall clock of the newest journaled arrival.
     var newestWall: Int64?
-    private var lastSequence: Int64
+    private var nextSequence: Int64
 
     init(
         path: String, connection: Connection, statements: StoreStatements, clocks: JournalClocks,
@@ -47,7 +47,7 @@ nonisolated final class Store {
         pushCount = Int(clamping: try connection.number("SELECT count(*) FROM push"))
         callCount = Int(clamping: try connection.number("SELECT count(*) FROM call"))
         states = try StateTable(connection, limits: limits)
-        lastSequence = try connection.number("SELECT max(sequence) FROM push")
+        nextSequence = try connection.successor("SELECT max(sequence) FROM push")
         let newest =
             "SELECT max(received_wall) FROM "
             + "(SELECT received_wall FROM push ORDER BY sequence DESC LIMIT \(Self.newestArrivalsLookedAt))"
@@ -104,11 +104,11 @@ nonisolated final class Store {
     func append(
         _ push: PushRecord, payloads: [CallPayload], call: CallRecord?, times: BootTimes
     ) throws(SQLiteFailure) -> Appended {
-        StoreRows.bind(push, sequence: lastSequence + 1, times: times, to: statements.insertPush)
+        StoreRows.bind(push, sequence: nextSequence, times: times, to: statements.insertPush)
         try statements.insertPush.run()
         let isNew = connection.changes == 1
         if isNew {
-            lastSequence += 1
+            nextSequence += 1
             pushCount += 1
         }
         let verdict: PushVerdict = isNew ? .new : .repeated

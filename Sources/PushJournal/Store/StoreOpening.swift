@@ -106,7 +106,7 @@ nonisolated enum StoreOpening {
         let find = try Statement("SELECT id FROM boot WHERE name = ?1", on: connection.database)
         find.bind(name)
         if let id = try find.number() { return id }
-        let next = try connection.number("SELECT max(id) FROM boot") + 1
+        let next = try connection.successor("SELECT max(id) FROM boot")
         let insert = try Statement("INSERT INTO boot (id, name) VALUES (?1, ?2)", on: connection.database)
         insert.bind(next)
         insert.bind(name)

@@ -30,18 +30,6 @@ nonisolated struct JournalSubmission: Sendable {
 
     var isEmpty: Bool { work.isEmpty && lists.isEmpty && records.isEmpty && !isUrgent }
 
-    mutating func merge(_ call: RevisedCall, limits: JournalLimits) {
-        records.merge(call, limits: limits)
-    }
-
-    mutating func merge(_ state: RevisedState, limits: JournalLimits) {
-        records.merge(state, limits: limits)
-    }
-
-    mutating func setAside(_ path: String, reason: String, limits: JournalLimits) {
-        records.setAside(path, reason: reason, limits: limits)
-    }
-
     /// Adds later work.
     mutating func merge(_ more: JournalSubmission, limits: JournalLimits) {
         work += more.work

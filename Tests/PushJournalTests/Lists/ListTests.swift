@@ -207,6 +207,12 @@ struct ListTests {
         #expect(harness.failure { try harness.append(harness.numbers(0..<71), to: a.id) }?.code == .limitReached)
         #expect(try harness.append(harness.numbers(60..<61), to: a.id).entries == 61)
         #expect(try harness.finishImport(a.id).entries == 61)
+        try harness.change("a", remove: (0..<31).map { "+49\(100_000_000 + $0)" })
+        let (c, d) = (try harness.beginImport("c"), try harness.beginImport("d"))
+        try harness.append(harness.numbers(0..<20), to: c.id)
+        #expect(
+            harness.failure { try harness.append(harness.numbers(0..<20), to: d.id) }?.code == .limitReached,
+            "imports in progress count together")
     }
 
     @Test("requests that wait are bounded, and all are answered in the order of asking")
