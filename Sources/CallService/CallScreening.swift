@@ -4,6 +4,8 @@ package import RingwakeCore
 package struct CallScreening: Sendable {
     /// The device's rules, with do not disturb.
     package private(set) var rules = ScreeningRules()
+    /// The do-not-disturb rules on the disk: what applies again if newer ones cannot be stored.
+    private var stored = DoNotDisturb()
 
     package init() {}
 
@@ -13,6 +15,14 @@ package struct CallScreening: Sendable {
     }
 
     mutating func set(_ doNotDisturb: DoNotDisturb) { rules.doNotDisturb = doNotDisturb }
+
+    /// The journal has these rules, or had them at the start.
+    mutating func setStored(_ doNotDisturb: DoNotDisturb) { stored = doNotDisturb }
+
+    /// The journal could not store these rules: unless newer ones apply, the stored ones do.
+    mutating func revert(_ doNotDisturb: DoNotDisturb) {
+        if rules.doNotDisturb == doNotDisturb { rules.doNotDisturb = stored }
+    }
 
     /// The restriction of the call that a push starts, as far as its caller is known. Also sets the caller's name from
     /// the lists.
@@ -40,7 +50,7 @@ package struct CallScreening: Sendable {
         isReport: Bool, _ turn: Turn
     ) -> Restriction? {
         let call = ScreenedCall(call: key, level: app.level, limits: app.limits, caller: caller, listed: listed)
-        return rules.restriction(for: call, isReport: isReport, at: turn.now, moment: turn.host.moment())
+        return rules.restriction(for: call, isReport: isReport, at: turn.now, moment: turn.host.moment)
     }
 
     /// The result for a call from this caller now, as far as it depends on the caller. Nothing is counted.
@@ -49,6 +59,6 @@ package struct CallScreening: Sendable {
         guard let app = AppID("any.app") else { return (listed, nil) }
         var trial = rules
         let call = ScreenedCall(call: CallKey(app: app, id: CallID("")), caller: caller, listed: listed)
-        return (listed, trial.restriction(for: call, isReport: true, at: turn.now, moment: turn.host.moment()))
+        return (listed, trial.restriction(for: call, isReport: true, at: turn.now, moment: turn.host.moment))
     }
 }

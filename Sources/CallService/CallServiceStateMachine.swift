@@ -52,8 +52,9 @@ package struct CallServiceStateMachine: Sendable {
     package var nextDeadline: BootInstant? { coordinator.nextDeadline }
 
     /// Calls with this id, active or recently ended: at most one per app.
-    package func calls(named id: CallID) -> [Call] {
-        coordinator.active.values.filter { $0.key.id == id } + coordinator.finished.filter { $0.key.id == id }
+    package func calls(named id: CallID, of app: AppID?) -> [Call] {
+        if let app { return coordinator.call(CallKey(app: app, id: id)).map { [$0] } ?? [] }
+        return coordinator.active.values.filter { $0.key.id == id } + coordinator.finished.filter { $0.key.id == id }
     }
 
     /// Those handlers of an app's last run that may continue calls. A self-connected one without a call connects again
@@ -81,7 +82,10 @@ package struct CallServiceStateMachine: Sendable {
         case .restored(let state):
             coordinator.remember(state.recent)
             states = state.states
-            if let doNotDisturb = state.doNotDisturb { screening.set(doNotDisturb) }
+            if let doNotDisturb = state.doNotDisturb {
+                screening.set(doNotDisturb)
+                screening.setStored(doNotDisturb)
+            }
         case .handlersRestored(let app, let restored, let alive): restore(restored, of: app, alive, &turn)
         case .recalled(let record): coordinator.correct(record)
         case .cellularChanged(let isActive):
@@ -399,5 +403,11 @@ package struct CallServiceStateMachine: Sendable {
 
     mutating func setState(_ state: [UInt8]?, of app: AppID) { states[app] = state }
 
+    /// Applies rules, before they are stored.
     mutating func set(_ doNotDisturb: DoNotDisturb) { screening.set(doNotDisturb) }
+
+    /// The journal has stored the rules, or failed to: rules that are answered as failed must not apply.
+    mutating func settle(_ doNotDisturb: DoNotDisturb, isStored: Bool) {
+        if isStored { screening.setStored(doNotDisturb) } else { screening.revert(doNotDisturb) }
+    }
 }

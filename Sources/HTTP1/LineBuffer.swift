@@ -70,9 +70,4 @@ struct LineBuffer {
         }
         return taken
     }
-
-    /// The text of a range that ``takeLine(maximumBytes:)`` returned. Invalid UTF-8 becomes U+FFFD.
-    func text(_ range: Range<Int>) -> String {
-        String(decoding: bytes[range], as: UTF8.self)
-    }
 }

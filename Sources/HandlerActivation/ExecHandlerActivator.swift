@@ -86,9 +86,6 @@ package final class ExecHandlerActivator {
             // This fails if the handler has already ended, which is no error.
             _ = ringwake_limit_descriptors(pid, descriptorLimit.soft, descriptorLimit.hard)
         }
-        // If both share a processor, the kernel continues with the parent, and the handler would wait for the rest of
-        // the daemon's turn. The user's phone is to ring, so let the handler run first.
-        sched_yield()
         let life = LeaseLife(runLoop: runLoop, events: events)
         let handler = try follow(pid, request, watch: file?.watch, life)
         life.started(pid: pid)

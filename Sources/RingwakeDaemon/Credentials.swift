@@ -57,7 +57,7 @@ struct Credentials {
         do {
             return try FileSystem.read(file, maximumSize: maximumFileSize)
         } catch {
-            let folder = file.lastIndex(of: "/").map { String(file[..<$0]) } ?? "."
+            let folder = FileSystem.split(file).directory
             throw RingwakeError(
                 .badConfiguration,
                 "\(what) cannot be read from \(file): \(error.reason); "

@@ -248,7 +248,23 @@ final class CallServiceTests {
         let change = ask("PUT", "/v1/dnd", #"{"state":"on"}"#)
         guard case .storeDoNotDisturb(_, let stored)? = change.first else { return #expect(Bool(false), "\(change)") }
         #expect(answer(ask("GET", "/v1/dnd"))?.body.contains(#""state":"on""#) == true, "it applies at once")
-        _ = handle(stored(.failure(RingwakeError(.system, "disk full"))))
-        #expect(answer(ask("GET", "/v1/dnd"))?.body.contains(#""state":"off""#) == true)
+        let later = ask("PUT", "/v1/dnd", #"{"repeatWithinMs":60000}"#)
+        guard case .storeDoNotDisturb(_, let laterStored)? = later.first else {
+            return #expect(Bool(false), "\(later)")
+        }
+        for then in [stored, laterStored] { _ = handle(then(.failure(RingwakeError(.system, "disk full")))) }
+        let rules = answer(ask("GET", "/v1/dnd"))?.body
+        #expect(rules?.contains(#""state":"off""#) == true && rules?.contains("60000") == false, "\(rules ?? "")")
+    }
+
+    @Test("A misspelt parameter is refused on every route of the lists")
+    func misspelt() throws {
+        for (method, target) in [
+            ("GET", "lists"), ("GET", "lists/a"), ("PUT", "lists/a"), ("DELETE", "lists/a"),
+            ("POST", "lists/a/entries"),
+            ("POST", "lists/a/import"), ("POST", "imports/1"), ("DELETE", "imports/1"), ("POST", "imports/1/finish"),
+        ] {
+            #expect(answer(ask(method, "/v1/\(target)?lmit=3", "{}"))?.status == 400, "\(method) \(target)")
+        }
     }
 }

@@ -67,15 +67,15 @@ struct SnapshotTests {
     }
 
     static let connected = #"""
-        {"attempt":1,"caller":"sip:alice@example.org","environment":"development","one_attempt":false,"progr\#
-        ess":{"action_time":10000000000,"claim_starts":0,"claim_time":5000000000,"connected_time":1440000000\#
-        0000,"ended_in_focus":false,"handler":8,"lease":"taken","muted":false,"pending":[{"action":"mute","b\#
-        y":10000000000},{"action":"dtmf","by":10000000000,"digits":"1#"},{"action":"hold","by":10000000000}]\#
-        ,"pushes":{"fetched":0,"known":[{"id":"connected","outcome":"started"},{"id":"more","outcome":"updat\#
-        ed"}],"next":2,"unread":[{"push":1,"received":0}]},"report_time":5000000000,"ringer":"app","until":1\#
-        4400000000000,"yields":false},"push":"connected","ring_before":45000000000,"ring_time":45000000000,"\#
-        times":{"answered":0,"connected":0,"journaled":0,"rang":0,"reported":0,"verified":0,"woke":0},"topic\#
-        ":"com.example.phone.voip"}
+        {"attempt":1,"caller":"sip:alice@example.org","environment":"development","topic":"com.example.phone\#
+        .voip","one_attempt":false,"progress":{"action_time":10000000000,"claim_starts":0,"claim_time":50000\#
+        00000,"connected_time":14400000000000,"ended_in_focus":false,"handler":8,"lease":"taken","muted":fal\#
+        se,"pending":[{"action":"mute","by":10000000000},{"action":"dtmf","by":10000000000,"digits":"1#"},{"\#
+        action":"hold","by":10000000000}],"pushes":{"fetched":0,"known":[{"id":"connected","outcome":"starte\#
+        d"},{"id":"more","outcome":"updated"}],"next":2,"unread":[{"push":1,"received":0}]},"report_time":50\#
+        00000000,"ringer":"app","until":14400000000000,"yields":false},"push":"connected","ring_before":4500\#
+        0000000,"ring_time":45000000000,"times":{"verified":0,"journaled":0,"woke":0,"reported":0,"rang":0,"\#
+        answered":0,"connected":0}}
         """#
 
     @Test("Numbers that no coordinator writes are refused: nothing is counted on from them")

@@ -97,12 +97,6 @@ ringwake_toml_kind ringwake_toml_node_kind(const ringwake_toml_node *node) {
 
 uint32_t ringwake_toml_node_line(const ringwake_toml_node *node) { return unwrap(node)->source().begin.line; }
 
-size_t ringwake_toml_count(const ringwake_toml_node *node) {
-    if (const toml::table *table = unwrap(node)->as_table()) return table->size();
-    if (const toml::array *array = unwrap(node)->as_array()) return array->size();
-    return 0;
-}
-
 const ringwake_toml_node *ringwake_toml_member(
     const ringwake_toml_node *node, size_t index, ringwake_toml_text *key, uint32_t *key_line) {
     *key = {nullptr, 0};

@@ -92,7 +92,7 @@ final class SessionLoop {
             guard let id, let member = members.removeValue(forKey: id) else { return }
             ids[ObjectIdentifier(session)] = nil
             end(member)
-            feed(.closed(id, hasDied: false))
+            feed(.closed(id))
         case .configure(let configuration): ask(id, .configuration) { .configured($0, configuration) }
         case .activate(let completion): ask(id, .activation(completion)) { .activationRequested($0) }
         case .deactivate(let notifies, let completion):

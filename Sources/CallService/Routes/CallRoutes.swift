@@ -81,7 +81,7 @@ enum CallRoutes {
     private static func known(
         _ id: String, _ app: AppID?, _ service: CallServiceStateMachine, activeFirst: Bool = false
     ) throws(RingwakeError) -> Call? {
-        var found = service.calls(named: CallID(id)).filter { app == nil || $0.key.app == app }
+        var found = service.calls(named: CallID(id), of: app)
         if activeFirst, found.contains(where: { !$0.machine.hasEnded }) {
             found.removeAll { $0.machine.hasEnded }
         }

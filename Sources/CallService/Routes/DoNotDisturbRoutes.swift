@@ -14,16 +14,13 @@ enum DoNotDisturbRoutes {
         }
         try request.require("PUT")
         let change = try request.decode(DoNotDisturbChange.self, empty: nil)
-        let (old, new) = (
-            rules.doNotDisturb, try rules.doNotDisturb.changed(by: change, dialling: rules.dialling, at: moment)
-        )
+        let new = try rules.doNotDisturb.changed(by: change, dialling: rules.dialling, at: moment)
         // The change applies at once.
         service.set(new)
         turn.add(
             .storeDoNotDisturb(new) { result in
                 .resumed { service, turn in
-                    // A change that is answered as failed must not apply.
-                    if case .failure = result, service.screening.rules.doNotDisturb == new { service.set(old) }
+                    service.settle(new, isStored: (try? result.get()) != nil)
                     let rules = service.screening.rules.doNotDisturb
                     turn.respond(request.id, result.map { DoNotDisturbMessage(rules, at: turn.host.moment()) })
                 }

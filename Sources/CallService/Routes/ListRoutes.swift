@@ -21,19 +21,19 @@ enum ListRoutes {
         of request: ServiceRequest, _ rules: DiallingRules
     ) throws(RingwakeError) -> CallerListCommand {
         let name = request.parts.count > 1 ? request.parts[1] : ""
+        let isPage = (request.parts[0], request.method, request.parts.count) == ("lists", "GET", 2)
+        // Only a page of entries has parameters.
+        if !isPage { try request.require(request.method) }
         switch (request.parts[0], request.method, request.parts.count) {
         case ("lists", _, 1):
             try request.require("GET")
             return .all
         case ("lists", "GET", 2): return try entries(request)
         case ("lists", "PUT", 2):
-            try request.require("PUT")
             try checkName(name)
             let creation = try request.decode(CallerListCreation.self, empty: CallerListCreation())
             return .create(name, try kind(creation.kind))
-        case ("lists", "DELETE", 2):
-            try request.require("DELETE")
-            return .remove(name)
+        case ("lists", "DELETE", 2): return .remove(name)
         case ("lists", "POST", 3) where request.parts[2] == "entries": return try change(request, rules)
         case ("lists", "POST", 3) where request.parts[2] == "import":
             let beginning = try request.decode(CallerListCreation.self, empty: CallerListCreation())

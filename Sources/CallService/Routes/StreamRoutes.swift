@@ -17,7 +17,7 @@ enum StreamRoutes {
             return service.subscribe(request, app: app, call: nil, first: first, &turn)
         }
         // A stream of one call has only that call's events.
-        let calls = service.calls(named: id).filter { app == nil || $0.key.app == app }
+        let calls = service.calls(named: id, of: app)
         service.subscribe(request, app: app, call: id, first: beginning(calls, turn), &turn)
     }
 

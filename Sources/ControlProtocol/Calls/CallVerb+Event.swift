@@ -36,8 +36,13 @@ extension CallVerb {
         case .audio:
             let body = try ControlBody.decode(AudioConfigurationBody.self, from: body, empty: nil)
             return .audioConfigured(key, try CallVerb.configuration(body), by: wake)
-        case .fulfill: return .fulfilled(key, try action(body), by: wake, audio: try audioConfiguration(in: body))
-        case .fail: return .actionFailed(key, try action(body), by: wake)
+        case .fulfill:
+            let result = try ControlBody.decode(ActionResult.self, from: body, empty: nil)
+            let (action, audio) = (try action(of: result), try audioConfiguration(in: result))
+            return .fulfilled(key, action, by: wake, audio: audio)
+        case .fail:
+            let result = try ControlBody.decode(ActionResult.self, from: body, empty: nil)
+            return .actionFailed(key, try action(of: result), by: wake)
         case .ended:
             let name = try ControlBody.decode(CallEnding.self, from: body, empty: CallEnding()).reason ?? "remoteEnded"
             guard let reason = CallEndReason(rawValue: name), CallEndReason.reportable.contains(reason) else {
@@ -49,8 +54,7 @@ extension CallVerb {
     }
 
     /// The audio configuration in the body of `fulfill`; nil if absent.
-    private func audioConfiguration(in body: [UInt8]) throws(RingwakeError) -> AudioSessionConfiguration? {
-        let result = try ControlBody.decode(ActionResult.self, from: body, empty: nil)
+    private func audioConfiguration(in result: ActionResult) throws(RingwakeError) -> AudioSessionConfiguration? {
         guard let audio = result.audio else { return nil }
         guard [CallAction.answer, .unhold].contains(where: { $0.rawValue == result.action }) else {
             throw RingwakeError(.invalidRequest, "'audio' goes with the action 'answer' or 'unhold'")
@@ -87,11 +91,10 @@ extension CallVerb {
         return digits
     }
 
-    private func action(_ body: [UInt8]) throws(RingwakeError) -> CallAction {
-        let name = try ControlBody.decode(ActionResult.self, from: body, empty: nil).action
-        guard let action = CallAction(rawValue: name) else {
+    private func action(of result: ActionResult) throws(RingwakeError) -> CallAction {
+        guard let action = CallAction(rawValue: result.action) else {
             let actions = CallAction.allCases.map(\.rawValue).joined(separator: ", ")
-            throw RingwakeError(.invalidRequest, "'action' is one of \(actions), not '\(name)'")
+            throw RingwakeError(.invalidRequest, "'action' is one of \(actions), not '\(result.action)'")
         }
         return action
     }

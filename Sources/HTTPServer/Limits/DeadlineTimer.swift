@@ -15,7 +15,7 @@ struct DeadlineTimer {
             guard deadline < armed.deadline else { return }
             runLoop.cancel(armed.timer)
         }
-        armed = (runLoop.schedule(at: deadline, tolerance: tolerance, body), deadline)
+        armed = (runLoop.schedule(at: deadline, tolerance: tolerance, wakingFromSuspend: false, body), deadline)
     }
 
     /// Call this first when the timer fires.

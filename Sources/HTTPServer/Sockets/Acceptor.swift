@@ -125,7 +125,8 @@ final class Acceptor {
     private func retryLater() {
         guard retry == nil else { return }
         let deadline = runLoop.now.advanced(by: Acceptor.retryDelay)
-        retry = runLoop.schedule(at: deadline, tolerance: Acceptor.retryDelay) { [weak self] in
+        retry = runLoop.schedule(at: deadline, tolerance: Acceptor.retryDelay, wakingFromSuspend: false) {
+            [weak self] in
             self?.retry = nil
             self?.resume()
         }

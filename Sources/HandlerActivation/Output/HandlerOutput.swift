@@ -96,7 +96,8 @@ final class HandlerOutput {
 
     private func schedulePump(after delay: Duration) {
         // Use a timer even for zero delay, so that other sources get their turn in between.
-        nextPump = runLoop.schedule(at: runLoop.now.advanced(by: delay), tolerance: delay) { [weak self] in
+        nextPump = runLoop.schedule(at: runLoop.now.advanced(by: delay), tolerance: delay, wakingFromSuspend: false) {
+            [weak self] in
             self?.pump()
         }
     }

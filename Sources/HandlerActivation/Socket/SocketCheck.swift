@@ -61,11 +61,11 @@ enum SocketCheck {
         }
     }
 
-    static func stranger(_ user: UInt32, path: String, of app: AppID) -> RingwakeError {
+    static func stranger(_ user: UInt32?, path: String, of app: AppID) -> RingwakeError {
         RingwakeError(
             .notPermitted,
             "the handler of \(app) was not woken (wake.socket in apps.d/\(app).toml): \(LogText.harmless(path)) belongs"
-                + " to user \(user), who is neither root nor the daemon's user, and would be told the caller and the"
+                + " to \(user.map { "user \($0)" } ?? "an unknown user"), who is neither root nor the daemon's user, and would be told the caller and the"
                 + " secret of the wake; let the handler run as the daemon's user")
     }
 

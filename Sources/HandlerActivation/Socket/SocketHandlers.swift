@@ -56,7 +56,7 @@ final class SocketHandlers {
         let user = UnixSocket.peerUser(of: descriptor)
         guard let user, user == 0 || user == geteuid() else {
             close(descriptor)
-            throw SocketCheck.stranger(user ?? 0, path: path, of: app)
+            throw SocketCheck.stranger(user, path: path, of: app)
         }
         return descriptor
     }

@@ -96,7 +96,7 @@ struct CallEngine: Hashable, Sendable {
     /// Whether a call is in progress, including a cellular one. A further ringing call is then a waiting call.
     var isInCall: Bool {
         isCellularActive
-            || calls.mayNeedAudio.contains { [.answering, .connected, .held].contains($0.machine.state.name) }
+            || calls.containsReported { [.answering, .connected, .held].contains($0.machine.state.name) }
     }
 
     /// Whether to reject the call because another one is in progress.

@@ -14,6 +14,7 @@ struct CallTable: Hashable, Sendable {
     /// The earliest deadline of a call, as of the last ``findDeadline()``.
     private(set) var nextDeadline: BootInstant?
 
+    private var activeOfApp: [AppID: Int] = [:]
     private var finishedIndex: [CallKey: Int] = [:]
     private var finishedDropped = 0
     /// Whether the deadline of the call behind `nextDeadline` has changed.
@@ -33,6 +34,14 @@ struct CallTable: Hashable, Sendable {
     /// The calls in progress that satisfy `isIncluded`, the oldest first.
     func inOrder(_ isIncluded: (Call) -> Bool) -> [Call] {
         active.values.filter(isIncluded).sorted { $0.number < $1.number }
+    }
+
+    /// How many calls of an app are in progress.
+    func activeCount(of app: AppID) -> Int { activeOfApp[app] ?? 0 }
+
+    /// Whether one of the calls that may need audio fits.
+    func containsReported(where fits: (Call) -> Bool) -> Bool {
+        reported.contains { key in active[key].map(fits) ?? false }
     }
 
     /// The calls in progress that may need audio, the oldest first.
@@ -67,10 +76,13 @@ struct CallTable: Hashable, Sendable {
         let key = call.key
         guard call.machine.hasEnded else {
             let former = active.updateValue(call, forKey: key)
+            if former == nil { activeOfApp[key.app, default: 0] += 1 }
             return noteChange(of: call, from: former?.machine.nextDeadline)
         }
         if let former = active.removeValue(forKey: key) {
             reported.remove(key)
+            let others = activeCount(of: key.app) - 1
+            activeOfApp[key.app] = others > 0 ? others : nil
             if former.machine.nextDeadline == nextDeadline { isDeadlineStale = true }
         }
         if let index = finishedIndex[key] {

@@ -167,8 +167,8 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
 
     /// Whether there is room for another call and another handler. Handlers outlive their calls for a while.
     private func hasRoom(for app: AppID) -> Bool {
-        let calls = active.keys.count { $0.app == app }
-        return active.count < limits.activeCalls && calls < limits.activeCallsOfAnApp
+        active.count < limits.activeCalls
+            && assigner.engine.calls.activeCount(of: app) < limits.activeCallsOfAnApp
             && assigner.engine.handlers.count < limits.activeCalls
             && lanes[app]?.handlers.count ?? 0 < limits.activeCallsOfAnApp
     }

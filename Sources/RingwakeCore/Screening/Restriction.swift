@@ -1,5 +1,5 @@
 /// Why a call was kept from ringing.
-package struct Restriction: Error, Hashable, Sendable {
+package struct Restriction: Hashable, Sendable {
     /// The rule.
     package let kind: Kind
     /// The details for a person.

@@ -53,7 +53,7 @@ package struct ScreeningRules: Sendable {
     ///   - now: the current time.
     ///   - moment: the same time in the device's time zone.
     package mutating func restriction(
-        for call: ScreenedCall, isReport: Bool, at now: BootInstant, moment: LocalMoment
+        for call: ScreenedCall, isReport: Bool, at now: BootInstant, moment: () -> LocalMoment
     ) -> Restriction? {
         let caller = call.caller ?? (isReport ? .anonymous : nil)
         if let kept = levelRestriction(call) ?? listRestriction(call) ?? limitRestriction(call, caller, at: now) {
@@ -96,10 +96,12 @@ package struct ScreeningRules: Sendable {
     }
 
     private func quietRestriction(
-        _ call: ScreenedCall, _ caller: CallerHandle?, isReport: Bool, at now: BootInstant, _ moment: LocalMoment
+        _ call: ScreenedCall, _ caller: CallerHandle?, isReport: Bool, at now: BootInstant, _ moment: () -> LocalMoment
     ) -> Restriction? {
         let rules = doNotDisturb
-        guard rules.isActive(at: moment), !rules.allowedApps.contains(call.call.app) else { return nil }
+        guard rules.mayBeActive, !rules.allowedApps.contains(call.call.app) else { return nil }
+        let moment = moment()
+        guard rules.isActive(at: moment) else { return nil }
         if let caller {
             if rules.allowedCallers.contains(where: { $0.applying(dialling).matches(caller) }) { return nil }
             if let time = rules.repeatWithin, caller.kind != .anonymous {

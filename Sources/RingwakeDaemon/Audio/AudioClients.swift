@@ -137,7 +137,7 @@ final class AudioClients {
 
     private func close(_ id: AudioSessionID) {
         guard let holder = holders.removeValue(forKey: id) else { return }
-        audio.submit(.closed(id, hasDied: true))
+        audio.submit(.closed(id))
         for request in holder.open {
             request.exchange?.respond(AudioSessionError(.expiredSession, "the session was closed"))
         }
@@ -237,7 +237,7 @@ final class AudioClients {
         let (id, session) = (ObjectIdentifier(exchange), try nextSession())
         waiting[id] = (exchange, session)
         exchange.onClose = { [weak self] in
-            if self?.waiting.removeValue(forKey: id) != nil { self?.audio.submit(.closed(session, hasDied: true)) }
+            if self?.waiting.removeValue(forKey: id) != nil { self?.audio.submit(.closed(session)) }
         }
         audio.submit(.opened(session, AudioClient(name: "a look at the route"), hasLease: false))
     }
@@ -271,7 +271,7 @@ final class AudioClients {
         let answered = waiting.values
         waiting = [:]
         for (exchange, session) in answered {
-            audio.submit(.closed(session, hasDied: false))
+            audio.submit(.closed(session))
             exchange.respond(.success(status))
         }
     }

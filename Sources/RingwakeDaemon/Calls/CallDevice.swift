@@ -38,22 +38,24 @@ final class CallDevice {
     func update() {
         let coordinator = calls.coordinator
         keeper.isNeeded = coordinator.isAnyCallUnanswered
-        alerts.show(coordinator.ringingCalls.filter { $0.ringer == .daemon }.map { alert(for: $0) })
+        let ringing = coordinator.ringingCalls.filter { $0.ringer == .daemon }
+        let isWaiting = !ringing.isEmpty && coordinator.isInCall
+        alerts.show(ringing.map { alert(for: $0, isWaiting: isWaiting) })
     }
 
-    /// Shows that a call was missed, if the daemon rings for it. A call that was kept out never alerts.
+    /// Shows that a call was missed, if the daemon rings for it. A restricted call does not count as missed.
     func missed(_ call: Call) {
-        guard call.ringer == .daemon, call.restriction == nil else { return }
-        alerts.missed(alert(for: call), at: (call.receivedWallClock ?? unixMilliseconds()) / 1000)
+        guard call.ringer == .daemon else { return }
+        alerts.missed(alert(for: call, isWaiting: false), at: (call.receivedWallClock ?? unixMilliseconds()) / 1000)
     }
 
-    private func alert(for call: Call) -> AlertCall {
+    private func alert(for call: Call, isWaiting: Bool) -> AlertCall {
         let update = call.update
         let title = update.callerName ?? update.identifiedAs.map { "Maybe: \($0)" } ?? update.caller ?? "Unknown caller"
         return AlertCall(
             key: call.key, app: call.key.app, title: title, detail: update.caller == title ? nil : update.caller,
             hasVideo: update.hasVideo ?? false, canAnswer: !calls.coordinator.isStruckOut(call.key.app),
-            isWaiting: calls.coordinator.isInCall, ringtone: calls.configuration.apps[call.key.app]?.ringtone)
+            isWaiting: isWaiting, ringtone: calls.configuration.apps[call.key.app]?.ringtone)
     }
 
     func reconfigure(_ settings: RingSettings) {

@@ -40,7 +40,9 @@ final class JournalReader {
         _ completion: @escaping (Result<Value, RingwakeError>) -> Void, by timeout: Duration, on runLoop: RunLoop
     ) -> (Result<Value, RingwakeError>) -> Void {
         var isAnswered = false
-        let timer = runLoop.schedule(at: BootClock.now().advanced(by: timeout), tolerance: tolerance) {
+        let timer = runLoop.schedule(
+            at: BootClock.now().advanced(by: timeout), tolerance: tolerance, wakingFromSuspend: false
+        ) {
             isAnswered = true
             completion(
                 .failure(

@@ -29,7 +29,8 @@ final class NetworkWatch {
     private let monitor: Result<NetworkMonitor, RingwakeError>
     private let runLoop: RunLoop
     private let logger: Logger
-    private var wantedFilterLevel: Int
+    /// Filter level that the configuration asks for.
+    private(set) var filterLevel: Int
     private var pathWatch: NetworkMonitor.Watch?
     private var targets: [ReachabilityTarget: Target] = [:]
     private var apps: [AppID: [ReachabilityTarget]] = [:]
@@ -43,7 +44,7 @@ final class NetworkWatch {
     init(runLoop: RunLoop, configuration: Configuration, logger: Logger) {
         self.runLoop = runLoop
         self.logger = logger
-        wantedFilterLevel = configuration.reachability.filterLevel
+        filterLevel = configuration.reachability.filterLevel
         do throws(ReachabilityError) {
             let monitor = try NetworkMonitor(runLoop: runLoop, configuration: configuration.reachability)
             self.monitor = .success(monitor)
@@ -63,7 +64,7 @@ final class NetworkWatch {
 
     /// Applies other settings and apps, and reports what changes.
     func reconfigure(_ configuration: Configuration) {
-        wantedFilterLevel = configuration.reachability.filterLevel
+        filterLevel = configuration.reachability.filterLevel
         watching()?.reconfigure(configuration.reachability)
         watchTargets(of: configuration.apps)
         settleLater()
@@ -87,9 +88,6 @@ final class NetworkWatch {
 
     /// Status of the monitor. Throws `system` with the reason if there is none.
     func status() throws(RingwakeError) -> MonitorStatus { try monitor.get().status }
-
-    /// Filter level that the configuration asks for.
-    var filterLevel: Int { wantedFilterLevel }
 
     /// Connection status of an app: from its targets, or the daemon's if it has none. Nil if the network isn't
     /// monitored.

@@ -1,8 +1,11 @@
 /// Queues events while the effects of an earlier one run: one at a time, in order, without loss.
 ///
-///     queue.append(event)
-///     guard queue.begin() else { return }     // the running drain handles this event too
-///     while let event = queue.next() { run(machine.handle(event, at: now)) }
+///     guard queue.begin(event) else { return }     // queued: the caller that drains it applies it
+///     var next: Event? = event
+///     while let event = next {
+///         run(machine.handle(event, at: now))
+///         next = queue.next()
+///     }
 package struct EventQueue<Event> {
     private var events: [Event] = []
     private var position = 0
@@ -10,7 +13,8 @@ package struct EventQueue<Event> {
 
     package init() {}
 
-    /// - Returns: false if the queue is already being drained; the event is then handled there.
+    /// - Parameter isUrgent: whether the event comes before the queued ones: a result of the effect that runs now.
+    /// - Returns: true if nothing is being applied: the caller then applies this event, and every ``next()`` after it.
     package mutating func begin(_ event: Event, isUrgent: Bool = false) -> Bool {
         guard isDraining else {
             isDraining = true
@@ -31,7 +35,7 @@ package struct EventQueue<Event> {
         return events[position]
     }
 
-    /// A larger queue was a burst: its memory is freed.
+    /// The largest capacity that is kept. A larger queue was a burst, and its memory is freed.
     private static var keptCapacity: Int { 64 }
 }
 

@@ -11,12 +11,12 @@ struct AudioEngineLifeTests {
         #expect(scenario.send(.opened(id, AudioClient(name: "one"), hasLease: true)) == [.startEngine])
         scenario.connect()
         #expect(scenario.arbiter.nextDeadline == nil)
-        #expect(scenario.send(.closed(id, hasDied: false)).isEmpty)
+        #expect(scenario.send(.closed(id)).isEmpty)
         #expect(scenario.arbiter.nextDeadline == scenario.now.advanced(by: .seconds(10)))
         scenario.wait(.seconds(9))
         let next = scenario.open()
         #expect(scenario.arbiter.nextDeadline == nil)
-        scenario.send(.closed(next, hasDied: true))
+        scenario.send(.closed(next))
         #expect(scenario.reachDeadline() == [.stopEngine])
         #expect(scenario.arbiter.engine.state == .absent && scenario.arbiter.nextDeadline == nil)
         #expect(scenario.connect().isEmpty && scenario.send(.engineGone("late")).isEmpty, "it was told to stop")
@@ -144,7 +144,7 @@ struct AudioEngineLifeTests {
     @Test("It dies as nobody needs it any more: it is not started again")
     func diesLingering() {
         var scenario = AudioScenario()
-        for id in scenario.arbiter.sessions.keys { scenario.send(.closed(id, hasDied: true)) }
+        for id in scenario.arbiter.sessions.keys { scenario.send(.closed(id)) }
         #expect(scenario.send(.engineGone("killed")).isEmpty)
         #expect(scenario.arbiter.engine.state == .absent && scenario.arbiter.nextDeadline == nil)
     }
@@ -220,11 +220,11 @@ struct AudioEngineLifeTests {
         #expect(!scenario.arbiter.hasRoom)
         let id = scenario.arbiter.nextSessionID
         #expect(scenario.send(.opened(id, AudioClient(name: ""), hasLease: true)).refusals == [.resourceNotAvailable])
-        scenario.send(.closed(.firstClient, hasDied: false))
+        scenario.send(.closed(.firstClient))
         let again = scenario.send(.opened(.firstClient, AudioClient(name: ""), hasLease: true))
         #expect(again.refusals == [.badParam] && scenario.arbiter.sessions[.firstClient] == nil)
         for event in [
-            AudioEvent.closed(id, hasDied: true), .activationRequested(id), .leaseChanged(id, hasLease: true),
+            AudioEvent.closed(id), .activationRequested(id), .leaseChanged(id, hasLease: true),
             .configured(id, .music), .outputOverridden(id, isSpeaker: true),
         ] {
             #expect(scenario.send(event).refusals == [.expiredSession])

@@ -36,7 +36,7 @@ struct AudioNestingTests {
         var dying = scenario
         #expect(scenario.deactivate(second).notices(to: first).isEmpty)
         #expect(scenario.deactivate(third).notices(to: first) == [.interruptionEnded(shouldResume: true)])
-        dying.send(.closed(second, hasDied: true))
+        dying.send(.closed(second))
         dying.serve()
         #expect(dying.deactivate(third, notify: false).notices(to: first) == [.interruptionEnded(shouldResume: false)])
     }
@@ -58,7 +58,7 @@ struct AudioNestingTests {
         let first = scenario.openActive(.music)
         let second = scenario.openActive(.music)
         scenario.call()
-        scenario.send(.closed(second, hasDied: true))
+        scenario.send(.closed(second))
         #expect(scenario.serve().notices(to: first).isEmpty)
         #expect(scenario.hangUp().notices(to: first) == [.interruptionEnded(shouldResume: true)])
     }

@@ -41,7 +41,7 @@ struct AudioRandomOrderTests {
     /// Everybody leaves, and the server does all that it is asked for.
     private func finish(_ scenario: inout AudioScenario) {
         scenario.calls { $0 = .none }
-        for id in scenario.arbiter.sessions.keys.sorted() { scenario.send(.closed(id, hasDied: true)) }
+        for id in scenario.arbiter.sessions.keys.sorted() { scenario.send(.closed(id)) }
         var rounds = 0
         while scenario.arbiter.nextDeadline != nil, rounds < 100 {
             rounds += 1
@@ -74,7 +74,7 @@ struct AudioRandomOrderTests {
             let next = random.isOne(in: 10) ? stranger : scenario.arbiter.nextSessionID
             let process = Int32.random(in: 1..<8, using: &random)
             return .opened(next, AudioClient(processes: [process], name: "client"), hasLease: !random.isOne(in: 4))
-        case 1: return open.count > 3 || random.isOne(in: 3) ? .closed(id, hasDied: isOn) : .activationRequested(id)
+        case 1: return open.count > 3 || random.isOne(in: 3) ? .closed(id) : .activationRequested(id)
         case 2: return .leaseChanged(id, hasLease: isOn)
         case 3, 4:
             let all = AudioRandomOrderTests.configurations

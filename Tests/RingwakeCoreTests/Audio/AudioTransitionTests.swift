@@ -156,7 +156,7 @@ struct AudioTransitionTests {
         var quiet = scenario
         #expect(quiet.deactivate(other, notify: false).notices(to: id) == [.interruptionEnded(shouldResume: false)])
         #expect(quiet.state(id) == .interrupted)
-        let effects = scenario.send(.closed(other, hasDied: true))
+        let effects = scenario.send(.closed(other))
         #expect(effects.notices(to: id).isEmpty, "its effects are undone first")
         #expect(scenario.applied().notices(to: id) == [.interruptionEnded(shouldResume: true)])
     }
@@ -224,13 +224,13 @@ struct AudioTransitionTests {
         let id = scenario.openActive(.music)
         scenario.send(.deactivationRequested(id, notifiesOthers: false))
         scenario.send(.activationRequested(id))
-        let effects = scenario.send(.closed(id, hasDied: true))
+        let effects = scenario.send(.closed(id))
         #expect(effects.failures(of: id) == [.expiredSession, .expiredSession])
         #expect(scenario.arbiter.sessions[id] == nil)
         scenario.serve()
         #expect(scenario.arbiter.planInForce.isEmpty)
         let other = scenario.openActive(.music)
-        scenario.send(.closed(other, hasDied: true))
+        scenario.send(.closed(other))
         #expect(scenario.asked?.resumes == true && scenario.asked?.plan.isEmpty == true)
     }
 
@@ -240,7 +240,7 @@ struct AudioTransitionTests {
         let music = scenario.openActive(.music)
         let id = scenario.openActive(.music)
         scenario.send(.outputOverridden(id, isSpeaker: true))
-        scenario.send(.closed(id, hasDied: true))
+        scenario.send(.closed(id))
         #expect(scenario.applied().notices(to: music).isEmpty)
         #expect(scenario.applied().notices(to: music) == [.interruptionEnded(shouldResume: true)])
     }

@@ -31,7 +31,7 @@ struct ScreeningRulesTests {
             let call = ScreenedCall(
                 call: CallKey(app: try #require(AppID(app)), id: CallID(id)), level: level, limits: limits,
                 caller: caller.map { CallerHandle($0) }, listed: listed)
-            return rules.restriction(for: call, isReport: isReport, at: now, moment: moment)
+            return rules.restriction(for: call, isReport: isReport, at: now, moment: { moment })
         }
     }
 

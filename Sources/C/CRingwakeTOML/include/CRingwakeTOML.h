@@ -52,9 +52,6 @@ ringwake_toml_kind ringwake_toml_node_kind(const ringwake_toml_node *_Nonnull no
 /// The line of a value, from 1; 0 for a table without a header.
 uint32_t ringwake_toml_node_line(const ringwake_toml_node *_Nonnull node);
 
-/// Number of members of a table or an array; 0 for other values.
-size_t ringwake_toml_count(const ringwake_toml_node *_Nonnull node);
-
 /// The member at `index` of a table (with its key and the key's line) or of an array (with an empty key); null after
 /// the last.
 const ringwake_toml_node *_Nullable ringwake_toml_member(

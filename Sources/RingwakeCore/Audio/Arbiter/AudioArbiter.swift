@@ -72,7 +72,7 @@ package struct AudioArbiter: Hashable, Sendable {
                 return turn.effects.append(.refused(id, error))
             }
             scene.engine.revive(&turn)
-        case .closed(let id, _):
+        case .closed(let id):
             guard clients.sessions.isOpen(id, &turn) else { return }
             scene.engine.server.running.remove(id)
             clients.close(id, &turn)

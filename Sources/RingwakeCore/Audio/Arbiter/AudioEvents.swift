@@ -56,7 +56,7 @@ package enum AudioEvent: Hashable, Sendable {
     /// A client opens a session. With a lease, the session is in the foreground and may interrupt others.
     case opened(AudioSessionID, AudioClient, hasLease: Bool)
     /// The client closed its session, or died, which closed its connection.
-    case closed(AudioSessionID, hasDied: Bool)
+    case closed(AudioSessionID)
     case leaseChanged(AudioSessionID, hasLease: Bool)
     /// The client configures its session. Only the difference takes effect.
     case configured(AudioSessionID, AudioSessionConfiguration)

@@ -152,14 +152,10 @@ package struct JSONSyntax {
     }
 
     private mutating func digits() throws(Defect) {
-        guard let first = current, isDigit(first) else { throw .unexpected(offset: offset) }
-        while let byte = current, isDigit(byte) {
+        guard let first = current, first.isDigit else { throw .unexpected(offset: offset) }
+        while let byte = current, byte.isDigit {
             offset += 1
         }
-    }
-
-    private func isDigit(_ byte: UInt8) -> Bool {
-        byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
     }
 }
 

@@ -34,15 +34,11 @@ enum PayloadTime {
     static func number(_ text: String) -> Double? {
         let digits = text.utf8
         guard digits.count <= maximumBytes, let first = digits.first,
-            first == UInt8(ascii: "-") || isDigit(first),
-            digits.allSatisfy({ isDigit($0) || ".eE+-".utf8.contains($0) }),
+            first == UInt8(ascii: "-") || first.isDigit,
+            digits.allSatisfy({ $0.isDigit || ".eE+-".utf8.contains($0) }),
             let number = Double(text), number.isFinite
         else { return nil }
         return number
-    }
-
-    private static func isDigit(_ byte: UInt8) -> Bool {
-        byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
     }
 
     /// A cursor over the bytes of a date.
@@ -98,7 +94,7 @@ enum PayloadTime {
             guard offset + count <= bytes.count else { return nil }
             var value: Int64 = 0
             for byte in bytes[offset..<(offset + count)] {
-                guard PayloadTime.isDigit(byte) else { return nil }
+                guard byte.isDigit else { return nil }
                 value = value * 10 + Int64(byte - UInt8(ascii: "0"))
             }
             offset += count

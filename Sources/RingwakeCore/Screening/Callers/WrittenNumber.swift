@@ -52,7 +52,7 @@ struct WrittenNumber {
         case (0xC2, 0xA0, _), (0xC2, 0xAD, _):  // no-break space, soft hyphen
             return 2
         case (0xE2, 0x80, 0x80...0x95), (0xE2, 0x80, 0xA8...0xAF), (0xE2, 0x81, 0xA0...0xAF), (0xEF, 0xBB, 0xBF):
-            return 3 // spaces, dashes, direction marks, a byte order mark
+            return 3  // spaces, dashes, direction marks, a byte order mark
         default:
             return 0
         }
