@@ -9,6 +9,14 @@ package struct JSONWriter {
         object(members)
     }
 
+    /// The object as one line with its end, for streams of lines. A payload may hold line ends between its tokens, where
+    /// a space means the same; within strings they are escaped. Without this a payload could hold a line of its own.
+    package var line: [UInt8] {
+        var line = bytes.map { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") ? UInt8(ascii: " ") : $0 }
+        line.append(UInt8(ascii: "\n"))
+        return line
+    }
+
     package mutating func add(_ name: String, _ text: String?) {
         guard let text else { return }
         begin(name)

@@ -8,7 +8,7 @@ package enum DeliveryMessage {
             line.add("event", "wake")
             line.add("push", json: HandlerInput.bytes(of: request, at: now))
             line.add("schema", ControlAPI.schema)
-        }.bytes + [UInt8(ascii: "\n")]
+        }.line
     }
 }
 

@@ -33,15 +33,12 @@ final class SocketHandlers {
 
     /// The request as one line. In the JSON payload, line ends can only be between tokens, so a space replaces them.
     func line(of request: WakeRequest, secret: String, at now: BootInstant) -> [UInt8] {
-        let input = HandlerInput.bytes(of: request, at: now).map { byte in
-            byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") ? UInt8(ascii: " ") : byte
-        }
-        return JSONWriter(capacity: input.count + 512) { line in
+        JSONWriter(capacity: request.payload.count + 1024) { line in
             line.add("schema", Self.schema)
             line.add("socket", socketPath)
             line.add("secret", secret)
-            line.add("wake", json: input)
-        }.bytes + [UInt8(ascii: "\n")]
+            line.add("wake", json: HandlerInput.bytes(of: request, at: now))
+        }.line
     }
 
     private func connect(to path: String, of app: AppID) throws(RingwakeError) -> Int32 {
