@@ -96,7 +96,9 @@ package struct CallServiceStateMachine: Sendable {
             subscriptions.publish(EventMessage(path: path, of: nil), to: .unfiltered, &turn)
             submit(.networkChanged, &turn)
         case .published(let event, let audience): subscriptions.publish(event, to: audience, &turn)
-        case .resumed(let body): body(&self, &turn)
+        case .resumed(let body):
+            body(&self, &turn)
+            submitFollowing(&turn)
         }
         return turn.effects
     }
@@ -173,18 +175,27 @@ package struct CallServiceStateMachine: Sendable {
             default: translate(effect, &turn)
             }
         }
-        while !following.isEmpty { submit(following.removeFirst(), &turn) }
+        submitFollowing(&turn)
         settle(&turn)
         return outcome
+    }
+
+    private mutating func submitFollowing(_ turn: inout Turn) {
+        while !following.isEmpty { submit(following.removeFirst(), &turn) }
     }
 
     private mutating func translate(_ effect: Effect, _ turn: inout Turn) {
         let now = turn.now
         switch effect {
-        case .wake(let request): start(request, &turn)
+        case .wake(let request):
+            recordAttempts([request], &turn) { service, turn in service.start(request, &turn) }
         case .deliver(let request):
-            guard let connection = handlers[request.wake]?.connection else { return }
-            turn.add(.send(connection, DeliveryMessage.line(request, at: now), isPush: true))
+            recordAttempts([request], &turn) { service, turn in
+                guard let connection = service.handlers[request.wake]?.connection, service.isAssigned(request) else {
+                    return
+                }
+                turn.add(.send(connection, DeliveryMessage.line(request, at: turn.now), isPush: true))
+            }
         case .stopHandler(let wake): stop(wake, &turn)
         case .releaseHandler(let wake): if handlers[wake]?.cameByItself == false { turn.add(.release(wake)) }
         case .retainHandler(let wake): turn.add(.retain(wake))
@@ -287,12 +298,12 @@ package struct CallServiceStateMachine: Sendable {
             guard !coordinator.waitsForOthers(key) else { continue }
             let message = message(of: call, turn)
             for (request, verb) in pending.take(key) {
-                guard verb == .end || verb == .decline else {
+                guard [.end, .decline, .ended].contains(verb) else {
                     turn.respond(request, message)
                     continue
                 }
-                // A call that the user ended must stay ended, even if the daemon dies right after the answer. The
-                // answer comes even if the disk fails or hangs.
+                // A call that the user or the other side ended must stay ended, even if the daemon dies right after
+                // the answer. The answer comes even if the disk fails or hangs.
                 turn.add(.barrier { _, turn in turn.respond(request, message) })
             }
         }
@@ -306,7 +317,29 @@ package struct CallServiceStateMachine: Sendable {
 
     // MARK: - Handlers
 
+    /// Calls `give`, which gives these pushes to a handler. A push whose sender allows one attempt and that the disk has
+    /// as waiting is given when the disk knows of the attempt: else a daemon that is killed in between makes another
+    /// one. A push that is not on the disk is given at once, because its sender has no answer yet.
+    mutating func recordAttempts(
+        _ requests: [WakeRequest], _ turn: inout Turn, _ give: @escaping ServiceEvent.Continuation
+    ) {
+        let attempts = requests.filter { $0.kind == .call }
+            .compactMap { coordinator.active[CallKey(app: $0.app, id: $0.call)] }
+            .filter { $0.isOneAttempt && $0.isJournaled }
+        guard !attempts.isEmpty else { return give(&self, &turn) }
+        for call in attempts { turn.add(.write(call.journalRecord, .now)) }
+        turn.add(.barrier(then: give))
+    }
+
+    /// Whether the call of a push is still with the handler that the push is for.
+    private func isAssigned(_ request: WakeRequest) -> Bool {
+        coordinator.active[CallKey(app: request.app, id: request.call)]?.handler == request.wake
+    }
+
     private mutating func start(_ request: WakeRequest, _ turn: inout Turn) {
+        guard isAssigned(request) else {
+            return following.append(.handlerNotStarted(request.wake, why: "its call had ended before it was started"))
+        }
         do throws(RingwakeError) {
             let secret = try turn.host.makeSecret()
             handlers.add(request.wake, of: request.app, secretHash: turn.host.hash(secret))

@@ -70,7 +70,7 @@ extension Configuration {
             throw RingwakeError(
                 code,
                 "the configuration file \(file) cannot be read: \(error.reason); "
-                    + "give another with --config, or start from the example that comes with ringwaked")
+                    + "give another with --config, or start from deploy/ringwaked.toml")
         }
     }
 }

@@ -138,7 +138,7 @@ package final class HandlerActivator {
             guard case .unwatched(let reason) = error else { return nil }
             // We wouldn't see this handler end, so its calls would never end. Kill it.
             logger.error(
-                "handler cannot be taken up again, and is ended; raise LimitNOFILE= of the service",
+                "handler cannot be restored, and is ended; raise LimitNOFILE= of the service",
                 metadata: ["pid": "\(identity.pid)", "why": "\(reason)"])
             kill(-identity.pid, SIGKILL)
             return nil

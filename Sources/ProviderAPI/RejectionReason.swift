@@ -67,10 +67,10 @@ package enum RejectionReason: String, Sendable, Codable, CaseIterable, Error {
         case .deviceTokenNotForTopic: "the token belongs to another app; send its own topic, or that app's token"
         case .duplicateHeaders: "an apns- header is there more than once"
         case .idleTimeout: "the request stopped half-way; send it again"
-        case .invalidPushType: "apns-push-type is 'voip' for a topic that ends in '.voip'"
+        case .invalidPushType: "apns-push-type has to be 'voip' for a topic that ends in '.voip'"
         case .missingDeviceToken: "the path is /3/device/TOKEN; the token is missing"
         case .missingTopic: "send apns-topic (a certificate for one topic alone may leave it out)"
-        case .payloadEmpty: "the body is a JSON object; it is empty or not one"
+        case .payloadEmpty: "the body has to be a JSON object; this one is empty or something else"
         case .topicDisallowed: "the certificate does not cover this topic; 'ringwake certs show' lists what it covers"
         case .badCertificate:
             "the certificate has expired or no configured provider CA issued it; see 'ringwake certs show'"

@@ -28,12 +28,14 @@ final class CallServiceTests {
         return service.handle(event, at: now, asking: host)
     }
 
-    private func push(_ id: String, _ facts: PushFacts = PushFacts()) -> [ServiceEffect] {
+    private func push(
+        _ id: String, _ facts: PushFacts = PushFacts(), expiration: VerifiedPush.Expiration? = nil
+    ) -> [ServiceEffect] {
         let push = VerifiedPush(
             pushID: id, app: phone,
             provenance: Provenance(sender: "TEAM123456", door: .apns(.production, .voip(of: phone))),
-            priority: .immediate, expiration: nil,
-            collapseID: nil, payload: Array("{}".utf8), receivedAt: now, verifiedAt: now)
+            priority: .immediate, expiration: expiration, collapseID: nil, payload: Array("{}".utf8), receivedAt: now,
+            verifiedAt: now)
         lastRequest += 1
         return handle(.push(push, facts, RequestID(number: lastRequest)))
     }
@@ -100,6 +102,24 @@ final class CallServiceTests {
         #expect(effects.contains { if case .start = $0 { true } else { false } })
         let appended = effects.compactMap { if case .append(_, _, _, let id) = $0 { id } else { nil } }
         #expect(appended == [RequestID(number: lastRequest)])
+    }
+
+    @Test(
+        "A waiting push whose sender allows one attempt is given when the disk knows of it, and not if its call ended",
+        arguments: [false, true])
+    func oneAttempt(isCancelled: Bool) throws {
+        _ = try wake("c1")
+        _ = store(push("c2", expiration: .oneAttempt))
+        _ = store(push("p1", PushFacts(call: CallID("c1"), cancel: .cancelled)))
+        let exited = handle(.calls(.handlerExited(WakeID(number: 1), .exited(0))))
+        #expect(exited.starts.isEmpty)
+        let barrier = try #require(exited.lastIndex { if case .barrier = $0 { true } else { false } })
+        let written = exited[..<barrier].compactMap { if case .write(let call, .now) = $0 { call } else { nil } }
+        #expect(written.contains { $0.key.id == CallID("c2") && $0.state == .woken && $0.attempt == 1 })
+        if isCancelled { _ = push("p3", PushFacts(call: CallID("c2"), cancel: .cancelled)) }
+        #expect(store(exited).starts == (isCancelled ? [] : [CallID("c2")]))
+        #expect(service.coordinator.call(CallKey(app: phone, id: CallID("c2")))?.machine.hasEnded == isCancelled)
+        #expect((service.coordinator.lanes[phone]?.handlers ?? [:]).isEmpty == isCancelled)
     }
 
     @Test("A push of an app that is not configured is refused, and so is one too many")
@@ -266,5 +286,12 @@ final class CallServiceTests {
         ] {
             #expect(answer(ask(method, "/v1/\(target)?lmit=3", "{}"))?.status == 400, "\(method) \(target)")
         }
+    }
+}
+
+extension [ServiceEffect] {
+    /// The calls that handlers are started for.
+    fileprivate var starts: [CallID] {
+        compactMap { if case .start(let request, _) = $0 { request.call } else { nil } }
     }
 }

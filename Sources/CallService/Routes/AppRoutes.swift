@@ -55,7 +55,9 @@ enum AppRoutes {
         }
         let outcome = service.submit(.pushesFetched(wake), &turn)
         if let refusal = outcome.refusal { throw refusal.error("fetching") }
-        turn.add(.respond(request.id, status: 200, json: WaitingMessage.json(outcome.fetched, at: turn.now)))
+        service.recordAttempts(outcome.fetched, &turn) { _, turn in
+            turn.add(.respond(request.id, status: 200, json: WaitingMessage.json(outcome.fetched, at: turn.now)))
+        }
     }
 
     /// The app's stored state, byte for byte.

@@ -90,7 +90,7 @@ enum CallRoutes {
     }
 
     private static func noCall(_ id: String) -> RingwakeError {
-        RingwakeError(.notFound, "no call '\(id)'; 'ringwake call list' shows those that run and the call log")
+        RingwakeError(.notFound, "no call '\(id)'; 'ringwake call list' shows the active calls and the call log")
     }
 
     private static func severalApps(_ id: String, _ apps: [AppID]) -> RingwakeError {

@@ -58,7 +58,7 @@ enum PushRoutes {
             return .failure(
                 RingwakeError(
                     .notFound,
-                    "no push '\(id)' is known; 'ringwake push list' shows those that were taken, the daemon's log "
+                    "no push '\(id)' is known; 'ringwake push list' shows those that were accepted, the daemon's log "
                         + "those that were refused"))
         }
         return .success(PushMessage(notDurable: call, receivedAt: turn.arrival(of: call)))

@@ -11,16 +11,16 @@ extension EventRefusal {
         case .wrongState(let key, let state):
             RingwakeError(
                 .conflict,
-                "call '\(key.id)' is \(state.name.rawValue)\(state.endReason.map { " (\($0))" } ?? ""); "
-                    + "\(doing) does not fit that state")
+                "call '\(key.id)' \(state.name == .ended ? "has" : "is") \(state.name.rawValue)"
+                    + "\(state.endReason.map { " (\($0))" } ?? ""); \(doing) is not possible now")
         case .notOwned(let key):
             RingwakeError(.notPermitted, "call '\(key.id)' of \(key.app) belongs to another handler")
         case .unknownHandler:
             RingwakeError(.notPermitted, "the handler that this secret was given to has ended")
         case .tooManyCalls(let app):
-            RingwakeError(.limitReached, "as many calls of \(app) run as may")
+            RingwakeError(.limitReached, "\(app) has its maximum of active calls")
         case .tooManyHandlers(let app):
-            RingwakeError(.limitReached, "as many handlers of \(app) keep a connection as may; close one")
+            RingwakeError(.limitReached, "\(app) has its maximum of connected handlers; close one")
         case .othersStay(let key):
             RingwakeError(
                 .conflict,

@@ -116,7 +116,7 @@ enum UnitCheck {
             throw RingwakeError(
                 .badConfiguration,
                 "the handler of \(app) cannot be started (wake.unit in apps.d/\(app).toml): '\(LogText.harmless(name))'"
-                    + " does not name a service; write phone.service, or phone@.service for one of each call")
+                    + " does not name a service; write phone.service, or phone@.service for one instance per call")
         }
     }
 }

@@ -22,7 +22,7 @@ nonisolated enum ListError {
     static let maximumNameBytes = 64
 
     static func noList(_ name: String) -> RingwakeError {
-        RingwakeError(.notFound, "there is no list of callers \"\(name)\"; 'ringwake block list' shows all.")
+        RingwakeError(.notFound, "there is no list of callers '\(name)'; 'ringwake block list' shows all")
     }
 
     static func otherKind(_ list: CallerListRecord) -> RingwakeError {

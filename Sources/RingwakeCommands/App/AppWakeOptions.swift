@@ -49,7 +49,7 @@ struct AppWakeOptions: ParsableArguments {
     func validate() throws {
         let ways = [exec != nil, unit != nil, dbus != nil, handlerSocket != nil, connected].count { $0 }
         try require(
-            ways == 1, "Give one of --exec, --unit, --dbus, --handler-socket and --connected.")
+            ways == 1, "Give exactly one of --exec, --unit, --dbus, --handler-socket and --connected.")
         try require(
             exec != nil || (arguments.isEmpty && remaining.isEmpty && way == nil),
             "--arg, --way and arguments after -- belong to --exec.")

@@ -38,7 +38,8 @@ struct StreamOptions: ParsableArguments {
             case .ended:
                 throw RingwakeError(
                     .unreachable,
-                    "the daemon closed the stream: it stopped, or this reader was too slow; see its log")
+                    "the daemon closed the stream: it stopped, this reader was too slow, or the handler did not act in "
+                        + "time; see the daemon's log")
             }
         }
     }

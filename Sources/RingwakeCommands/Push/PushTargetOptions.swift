@@ -35,7 +35,7 @@ struct PushTargetOptions: ParsableArguments {
     var timeout = DurationArgument(.seconds(30))
 
     func validate() throws {
-        try require((app == nil) != (token == nil), "Give one of --app and --token.")
+        try require((app == nil) != (token == nil), "Give exactly one of --app and --token.")
         try require(timeout.duration > .zero, "Give a --timeout longer than 0.")
         // An IPv6 address has two colons at least.
         try require(

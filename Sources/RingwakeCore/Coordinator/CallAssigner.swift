@@ -21,7 +21,7 @@ struct CallAssigner: Hashable, Sendable {
             guard engine.handlers.isUnattended(app, at: now) else { continue }
             // No handler connected for these calls, and none is started. That is no strike.
             effects += ringWithoutHandler(app, at: now) { call in
-                "no handler of its app kept a connection within \(call.machine.deadlines.report), and none is started"
+                "no handler of the app connected within \(call.machine.deadlines.report), and the app's file starts none"
             }
         }
         return effects

@@ -20,7 +20,7 @@ package struct QuietHours: Hashable, Sendable, CustomStringConvertible {
         }
         let words = text.lowercased().split(separator: " ")
         guard words.count == 2 else {
-            throw QuietHours.problem(text, "has \(words.count) words: it takes the days, a space, and the times")
+            throw QuietHours.problem(text, "needs the days, a space, and the times")
         }
         days = try QuietHours.days(words[0], in: text)
         let times = words[1].split(separator: "-", omittingEmptySubsequences: false)
@@ -98,14 +98,14 @@ package struct QuietHours: Hashable, Sendable, CustomStringConvertible {
     private static func day(_ word: Substring, in text: String) throws(RingwakeError) -> Int {
         let full = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
         guard let day = dayNames.firstIndex(of: String(word)) ?? full.firstIndex(of: String(word)) else {
-            throw problem(text, "names the day '\(word)', which is none")
+            throw problem(text, "names the day '\(word)', which does not exist")
         }
         return day
     }
 
     private static func time(_ word: Substring, in text: String) throws(RingwakeError) -> Int {
         guard let minute = TimeOfDay.minute(word) else {
-            throw problem(text, "has the time '\(word)', which is none: write 00:00 to 24:00")
+            throw problem(text, "has the time '\(word)': write 00:00 to 24:00")
         }
         return minute
     }

@@ -155,9 +155,9 @@ final class Restoration {
         report.restored = calls.coordinator.active.count
         guard !contents.open.isEmpty || report.setAside > 0 else { return }
         logger.notice(
-            "calls of the last run taken up",
+            "calls of the last run restored",
             metadata: [
-                "calls": "\(contents.open.count)", "going-on": "\(calls.coordinator.active.count)",
+                "calls": "\(contents.open.count)", "continuing": "\(calls.coordinator.active.count)",
                 "set-aside": "\(report.setAside)",
             ])
     }

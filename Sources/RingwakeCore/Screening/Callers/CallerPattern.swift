@@ -105,7 +105,7 @@ extension CallerPattern {
             }
             // Reject text that is not a list, such as the web page of a captive portal.
             guard !handle.text.contains(where: { $0.isWhitespace || "<>\",;/\\{}".contains($0) }) else {
-                throw problem(text, "is no number and no address")
+                throw problem(text, "is neither a number nor an address")
             }
             return .exact(handle)
         }
@@ -126,14 +126,14 @@ extension CallerPattern {
         var bytes = Array(written.utf8)[...]
         if let colon = bytes.firstIndex(of: UInt8(ascii: ":")) {
             guard bytes[..<colon].elementsEqual("tel".utf8) else {
-                throw problem(text, "is no number before the *")
+                throw problem(text, "has no number before the *")
             }
             bytes = bytes[(colon + 1)...]
         }
         guard !bytes.isEmpty else {
             throw problem(text, "is every caller: for that, use do not disturb with an allow list")
         }
-        guard let number = WrittenNumber(bytes) else { throw problem(text, "is no number before the *") }
+        guard let number = WrittenNumber(bytes) else { throw problem(text, "has no number before the *") }
         let prefix = rules.canonical(
             number.digits[...].utf8, isInternational: number.isInternational, isPrefix: true)
         guard prefix.utf8.count <= maximumDigits + 1, number.digits.utf8.count <= maximumDigits else {
