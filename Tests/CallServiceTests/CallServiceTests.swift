@@ -265,6 +265,11 @@ final class CallServiceTests {
         #expect(state == Array("x".utf8))
         #expect(answer(handle(then(.failure(RingwakeError(.system, "disk full")))))?.status == 500)
         #expect(answer(ask("GET", "/v1/apps/com.example.phone/state"))?.status == 404)
+        let first = ask("PUT", "/v1/dnd", #"{"repeatWithinMs":30000}"#)
+        guard case .storeDoNotDisturb(_, let firstStored)? = first.first else {
+            return #expect(Bool(false), "\(first)")
+        }
+        _ = handle(firstStored(.success(())))
         let change = ask("PUT", "/v1/dnd", #"{"state":"on"}"#)
         guard case .storeDoNotDisturb(_, let stored)? = change.first else { return #expect(Bool(false), "\(change)") }
         #expect(answer(ask("GET", "/v1/dnd"))?.body.contains(#""state":"on""#) == true, "it applies at once")
@@ -274,7 +279,21 @@ final class CallServiceTests {
         }
         for then in [stored, laterStored] { _ = handle(then(.failure(RingwakeError(.system, "disk full")))) }
         let rules = answer(ask("GET", "/v1/dnd"))?.body
-        #expect(rules?.contains(#""state":"off""#) == true && rules?.contains("60000") == false, "\(rules ?? "")")
+        #expect(rules?.contains(#""state":"off""#) == true && rules?.contains("30000") == true, "\(rules ?? "")")
+    }
+
+    @Test(
+        "An end that the user or the other side brings about is answered when it is on the disk",
+        arguments: [true, false])
+    func durableEnd(isHandler: Bool) throws {
+        let secret = try wake("c1")
+        _ = store(ask("POST", "/v1/calls/c1/report", #"{"ring":true}"#, secret: secret, isOwner: false))
+        let effects =
+            isHandler
+            ? ask("POST", "/v1/calls/c1/ended", secret: secret, isOwner: false) : ask("POST", "/v1/calls/c1/decline")
+        #expect(answer(effects) == nil)
+        let stored = store(effects)
+        if isHandler { #expect(answer(stored)?.body.contains("ended") == true) }
     }
 
     @Test("A misspelt parameter is refused on every route of the lists")
