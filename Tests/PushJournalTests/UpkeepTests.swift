@@ -1,3 +1,4 @@
+import CRingwakeLinux
 import Glibc
 import PushJournal
 import RingwakeCore
