@@ -9,21 +9,21 @@ struct AppAddCommand: DaemonCommand {
         "add", "Add an app; print its topic and device tokens.",
         examples: """
             ringwake app add com.example.phone --exec /usr/bin/phone-handler
-            ringwake app add com.example.phone --exec /usr/bin/phone-handler -- --account work
-            ringwake app add com.example.phone --exec /usr/bin/phone-handler --payload flexisip
+            ringwake app add com.example.phone --exec /usr/bin/phone-handler -- --account a
+            ringwake app add com.example.phone --exec /opt/handler --payload flexisip
             ringwake app add com.example.phone --exec /opt/new-handler --replace
             ringwake app add com.example.phone --exec /usr/bin/phone-handler --way unit
             ringwake app add com.example.phone --unit phone@.service --manager user
             ringwake app add com.example.phone --dbus org.example.Phone
             ringwake app add com.example.phone --handler-socket /run/phone/handler.sock
-            ringwake app add com.example.phone --connected --fallback ring --ringer daemon
+            ringwake app add com.example.phone --connected --ringer daemon
             """,
         details: """
-            Writes ID.toml to the daemon's folder of apps and makes the daemon read it. If
-            the daemon refuses the file, nothing changes. Replacing an app keeps its tokens,
-            but not its old file. Without --payload every push is a separate call from an
-            unknown caller; ringwaked.toml(5) shows how to map other payloads, and the
-            other settings of the file.
+            Writes ID.toml to the daemon's folder of apps and makes the daemon read it.
+            If the daemon refuses the file, nothing changes. Replacing an app keeps its
+            tokens, but not its old file. Without --payload every push is a separate call
+            from an unknown caller; ringwaked.toml(5) shows how to map other payloads, and
+            the other settings of the file.
             """)
 
     @Argument(help: .of("id", "The app's bundle id, such as com.example.phone."))

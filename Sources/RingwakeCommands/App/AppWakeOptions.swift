@@ -111,14 +111,14 @@ struct AppRuleOptions: ParsableArguments {
 
     @Option(
         help: .of(
-            "what", "What happens to a call if its handler failed: missed, or the daemon rings (default: missed)."))
+            "what", "What happens to a call if its handler fails: missed, or the daemon rings (default: missed)."))
     var fallback: CallFallback?
 
     @Option(
         help: .of("what", "What happens to a call during another: ring or reject (default: ring)."))
     var whenBusy: BusyPolicy?
 
-    @Option(help: .of("number", "Its level, similar to a content rating: 4, 9, 12, 17."))
+    @Option(help: .of("number", "Its level from 0 to 21, similar to a content rating."))
     var level: Int?
 
     func validate() throws {

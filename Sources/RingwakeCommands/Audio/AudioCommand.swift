@@ -51,7 +51,7 @@ struct AudioSessionsCommand: DaemonCommand {
         "sessions", "List the open audio sessions.",
         examples: """
             ringwake audio sessions
-            ringwake audio sessions --json | jq '.sessions[] | select(.state == "active")'
+            ringwake audio sessions --json | jq '.sessions[] | select(.state=="active")'
             """,
         details: """
             The call in focus is one of them, with the number 0.

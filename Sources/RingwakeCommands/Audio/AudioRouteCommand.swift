@@ -15,9 +15,9 @@ struct AudioRouteCommand: DaemonCommand {
             """,
         details: """
             Connects to the audio server without changing anything. With a name, selects
-            that device as the output of this and later calls and recordings, and shows the
-            new route; 'auto' lets the daemon choose again. The exit status is 2 if there is
-            no such output, and 8 if no audio server can be reached.
+            that device as the output of this and later calls and recordings, and shows
+            the new route; 'auto' lets the daemon choose again. The exit status is 2 if
+            there is no such output, and 8 if no audio server can be reached.
             """)
 
     @Argument(

@@ -14,14 +14,14 @@ struct AudioRunCommand: DaemonCommand {
             """,
         details: """
             The session includes everything that the command and its children play and
-            record. It interrupts, ducks or mixes with other sound, as category and options
-            say, and restores everything when it ends. Standard error shows when the session
-            becomes active, is interrupted, and becomes active again.
+            record. It interrupts, ducks or mixes with other sound, as category and
+            options say, and restores everything when it ends. Standard error shows when
+            the session becomes active, is interrupted, and becomes active again.
 
-            If the session cannot be activated, the command does not run, and the exit status
-            says why; with --even-if-inactive it runs anyway. Otherwise the exit status is
-            the command's: 128 plus the signal's number if a signal ended it, 127 if it was
-            not found, 126 if it could not be executed.
+            If the session cannot be activated, the command does not run, and the exit
+            status says why; with --even-if-inactive it runs anyway. Otherwise the exit
+            status is the command's: 128 plus the signal's number if a signal ended it,
+            127 if it was not found, 126 if it could not be executed.
             """)
 
     @Option(help: .of("category", "What the command plays or records."))

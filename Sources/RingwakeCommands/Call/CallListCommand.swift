@@ -13,8 +13,9 @@ struct CallListCommand: CallSubcommand {
             """,
         details: """
             The daemon's journal keeps the log over restarts. A missed call is one that
-            nobody answered or declined, on this device or another. --limit applies to the
-            log only; --before leaves out the calls in progress.
+            nobody answered or declined, on this device or another; a call that a block
+            list stopped is not missed. --limit applies to the log only; --before leaves
+            out the calls in progress.
             """)
 
     @Flag(help: "List missed calls only.")

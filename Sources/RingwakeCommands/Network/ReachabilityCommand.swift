@@ -22,8 +22,8 @@ struct ReachabilityCommand: DaemonCommand {
             if one cannot. With --watch, prints a line for each target, then one for each
             change.
 
-            Asks the daemon if one runs. Otherwise reads the kernel's tables itself, without
-            the daemon's configuration of interfaces.
+            Asks the daemon if one runs. Otherwise reads the kernel's tables itself,
+            without the daemon's configuration of interfaces.
             """)
 
     @Argument(help: .of("target", "any, an address, LOCAL,REMOTE, or a host name."))

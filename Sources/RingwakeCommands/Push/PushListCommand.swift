@@ -9,7 +9,7 @@ struct PushListCommand: DaemonCommand {
         examples: """
             ringwake push list
             ringwake push list --app com.example.phone --limit 10
-            ringwake push list --json | jq -r '.pushes[] | select(.state == "missed") | .pushId'
+            ringwake push list --json | jq '.pushes[] | select(.state=="missed").pushId'
             """,
         details: """
             The daemon's journal keeps them over restarts. The list has no refused pushes;
