@@ -15,7 +15,7 @@ internal import ControlProtocol
 /// |---|---|
 /// | ``CoordinatorStateMachine`` | calls, their handlers' lanes, strikes |
 /// | ``HandlerRegistry`` | the identity of each handler: secret, connection, process |
-/// | ``EventSubscriptions``, ``DeferredEvents`` | the readers of events; the events that wait for the disk |
+/// | ``EventSubscriptions`` | the readers of events; the events that wait for the disk |
 /// | ``PendingAnswers`` | requests whose result depends on the journal or another call |
 /// | ``CallScreening`` | restrictions, do not disturb |
 /// | `Routes` | the meaning of each request, and the permission for it |
@@ -25,12 +25,11 @@ internal import ControlProtocol
 package struct CallServiceStateMachine: Sendable {
     package private(set) var coordinator: CoordinatorStateMachine
     package private(set) var handlers = HandlerRegistry()
-    package private(set) var subscriptions = EventSubscriptions()
+    package internal(set) var subscriptions = EventSubscriptions()
     package private(set) var screening = CallScreening()
     package private(set) var configuration = ServiceConfiguration()
     /// The stored state of each app.
     private(set) var states: [AppID: [UInt8]] = [:]
-    private var deferred = DeferredEvents()
     private var pending = PendingAnswers()
     /// The path to the network; nil: never reported.
     private var path: PathMessage?
@@ -176,7 +175,7 @@ package struct CallServiceStateMachine: Sendable {
             }
         }
         submitFollowing(&turn)
-        settle(&turn)
+        pending.settle(coordinator, &turn)
         return outcome
     }
 
@@ -204,12 +203,14 @@ package struct CallServiceStateMachine: Sendable {
             turn.add(.write(call.journalRecord, call.writeUrgency))
             turn.add(.note(effect))
         case .request(let action, let key):
-            deferEvents(of: key, &turn)
-            publish(EventMessage(action: action, of: key, at: now), of: key, &turn)
+            subscriptions.deferEvents(of: key, &turn)
+            subscriptions.publish(EventMessage(action: action, of: key, at: now), of: key, &turn)
         case .othersStayed(let key): pending.fail(key, .othersStay(key), &turn)
-        case .pushWaits(_, let key, let kind): publish(EventMessage(waiting: key, kind), of: key, &turn)
-        case .reportPath(let key): if let path { publish(EventMessage(path: path, of: key), of: key, &turn) }
-        case .reportAudio(let call, let change): publish(EventMessage(audio: change, of: call), of: call.key, &turn)
+        case .pushWaits(_, let key, let kind): subscriptions.publish(EventMessage(waiting: key, kind), of: key, &turn)
+        case .reportPath(let key):
+            if let path { subscriptions.publish(EventMessage(path: path, of: key), of: key, &turn) }
+        case .reportAudio(let call, let change):
+            subscriptions.publish(EventMessage(audio: change, of: call), of: call.key, &turn)
         case .struckOut(let app, let isOut):
             turn.add(.note(effect))
             subscriptions.publish(EventMessage(struckOut: app, isOut), to: .app(app), &turn)
@@ -223,10 +224,11 @@ package struct CallServiceStateMachine: Sendable {
         turn.add(.note(effect))
         switch effect {
         case .pushIgnored(let push, let key, let outcome):
-            publish(EventMessage(ignored: push, key, outcome), of: key, &turn)
-        case .strike(let key, let failure): publish(EventMessage(strike: key, failure), of: key, &turn)
-        case .restricted(let key, let restriction): publish(EventMessage(restricted: key, restriction), of: key, &turn)
-        case .callMissed(let call): publish(EventMessage(missed: call), of: call.key, &turn)
+            subscriptions.publish(EventMessage(ignored: push, key, outcome), of: key, &turn)
+        case .strike(let key, let failure): subscriptions.publish(EventMessage(strike: key, failure), of: key, &turn)
+        case .restricted(let key, let restriction):
+            subscriptions.publish(EventMessage(restricted: key, restriction), of: key, &turn)
+        case .callMissed(let call): subscriptions.publish(EventMessage(missed: call), of: call.key, &turn)
         default: break
         }
     }
@@ -235,40 +237,12 @@ package struct CallServiceStateMachine: Sendable {
         if !isAppended { turn.add(.write(call.journalRecord, call.writeUrgency)) }
         turn.add(.note(.callChanged(call)))
         // The record of an expired call is appended as ended, so the call can never ring.
-        if call.machine.hasEnded, !isAppended { deferEvents(of: call.key, &turn) }
+        if call.machine.hasEnded, !isAppended { subscriptions.deferEvents(of: call.key, &turn) }
         let now = turn.now
-        publish(EventMessage(change: call, at: now), of: call.key, &turn)
+        subscriptions.publish(EventMessage(change: call, at: now), of: call.key, &turn)
     }
 
-    // MARK: - Streams
-
-    /// Publishes an event of a call. The events of one call stay in order.
-    private mutating func publish(_ event: @autoclosure () -> EventMessage, of key: CallKey, _ turn: inout Turn) {
-        guard !subscriptions.isEmpty, !deferred.append(event(), of: key) else { return }
-        subscriptions.publish(event(), to: .call(key), &turn)
-    }
-
-    /// Defers events of this call until everything written so far is durable. If the disk fails or hangs, the delay is
-    /// bounded.
-    private mutating func deferEvents(of key: CallKey, _ turn: inout Turn) {
-        guard !subscriptions.isEmpty else { return }
-        deferred.begin(key)
-        turn.add(
-            .barrier { service, turn in
-                for event in service.deferred.end(key) { service.subscriptions.publish(event, to: .call(key), &turn) }
-            })
-    }
-
-    /// Begins a stream with `first`, and continues it with the events of the app and call until the client leaves.
-    mutating func subscribe(
-        _ request: ServiceRequest, app: AppID?, call: CallID?, first: [EventMessage], _ turn: inout Turn
-    ) {
-        turn.add(.begin(request.id))
-        subscriptions.add(request.id, app: app, call: call)
-        // Send it in one piece: a long start must not make the client look like one that does not read.
-        let lines = first.flatMap { controlLine($0) }
-        if !lines.isEmpty { turn.add(.send(request.id, lines)) }
-    }
+    // MARK: - Requests with a later answer
 
     private mutating func left(_ id: RequestID, _ turn: inout Turn) {
         subscriptions.remove(id)
@@ -279,41 +253,15 @@ package struct CallServiceStateMachine: Sendable {
         submit(.handlerDisconnected(wake), &turn)
     }
 
-    // MARK: - Requests with a later answer
-
     /// Answers a request about a call once its result is known: at once, unless the journal is recording that the call
     /// rings, or other calls are being held for it.
     mutating func answerWhenSettled(_ key: CallKey, _ verb: CallVerb, _ request: RequestID, _ turn: inout Turn) {
         pending.add(request, verb, of: key)
-        settle(&turn)
-    }
-
-    private mutating func settle(_ turn: inout Turn) {
-        for key in pending.calls {
-            guard let call = coordinator.call(key) else {
-                pending.fail(key, .unknownCall(key), &turn)
-                continue
-            }
-            if case .confirmed = call.machine.state { continue }
-            guard !coordinator.waitsForOthers(key) else { continue }
-            let message = message(of: call, turn)
-            for (request, verb) in pending.take(key) {
-                guard [.end, .decline, .ended].contains(verb) else {
-                    turn.respond(request, message)
-                    continue
-                }
-                // A call that the user or the other side ended must stay ended, even if the daemon dies right after
-                // the answer. The answer comes even if the disk fails or hangs.
-                turn.add(.barrier { _, turn in turn.respond(request, message) })
-            }
-        }
+        pending.settle(coordinator, &turn)
     }
 
     /// The current state of a call.
-    func message(of call: Call, _ turn: Turn) -> CallMessage {
-        CallMessage(
-            call, pid: coordinator.process(of: call), receivedAt: turn.arrival(of: call), at: turn.now)
-    }
+    func message(of call: Call, _ turn: Turn) -> CallMessage { turn.message(of: call, coordinator) }
 
     // MARK: - Handlers
 
@@ -397,8 +345,8 @@ package struct CallServiceStateMachine: Sendable {
     private mutating func greet(_ request: ServiceRequest, _ app: AppID, secret: String?, _ turn: inout Turn) {
         let hello = EventMessage(handler: app, secret: secret, socket: configuration.socketPath)
         let since = try? request.since()
-        subscribe(
-            request, app: app, call: nil, first: [hello] + StreamRoutes.beginning(of: app, since: since, self, turn),
+        subscriptions.begin(
+            request.id, app: app, call: nil, first: [hello] + StreamRoutes.beginning(of: app, since: since, self, turn),
             &turn)
     }
 

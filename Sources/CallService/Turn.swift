@@ -35,6 +35,11 @@ package struct Turn {
         ).description
     }
 
+    /// The current state of a call.
+    func message(of call: Call, _ coordinator: CoordinatorStateMachine) -> CallMessage {
+        CallMessage(call, pid: coordinator.process(of: call), receivedAt: arrival(of: call), at: now)
+    }
+
     mutating func respond(_ id: RequestID, _ message: any Encodable) { respond(id, .success(message)) }
 }
 

@@ -89,8 +89,7 @@ static inline int ringwake_timerfd_arm(int descriptor, int64_t nanoseconds) {
 }
 
 // Arms a timer on the wall clock that never expires. It becomes readable, with ECANCELED, when that clock is set or the
-// machine resumes. It can be armed again. The flags are enumerators of an anonymous enum. The time is 2200-01-01, or
-// the last one of a 32-bit time_t.
+// machine resumes. The time is 2200-01-01, or the last one of a 32-bit time_t.
 static inline int ringwake_timerfd_arm_for_clock_changes(int descriptor) {
     struct itimerspec value;
     memset(&value, 0, sizeof value);
@@ -158,16 +157,14 @@ static inline int ringwake_set_nonblocking(int descriptor) {
 // memfd_create is not imported from Glibc (_GNU_SOURCE).
 static inline int ringwake_memfd(const char *name) { return memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING); }
 
-// After this the contents of the memory file can't be changed through any descriptor. The names need _GNU_SOURCE, and
-// <linux/fcntl.h>, which also has them, can't be included together with <fcntl.h>. So these are their values, which the
-// kernel never changes.
+// After this the contents of the memory file can't be changed. The names need _GNU_SOURCE, and <linux/fcntl.h>, which
+// also has them, can't be included together with <fcntl.h>. So these are their values, which the kernel never changes.
 static inline int ringwake_seal(int memory) {
     enum { add_seals = 1024 + 9, seal = 0x1, shrink = 0x2, grow = 0x4, write = 0x8 };
     return fcntl(memory, add_seals, seal | shrink | grow | write);
 }
 
-// Opens an open file again, even one without a name, with its own offset 0. It is in C because the path then needs no
-// allocation, and a wake waits for it.
+// Opens an open file again, even one without a name, with its own offset 0. In C the path needs no allocation.
 static inline int ringwake_reopen(int descriptor, int flags) {
     char path[64];
     snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
@@ -179,8 +176,7 @@ static inline int ringwake_punch_hole(int descriptor, off_t offset, off_t length
     return fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length);
 }
 
-// `struct flock` hides the function flock in Swift. Takes an exclusive lock without blocking; EWOULDBLOCK if it is
-// held.
+// Takes an exclusive lock, or fails with EWOULDBLOCK. (`struct flock` hides the function flock in Swift.)
 static inline int ringwake_lock_exclusively(int descriptor) { return flock(descriptor, LOCK_EX | LOCK_NB); }
 
 // IN_NONBLOCK and IN_CLOEXEC are enumerators of an anonymous enum.

@@ -12,8 +12,30 @@ struct PendingAnswers: Sendable {
         waiting[key, default: []].append((request, verb))
     }
 
+    /// Answers the requests whose result is known.
+    mutating func settle(_ coordinator: CoordinatorStateMachine, _ turn: inout Turn) {
+        for key in waiting.keys {
+            guard let call = coordinator.call(key) else {
+                fail(key, .unknownCall(key), &turn)
+                continue
+            }
+            if case .confirmed = call.machine.state { continue }
+            guard !coordinator.waitsForOthers(key) else { continue }
+            let message = turn.message(of: call, coordinator)
+            for (request, verb) in take(key) {
+                guard [.end, .decline, .ended].contains(verb) else {
+                    turn.respond(request, message)
+                    continue
+                }
+                // A call that the user or the other side ended must stay ended, even if the daemon dies right after
+                // the answer. The answer comes even if the disk fails or hangs.
+                turn.add(.barrier { _, turn in turn.respond(request, message) })
+            }
+        }
+    }
+
     /// Removes and returns the requests that wait for this call, the oldest first.
-    mutating func take(_ key: CallKey) -> [(request: RequestID, verb: CallVerb)] {
+    private mutating func take(_ key: CallKey) -> [(request: RequestID, verb: CallVerb)] {
         waiting.removeValue(forKey: key) ?? []
     }
 

@@ -14,11 +14,11 @@ enum StreamRoutes {
         let since = try request.since()
         guard let id = request.query["call"].map({ CallID($0) }) else {
             let first = turn.host.connections(app) + beginning(of: app, since: since, service, turn)
-            return service.subscribe(request, app: app, call: nil, first: first, &turn)
+            return service.subscriptions.begin(request.id, app: app, call: nil, first: first, &turn)
         }
         // A stream of one call has only that call's events.
         let calls = service.calls(named: id, of: app)
-        service.subscribe(request, app: app, call: id, first: beginning(calls, turn), &turn)
+        service.subscriptions.begin(request.id, app: app, call: id, first: beginning(calls, turn), &turn)
     }
 
     /// Active calls, and the ended ones whose end the client may have missed.

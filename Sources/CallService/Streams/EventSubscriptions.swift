@@ -30,6 +30,7 @@ package struct EventSubscriptions: Sendable {
     }
 
     private var subscribers: [RequestID: Subscriber] = [:]
+    private var deferred = DeferredEvents()
 
     /// Whether there are no streams.
     var isEmpty: Bool { subscribers.isEmpty }
@@ -37,8 +38,15 @@ package struct EventSubscriptions: Sendable {
     /// Apps that have a stream of their own.
     package var namedApps: Set<AppID> { Set(subscribers.values.compactMap { $0.call == nil ? $0.app : nil }) }
 
-    mutating func add(_ id: RequestID, app: AppID?, call: CallID?) {
+    /// Begins a stream with `first`, and continues it with the events of the app and call until the client leaves.
+    mutating func begin(
+        _ id: RequestID, app: AppID?, call: CallID?, first: [EventMessage], _ turn: inout Turn
+    ) {
+        turn.add(.begin(id))
         subscribers[id] = Subscriber(app: app, call: call)
+        // Send it in one piece: a long start must not make the client look like one that does not read.
+        let lines = first.flatMap { controlLine($0) }
+        if !lines.isEmpty { turn.add(.send(id, lines)) }
     }
 
     mutating func remove(_ id: RequestID) { subscribers[id] = nil }
@@ -51,5 +59,23 @@ package struct EventSubscriptions: Sendable {
             line = bytes
             turn.add(.send(id, bytes))
         }
+    }
+
+    /// Publishes an event of a call. The events of one call stay in order.
+    mutating func publish(_ event: @autoclosure () -> EventMessage, of key: CallKey, _ turn: inout Turn) {
+        guard !isEmpty, !deferred.append(event(), of: key) else { return }
+        publish(event(), to: .call(key), &turn)
+    }
+
+    /// Defers events of this call until everything written so far is durable. If the disk fails or hangs, the delay is
+    /// bounded.
+    mutating func deferEvents(of key: CallKey, _ turn: inout Turn) {
+        guard !isEmpty else { return }
+        deferred.begin(key)
+        turn.add(.barrier { service, turn in service.subscriptions.publishDeferred(of: key, &turn) })
+    }
+
+    private mutating func publishDeferred(of key: CallKey, _ turn: inout Turn) {
+        for event in deferred.end(key) { publish(event, to: .call(key), &turn) }
     }
 }

@@ -116,8 +116,7 @@ package struct CallStateMachine: Hashable, Sendable {
         return finish(reason, detail)
     }
 
-    /// The handler reported or confirmed the call while the user is in another one. The handler must signal busy to the
-    /// caller.
+    /// The handler reported or confirmed the call during another one, and must signal busy to the caller.
     package mutating func reject(at now: BootInstant) throws(Refusal) -> [Output] {
         guard state.name == .woken || state.name == .reported else { throw Refusal(state: state) }
         return askToEnd(.busy, at: now)
@@ -130,8 +129,7 @@ package struct CallStateMachine: Hashable, Sendable {
         return enter(.confirmed(by: now.advanced(by: deadlines.report), retryAt: nil)) + [.journalRing]
     }
 
-    /// The journal has recorded the ring: the call rings, unless it has expired meanwhile. Changes nothing in other
-    /// states.
+    /// The journal has recorded the ring: the call rings, unless it has expired. Changes nothing in other states.
     package mutating func ringJournaled(at now: BootInstant) -> [Output] {
         guard case .confirmed = state else { return [] }
         guard now < ringBefore else { return finish(.expired) }
@@ -162,8 +160,7 @@ package struct CallStateMachine: Hashable, Sendable {
         return enter(.confirmed(by: now.advanced(by: deadlines.report), retryAt: nil)) + [.journalRing]
     }
 
-    /// The sender cancelled the call. After the user has answered it is too late: then the two sides settle it between
-    /// them.
+    /// The sender cancelled the call. After the user has answered, the two sides settle it between them.
     package mutating func cancel(_ reason: CallEndReason) throws(Refusal) -> [Output] {
         guard state.awaitsRing || state.name == .ringing else { throw Refusal(state: state) }
         return finish(reason)
