@@ -11,7 +11,7 @@ struct AwakeTime {
         return AwakeTime(nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
     }
 
-    /// Saturates at what a reasonable timeout never reaches: a year.
+    /// Saturates at a year, which no reasonable timeout reaches.
     func advanced(by duration: Duration) -> AwakeTime {
         let (seconds, attoseconds) = min(max(duration, .zero), .seconds(31_536_000)).components
         return AwakeTime(nanoseconds: nanoseconds &+ seconds &* 1_000_000_000 &+ attoseconds / 1_000_000_000)

@@ -1,4 +1,4 @@
-/// Which message bus.
+/// The address of a message bus.
 package enum DBusAddress: Hashable, Sendable {
     /// The machine's: `DBUS_SYSTEM_BUS_ADDRESS`, or the well-known socket.
     case system
@@ -12,7 +12,7 @@ package enum DBusAddress: Hashable, Sendable {
 
     /// The address as text; nil when the environment names no session bus.
     ///
-    /// - Parameter environment: The variables to go by; an empty one counts as absent.
+    /// - Parameter environment: the variables to read; an empty one counts as absent.
     package func text(environment: [String: String]) -> String? {
         func variable(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
         switch self {
@@ -28,7 +28,7 @@ package enum DBusAddress: Hashable, Sendable {
 
     /// The sockets to try, in this order.
     ///
-    /// - Throws: `noServer` when there is no address, or none that can be connected to without waiting.
+    /// - Throws: `noServer` if there is no address, or none of a supported kind.
     func endpoints(environment: [String: String]) throws(DBusError) -> [UnixEndpoint] {
         guard let text = text(environment: environment) else {
             throw DBusError(
@@ -67,7 +67,7 @@ struct UnixEndpoint: Hashable {
         (name, isAbstract) = found
     }
 
-    /// For people.
+    /// The name for people.
     var shown: String { (isAbstract ? "@" : "") + String(decoding: name, as: UTF8.self) }
 
     /// Undoes the escapes of a value in an address: `%20`.
@@ -87,7 +87,7 @@ struct UnixEndpoint: Hashable {
         return bytes
     }
 
-    /// A value as it stands in an address: every byte escaped but those that need not be.
+    /// A value escaped for an address: all bytes but those that may stay unescaped.
     static func escaped(_ value: String) -> String {
         var text = ""
         for byte in value.utf8 {

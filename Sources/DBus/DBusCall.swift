@@ -1,6 +1,6 @@
 import RunLoop
 
-/// A method call that waits for its reply. Letting go of this object does not end the call.
+/// A method call that waits for its reply. Releasing this object doesn't end the call.
 package final class DBusCall {
     package typealias Completion = (Result<[DBusValue], DBusError>) -> Void
 
@@ -19,15 +19,15 @@ package final class DBusCall {
         self.completion = completion
     }
 
-    /// No reply is told any more; what comes is let go of, its descriptors are closed. The other side does what it was
-    /// asked to nevertheless, if it was sent. Idempotent.
+    /// Ends the wait for the reply: a later reply is dropped, and its descriptors are closed. If the call was sent,
+    /// the other side executes it nevertheless. Idempotent.
     package func cancel() {
         completion = nil
         guard let connection else { return }
         connection.calls.forget(self, connection.runLoop)
     }
 
-    /// Tells the result, unless it was told or cancelled.
+    /// Completes the call, unless it was completed or cancelled.
     func complete(_ result: Result<[DBusValue], DBusError>) {
         let completion = completion
         self.completion = nil
@@ -59,9 +59,9 @@ final class CallTable {
         }
     }
 
-    /// - Parameter result: Read only where somebody waits for it.
+    /// - Parameter result: evaluated only if a call waits for it.
     func complete(_ cookie: UInt64, _ runLoop: RunLoop, _ result: () -> Result<[DBusValue], DBusError>) {
-        // A reply to a call that was given up, or that was never made.
+        // A reply to a call that timed out or was cancelled, or that was never made.
         guard let call = sent[cookie] else { return }
         forget(call, runLoop)
         call.complete(result())
@@ -92,12 +92,12 @@ extension DBusConnection {
     /// Calls a method.
     ///
     /// - Parameters:
-    ///   - allowAutoStart: The bus starts the service where it can and nobody has the name.
-    ///   - timeout: How long the reply may take, the time to connect included. Time in which the machine is suspended
-    ///     does not count.
-    ///   - completion: Gets the reply's arguments or why there is none, once, from the loop; not after `cancel` or
-    ///     `close`. The error's name is what the service answered, or `noReply`, `disconnected`, `noServer`,
-    ///     `invalidArguments`, `limitsExceeded`.
+    ///   - allowAutoStart: whether the bus starts the service if it can and nobody has the name.
+    ///   - timeout: timeout of the reply, including the time to connect. Time in which the machine is suspended
+    ///     doesn't count.
+    ///   - completion: called with the reply's arguments or an error, once, from the loop; not after `cancel` or
+    ///     `close`. The error's name is the service's, or `noReply`, `disconnected`, `noServer`, `invalidArguments`,
+    ///     `limitsExceeded`.
     @discardableResult
     package func call(
         destination: String, path: String, interface: String, member: String, arguments: [DBusValue] = [],
@@ -165,8 +165,8 @@ extension DBusConnection {
         }
     }
 
-    /// A timer on the clock of the loop, which counts while the machine is suspended; the peer cannot answer then, so
-    /// the rest of the time is given after it.
+    /// Sets a timer on the loop's clock, which also counts while the machine is suspended. The peer can't answer
+    /// then, so the timer is set again for the remaining time.
     private func arm(_ call: DBusCall, _ deadline: AwakeTime, _ failure: String) {
         let rest = AwakeTime.now.duration(to: deadline)
         call.timer = runLoop.schedule(

@@ -10,13 +10,14 @@ package import RunLoop
 ///         interface: "org.freedesktop.login1.Manager", member: "CanSuspend", timeout: .seconds(5)
 ///     ) { result in print(result) }
 ///
-/// sd-bus does the handshake and the marshalling, behind a gate that bounds what comes; replies and signals are matched
-/// here, so no C callback is involved.
-/// Nothing waits: `init` only begins to connect, and what is called before the bus has answered is kept until then.
-/// Closures are called from the loop, never from within the call that they were given to, and may call, cancel and
-/// close anything. An idle connection has no timer. The owner closes it; after ``close()`` nothing is called any more.
+/// sd-bus does the handshake and the marshalling, behind a gate that limits incoming messages. Replies and signals
+/// are matched here, without C callbacks.
+///
+/// Nothing blocks: `init` only begins to connect, and calls are queued until the bus has answered. Closures are
+/// called from the loop, never from within the call that they were passed to, and may call, cancel and close
+/// anything. An idle connection has no timer. The owner closes it; nothing is called after ``close()``.
 package final class DBusConnection {
-    /// How far it is.
+    /// The state of a connection.
     enum State {
         /// The bus has not answered yet.
         case opening
@@ -24,7 +25,8 @@ package final class DBusConnection {
         case closed
     }
 
-    /// Called once when the bus went away or could not be had; before the pending calls fail. The object is dead then.
+    /// Called once when the bus went away or could not be reached, before the pending calls fail. The object is dead
+    /// then.
     package var onClose: ((DBusError) -> Void)?
     /// Called once when the bus has answered.
     package var onOpen: (() -> Void)?
@@ -46,9 +48,9 @@ package final class DBusConnection {
     package var isClosed: Bool { state == .closed }
 
     /// - Parameters:
-    ///   - environment: What ``DBusAddress`` goes by.
+    ///   - environment: the variables that ``DBusAddress`` reads.
     ///   - label: Names the bus in the log and in the cause of its wakeups: `system`.
-    ///   - openingTimeout: How long the bus may take to answer.
+    ///   - openingTimeout: timeout for the bus to answer.
     /// - Throws: `noServer` when nothing listens at the address.
     package init(
         address: DBusAddress, environment: [String: String], runLoop: RunLoop, logger: Logger, label: String = "bus",
@@ -85,7 +87,7 @@ package final class DBusConnection {
     /// Runs `body` from the loop, unless the owner closes the connection before.
     func later(_ body: @escaping () -> Void) {
         let wasShut = isShut
-        // Strong: a call that failed is told so, also when its connection is lost and let go of in between.
+        // Strong: a failed call completes even if its connection is lost and released in between.
         runLoop.enqueue { [self] in
             if isShut == wasShut { body() }
         }
@@ -96,9 +98,9 @@ package final class DBusConnection {
     /// Subscribes to signals.
     ///
     /// - Parameters:
-    ///   - onReady: Called when no signal is missed from then on: the time to read the state that they tell changes
-    ///     of. With an error when the bus refuses, or later, when it has gone away.
-    ///   - handler: Gets each signal that the owner of the match's sender sent. Those whose arguments exceed
+    ///   - onReady: called when no signal is missed from then on: then read the state whose changes the signals
+    ///     report. Called with an error if the bus refuses, or later, when it has gone away.
+    ///   - handler: called with each signal from the owner of the match's sender. Signals whose arguments exceed
     ///     ``DBusLimits`` are dropped.
     @discardableResult
     package func subscribe(
@@ -110,8 +112,8 @@ package final class DBusConnection {
 
     /// Follows who owns a name; does not start the service.
     ///
-    /// - Parameter body: Gets the owner's unique name, first when the bus has said it, then at each change; nil when
-    ///   nobody has the name, and when the bus has gone away.
+    /// - Parameter body: called with the owner's unique name, first when the bus has reported it, then at each
+    ///   change; with nil if nobody has the name, and when the bus has gone away.
     @discardableResult
     package func watchName(_ name: String, _ body: @escaping (_ owner: String?) -> Void) -> DBusSubscription {
         signals.watchName(name, body)
@@ -119,9 +121,9 @@ package final class DBusConnection {
 
     // MARK: - Messages
 
-    /// A message that is to be filled and given to ``send(_:expectingReply:)``.
+    /// A method call for ``send(_:expectingReply:)``.
     ///
-    /// - Throws: `disconnected`; `invalidArguments` where a name or a path is none.
+    /// - Throws: `disconnected`; `invalidArguments` for an invalid name, path or argument.
     func makeCall(
         destination: String, path: String, interface: String, member: String, arguments: [DBusValue]
     ) throws(DBusError) -> Message {
@@ -131,7 +133,7 @@ package final class DBusConnection {
             arguments: arguments)
     }
 
-    /// Hands the message to sd-bus, which sends it now or when the socket takes it.
+    /// Passes the message to sd-bus, which sends it now or when the socket is writable.
     ///
     /// - Returns: The serial number that the reply names.
     func send(_ message: Message, expectingReply: Bool) throws(DBusError) -> UInt64 {
@@ -146,7 +148,7 @@ package final class DBusConnection {
             guard !transport.isOpen else {
                 throw DBusError(name: DBusError.failed, message: "cannot be sent: \(String(systemError: result))")
             }
-            // Noticed here, told from the loop: the caller is in the middle of something.
+            // Report it from the loop: the caller is in the middle of an operation.
             runLoop.enqueue { [weak self] in self?.pump() }
             throw DBusError(name: DBusError.disconnected, message: String(systemError: result))
         }
@@ -154,7 +156,7 @@ package final class DBusConnection {
         return cookie
     }
 
-    /// Handles what has come, at most so much that other sources get their turn.
+    /// Handles received messages, but only so many that other sources get their turn.
     private func pump() {
         var messagesLeft = DBusLimits.maximumMessagesPerTurn
         var stepsLeft = DBusLimits.maximumStepsPerTurn
@@ -163,7 +165,7 @@ package final class DBusConnection {
             // Level-triggered readiness brings the rest in the next turn.
             let step = transport.process(isFeeding: messagesLeft > 0 && stepsLeft > 0)
             if transport.isReady, state == .opening { opened(transport) }
-            // What was said above may have closed it.
+            // The callbacks above may have closed it.
             guard state != .closed else { return }
             switch step {
             case .idle:

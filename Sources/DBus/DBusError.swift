@@ -1,12 +1,12 @@
-/// A D-Bus error: what the other side answered, or what kept it from answering.
+/// A D-Bus error: the other side's answer, or why there is none.
 package struct DBusError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The error's name on the bus, `org.freedesktop.DBus.Error.ServiceUnknown`.
     package let name: String
-    /// What the sender says of it: for people. At most ``maximumMessageScalars`` long, without control characters and
-    /// those that change the direction of text.
+    /// The sender's text, for people: at most ``maximumMessageScalars`` long. Control characters, and characters that
+    /// change the direction of text, are replaced.
     package let message: String
 
-    /// Longer texts of a peer are cut.
+    /// Maximum length of ``message``; longer texts of a peer are cut.
     package static let maximumMessageScalars = 512
 
     package init(name: String, message: String) {
@@ -39,11 +39,11 @@ package struct DBusError: Error, Hashable, Sendable, CustomStringConvertible {
     package static let serviceUnknown = "org.freedesktop.DBus.Error.ServiceUnknown"
     /// Nobody has the name.
     package static let nameHasNoOwner = "org.freedesktop.DBus.Error.NameHasNoOwner"
-    /// What was to be sent is no valid message.
+    /// The message to send is invalid.
     package static let invalidArguments = "org.freedesktop.DBus.Error.InvalidArgs"
     /// Anything else.
     package static let failed = "org.freedesktop.DBus.Error.Failed"
-    /// A bound of this module or of the bus was reached.
+    /// A limit of this module or of the bus was reached.
     package static let limitsExceeded = "org.freedesktop.DBus.Error.LimitsExceeded"
 
     /// True when nobody offers the service and the bus could not start it.
@@ -52,6 +52,6 @@ package struct DBusError: Error, Hashable, Sendable, CustomStringConvertible {
             || name.hasPrefix("org.freedesktop.DBus.Error.Spawn.")
     }
 
-    /// True when it was not the other side that answered: no bus, or none any more.
+    /// Whether the bus is missing or has gone away: the other side did not answer.
     package var isBusAbsent: Bool { name == Self.noServer || name == Self.disconnected }
 }

@@ -1,4 +1,4 @@
-/// Bounds of what is read and kept, whatever a peer sends.
+/// Limits of what is read and kept, whatever a peer sends.
 package enum DBusLimits {
     /// Bytes of one message; a larger one is dropped before sd-bus sees it. The specification allows 128 MiB.
     package static let maximumMessageBytes: UInt64 = 2 << 20
@@ -11,7 +11,7 @@ package enum DBusLimits {
     package static let maximumDepth = 32
     /// Calls that wait for their reply on one connection.
     package static let maximumCalls = 1_024
-    /// Messages that wait for the socket; the bus reads slower than we write.
+    /// Messages that wait for the socket, while the bus reads slower than we write.
     package static let maximumQueuedMessages: UInt64 = 1_024
     /// Messages handled in one turn of the loop; the rest is in the socket and comes in the next turn.
     package static let maximumMessagesPerTurn = 128

@@ -1,16 +1,17 @@
 package import Logging
 package import RunLoop
 
-/// A message bus that may not be there: a connection that is opened at its first use, and again at the next use after
-/// it was lost.
+/// A message bus that may be absent: connects at the first use, and again at the next use after a loss.
 ///
-///     let systemBus = DBusService(address: .system, environment: variables, runLoop: loop, logger: logger, label: "system")
+///     let systemBus = DBusService(
+///         address: .system, environment: variables, runLoop: loop, logger: logger, label: "system")
 ///     systemBus.watchName("org.freedesktop.ModemManager1") { owner in ... }
 ///
-/// Nothing tries again by itself: there is no timer. Subscriptions and watched names outlive the connection; they are
-/// made again with the next one, and are told so. Closures are called from the loop, as with ``DBusConnection``.
+/// Nothing tries again by itself: there is no timer. Subscriptions and watched names survive the connection: they are
+/// notified of its loss, and installed again on the next one. Closures are called from the loop, as with
+/// ``DBusConnection``.
 package final class DBusService {
-    /// What is known of the bus.
+    /// The state of the bus.
     package enum Status: Hashable, Sendable {
         /// Not used yet.
         case unused
@@ -21,8 +22,8 @@ package final class DBusService {
         case closed
     }
 
-    /// Uses within this time of the last attempt fail at once with its error: a use that follows from a failure must
-    /// not become a busy loop.
+    /// Uses within this time of the last attempt fail immediately with its error, so that a use that follows from a
+    /// failure doesn't become a busy loop.
     package static let pauseBetweenAttempts = Duration.seconds(1)
 
     package private(set) var status = Status.unused {
@@ -105,7 +106,7 @@ package final class DBusService {
             })
     }
 
-    /// See ``DBusConnection/watchName(_:_:)``; nobody has a name on a bus that is lost.
+    /// See ``DBusConnection/watchName(_:_:)``; calls `body` with nil when the bus is lost.
     @discardableResult
     package func watchName(_ name: String, _ body: @escaping (_ owner: String?) -> Void) -> DBusSubscription {
         stand(
@@ -116,9 +117,9 @@ package final class DBusService {
             })
     }
 
-    /// Connects if there is no connection; for a moment at which the bus is likely to be back.
+    /// Connects if there is no connection. Call it when the bus is likely to be back.
     ///
-    /// - Returns: Why it cannot be.
+    /// - Returns: Why it can't connect.
     @discardableResult
     package func open() -> DBusError? {
         do throws(DBusError) {
@@ -129,7 +130,7 @@ package final class DBusService {
         }
     }
 
-    /// Ends the connection and every subscription. Nothing is told any more, and every later use fails.
+    /// Ends the connection and every subscription. No closure is called afterwards, and every later use fails.
     package func close() {
         onChange = nil
         connection?.close()
@@ -182,7 +183,7 @@ package final class DBusService {
 
     private func lost(_ error: DBusError) {
         connection = nil
-        // Said once, not at each use of a bus that is not there.
+        // Logged once, not at each use of an absent bus.
         if case .lost = status {
         } else {
             logger.notice("message bus is not available", metadata: ["bus": "\(label)", "error": "\(error)"])
@@ -206,7 +207,7 @@ package final class DBusService {
 
     private func stand(_ one: Standing) -> DBusSubscription {
         do throws(DBusError) {
-            // Before it is among those that a new connection installs.
+            // Install it before it is in `standing`, which a new connection installs.
             one.installed = one.install(try current())
         } catch {
             later { if !one.isCancelled { one.refused(error) } }

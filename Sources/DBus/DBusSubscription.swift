@@ -1,7 +1,7 @@
-/// Which signals.
+/// Which signals to receive.
 package struct DBusMatch: Hashable, Sendable {
-    /// Who sends them, a well-known name or a unique one. Any program can send any signal straight to us; what comes
-    /// from another than the name's owner is dropped.
+    /// The sender, a well-known name or a unique one. Any program can send any signal directly to us; signals from
+    /// another sender than the name's owner are dropped.
     package var sender: String
     package var path: String?
     package var interface: String
@@ -38,20 +38,20 @@ package struct DBusMatch: Hashable, Sendable {
         return rule
     }
 
-    /// An apostrophe ends the quotes: it stands outside of them, behind a backslash.
+    /// An apostrophe ends the quotes, so it is written outside of them, after a backslash.
     private static func escaped(_ text: String) -> String {
         text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#)
     }
 
-    /// Whether a signal is one of these, but for its sender and its arguments.
+    /// Whether a signal matches, apart from its sender and its arguments.
     func accepts(path: String, interface: String, member: String) -> Bool {
         self.interface == interface && (self.member ?? member) == member && (self.path ?? path) == path
     }
 }
 
-/// A signal that has come.
+/// A received signal.
 package struct DBusSignal: Hashable {
-    /// The unique name of who sent it: the owner of the match's sender.
+    /// The unique name of the sender: the owner of the match's sender.
     package var sender: String
     package var path: String
     package var interface: String
@@ -59,7 +59,7 @@ package struct DBusSignal: Hashable {
     package var arguments: [DBusValue]
 }
 
-/// Something that goes on until it is cancelled; letting go of this object does not end it.
+/// A subscription, which lasts until it is cancelled; releasing this object doesn't end it.
 package final class DBusSubscription {
     private var body: (() -> Void)?
 
@@ -67,7 +67,7 @@ package final class DBusSubscription {
         self.body = body
     }
 
-    /// Nothing is told any more, not even what has come already. Idempotent.
+    /// Ends the notifications, also of signals that were already received. Idempotent.
     package func cancel() {
         let body = body
         self.body = nil

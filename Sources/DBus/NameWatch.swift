@@ -1,11 +1,11 @@
-/// Who owns one name, for all who want to know.
+/// The owner of one name, for all observers of the name.
 final class NameWatch {
     enum Owner: Equatable {
-        /// The bus has not said yet.
+        /// The bus has not answered yet.
         case unknown
         /// The unique name; nil when nobody has it.
         case known(String?)
-        /// The bus does not say.
+        /// The bus refused to answer, or went away.
         case failed(DBusError)
 
         var error: DBusError? {
@@ -48,6 +48,6 @@ final class NameWatch {
 enum BusInterface {
     static let name = "org.freedesktop.DBus"
     static let path = "/org/freedesktop/DBus"
-    /// How long the bus itself may take; dbus-daemon answers these at once.
+    /// Timeout of the bus itself; dbus-daemon answers immediately.
     static let timeout = Duration.seconds(25)
 }

@@ -31,7 +31,7 @@ final class SignalTable {
         /// The bus itself, and unique names.
         static func isFixed(_ sender: String) -> Bool { sender.hasPrefix(":") || sender == BusInterface.name }
 
-        /// No callback follows.
+        /// Ends the callbacks.
         func end() {
             isCancelled = true
             nameObservation?.cancel()
@@ -105,7 +105,7 @@ final class SignalTable {
         }
     }
 
-    /// A subscription that says at the next opportunity that it is none.
+    /// A refused subscription, which reports that at the next opportunity.
     private func refused(_ notify: @escaping () -> Void) -> DBusSubscription {
         var notify: (() -> Void)? = notify
         connection?.later { notify?() }
@@ -222,7 +222,7 @@ final class SignalTable {
         }
     }
 
-    /// The bus counts equal rules, so the rules of others that are equal stay.
+    /// The bus counts equal rules, so equal rules of other subscriptions stay.
     private func uninstall(_ rule: String) {
         guard isOpen else { return }
         connection?.send(

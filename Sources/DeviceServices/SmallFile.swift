@@ -1,10 +1,10 @@
 internal import CRingwakeLinux
 internal import Glibc
 
-/// Short files that are written with one call each: those of the kernel in `/sys`, and our own notes.
+/// Short files that are written with one call each: the kernel's in `/sys`, and our own.
 nonisolated enum SmallFile {
     /// Writes a text in one call, as files of the kernel want it.
-    /// - Parameter isMade: Makes the file, or empties the one that is there.
+    /// - Parameter isMade: creates the file, or empties an existing one.
     /// - Returns: 0, or an errno.
     static func write(_ text: String, to path: String, isMade: Bool) -> Int32 {
         let flags = O_WRONLY | (isMade ? O_CREAT | O_TRUNC | O_NOFOLLOW : 0)

@@ -1,15 +1,15 @@
 import FoundationEssentials
 import ProviderAPI
 
-/// Collects the answer to a push, bounded.
+/// Collects the answer to a push, within limits.
 final class AnswerReceiver: TransferReceiver {
-    /// The most bytes of a body that are kept: APNs' answers have under 100. A longer one ends the transfer.
+    /// Maximum bytes of a body: APNs' answers have fewer than 100. A longer body ends the transfer.
     static let maximumBodyBytes = 16 * 1024
-    /// The most bytes of a header value that are kept; a longer value is left out.
+    /// Maximum bytes of a header value; longer values are ignored.
     static let maximumValueBytes = 256
 
     private(set) var body: [UInt8] = []
-    /// Whether the transfer was ended here because the body was too long.
+    /// Whether the receiver ended the transfer because the body was too long.
     private(set) var isTooLong = false
     private(set) var apnsID: String?
     private(set) var uniqueID: String?
@@ -41,11 +41,11 @@ final class AnswerReceiver: TransferReceiver {
         }
     }
 
-    /// The `reason` and the `timestamp` of the body; nil where it is not the JSON of APNs.
+    /// The `reason` and the `timestamp` of the body; each nil if the body isn't JSON that contains it.
     func refusal() -> (reason: String?, timestamp: Int64?) {
         let decoder = JSONDecoder()
         let data = Data(body)
-        // Two readings: a timestamp that is no integer must not hide the reason.
+        // Decode them separately: an invalid timestamp must not hide the reason.
         let reason = try? decoder.decode(ReasonBody.self, from: data)
         let timestamp = try? decoder.decode(TimestampBody.self, from: data)
         return (reason?.reason, timestamp?.timestamp)
@@ -62,7 +62,7 @@ struct HeaderField {
     /// Without the space around it.
     let value: String
 
-    /// Nil where `bytes` are no field, or its value is longer than `maximumValueBytes`.
+    /// Nil if `bytes` aren't a header field, or the value is longer than `maximumValueBytes`.
     init?(_ bytes: UnsafeRawBufferPointer, maximumValueBytes: Int) {
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         let isSpace = { (byte: UInt8) in byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0A }

@@ -8,32 +8,32 @@ package import RingwakeCore
 ///
 /// It blocks, and needs SIGPIPE ignored, as ``PushClient`` does.
 package final class Download {
-    /// The most bytes that are taken of a file, unpacked.
+    /// Maximum bytes of a file, after decompression.
     package static let maximumBytes: Int64 = 256 * 1024 * 1024
-    /// How often a server may send elsewhere.
+    /// Maximum redirections.
     private static let maximumRedirections = 5
-    /// How long name, connection and TLS may take in all.
+    /// Timeout of name look-up, connection and TLS together.
     private static let connectMilliseconds = 15_000
-    /// How long all of it may take: 256 MiB at 150 kB a second.
+    /// Timeout of the whole transfer: 256 MiB at 150 kB a second.
     private static let totalMilliseconds = 30 * 60_000
-    /// A transfer that brings fewer bytes a second for so many seconds has stalled.
+    /// A transfer with fewer bytes a second, for so many seconds, has stalled.
     private static let (stallBytes, stallSeconds) = (100, 60)
 
     private let receiver: DownloadReceiver
     private let easy: EasyHandle
 
-    /// What came of it.
+    /// The result of a fetch.
     package enum Result: Equatable, Sendable {
-        /// The server says that the file is still the one of the validator.
+        /// The file still matches the validator.
         case unchanged
-        /// All of it was delivered. The validator names this state of it: its ETag, else its Last-Modified, else nil.
+        /// The whole file was delivered. The validator is its ETag, else its Last-Modified, else nil.
         case fetched(validator: String?, bytes: Int64)
     }
 
     /// - Parameters:
     ///   - userAgent: the `user-agent` of the requests.
     ///   - caFile: CA certificates in PEM to trust instead of the system's.
-    ///   - maximumBytes: the most bytes that are taken of a file, unpacked.
+    ///   - maximumBytes: maximum bytes of a file, after decompression.
     package init(
         userAgent: String, caFile: String? = nil, maximumBytes: Int64 = Download.maximumBytes
     ) throws(RingwakeError) {
@@ -51,7 +51,7 @@ package final class Download {
         try easy.set(CURLOPT_LOW_SPEED_LIMIT, Download.stallBytes)
         try easy.set(CURLOPT_LOW_SPEED_TIME, Download.stallSeconds)
         try easy.setOffset(CURLOPT_MAXFILESIZE_LARGE, maximumBytes)
-        // Whatever packing libcurl knows; what comes out of it is counted.
+        // Accept every compression that libcurl supports. The limit counts decompressed bytes.
         try easy.set(CURLOPT_ACCEPT_ENCODING, "")
         if let caFile {
             try easy.set(CURLOPT_CAINFO, caFile)
@@ -64,11 +64,12 @@ package final class Download {
         scheme(of: text) != nil
     }
 
-    /// Fetches what `url` names.
+    /// Fetches the file at `url`.
     ///
     /// - Parameters:
-    ///   - validator: what a fetch before gave; the file is not sent again while it is the same.
-    ///   - receive: gets the bytes, piece by piece. What it throws ends the transfer, and is thrown here.
+    ///   - validator: of a previous fetch; the server doesn't send an unchanged file again.
+    ///   - receive: called with each piece of the file. An error that it throws ends the transfer, and is thrown
+    ///     here.
     /// - Throws: `unreachable`, `timedOut`, `notFound`, `notPermitted`, `limitReached` for a file that is too large,
     ///   `invalidRequest` for a URL that cannot be used. Pieces may have been delivered before.
     package func fetch(
@@ -85,7 +86,7 @@ package final class Download {
                     + "other means and import that")
         }
         try easy.set(CURLOPT_URL, url)
-        // Nobody on the way may turn a list that was asked for safely into one of their own.
+        // An https URL must not redirect to http, where anyone on the way could replace the list.
         try easy.set(CURLOPT_REDIR_PROTOCOLS_STR, scheme == "https" ? "https" : "http,https")
         try easy.set(CURLOPT_HTTPHEADER, Download.conditions(validator))
         receiver.receive = receive

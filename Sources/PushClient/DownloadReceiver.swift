@@ -1,17 +1,17 @@
 import RingwakeCore
 
-/// Hands a file over as it comes, and keeps what names its state.
+/// Passes a file on as it arrives, and keeps its validators.
 final class DownloadReceiver: TransferReceiver {
-    /// The most bytes that are kept of a header value; a longer value is left out.
+    /// Maximum bytes of a header value; longer values are ignored.
     private static let maximumValueBytes = 256
 
-    /// The most bytes that are taken.
+    /// Maximum bytes of the file.
     let maximumBytes: Int64
-    /// Gets each piece of the file.
+    /// Called with each piece of the file.
     var receive: (([UInt8]) throws(RingwakeError) -> Void)?
     /// What ``receive`` threw.
     private(set) var failure: RingwakeError?
-    /// How many bytes of the file have come.
+    /// Received bytes.
     private(set) var bytes: Int64 = 0
     private(set) var isTooLong = false
     private(set) var etag: String?
@@ -35,7 +35,7 @@ final class DownloadReceiver: TransferReceiver {
             isTooLong = true
             return false
         }
-        // The page that comes with a refusal is no list.
+        // Ignore the body of an error or a redirection.
         guard status == 200, let receive else { return true }
         do throws(RingwakeError) {
             try receive(Array(piece))

@@ -2,15 +2,15 @@ import CRingwakeCurl
 import Glibc
 import RingwakeCore
 
-/// Takes what libcurl reads of an answer.
+/// Receives an answer from libcurl.
 protocol TransferReceiver: AnyObject {
-    /// Forgets the answer before.
+    /// Discards the previous answer.
     func reset()
     /// Takes a piece of the body; false ends the transfer.
     func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool
     /// Takes one line of the head with its CRLF: the status line, or `name: value`.
     func takeHeader(_ bytes: UnsafeRawBufferPointer)
-    /// Whether the transfer was ended here because the body was too long.
+    /// Whether the receiver ended the transfer because the body was too long.
     var isTooLong: Bool { get }
 }
 
@@ -18,13 +18,13 @@ protocol TransferReceiver: AnyObject {
 ///
 /// The connection stays open between transfers; libcurl finds it again.
 final class EasyHandle {
-    /// What answers are handed to: in a box, for libcurl keeps one address.
+    /// Boxes the receiver, because libcurl keeps its address.
     private let box: ReceiverBox
     private let handle: UnsafeMutableRawPointer
     private let errorText: UnsafeMutablePointer<CChar>
     private var lists: [CURLoption.RawValue: UnsafeMutablePointer<curl_slist>] = [:]
 
-    /// libcurl's own start, once in the process.
+    /// Initializes libcurl, once in the process.
     private static let start: CURLcode = ringwake_curl_start()
 
     init(receiver: any TransferReceiver) throws(RingwakeError) {
@@ -44,7 +44,7 @@ final class EasyHandle {
     }
 
     deinit {
-        // First the handle: it refers to the others until it is gone.
+        // The handle first: it refers to the lists and the error buffer.
         curl_easy_cleanup(handle)
         for list in lists.values {
             curl_slist_free_all(list)
@@ -65,7 +65,8 @@ final class EasyHandle {
         try check(ringwake_curl_set_text(handle, option, value), option)
     }
 
-    /// Sets the list of an option; libcurl keeps its address, so the one before is freed only now.
+    /// Sets the list of an option. libcurl uses a list until another replaces it, so the previous one is freed only
+    /// then.
     func set(_ option: CURLoption, _ values: [String]) throws(RingwakeError) {
         var list: UnsafeMutablePointer<curl_slist>?
         for value in values {
@@ -80,7 +81,7 @@ final class EasyHandle {
         lists[option.rawValue] = list
     }
 
-    /// Sets what libcurl would else read from a file; it copies the bytes.
+    /// Sets the contents that libcurl would otherwise read from a file. libcurl copies the bytes.
     func setBlob(_ option: CURLoption, _ bytes: [UInt8]) throws(RingwakeError) {
         var bytes = bytes
         let result = bytes.withUnsafeMutableBytes {
@@ -91,7 +92,7 @@ final class EasyHandle {
 
     /// Sets the body of the next POST; libcurl copies it.
     func setBody(_ bytes: [UInt8]) throws(RingwakeError) {
-        // The size first: else libcurl would copy up to a zero byte.
+        // Set the size first, or libcurl would copy only up to a zero byte.
         try check(
             ringwake_curl_set_offset(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(bytes.count)),
             CURLOPT_POSTFIELDSIZE_LARGE)
@@ -106,7 +107,7 @@ final class EasyHandle {
         try check(result, CURLOPT_COPYPOSTFIELDS)
     }
 
-    /// Runs the transfer. Throws nothing: `failure` says what went wrong, nil when an answer came.
+    /// Runs the transfer. Returns why it failed; nil if an answer arrived.
     func perform() -> TransferFailure? {
         box.receiver.reset()
         errorText[0] = 0
@@ -142,7 +143,7 @@ private final class ReceiverBox {
     }
 }
 
-/// CURLOPT_WRITEFUNCTION: returning less than it was given makes libcurl end the transfer.
+/// CURLOPT_WRITEFUNCTION: a result smaller than `count` makes libcurl end the transfer.
 private func receiveBody(
     _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {

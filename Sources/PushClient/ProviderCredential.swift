@@ -1,11 +1,11 @@
 package import Cryptography
 package import RingwakeCore
 
-/// What a sender shows to be let in: a provider certificate, or the key that signs its provider tokens.
+/// A sender's credential: a provider certificate, or the key that signs its provider tokens.
 package enum ProviderCredential {
-    /// Nothing: the push service answers MissingProviderToken. For tests of a push service.
+    /// No credential: the push service answers MissingProviderToken. For tests of a push service.
     case none
-    /// A certificate with its chain, the leaf first, and its key; `password` opens the key where it is encrypted.
+    /// A certificate with its chain, the leaf first, and its key. `password` decrypts an encrypted key.
     case certificate(chainPEM: [UInt8], keyPEM: [UInt8], password: String?)
     /// A key that signs provider tokens (ES256), as Apple issues them in `AuthKey_KEYID.p8`.
     case token(key: P256PrivateKey, keyID: String, teamID: String)
@@ -15,11 +15,11 @@ extension ProviderCredential {
     /// Reads a provider certificate with its key.
     ///
     /// - Parameters:
-    ///   - file: what a file holds: PEM (certificates, and the key unless `keyFile` has it) or PKCS#12.
-    ///   - keyFile: what a file with the key in PEM holds.
-    ///   - password: opens the PKCS#12 file or the key.
-    /// - Throws: `badCredential` when certificate or key is missing, damaged, or of another pair; `notPermitted` for
-    ///   a wrong password.
+    ///   - file: the contents of a file: PEM (certificates, and the key unless `keyFile` has it) or PKCS#12.
+    ///   - keyFile: the contents of a PEM file with the key.
+    ///   - password: decrypts the PKCS#12 file or the key.
+    /// - Throws: `badCredential`: certificate or key is missing or damaged, or they don't match; `notPermitted`: a
+    ///   wrong password.
     package static func certificate(
         file: [UInt8], keyFile: [UInt8]?, password: String?
     ) throws(RingwakeError) -> ProviderCredential {
@@ -31,7 +31,7 @@ extension ProviderCredential {
         let certificates = try Certificate.all(pem: file)
         let keyPEM = keyFile ?? file
         if let password {
-            // Libcurl opens the key and says when it is another certificate's.
+            // libcurl decrypts the key, and reports if it doesn't match the certificate.
             return .certificate(chainPEM: try pem(of: certificates), keyPEM: keyPEM, password: password)
         }
         let key = try PrivateKey(pem: keyPEM)
@@ -55,15 +55,15 @@ private func pem(of certificates: [Certificate]) throws(RingwakeError) -> [UInt8
     return bytes
 }
 
-/// Keeps a signed provider token while it may be used again.
+/// Caches a signed provider token.
 struct ProviderTokenCache {
-    /// A token is renewed when it is this old, in seconds: APNs wants no more than one each 20 minutes and refuses
-    /// one older than 60.
+    /// Age in seconds at which a token is renewed: APNs accepts a new token at most every 20 minutes, and refuses
+    /// tokens older than 60 minutes.
     static let renewalSeconds: Int64 = 40 * 60
 
     private var token: (text: String, issuedAt: Int64)?
 
-    /// The token to send at `now`, in seconds since 1970; signed when there is none or it has grown old.
+    /// The token to send at `now`, in seconds since 1970. Signs a new one if there is none or it is too old.
     mutating func token(
         key: P256PrivateKey, keyID: String, teamID: String, at now: Int64
     ) throws(RingwakeError) -> String {

@@ -1,8 +1,8 @@
 package import ProviderAPI
 
-/// What the push service answered to one push.
+/// The push service's answer to one push.
 package struct PushAnswer: Equatable, Sendable {
-    /// The HTTP status: 200 when the push was taken.
+    /// The HTTP status: 200 if the push was accepted.
     package var status: Int
     /// `apns-id`, by which the push service knows the push.
     package var apnsID: String?
@@ -10,23 +10,23 @@ package struct PushAnswer: Equatable, Sendable {
     package var uniqueID: String?
     /// The reason of a refusal, in the push service's own word.
     package var reason: String?
-    /// With 410: since when the token is gone, in milliseconds since 1970.
+    /// With 410: when the token became invalid, in milliseconds since 1970.
     package var timestamp: Int64?
-    /// `2`: anything else is an error before it becomes an answer.
+    /// Always `2`: another version is an error.
     package var httpVersion: String
     /// How long each stage took.
     package var timings: PushTimings
 
-    /// Whether the push was taken.
+    /// Whether the push was accepted.
     package var isAccepted: Bool { status == 200 }
 
-    /// The reason where it is one that APNs documents.
+    /// The reason, if APNs documents it.
     package var knownReason: RejectionReason? { reason.flatMap(RejectionReason.init(rawValue:)) }
 }
 
 /// When each stage of a push was done, in microseconds since its start; each includes those before it.
 package struct PushTimings: Encodable, Equatable, Sendable {
-    /// The name was resolved. 0 on a connection that was open already, as the next two.
+    /// The name was resolved. This and the next two are 0 on a reused connection.
     package var dnsUs: Int64
     /// TCP was connected.
     package var connectUs: Int64

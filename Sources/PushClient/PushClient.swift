@@ -1,14 +1,13 @@
 import CRingwakeCurl
 package import RingwakeCore
 
-/// The sender's end of the APNs provider API, by libcurl over HTTP/2. One connection serves all pushes of a client.
+/// A client of the APNs provider API, by libcurl over HTTP/2. One connection serves all pushes of a client.
 ///
 ///     let client = try PushClient(server: server, credential: credential, userAgent: "example", wallClock: clock)
 ///     let answer = try client.send(PushRequest(token: token, topic: "com.example.phone.voip", payload: payload))
 ///     print(answer.status, answer.reason ?? "taken")
 ///
-/// It blocks, and ignores no signal: a program that uses it ignores SIGPIPE, which a write to a connection that the
-/// server closed would raise.
+/// It blocks. The program has to ignore SIGPIPE, which a write to a closed connection raises.
 package final class PushClient {
     private let server: PushServer
     private let credential: ProviderCredential
@@ -39,7 +38,7 @@ package final class PushClient {
         try configureCredential()
     }
 
-    /// Sends one push and waits for its answer, over the connection of the push before if that is still open.
+    /// Sends one push and waits for its answer, over the previous push's connection if that is still open.
     ///
     /// - Throws: `unreachable`, `timedOut`, `badCredential` or `invalidRequest`. A refusal is an answer, no error.
     package func send(_ request: PushRequest) throws(RingwakeError) -> PushAnswer {
@@ -69,14 +68,14 @@ package final class PushClient {
         try easy.set(CURLOPT_TIMEOUT_MS, PushClient.milliseconds(server.timeout))
         if let caFile = server.caFile {
             try easy.set(CURLOPT_CAINFO, caFile)
-            // Only that file: libcurl would trust the system's folder of CAs as well.
+            // Trust only that file: by default, libcurl also trusts the system's directory of CAs.
             try easy.set(CURLOPT_CAPATH, nil as String?)
         }
         if let connectTo = server.connectTo {
             try easy.set(CURLOPT_CONNECT_TO, [connectTo.text])
         }
         if server.isLoopback || server.connectTo != nil {
-            // Else https_proxy would take the push elsewhere.
+            // Ignore https_proxy.
             try easy.set(CURLOPT_PROXY, "")
         }
     }
@@ -90,7 +89,7 @@ package final class PushClient {
             try easy.setBlob(CURLOPT_SSLCERT_BLOB, chainPEM)
             try easy.set(CURLOPT_SSLKEYTYPE, "PEM")
             try easy.setBlob(CURLOPT_SSLKEY_BLOB, keyPEM)
-            // Empty rather than none: OpenSSL would ask at the terminal for the password of an encrypted key.
+            // Set an empty password: without one, OpenSSL would ask for it at the terminal.
             try easy.set(CURLOPT_KEYPASSWD, password ?? "")
         }
     }
@@ -119,7 +118,7 @@ package final class PushClient {
             reusedConnection: easy.number(CURLINFO_NUM_CONNECTS) == 0)
     }
 
-    /// libcurl takes 0 for "no limit" and has 31 bits on some machines.
+    /// At least 1, because 0 means no limit to libcurl; at most 31 bits, the range of its options on some machines.
     private static func milliseconds(_ duration: Duration) -> Int {
         Int(min(max(duration.milliseconds, 1), Int64(Int32.max)))
     }

@@ -1,7 +1,7 @@
 import ProviderAPI
 import RingwakeCore
 
-/// One push as a sender writes it. The receiver checks it, not this type: senders of wrong pushes are tested too.
+/// One push as a sender writes it, unchecked: tests also send invalid pushes.
 package struct PushRequest: Equatable, Sendable {
     /// The device token in hex.
     package var token: String
@@ -42,7 +42,7 @@ package struct PushRequest: Equatable, Sendable {
     /// - Throws: `invalidRequest` for a value with a control character, which would end the line.
     func headerLines(authorization: String?) throws(RingwakeError) -> [String] {
         let fields: [(name: String, value: String?)] = [
-            // Else libcurl names the body a form.
+            // Otherwise libcurl sends the content type of a form.
             ("content-type", "application/json"),
             (ProviderField.authorization, authorization),
             (ProviderField.topic, topic),

@@ -1,6 +1,6 @@
 package import RingwakeCore
 
-/// Where pushes are sent, and how far the sender waits and trusts.
+/// A push service: its address, the timeouts and the trusted CAs.
 package struct PushServer: Equatable, Sendable {
     /// The port of APNs.
     package static let defaultPort: UInt16 = 443
@@ -10,11 +10,11 @@ package struct PushServer: Equatable, Sendable {
     package var port: UInt16
     /// A file of CA certificates in PEM to trust instead of the system's.
     package var caFile: String?
-    /// Where to connect instead, so that a host's name can be tested on a machine that does not bear it.
+    /// Another address to connect to, to test a host name on a machine without that name.
     package var connectTo: ConnectTo?
-    /// How long name, connection and TLS may take in all.
+    /// Timeout of name look-up, connection and TLS together.
     package var connectTimeout: Duration
-    /// How long a push may take in all, its connection included.
+    /// Timeout of a push, including its connection.
     package var timeout: Duration
 
     package init(
@@ -58,8 +58,8 @@ extension PushServer {
         /// The text as libcurl takes it.
         package let text: String
 
-        /// Reads `HOST:PORT:ADDRESS:PORT`; IPv6 addresses stand in brackets, and an empty part means "any" before
-        /// and "unchanged" behind. Nil for any other text.
+        /// Reads `HOST:PORT:ADDRESS:PORT`. IPv6 addresses are in brackets. An empty HOST or PORT before ADDRESS means
+        /// any; an empty ADDRESS or PORT after it means unchanged. Nil for any other text.
         package init?(_ text: String) {
             var parts: [String] = [""]
             var isInBrackets = false

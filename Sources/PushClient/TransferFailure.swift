@@ -2,12 +2,12 @@ import CRingwakeCurl
 import Glibc
 import RingwakeCore
 
-/// Why a transfer brought no answer, as libcurl reports it, and what that means for a person.
+/// A failed transfer as libcurl reports it, and its description for people.
 struct TransferFailure {
     let code: CURLcode
     /// libcurl's own words.
     let text: String
-    /// The errno of the connection that failed; 0 where there is none.
+    /// errno of the failed connection; 0 if there is none.
     let systemError: Int32
     /// OpenSSL's verdict on the server's certificate: X509_V_ERR_*, see X509_verify_cert_error_string(3).
     let verification: Int
@@ -92,7 +92,8 @@ struct TransferFailure {
         return alertHint ?? "TLS could not be agreed; check --host and --port"
     }
 
-    /// The connection was there and broke. With TLS 1.3 the refusal of a client certificate arrives only then.
+    /// The connection broke after it was established. With TLS 1.3, the server refuses a client certificate only
+    /// then.
     private var brokenHint: String {
         alertHint ?? "the connection broke before the answer, so the push may have been taken; "
             + "send it again with the same --id"

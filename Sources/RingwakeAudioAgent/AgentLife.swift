@@ -35,7 +35,7 @@ final class AgentLife {
 
     /// - Parameters:
     ///   - descriptor: A connected socket that does not block; it is closed when this is over.
-    ///   - completion: Gets the exit status, once, from the loop.
+    ///   - completion: called with the exit status, once, from the loop.
     init(_ descriptor: Int32, _ parts: AudioEngineParts, journal: String, completion: @escaping (Int32) -> Void) {
         connection = AudioEngineConnection(descriptor, runLoop: parts.runLoop, decode: AudioEngineLine.request)
         self.parts = parts
@@ -45,7 +45,7 @@ final class AgentLife {
         parts.runLoop.enqueue { [self] in begin() }
     }
 
-    /// Ends it: everything is undone. Idempotent.
+    /// Undoes everything, and ends. Idempotent.
     func end() {
         switch state {
         case .waiting(_, let timer):

@@ -7,9 +7,9 @@ internal import RingwakeCore
 internal import RunLoop
 
 /// Serves the clients of a listening socket, one after the other, and ends when no other client waits: the next one
-/// starts the program again. Effects that could not be undone without an audio server are undone first.
+/// starts the program again. First undoes effects that could not be undone without an audio server.
 ///
-/// It accepts connections all the time: everybody may connect, and clients that are refused must not block others.
+/// Accepts connections all the time: every user may connect, and refused clients must not block others.
 final class AgentListener {
     private let descriptor: Int32
     private let parts: AudioEngineParts
@@ -18,12 +18,12 @@ final class AgentListener {
     private let completion: (Int32) -> Void
     private var source: ReadinessSource?
     private var life: AgentLife?
-    /// An allowed client that waits for the present one.
+    /// An allowed client that waits for the current one to end.
     private var waiting: Int32?
-    /// Undoes what clients have left, as soon as the server is back.
+    /// Undoes the effects that clients have left, as soon as the server is back.
     private var restoring: JournalRestore?
     private var attempts = 0
-    /// Clients were refused just now: if the program ended, the next one would start it again.
+    /// Runs after clients were refused: if the program ended, their next try would start it again.
     private var strangersTimer: Timer?
     private var isOver = false
 
@@ -33,7 +33,7 @@ final class AgentListener {
     /// - Parameters:
     ///   - descriptor: A listening unix socket that does not block.
     ///   - allowed: The users that may connect.
-    ///   - completion: Gets the exit status, once, from the loop.
+    ///   - completion: called with the exit status, once, from the loop.
     init(
         _ descriptor: Int32, _ parts: AudioEngineParts, journal: String, allowed: Set<UInt32>,
         completion: @escaping (Int32) -> Void
@@ -46,7 +46,7 @@ final class AgentListener {
         parts.runLoop.enqueue { [self] in begin() }
     }
 
-    /// Ends it, and undoes everything.
+    /// Undoes everything, and ends.
     func end() {
         guard !isOver else { return }
         source?.cancel()
@@ -156,7 +156,7 @@ final class AgentListener {
 
     // MARK: - No client
 
-    /// Undoes what is left, unless a client comes first, and ends.
+    /// Undoes the remaining effects, unless a client comes first, and ends.
     private func settle() {
         guard !isOver, life == nil, restoring == nil, waiting == nil else { return }
         guard FileSystem.exists(journal), attempts < AgentListener.maximumAttempts else {

@@ -23,7 +23,7 @@ enum AgentSocket {
     private static let firstPassed: Int32 = 3
 
     /// Prepares the daemon's socket.
-    /// - Throws: It is not open, or no connected stream socket.
+    /// - Throws: It is not open, or not a connected stream socket.
     static func checkConnected(_ descriptor: Int32) throws(AgentRefusal) {
         guard isStream(descriptor), option(SO_ACCEPTCONN, of: descriptor) == 0 else {
             throw AgentRefusal(
@@ -35,7 +35,7 @@ enum AgentSocket {
     }
 
     /// The listening socket that systemd passed.
-    /// - Throws: There is none, or more than one, or it is no listening unix socket.
+    /// - Throws: There is none, or more than one, or it is not a listening unix socket.
     static func passedListener() throws(AgentRefusal) -> Int32 {
         let variables = processEnvironment()
         guard variables["LISTEN_PID"] == "\(getpid())", variables["LISTEN_FDS"] == "1" else {
@@ -81,7 +81,7 @@ enum AgentSocket {
         option(SO_TYPE, of: descriptor) == Int32(SOCK_STREAM.rawValue)
     }
 
-    /// - Returns: nil where it is no socket.
+    /// - Returns: nil if it isn't a socket.
     private static func option(_ name: Int32, of descriptor: Int32) -> Int32? {
         var value: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)

@@ -10,7 +10,7 @@ internal import RunLoop
 package enum AudioAgent {
     /// Runs `ringwake-audio` with the process's arguments and returns its exit status.
     package static func main() -> Int32 {
-        // A log that nobody reads is no reason to leave the audio server changed.
+        // A write to a closed log must not end the program and leave the audio server changed.
         ringwake_ignore_signal(SIGPIPE)
         // libpulse would ask the X server for the name of an audio server, and wait for its answer.
         unsetenv("DISPLAY")
@@ -31,7 +31,7 @@ package enum AudioAgent {
         let log = StandardErrorLog(level: command.isVerbose ? .debug : .notice, environment: environment)
         let runLoop: RunLoop
         do throws(RunLoopError) {
-            // No call survives a suspend; the daemon wakes the machine for one.
+            // Don't wake the machine from suspend: the daemon does that for calls.
             runLoop = try RunLoop(wakingFromSuspend: false)
         } catch {
             log.report("ringwake-audio: no event loop: \(error); raise the limit on open files")
@@ -60,7 +60,7 @@ package enum AudioAgent {
         return status
     }
 
-    /// - Returns: What ends it.
+    /// - Returns: A function that ends it.
     private static func begin(
         _ command: AgentCommand, _ parts: AudioEngineParts, _ log: StandardErrorLog, journal: String,
         _ stop: @escaping (Int32) -> Void

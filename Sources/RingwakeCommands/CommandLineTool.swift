@@ -11,19 +11,19 @@ import RingwakeCore
 /// ``ErrorMessage``, so that a pipe never takes an error for a result. A push that was refused is a result; its
 /// exit status says so.
 package enum CommandLineTool {
-    /// Exit status of a command line that makes no sense; argument-parser's own is 64.
+    /// Exit status of an invalid command line, instead of argument-parser's 64.
     static let usageStatus = RingwakeError.Code.invalidRequest.exitStatus
 
     /// Runs the command that `arguments` name (without the program's own name).
     ///
     /// - Returns: the exit status, by `RingwakeError.Code.exitStatus`; 0 when all went well.
     package static func run(_ arguments: [String]) -> Int32 {
-        // A reader that went away (`ringwake watch | head -1`) or a closed connection shows as EPIPE instead.
+        // A write to a closed pipe (`ringwake watch | head -1`) or connection then fails with EPIPE.
         signal(SIGPIPE, SIG_IGN)
         return run(arguments, in: CommandContext(environment: ProcessEnvironment.variable, userID: geteuid()))
     }
 
-    /// The same in a context of the caller's, for tests.
+    /// Runs the command in a given context, for tests.
     static func run(_ arguments: [String], in context: CommandContext) -> Int32 {
         let command: any ParsableCommand
         do {
@@ -81,13 +81,13 @@ package enum CommandLineTool {
         return usageStatus
     }
 
-    /// Whether `--json` was asked for, where the command line could not be parsed.
+    /// Whether `--json` was given, for a command line that can't be parsed.
     private static func wantsJSON(_ arguments: [String]) -> Bool {
         arguments.prefix { $0 != "--" }.contains("--json")
     }
 }
 
-/// The exit status of a command that did what it was asked.
+/// The exit status of a command that printed its result.
 struct ExitStatus: Equatable, Sendable {
     let code: Int32
 

@@ -1,4 +1,4 @@
-// The words for audio are the same in every library of Ringwake; whoever imports this one has them.
+// Re-exports the audio vocabulary that all Ringwake libraries share.
 @_exported public import enum RingwakeCore.AudioCategory
 @_exported public import enum RingwakeCore.AudioMode
 @_exported public import enum RingwakeCore.AudioOption

@@ -14,7 +14,7 @@ extension SimulatedDaemon {
             case twilio
         }
 
-        /// What becomes of a call that comes while another is in progress.
+        /// What happens to a call that arrives while another is in progress.
         public enum WhenBusy: String, Sendable {
             /// It rings as a waiting call.
             case ring
@@ -33,7 +33,7 @@ extension SimulatedDaemon {
         /// How long a call outlives the process that had it.
         public var claim = Duration.seconds(5)
         public var whenBusy = WhenBusy.ring
-        /// What becomes of the other calls when one is answered.
+        /// What happens to the other calls when one is answered.
         public var others = RingwakeKit.OtherCalls.hold
         /// The layout of the payloads; nil: they are ignored.
         public var preset: Preset?

@@ -13,15 +13,15 @@ internal import Synchronization
 ///     try daemon.user(.answer, "c1")
 ///     try await daemon.call("c1", reaches: .connected)
 ///
-/// It uses the daemon's own state machines and messages, so it behaves as a daemon does. <doc:RingwakeKitTesting> lists what
-/// it does not have.
+/// It uses the daemon's own state machines and messages, so it behaves as a daemon does. <doc:RingwakeKitTesting>
+/// lists what it does not have.
 ///
-/// Nothing happens by itself: ``advance(by:)`` moves the clock and meets deadlines without waiting. The client runs on a
-/// thread of its own, as always; ``call(_:reaches:)`` waits until it has done its part.
+/// Nothing happens by itself: ``advance(by:)`` moves the clock and meets deadlines without waiting. The client runs
+/// on a thread of its own, as always; ``call(_:reaches:)`` waits until it has done its part.
 public final class SimulatedDaemon: Sendable {
     private struct Guarded {
         var state: DaemonState
-        /// Somebody delivers what is in the outbox: in order, so nobody else may.
+        /// A thread is delivering the outbox. Other threads leave the outbox to it, so that the order is kept.
         var isDelivering = false
     }
 
@@ -31,7 +31,7 @@ public final class SimulatedDaemon: Sendable {
 
     /// The team that its pushes come from.
     static let team = "SIMTEAM000"
-    /// What stands for the path of its control socket.
+    /// Stands for the path of the control socket.
     static let socketPath = "/simulated/control.sock"
 
     /// - Parameters:
@@ -44,7 +44,7 @@ public final class SimulatedDaemon: Sendable {
         guarded = Mutex(Guarded(state: DaemonState(app: id, settings: settings)))
     }
 
-    /// Does something to the state, and then delivers what came of it.
+    /// Changes the state, then delivers the outbox.
     func with<Result: Sendable>(_ body: (inout DaemonState) -> Result) -> Result {
         let result = guarded.withLock { body(&$0.state) }
         deliver()
@@ -55,7 +55,7 @@ public final class SimulatedDaemon: Sendable {
         guarded.withLock { body($0.state) }
     }
 
-    /// Runs what waits in the outbox, outside of the lock, one thread at a time.
+    /// Runs the deliveries of the outbox, outside the lock, one thread at a time.
     private func deliver() {
         while true {
             let next = guarded.withLock { guarded -> [DaemonState.Delivery]? in
@@ -94,8 +94,8 @@ public final class SimulatedDaemon: Sendable {
         return with { $0.receive(push) }
     }
 
-    /// Receives a push that cancels a call: the caller gave up, or it was answered or declined on another device. The reason
-    /// is `cancelled`, `answeredElsewhere` or `declinedElsewhere`; others count as `cancelled`.
+    /// Receives a push that cancels a call: the caller gave up, or it was answered or declined on another device. The
+    /// reason is `cancelled`, `answeredElsewhere` or `declinedElsewhere`; others count as `cancelled`.
     @discardableResult
     public func cancel(_ call: RingwakeKit.Call.ID, reason: RingwakeKit.CallEndReason = .cancelled) -> Bool {
         let known = RingwakeCore.CallEndReason(rawValue: reason.rawValue).flatMap {
@@ -146,8 +146,8 @@ public final class SimulatedDaemon: Sendable {
 
     // MARK: - The daemon's life
 
-    /// Breaks every connection, as of clients that did not read. A self-connected handler loses its calls by that, until it
-    /// claims them.
+    /// Closes every connection, as a daemon does with clients that don't read. A self-connected handler loses its
+    /// calls by that, until it claims them.
     public func disconnect() {
         with { $0.disconnect() }
     }

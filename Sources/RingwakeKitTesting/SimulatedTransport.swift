@@ -70,7 +70,7 @@ final class SimulatedTransport: ControlTransport {
 private final class SimulatedRequests: Sendable {
     private struct Queue {
         var waiting: [(number: UInt64, request: ControlRequest)] = []
-        /// The daemon is answering one.
+        /// The daemon is answering a request.
         var isBusy = false
     }
 

@@ -76,7 +76,7 @@ public struct SimulatedCall: Identifiable, Hashable, Sendable {
     public let rings: Int
     /// How many handlers got it.
     public let attempt: Int
-    /// What kept it out.
+    /// What blocked it.
     public let filter: CallFilter?
 }
 

@@ -1,7 +1,7 @@
 import Cryptography
 import RingwakeCore
 
-/// What one certificate says, in plain values.
+/// The contents of one certificate, in plain values.
 package struct CertificateReport: Codable, Equatable, Sendable {
     /// A topic with its purposes.
     package struct CertifiedTopic: Codable, Equatable, Sendable {
@@ -70,7 +70,7 @@ package struct CertificateReport: Codable, Equatable, Sendable {
         return GregorianDate.text(secondsSince1970: seconds) + "Z"
     }
 
-    /// What a certificate is for, by what it says of itself.
+    /// The purpose of a certificate, by its contents.
     private static func kind(of certificate: Certificate) -> CredentialReport.Kind {
         let apple = certificate.appleExtensions
         if certificate.isCA { return .authorityCertificate }
@@ -113,7 +113,7 @@ package struct CertificateReport: Codable, Equatable, Sendable {
         return daysLeft < 0 ? " (expired)" : daysLeft == 1 ? " (1 day left)" : " (\(daysLeft) days left)"
     }
 
-    /// Names are a stranger's text: control characters would drive the terminal.
+    /// Names are untrusted text: control characters could control the terminal.
     private static func printable(_ text: String) -> String {
         String(
             String.UnicodeScalarView(

@@ -1,9 +1,9 @@
 import FileSystem
 import RingwakeCore
 
-/// The directory of a development CA: which files are there, and writing new ones.
+/// The directory of a development CA: checks, reads and writes its files.
 struct CredentialDirectory {
-    /// The largest file that is read from it, in bytes.
+    /// Maximum bytes of a file in it.
     private static let maximumFileBytes = 1024 * 1024
     private static let directoryMode: UInt32 = 0o700
     private static let secretMode: UInt32 = 0o600
@@ -17,7 +17,7 @@ struct CredentialDirectory {
 
     let path: String
 
-    /// Makes the directory, with mode 0700, where it is missing.
+    /// Creates the directory, with mode 0700, if it is missing.
     init(path: String) throws(RingwakeError) {
         self.path = path
         do {
@@ -33,9 +33,9 @@ struct CredentialDirectory {
         path.hasSuffix("/") ? path + entry.name : "\(path)/\(entry.name)"
     }
 
-    /// Whether `entries`, which belong together, are there.
+    /// Whether `entries`, which belong together, exist.
     ///
-    /// - Throws: `conflict` when some are and some are not: what is there might be all that is left of something.
+    /// - Throws: `conflict` if only some exist: they may be the remains of something that is still needed.
     func has(_ entries: [Entry]) throws(RingwakeError) -> Bool {
         let present = entries.filter { FileSystem.exists(path(of: $0)) }
         if present.isEmpty || present.count == entries.count { return !present.isEmpty }

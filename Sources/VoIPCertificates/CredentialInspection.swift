@@ -2,14 +2,14 @@ import Cryptography
 package import RingwakeCore
 
 extension CredentialReport {
-    /// The largest file that is looked at, in bytes.
+    /// Maximum bytes of a file.
     package static let maximumBytes = 1024 * 1024
 
     /// Explains a PEM, DER, PKCS#12 or P8 file.
     ///
     /// - Parameters:
     ///   - bytes: the whole file.
-    ///   - fileName: for the report, and for the key id that the name of a P8 file holds.
+    ///   - fileName: for the report, and for the key id in the name of a P8 file.
     ///   - password: of a PKCS#12 file; `nil` when none was given.
     ///   - now: seconds since 1970.
     /// - Throws: `badCredential` for bytes that are none of these, naming what was tried; `notPermitted` for a
@@ -59,7 +59,7 @@ extension CredentialReport {
     }
 }
 
-/// What was found in a file, before it is judged.
+/// The contents of a file, before they are judged.
 struct CredentialContents {
     /// A key of the file.
     struct Key {
@@ -84,7 +84,7 @@ struct CredentialContents {
     private(set) var format: CredentialReport.Format
     private(set) var certificates: [Certificate] = []
     private(set) var key: Key?
-    /// What could not be read beside something that could.
+    /// Problems with parts that could not be read, beside others that could.
     private(set) var problems: [CredentialReport.Problem] = []
 
     init(_ bytes: [UInt8], password: String?) throws(RingwakeError) {
@@ -145,7 +145,7 @@ struct CredentialContents {
 
 /// The labels of the blocks of a PEM text, in order.
 enum PEMLabels {
-    /// The most blocks that are looked at.
+    /// Maximum blocks to read.
     private static let maximumBlocks = 1000
     private static let maximumLabelBytes = 64
 

@@ -2,12 +2,12 @@ import Cryptography
 
 /// Finds what is wrong with certificates and keys.
 enum CredentialProblems {
-    /// When a coming end is worth a warning, in days.
+    /// A certificate that expires in fewer days causes a warning.
     static let warningDays: Int64 = 30
 
     private typealias Problem = CredentialReport.Problem
 
-    /// What is wrong with `certificate` by itself.
+    /// The problems of `certificate` alone.
     static func problems(
         of certificate: Certificate, report: CertificateReport, now: Int64
     ) -> [CredentialReport.Problem] {
@@ -84,7 +84,7 @@ enum CredentialProblems {
         return problems
     }
 
-    /// What is wrong with the key beside the certificates, or with its absence.
+    /// The problems of the key beside the certificates, or of its absence.
     static func problems(
         of key: CredentialReport.Key?, certificate: CertificateReport?
     ) -> [CredentialReport.Problem] {

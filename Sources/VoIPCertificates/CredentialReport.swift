@@ -9,7 +9,7 @@ package struct CredentialReport: Codable, Equatable, Sendable {
         case pkcs12 = "PKCS#12"
     }
 
-    /// What the file is, by the first thing in it that counts.
+    /// The kind of the file: by its first certificate, else by its key.
     package enum Kind: String, Codable, Sendable {
         case voIPProviderCertificate = "voip-provider-certificate"
         case providerCertificate = "provider-certificate"
@@ -72,10 +72,10 @@ package struct CredentialReport: Codable, Equatable, Sendable {
     package let certificates: [CertificateReport]
     /// The key, if there is one.
     package let key: Key?
-    /// What is wrong, errors first.
+    /// The problems, errors first.
     package let problems: [Problem]
 
-    /// Whether it can be used: nothing but warnings.
+    /// Whether it can be used: there are no errors.
     package var isUsable: Bool {
         !problems.contains { $0.severity == .error }
     }

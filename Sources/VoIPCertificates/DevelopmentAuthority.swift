@@ -1,12 +1,12 @@
 package import Cryptography
 package import RingwakeCore
 
-/// A CA for development and laboratories: makes everything that a daemon and a sender need to try each other.
+/// A CA for development and testing: makes everything that a daemon and a sender need to try each other out.
 ///
 ///     let authority = try DevelopmentAuthority(directory: "certs", now: unixSeconds)
 ///     let made = try authority.setUp(DevelopmentSetup(app: app, teamID: "DEVTEAM001"))
 ///
-/// The CA in the directory is used again, so that a second app's certificates are trusted where the first's are.
+/// An existing CA in the directory is reused, so that a second app's certificates are trusted where the first's are.
 package final class DevelopmentAuthority {
     private static let authorityCertificate = CredentialDirectory.Entry(
         kind: .authorityCertificate, name: "ca.pem")
@@ -25,8 +25,8 @@ package final class DevelopmentAuthority {
     /// Opens the CA in `directory`, or makes one there; the directory gets mode 0700 when it is made.
     ///
     /// - Parameter now: the time of issue, in seconds since 1970.
-    /// - Throws: `conflict` for half a CA or one that has expired, `badCredential` for a damaged one, `system`
-    ///   when the directory cannot be used.
+    /// - Throws: `conflict` for an incomplete or expired CA, `badCredential` for a damaged one, `system` when the
+    ///   directory cannot be used.
     package init(directory path: String, now: Int64) throws(RingwakeError) {
         directory = try CredentialDirectory(path: path)
         self.now = now
@@ -54,7 +54,7 @@ package final class DevelopmentAuthority {
         in directory: CredentialDirectory, now: Int64
     ) throws(RingwakeError) -> CertificateIssuer {
         let key = try PrivateKey.generate(.p256)
-        // The serial number tells the CAs of two laboratories apart in a list of trusted ones.
+        // The random mark distinguishes the CAs of two installations in a list of trusted ones.
         let mark = encodeHex(try SecureRandom.bytes(4))
         let certificate = try CertificateIssuer.selfSigned(
             CertificateTemplate(
@@ -67,12 +67,12 @@ package final class DevelopmentAuthority {
         return try CertificateIssuer(certificate: certificate, key: key)
     }
 
-    /// Makes what `setup` asks for and is not there yet: server certificate, provider certificate, token key.
+    /// Makes the missing files of `setup`: server certificate, provider certificate, token key.
     ///
-    /// CA and token key, once made, stay: what they signed would be worthless with others. `setup.force` issues
-    /// the server's and the provider's certificates anew.
+    /// An existing CA and token key stay: what they signed would be worthless with others. `setup.force` issues the
+    /// server's and the provider's certificates again.
     ///
-    /// - Throws: `invalidRequest` for names that cannot be, `conflict` for files that do not fit together.
+    /// - Throws: `invalidRequest` for invalid names, `conflict` for files that don't fit together.
     package func setUp(_ setup: DevelopmentSetup) throws(RingwakeError) -> DevelopmentCredentials {
         try TeamID.check(setup.provider.teamID)
         try makeServer(setup)
@@ -153,7 +153,7 @@ package final class DevelopmentAuthority {
         return keyID
     }
 
-    /// Whether files that belong together are to be written; those that stay are recorded.
+    /// Whether to write files that belong together; records those that stay.
     private func shallMake(_ entries: [CredentialDirectory.Entry], force: Bool) throws(RingwakeError) -> Bool {
         if force { return true }
         guard try directory.has(entries) else { return true }

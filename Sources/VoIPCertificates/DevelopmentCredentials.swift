@@ -1,4 +1,4 @@
-/// What lies in the directory of a development CA after it was set up.
+/// The files in the directory of a development CA after its setup.
 package struct DevelopmentCredentials: Codable, Equatable, Sendable {
     /// What one file is.
     package enum Kind: String, Codable, Sendable {
@@ -41,7 +41,7 @@ package struct DevelopmentCredentials: Codable, Equatable, Sendable {
         package let path: String
         /// What it is.
         package let kind: Kind
-        /// Whether it was written now; else it was there and stayed as it was.
+        /// Whether it was written now; else it existed and is unchanged.
         package let isNew: Bool
     }
 

@@ -1,9 +1,9 @@
 import Cryptography
 package import RingwakeCore
 
-/// What a development CA is asked to make for one app.
+/// A request to a development CA, for one app.
 package struct DevelopmentSetup: Sendable {
-    /// Apple's hosts, for senders whose host name cannot be changed: they are led here by a hosts file or a proxy.
+    /// Apple's hosts, for senders whose host name can't be changed: a hosts file or a proxy leads them here.
     package static let appleNames = [
         "api.push.apple.com", "api.sandbox.push.apple.com", "api.development.push.apple.com",
     ]
@@ -20,12 +20,12 @@ package struct DevelopmentSetup: Sendable {
     package var includesAppleNames = false
     /// The password of the PKCS#12 file; empty for none.
     package var pkcs12Password = ""
-    /// Whether the PKCS#12 file is encrypted with 3DES and SHA-1, for readers that know no more (sideshow/apns2).
+    /// Whether the PKCS#12 file is encrypted with 3DES and SHA-1, for old readers (sideshow/apns2).
     package var isPKCS12Legacy = false
-    /// Whether the server's and the provider's certificates are issued anew where they are there.
+    /// Whether existing certificates of the server and the provider are issued again.
     package var force = false
 
-    /// The usual things for `app`.
+    /// The usual setup for `app`.
     package init(app: AppID, teamID: String) {
         provider = ProviderCertificateRequest(app: app, teamID: teamID)
     }

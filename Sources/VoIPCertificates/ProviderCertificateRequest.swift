@@ -1,10 +1,10 @@
 package import Cryptography
 package import RingwakeCore
 
-/// What a provider certificate shall be good for.
+/// The contents of a provider certificate.
 ///
-/// As it is made, it is what Apple hands out as a "VoIP Services Certificate": both environments, the topics of
-/// the app and of its VoIP pushes, 395 days.
+/// By default it is like Apple's "VoIP Services Certificate": both environments, the topics of the app and of its
+/// VoIP pushes, 395 days.
 package struct ProviderCertificateRequest: Sendable {
     /// The app.
     package var app: AppID
@@ -16,7 +16,7 @@ package struct ProviderCertificateRequest: Sendable {
     package var country: String?
     /// UID of the subject; `nil` leaves it out, which no sender can work with: for tests.
     package var userID: String?
-    /// The environments that it is good for.
+    /// The environments that it is valid for.
     package var environments: Set<PushEnvironment> = Set(PushEnvironment.allCases)
     /// Whether it is marked as one for VoIP services.
     package var isVoIP = true
@@ -69,13 +69,13 @@ enum TeamID {
     }
 }
 
-/// How long our certificates are valid.
+/// The validity periods of our certificates.
 enum Validity {
-    /// Clocks of two machines differ, most of all after a restart: an hour.
+    /// Clocks of two machines may differ, most of all after a restart: an hour.
     static let backdatingSeconds: Int64 = 3600
     static let secondsPerDay: Int64 = 86_400
     static let authorityDays: Int64 = 3650
-    /// What browsers and the libraries that follow them accept at most is 398.
+    /// Browsers, and the libraries that follow them, accept at most 398.
     static let serverDays: Int64 = 397
     /// As Apple's: a year and a month.
     static let providerDays: Int64 = 395

@@ -1,7 +1,7 @@
 import Cryptography
 import RingwakeCore
 
-/// The names of provider token keys, as Apple's: `AuthKey_ABC123DEFG.p8`, with the key id in the middle.
+/// The file names of provider token keys, like Apple's: `AuthKey_ABC123DEFG.p8`, with the key id in the middle.
 enum TokenKeyName {
     private static let prefix = "AuthKey_"
     private static let privateSuffix = ".p8"
@@ -30,7 +30,7 @@ enum TokenKeyName {
         return String(decoding: id, as: UTF8.self)
     }
 
-    /// The key id in a file name, with or without a path; `nil` when the name is another.
+    /// The key id in a file name, with or without a path; `nil` for another name.
     static func keyID(inFileName name: String) -> String? {
         let last = name.split(separator: "/").last ?? ""
         guard last.hasPrefix(prefix), let suffix = [privateSuffix, publicSuffix].first(where: last.hasSuffix),

@@ -41,7 +41,7 @@ enum EffectTarget: Hashable, Sendable, Codable {
         }
     }
 
-    /// Which property it is, whatever stream or device it belongs to.
+    /// The name of the property, without its stream or device.
     var property: String {
         switch self {
         case .playingVolume: "volume"
@@ -57,7 +57,7 @@ enum EffectTarget: Hashable, Sendable, Codable {
         }
     }
 
-    /// A property of a device, or the device that a stream uses.
+    /// Whether it is a property of a device, or the device that a stream uses.
     var isOfDevice: Bool {
         switch self {
         case .playingVolume, .playingMute, .recordingMute: false
@@ -65,14 +65,15 @@ enum EffectTarget: Hashable, Sendable, Codable {
         }
     }
 
-    /// A property of a stream: it ends with the stream, and the server may have stored it for the next of its kind.
+    /// Whether it is a property of a stream. It ends with the stream, and the server may have stored it for the next
+    /// one of its kind.
     var isOfStream: Bool { playing != nil || recording != nil }
 
-    /// Both are the same property of some stream.
+    /// Whether both are the same property of some stream.
     func isSameSort(as other: EffectTarget) -> Bool { isOfStream && property == other.property }
 }
 
-/// What a target has, or should have.
+/// The value of a target.
 enum EffectValue: Hashable, Sendable, Codable {
     case volume([UInt32])
     case muted(Bool)
@@ -101,26 +102,27 @@ enum EffectValue: Hashable, Sendable, Codable {
 /// One change of the server, made or about to be made, with everything that is needed to undo it.
 struct AudioEffectRecord: Hashable, Sendable, Codable {
     var target: EffectTarget
-    /// The value before. For a stream that began with what we had set for its kind: what the kind had before.
+    /// The value before the change. For a stream that began with a value that we had set for its kind: the kind's
+    /// value before that.
     var before: EffectValue
     var set: EffectValue
     /// The sessions that want it; it is undone when the last one leaves.
     var owners: Set<AudioSessionID>
-    /// The instance of the server that gave the index in ``target``.
+    /// The cookie of the server's instance that gave the index in ``target``.
     var cookie: UInt32
-    /// The name under which the server stores what this changes; nil where it stores nothing.
+    /// The name under which the server stores what this changes; nil if it stores nothing.
     var restoreID: String?
-    /// The user changed this mute since: it stays the user's, even when it is changed back.
+    /// The user has changed this mute: it is left to the user, even if it is changed back.
     var isTaken = false
     /// The positions of the channels of a stream.
     var channels: [Int32] = []
 
     /// Sort key, so that a journal of the same effects has the same bytes.
     var order: String { "\(target)" }
-    /// It set what was there before.
+    /// Whether it set the value that was there before.
     var isNothing: Bool { before.isSame(as: self.set) }
 
-    /// Its stream began before the other's. The index of another instance of the server is older.
+    /// Whether its stream began before the other's. An index of another instance of the server counts as older.
     func isElder(than other: AudioEffectRecord) -> Bool { cookie != other.cookie || index < other.index }
 
     private var index: UInt32 { target.playing ?? target.recording ?? 0 }
@@ -133,7 +135,7 @@ enum EffectStage: Int, Comparable, Sendable, CaseIterable {
 
     static func < (left: EffectStage, right: EffectStage) -> Bool { left.rawValue < right.rawValue }
 
-    /// The stage of giving this value to this target.
+    /// The stage in which this target gets this value.
     init(_ target: EffectTarget, _ value: EffectValue) {
         switch target {
         case .sourceMute, .recordingMute: self = value == .muted(true) ? .closeMicrophone : .openMicrophone
@@ -160,6 +162,6 @@ enum DuckingGain {
     /// The cube root of 0.2, which is -14 dB.
     private static let factor = 0.584_803_547_642_573_2
 
-    /// The volume of a ducked stream: the amplitude times 0.2, each channel for itself, so that the balance stays.
+    /// The volume of a ducked stream: the amplitude times 0.2, for each channel, so that the balance stays.
     static func ducked(_ volume: [UInt32]) -> [UInt32] { volume.map { UInt32((Double($0) * factor).rounded()) } }
 }

@@ -1,17 +1,17 @@
 internal import RingwakeCore
 
-/// The difference between what is wanted and what is in force.
+/// The difference between the wanted state and the state in force.
 struct EffectChanges: Hashable, Sendable {
-    /// Records that must be in the ledger, and in the journal on the disk, before the commands leave.
+    /// Records that must be in the ledger, and in the journal on the disk, before the commands are sent.
     var made: [AudioEffectRecord] = []
-    /// What to change, in the order in which the server has to do it.
+    /// The commands, in the order in which the server has to execute them.
     var steps: [Step] = []
     /// Records that end without a command: the user's value stays, the stream is gone, the old value is there again.
     var ended: [EffectTarget: Ending] = [:]
     var owners: [EffectTarget: Set<AudioSessionID>] = [:]
     /// Mutes that the user changed.
     var taken: Set<EffectTarget> = []
-    /// Something cannot be done or undone before the server has shown more.
+    /// Whether something can't be done or undone before the server has shown more.
     var isWaiting = false
 
     struct Step: Hashable, Sendable {
@@ -24,7 +24,7 @@ struct EffectChanges: Hashable, Sendable {
     }
 
     enum Ending: Hashable, Sendable {
-        /// It was as before already.
+        /// The old value was there already.
         case back
         /// The user changed it meanwhile.
         case left

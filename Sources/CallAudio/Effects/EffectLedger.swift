@@ -1,17 +1,18 @@
 internal import FileSystem
 internal import RingwakeCore
 
-/// Everything that is in force because of us: what the journal holds.
+/// All effects in force that this program made: the contents of the journal.
 struct EffectLedger: Hashable, Sendable, Codable {
     /// Each changed target, once.
     private(set) var records: [EffectTarget: AudioEffectRecord] = [:]
-    /// What the server had stored for each kind of streams before our first effect on one of them.
+    /// The server's stored values for each kind of streams, from before our first effect on one of them.
     var kinds: [String: KindRecord] = [:]
     /// Players that we paused.
     var players: [MediaPlayer] = []
-    /// The boot in which players were paused: no player survives a reboot, whatever its name.
+    /// The boot in which players were paused: no player survives a reboot.
     var boot: String?
-    /// The newest streams before the first effect: younger ones may have begun with what we set for their kind.
+    /// The newest streams before the first effect. Younger streams may have begun with a value that we set for their
+    /// kind.
     private(set) var baseline: Baseline?
 
     struct Baseline: Hashable, Sendable, Codable {
@@ -25,7 +26,7 @@ struct EffectLedger: Hashable, Sendable, Codable {
             recording = image.recording.keys.max() ?? 0
         }
 
-        /// The stream of this target began after the baseline was taken.
+        /// Whether the stream of this target began after the baseline was taken.
         func isOlder(than target: EffectTarget) -> Bool {
             target.playing.map { $0 > playing } ?? target.recording.map { $0 > recording } ?? false
         }
@@ -34,7 +35,7 @@ struct EffectLedger: Hashable, Sendable, Codable {
     init() {}
 
     var isEmpty: Bool { records.isEmpty && players.isEmpty && kinds.isEmpty }
-    /// How many effects are in force.
+    /// Number of effects in force.
     var count: Int { records.count + players.count }
     /// The records in a fixed order.
     var ordered: [AudioEffectRecord] { records.values.sorted { $0.order < $1.order } }
@@ -57,7 +58,8 @@ struct EffectLedger: Hashable, Sendable, Codable {
         }
     }
 
-    /// The stream ended with our value: when the kind has no effect left, the value that it had before is stored again.
+    /// Removes a record whose stream ended with our value. When the kind has no effect left, its former stored value
+    /// is restored.
     mutating func bury(_ target: EffectTarget) {
         guard let record = records.removeValue(forKey: target), let kind = record.restoreID else { return }
         kinds[kind]?.bury(record)
@@ -76,7 +78,7 @@ struct EffectLedger: Hashable, Sendable, Codable {
         records[target]?.owners = owners
     }
 
-    /// The user changed it: it is not undone.
+    /// Marks an effect that the user changed: it isn't undone.
     mutating func leave(_ target: EffectTarget) { leave(target, isNow: true) }
 
     /// Ends an effect that needs no undoing. Somebody else may have changed the value.
@@ -96,7 +98,7 @@ struct EffectLedger: Hashable, Sendable, Codable {
         if let kind = record.restoreID { kinds[kind]?.leave(record, isNow: isNow) }
     }
 
-    /// Notes the user's values: streams that have ended, with another value than ours.
+    /// Marks effects whose streams ended with another value than ours: the user's.
     mutating func noticeEnds(
         from former: AudioServerImage, to image: AudioServerImage?, but unconfirmed: Set<EffectTarget>
     ) {
@@ -106,7 +108,7 @@ struct EffectLedger: Hashable, Sendable, Codable {
                 let last = former.value(of: target), !last.isSame(as: record.set), !last.isSame(as: record.before)
             else { continue }
             leave(target, isNow: false)
-            // The same holds for records of older streams of the kind that ended before.
+            // The same applies to records of older streams of the kind that ended before.
             for (other, elder) in records
             where elder.restoreID == record.restoreID && record.restoreID != nil && other.isSameSort(as: target)
                 && former.stream(of: other) == nil && elder.isElder(than: record)
@@ -116,18 +118,19 @@ struct EffectLedger: Hashable, Sendable, Codable {
         }
     }
 
-    /// Buries the records of streams of another instance of the server.
-    /// - Returns: How many of these values the server had stored.
+    /// Removes the records of streams of another instance of the server.
+    /// - Returns: Number of those whose values the server had stored.
     mutating func buryStreams(notOf image: AudioServerImage) -> Int {
         let gone = records.values.filter { $0.target.isOfStream && $0.cookie != image.cookie }
         for record in gone { bury(record.target) }
         return gone.count { $0.restoreID != nil && !$0.isTaken }
     }
 
-    /// Takes over streams that began with what we had set for their kind: they get what the kind had before.
+    /// Adds records for streams that began with a value that we had set for their kind. Undoing gives them the kind's
+    /// former value.
     /// - Parameters:
-    ///   - judged: Targets that are known to be somebody else's doing.
-    ///   - kind: What is known of their kind, where the ledger holds nothing of it.
+    ///   - judged: targets that somebody else is known to have set.
+    ///   - kind: the record of their kind, if the ledger has none.
     mutating func adopt(
         _ records: [AudioEffectRecord], _ image: AudioServerImage, without judged: Set<EffectTarget> = [],
         kind: KindRecord? = nil, where isYoung: (EffectTarget) -> Bool
@@ -146,15 +149,17 @@ struct EffectLedger: Hashable, Sendable, Codable {
         }
     }
 
-    /// A record of a stream of this kind and of the same sort: a stream may have begun with the value that it set.
+    /// A record of the same property of a stream of this kind: a new stream may have begun with the value that it
+    /// set.
     func record(ofKind kind: String, like target: EffectTarget) -> AudioEffectRecord? {
-        // Now a stream begins with what the user set. PipeWire stores that a moment later, or never.
+        // New streams begin with the user's value, unless the server is PipeWire, which stores it a moment later, or
+        // never.
         if let known = kinds[kind], known.isListed, known.isUsers(target) { return nil }
         return records.values.filter { $0.restoreID == kind && $0.target.isSameSort(as: target) }
             .min { $0.order < $1.order }
     }
 
-    /// This ledger tells how to undo everything in the other one.
+    /// Whether this ledger contains everything that is needed to undo the other one.
     func covers(_ other: EffectLedger) -> Bool {
         let areRecordsCovered = other.records.values.allSatisfy { record in
             guard let known = records[record.target] else { return false }
@@ -165,14 +170,14 @@ struct EffectLedger: Hashable, Sendable, Codable {
             && other.players.allSatisfy(players.contains)
     }
 
-    /// Names this boot of the machine.
+    /// The id of this boot of the machine.
     static var presentBoot: String? {
         (try? FileSystem.read("/proc/sys/kernel/random/boot_id", maximumSize: 256)).map {
             String(decoding: $0, as: UTF8.self)
         }
     }
 
-    // A dictionary whose keys are no strings is a flat list in JSON: the records alone say as much.
+    // JSON has no keys but strings, so only the records are encoded, which contain their targets.
     private enum CodingKeys: String, CodingKey { case records, kinds, players, boot, baseline }
 
     init(from decoder: any Decoder) throws {

@@ -1,6 +1,6 @@
 internal import RingwakeCore
 
-/// Makes the difference between what should be in force (``EffectWants``) and what is: a value, without I/O.
+/// Computes the changes from the state in force to the wanted state (``EffectWants``). A value, without I/O.
 struct EffectPlanner {
     let image: AudioServerImage
     let plan: AudioPlan
@@ -8,28 +8,28 @@ struct EffectPlanner {
     let ledger: EffectLedger
     let tree: ProcessTree
     var busy = BusyStreams()
-    /// Targets that the server would not change.
+    /// Targets that the server refused to change.
     var refused: Set<EffectTarget> = []
-    /// Targets that the image has not shown our value of yet.
+    /// Targets for which the image doesn't show our value yet.
     var unconfirmed: Set<EffectTarget> = []
-    /// What was wanted, and so, when everything was last as wanted: a change since then was made by somebody else.
+    /// The wanted values when the server last had them all: somebody else made a change since then.
     var settled: [EffectTarget: EffectValue] = [:]
-    /// Mutes that the server itself removed: that was not the user.
+    /// Mutes that the server itself removed, and not the user.
     var released: Set<EffectTarget> = []
     /// Microphones that stay muted.
     var microphonesMuted: Set<String> = []
-    /// Processes whose streams are left as they are.
+    /// Processes whose streams aren't changed.
     var yielding: Set<Int32> = []
-    /// What other programs like this one have in force on the same server.
+    /// The effects of other programs like this one on the same server.
     var others: () -> [EffectLedger] = { [] }
-    /// Wait for what may still appear; else give it up.
+    /// Whether to wait for what may still appear; else it is given up.
     var isPatient = true
-    /// The ledger is of an earlier run of this program.
+    /// Whether the ledger is from an earlier run of this program.
     var isRestoring = false
 
     var ownership: StreamOwnership { StreamOwnership(plan: plan, yielding: yielding, tree: tree) }
 
-    /// What to do now.
+    /// The changes to make now.
     func changes() -> EffectChanges {
         var changes = EffectChanges()
         let wants = EffectWants(self).all
@@ -55,28 +55,28 @@ struct EffectPlanner {
         return changes
     }
 
-    /// The next ``settled``: devices, where streams go, and streams of others that somebody else had muted. Other mutes
-    /// are not included: a client that should be silent is muted again, whoever unmuted it.
+    /// The next ``settled``: devices, the devices of streams, and mutes of others' streams that somebody else had
+    /// set. Other mutes are not included: a client that should be silent is muted again, whoever unmuted it.
     var settling: [EffectTarget: EffectValue] {
         var values: [EffectTarget: EffectValue] = [:]
         for (target, want) in EffectWants(self).all {
             guard case .exact(let value) = want.value else { continue }
-            // It was as wanted without us, now or before.
+            // It has, or had, the wanted value without us.
             let isSettled = ledger[target] == nil && (settled[target] == value || image.value(of: target) == value)
             if target.isOfDevice || (isUsersToUnmute(target) && isSettled) { values[target] = value }
         }
         return values
     }
 
-    /// The mute of a stream of others, which a session silences while it is active.
+    /// Whether it is the mute of others' stream, which a session silences while it is active.
     private func isUsersToUnmute(_ target: EffectTarget) -> Bool {
         guard case .playingMute(let index) = target, busy.playing[index] == nil, let stream = image.playing[index]
         else { return false }
         return ownership.owner(of: stream) == .others
     }
 
-    /// While a card has no devices for the profile that it got back, nothing else is undone: what can be heard again
-    /// would come from the loudspeaker.
+    /// While a card lacks the devices of its restored profile, nothing else is undone: unmuted sound would come from
+    /// the loudspeaker.
     private func holdUndoing(_ changes: inout EffectChanges) {
         guard changes.steps.contains(where: { $0.isUndo && $0.stage == .profile }) || image.isDeviceComing else {
             return
@@ -98,15 +98,15 @@ struct EffectPlanner {
         guard case .exact(let value) = want.value, !value.isSame(as: record.set),
             let current = image.value(of: target), image.canTake(value, for: target)
         else { return }
-        // The user's value stays. A stream whose device went was put elsewhere by the server, not by the user.
+        // Keep the user's value. If a stream's device is gone, the server moved the stream, not the user.
         let isOurs = current.isSame(as: record.set) || !image.canTake(record.set, for: target)
         guard isOurs || unconfirmed.contains(target) else { return }
         record.set = value
         changes.make(record)
     }
 
-    /// Somebody else changed a mute that we had set. A volume is compared when it is undone: nobody sets our value
-    /// again by chance, and it may show something else for a moment while a stream is moved.
+    /// Whether somebody else changed a mute that we had set. A volume is compared when it is undone: nobody sets our
+    /// value by chance, and it may differ for a moment while its stream is moved.
     private func isTaken(_ record: AudioEffectRecord) -> Bool {
         guard !record.isTaken, !unconfirmed.contains(record.target), case .muted(let isMuted) = record.set,
             record.cookie == image.cookie || !record.target.isOfStream,
@@ -140,7 +140,7 @@ struct EffectPlanner {
         if !record.set.isSame(as: current), image.canTake(record.set, for: target) { changes.make(record) }
     }
 
-    /// What a stream's kind had before us, where the stream began with what we had set for its kind.
+    /// The kind's value before us, for a stream that began with a value that we had set for its kind.
     private func inherited(_ target: EffectTarget, _ current: EffectValue) -> EffectValue? {
         guard let kind = image.stream(of: target)?.restoreID, isYoung(target),
             let other = ledger.record(ofKind: kind, like: target)
@@ -156,21 +156,22 @@ struct EffectPlanner {
         return .volume(volume.map { _ in oldLevel })
     }
 
-    /// The value before another program changed it: the first to finish restores that value, and the other finds it so.
+    /// The value from before another program changed it. The first program to finish restores it, and the other one
+    /// finds it restored.
     private func shared(_ target: EffectTarget, _ current: EffectValue) -> EffectValue? {
         others().lazy.compactMap { $0[target] }.first {
             ($0.cookie == image.cookie || !target.isOfStream) && $0.set.isSame(as: current)
         }?.before
     }
 
-    /// The stream began after the first effect.
+    /// Whether the stream began after the first effect.
     private func isYoung(_ target: EffectTarget) -> Bool {
         guard let baseline = ledger.baseline, baseline.cookie == image.cookie else { return true }
         return baseline.isOlder(than: target)
     }
 
-    /// One record of each sort outlives its stream while others are to be quiet: the next stream of the kind needs what
-    /// the kind had before.
+    /// Whether to keep a record after its stream has ended: one of each sort, while others have to be quiet. The next
+    /// stream of the kind needs the kind's former value.
     private func isRemembered(_ record: AudioEffectRecord, _ kept: inout Set<String>) -> Bool {
         guard let playing = record.target.playing, !record.target.isOfDevice, let kind = record.restoreID,
             image.playing[playing] == nil, record.cookie == image.cookie,

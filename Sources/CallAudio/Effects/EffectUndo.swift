@@ -1,11 +1,11 @@
-/// Undoes effects: each only where the server still has what we set.
+/// Undoes effects, each only if the server still has the value that we set.
 struct EffectUndo {
     let image: AudioServerImage
     let unconfirmed: Set<EffectTarget>
     let refused: Set<EffectTarget>
-    /// Wait for what may still appear; else give up and leave it as it is.
+    /// Whether to wait for what may still appear; else it is left as it is.
     let isPatient: Bool
-    /// The effects are of an earlier run, which may have ended between a refusal and its repair.
+    /// Whether the effects are from an earlier run, which may have ended between a refusal and its repair.
     let isRestoring: Bool
 
     func undo(_ record: AudioEffectRecord, _ changes: inout EffectChanges) {
@@ -23,7 +23,7 @@ struct EffectUndo {
             changes.ended[target] = .left
             return
         }
-        // A stream without a device, a card without a profile: for a moment there is nothing to compare.
+        // A stream without a device, or a card without a profile, has nothing to compare for a moment.
         guard let current = image.value(of: target) else { return wait(for: target, &changes) }
         let isBefore = current.isSame(as: record.before)
         guard isOurs(current, record), !isBefore || unconfirmed.contains(target) else {
@@ -46,7 +46,7 @@ struct EffectUndo {
             return current == .name("off") && record.before != .name("off")
                 && (isRestoring || refused.contains(record.target))
         case .playingDevice, .recordingDevice:
-            // The device that we moved it to is gone, so the server put it elsewhere.
+            // The device that we moved it to is gone, so the server moved it elsewhere.
             return !image.canTake(record.set, for: record.target)
         default: return false
         }

@@ -1,6 +1,6 @@
 internal import RingwakeCore
 
-/// What should be in force on a server, whatever it is now: from the plan, the route and the image alone.
+/// The state that should be in force on a server, from the plan, the route and the image.
 struct EffectWants {
     struct Want: Hashable, Sendable {
         var value: Value
@@ -8,7 +8,7 @@ struct EffectWants {
 
         enum Value: Hashable, Sendable {
             case exact(EffectValue)
-            /// Quieter than it was found. Two ducking sessions want the same: gains are never multiplied.
+            /// Quieter than before us. Two ducking sessions want the same: gains are never multiplied.
             case ducked
         }
     }
@@ -67,7 +67,7 @@ struct EffectWants {
                 return
             }
             if ledger[mute] != nil || (stream.isSettled && !stream.isCorked) { self.mute(mute, interrupting) }
-            // A ducking that an interruption follows keeps its volume: it is not changed back and forth.
+            // If an interruption follows a ducking, the volume stays ducked, so that it isn't changed back and forth.
             if !ducking.isEmpty, ledger[.playingVolume(stream.index)] != nil { duck(stream, ducking) }
         }
     }
@@ -78,9 +78,9 @@ struct EffectWants {
         case .server, .exempt, .ducked, .others: self.mute(mute, busyOwner(busy.recording[stream.index]))
         case .silenced(let ids): self.mute(mute, ids)
         case .sessions(let sessions):
-            // A call whose microphone is closed records nothing, whatever its app does.
+            // A call with a closed microphone records nothing, whatever its app does.
             self.mute(mute, Set(sessions.filter { $0.isMuted || ($0.isCall && !$0.isInputOpen) }.map(\.id)))
-            // A stream that records what a sink plays does not use a microphone.
+            // A stream that records the monitor of a sink uses no microphone.
             let source = stream.device.flatMap { image.sources[$0] }
             if let input = route.input, let source, source.monitors == nil {
                 move(.recordingDevice(stream.index), input, sessions)
@@ -88,7 +88,7 @@ struct EffectWants {
         }
     }
 
-    /// A stream of the session that counts uses the route's device.
+    /// Moves a stream of the first session to the route's device.
     private mutating func move(_ target: EffectTarget, _ port: AudioPort, _ sessions: [AudioPlan.Session]) {
         guard !route.isProvisional, let first = plan.sessions.first, sessions.contains(where: { $0.id == first.id })
         else { return }
@@ -108,7 +108,7 @@ struct EffectWants {
     private mutating func addDevices(_ first: AudioPlan.Session, mutedByUser: Set<String>) {
         if let profile = route.profile { set(.profile(card: profile.card), .name(profile.profile), [first.id]) }
         guard !route.isProvisional else { return }
-        // Only the default device leads streams of unknown processes there.
+        // Streams of unknown processes follow only the default device.
         let setsDefaults = first.client.processes.isEmpty
         if let output = route.output {
             if let port = output.port { set(.sinkPort(output.device), .name(port), [first.id]) }

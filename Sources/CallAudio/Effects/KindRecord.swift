@@ -1,24 +1,24 @@
 extension EffectLedger {
-    /// What is known of the server's stored values for one kind of streams.
+    /// The server's stored values for one kind of streams, as far as known.
     struct KindRecord: Hashable, Sendable, Codable {
-        /// What it had stored; nil: nothing, or unknown.
+        /// The former entry of the server; nil: none, or unknown.
         var before: StoredStream?
-        /// The server lists what it stores, so that nil above means nothing.
+        /// Whether the server lists what it stores, so that nil above means none.
         let isListed: Bool
         /// Values that our commands gave streams of this kind, and undid: stored values equal to one of these are ours.
         private var ours: [EffectValue] = []
         /// Effects of streams that have ended: the first of each sort.
         private(set) var gone: [AudioEffectRecord] = []
-        /// The last effect of each sort: a stream that begins with its value is to be undone.
+        /// The last effect of each sort: a stream that begins with its value has to be undone.
         private(set) var last: [AudioEffectRecord] = []
 
-        /// The streams of a kind have a handful of values; the server no longer stores older ones.
+        /// Maximum of ``ours``. A kind has a handful of values, and the server no longer stores older ones.
         private static let maximumValues = 64
 
         init(before: StoredStream?, isListed: Bool) { (self.before, self.isListed) = (before, isListed) }
 
-        /// A kind without an effect. With each change the server stores all values of the stream: when two of a kind
-        /// are muted, the volume of the later one.
+        /// A kind without an effect. With each change the server stores all values of the stream: if two of a kind
+        /// are muted, it stores the volume of the second.
         init(of kind: String, before: StoredStream?, isListed: Bool, in image: AudioServerImage) {
             self.init(before: before, isListed: isListed)
             for stream in image.playing.values.sorted(by: { $0.index < $1.index }) where stream.restoreID == kind {
@@ -33,7 +33,7 @@ extension EffectLedger {
             note(record.set)
         }
 
-        /// Streams end in any order, and are buried later still: their order is that of their beginnings.
+        /// Streams end in any order, and are removed even later. They are ordered by their beginnings.
         mutating func bury(_ record: AudioEffectRecord) {
             if record.isTaken { return leave(record, isNow: false) }
             guard !isUsers(record.target) else { return }
@@ -43,10 +43,10 @@ extension EffectLedger {
             if record.cookie == gone[first].cookie, record.isElder(than: gone[first]) { gone[first] = record }
         }
 
-        /// The user changed what we had set, and the server has stored that: values of older streams are no longer
-        /// stored.
+        /// The user changed a value that we had set, and the server has stored that. It no longer stores values of
+        /// older streams.
         ///
-        /// - Parameter isNow: It has just been seen; else we too may have changed a younger stream since.
+        /// - Parameter isNow: the change has just been seen; else we may have changed a younger stream since.
         mutating func leave(_ record: AudioEffectRecord, isNow: Bool) {
             let isOver = { (other: AudioEffectRecord) in
                 other.target.isSameSort(as: record.target)
@@ -58,7 +58,7 @@ extension EffectLedger {
             last.append(record)
         }
 
-        /// The user made the last change of this sort.
+        /// Whether the user made the last change of this sort.
         func isUsers(_ target: EffectTarget) -> Bool {
             last.contains { $0.isTaken && $0.target.isSameSort(as: target) }
         }
@@ -71,7 +71,7 @@ extension EffectLedger {
 
         func isOurs(_ value: EffectValue) -> Bool {
             if ours.contains(where: { $0.isSame(as: value) }) { return true }
-            // Streams of a kind may have had another number of channels than what is stored.
+            // Streams of a kind may have another number of channels than the stored value.
             guard case .volume(let volume) = value, let level = volume.max() else { return false }
             return ours.contains {
                 guard case .volume(let mine) = $0, mine.count != volume.count, let top = mine.max() else {
@@ -81,13 +81,13 @@ extension EffectLedger {
             }
         }
 
-        /// The stream has what our last effects set for its kind.
+        /// Whether the stream has a value that our last effects set for its kind.
         func hasMade(_ stream: AudioServerImage.Stream) -> Bool {
             last.contains { record in
                 guard !record.isTaken, !record.isNothing else { return false }
                 switch (record.target, record.set) {
                 case (.playingVolume, .volume(let set)):
-                    // The server spreads what it stores over other channels.
+                    // The server spreads a stored volume over other channels.
                     let spread = stream.volume.count == set.count ? set : stream.volume.map { _ in set.max() ?? 0 }
                     return EffectValue.volume(stream.volume).isSame(as: .volume(spread))
                 case (.playingMute, .muted(let isMuted)), (.recordingMute, .muted(let isMuted)):
@@ -99,11 +99,12 @@ extension EffectLedger {
 
         // MARK: - Restoring what the server stores
 
-        /// The commands for a kind whose effects are all undone: the server stores what its streams got, and so ours.
+        /// The commands that repair a kind whose effects are all undone: the server stored the values of its streams,
+        /// ours too.
         ///
         /// - Parameters:
-        ///   - stored: What the server lists of the kind now; nil: nothing.
-        ///   - isAgain: It was written a moment ago, and did not arrive.
+        ///   - stored: the entry that the server lists for the kind now; nil: none.
+        ///   - isAgain: it was written a moment ago, and did not arrive.
         func commands(_ name: String, stored: StoredStream?, isAgain: Bool = false) -> [AudioServerCommand] {
             guard isListed else { return blindCommands(name, isAgain: isAgain) }
             guard let stored else { return [] }
@@ -123,11 +124,12 @@ extension EffectLedger {
             return restored == stored ? [] : [.store(restored)]
         }
 
-        /// For a server that does not tell what it stores (WirePlumber 0.4 lists what was written to it, and not what
-        /// it saved since): without us it would have stored what the first stream of the kind had before.
+        /// For a server that doesn't report what it stores (WirePlumber 0.4 lists entries that were written to it,
+        /// but not what it has saved since). Without us it would have stored the value that the first stream of the
+        /// kind had before.
         ///
-        /// PipeWire passes on only what is new to it, so another entry is written before; only once, because a stream
-        /// that begins in between gets that. An entry that was written and dropped is new to it.
+        /// PipeWire passes on only entries that are new to it, so another entry is written first; only once, because
+        /// a stream that begins in between gets that one. An entry that was written and dropped is new to it.
         private func blindCommands(_ name: String, isAgain: Bool) -> [AudioServerCommand] {
             guard let entry = blindEntry(name) else { return [] }
             if isAgain { return [.store(entry)] }
@@ -136,7 +138,7 @@ extension EffectLedger {
             return [.store(other), .store(entry)]
         }
 
-        /// The entry that such a kind should have.
+        /// The entry that the server should have for such a kind; nil if there is nothing to restore.
         func blindEntry(_ name: String) -> StoredStream? {
             var entry = StoredStream(name: name, volume: [], channels: [], isMuted: false, device: nil)
             var isTouched = false

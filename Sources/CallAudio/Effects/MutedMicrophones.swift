@@ -1,20 +1,21 @@
-/// Microphones that somebody muted during a call or a recording: they stay muted until all of it has ended.
+/// Microphones that somebody muted during a call or a recording: they stay muted until all calls and recordings have
+/// ended.
 ///
-/// The mute of a microphone belongs to the user, and is removed only for an activation. A mute that comes later,
-/// perhaps by a key, must not be removed when the call is held and resumed, or another call replaces it.
+/// A microphone's mute belongs to the user, and is removed only for an activation. A later mute, perhaps by a key,
+/// must not be removed when the call is held and resumed, or another call replaces it.
 struct MutedMicrophones: Hashable, Sendable {
     /// Names of sources.
     private(set) var names: Set<String> = []
-    /// Sources that we are muting again, which has not been seen yet.
+    /// Sources that we are muting again, and that are not seen muted yet.
     private var returning: Set<String> = []
 
-    /// A command leaves: a mute of ours is not the user's.
+    /// Notes a command before it is sent: a mute of ours isn't the user's.
     mutating func ask(_ step: EffectChanges.Step) {
         guard case .sourceMute(let name) = step.target else { return }
         if step.value == .muted(true) { returning.insert(name) } else { returning.remove(name) }
     }
 
-    /// The server has not carried it out.
+    /// The command failed.
     mutating func fail(_ step: EffectChanges.Step) {
         if case .sourceMute(let name) = step.target { returning.remove(name) }
     }
@@ -32,7 +33,7 @@ struct MutedMicrophones: Hashable, Sendable {
             }
             guard let before = former.source(named: source.name), !before.isMuted else { continue }
             if returning.remove(source.name) != nil { continue }
-            // Each port has a mute of its own, which comes with it.
+            // Each port has its own mute, so a change of the port may change it.
             if isWatching, before.activePort == source.activePort { names.insert(source.name) }
         }
     }

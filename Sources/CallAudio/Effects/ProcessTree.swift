@@ -1,6 +1,6 @@
 internal import FileSystem
 
-/// Which processes belong together, as the kernel tells.
+/// The kernel's relations between processes.
 struct ProcessTree: Sendable {
     struct Entry: Hashable, Sendable {
         var parent: Int32
@@ -12,7 +12,7 @@ struct ProcessTree: Sendable {
         }
     }
 
-    /// Of one process; nil when it is gone.
+    /// The entry of a process; nil if it is gone.
     let entry: @Sendable (Int32) -> Entry?
 
     init(entry: @escaping @Sendable (Int32) -> Entry?) { self.entry = entry }

@@ -1,24 +1,24 @@
 internal import RunLoop
 
 /// Mutes that the server itself removes: PulseAudio's `module-role-cork`, which Debian loads, mutes music while a
-/// stream of a phone plays, and unmutes it when that ends. The user has not done this.
+/// stream of a phone plays, and unmutes it when that ends. Such an unmute isn't the user's.
 ///
-/// The module reports nothing. So an unmuting counts as the module's if such a stream has just ended, or is seen to end
+/// The module reports nothing. So an unmute counts as the module's if such a stream has just ended, or is seen to end
 /// a moment later: one change of the server may be seen in two parts.
 struct RoleCorkModule: Hashable, Sendable {
-    /// How far apart both may be seen.
+    /// Maximum time between the two.
     private static let window = Duration.milliseconds(500)
 
     /// Mutes that have to be set again, until they are.
     private(set) var released: Set<EffectTarget> = []
-    /// Mutes that were set again since: if they are removed once more, somebody else did it.
+    /// Mutes that were set again since. If they are removed once more, somebody else did it.
     private var spent: Set<EffectTarget> = []
     /// Streams that were just seen unmuted.
     private var unmuted: [EffectTarget: BootClock.Instant] = [:]
     /// When a stream that may have caused mutes was seen to end.
     private var ended: BootClock.Instant?
 
-    /// - Parameter isCause: The module may have muted others for this stream.
+    /// - Parameter isCause: whether the module may have muted others for this stream.
     mutating func notice(
         from former: AudioServerImage, to image: AudioServerImage, at now: BootClock.Instant,
         isCause: (AudioServerImage.Stream) -> Bool

@@ -1,6 +1,6 @@
 internal import RingwakeCore
 
-/// Streams that still ran when their session left the plan: they are silent until they end, or their client is active
+/// Streams that still ran when their session left the plan. They are muted until they end, or their client is active
 /// again.
 struct BusyStreams: Hashable, Sendable {
     var playing: [UInt32: AudioSessionID] = [:]
@@ -34,7 +34,7 @@ struct StreamOwnership {
         case silenced(Set<AudioSessionID>)
         /// Of clients that are ducked, whose sessions are not in the plan.
         case ducked(Set<AudioSessionID>)
-        /// What rings, and players that were paused.
+        /// Of ringing processes, and of players that were paused.
         case exempt
         /// Of the server itself: loopbacks, filters. Their sound belongs to somebody else.
         case server
@@ -55,7 +55,7 @@ struct StreamOwnership {
     /// children, and so are the apps that it started.
     func owner(of stream: AudioServerImage.Stream) -> Owner {
         guard !stream.isServersOwn else { return .server }
-        // It came over a network, or names no process: somebody owns it all the same.
+        // It came over a network, or names no process: its owner is unknown.
         guard let process = stream.process else { return .others }
         let sessions = plan.sessions.filter { tree.isOne(process, of: $0.client.processes) }
         if !sessions.isEmpty { return .sessions(sessions) }

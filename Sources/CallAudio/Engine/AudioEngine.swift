@@ -1,15 +1,15 @@
 package import RingwakeCore
 internal import RunLoop
 
-/// Makes an audio server as a plan says, and undoes everything at the end: the only part that changes anything on it.
+/// Applies plans to an audio server, and undoes everything at the end. Nothing else changes anything on the server.
 ///
 ///     let engine = try parts.makeEngine(journal: path) { print($0) }
 ///     engine.start()                                  // undoes what a journal holds, reports `ready`
 ///     engine.handle(.apply(number: 1, plan, resumes: true))
 ///     engine.close { loop.stop() }                    // undoes everything
 ///
-/// It drives an ``AudioEngineStateMachine``: feeds it what server, players and disk say, runs its effects, and keeps
-/// one timer.
+/// It drives an ``AudioEngineStateMachine``: passes on the events of server, players and disk, runs the effects, and
+/// keeps one timer.
 package final class AudioEngine {
     typealias Machine = AudioEngineStateMachine
 
@@ -52,7 +52,7 @@ package final class AudioEngine {
             journal.found, .init(tree: tree, boot: EffectLedger.presentBoot, others: { others.ledgers }))
     }
 
-    /// What has to be undone.
+    /// The effects that have to be undone.
     var ledger: EffectLedger { machine.ledger }
     /// The server; nil without a connection.
     var image: AudioServerImage? { machine.image }

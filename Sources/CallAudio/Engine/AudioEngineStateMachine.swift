@@ -8,13 +8,13 @@ internal import RunLoop
 ///
 ///     new --start--> started --close--> closing --all undone, or after 2 s, or no server--> closed
 ///
-/// What holds:
+/// Invariants:
 /// - All state of a connection is in the ``ServerSession``, so a loss is one assignment.
-/// - `ready` is reported before anything else of a server: at once where nothing is left to undo.
+/// - `ready` is reported before anything else about a server, and immediately if nothing has to be undone.
 /// - Every request with a number is answered once: when it is done, refused, or the connection is lost.
-/// - Nothing is reported after `closed`; the journal then holds what could not be undone.
+/// - Nothing is reported after `closed`; the journal then contains the effects that could not be undone.
 struct AudioEngineStateMachine {
-    /// How long undoing everything may take at the end.
+    /// Timeout of undoing everything at the end.
     static let closingTime = Duration.seconds(2)
 
     private enum Server {
@@ -92,7 +92,7 @@ struct AudioEngineStateMachine {
             server = .absent(ledger, wishes)
             return number.map { [.report(.outputChosen(number: $0, isKnown: true))] } ?? []
         case .request(.apply(let number, let plan, _)):
-            // Without a server nothing is in force: a plan that wants nothing is applied.
+            // Without a server nothing is in force, so an empty plan counts as applied.
             guard !plan.isEmpty else { return [.report(.applied(number: number, AudioApplied(route: AudioRoute())))] }
             let error = AudioSessionError(.mediaServicesFailed, "no audio server is connected")
             return [.report(.refused(number: number, error))]
@@ -120,7 +120,7 @@ struct AudioEngineStateMachine {
         return effects
     }
 
-    /// Ends where everything is undone, cannot be, or takes too long.
+    /// Ends once everything is undone, can't be undone, or takes too long.
     private mutating func closingEffects(_ now: BootClock.Instant) -> [Effect] {
         guard case .closing(let end) = life else { return [] }
         if case .present(let session) = server, !session.isIdle, now < end { return [] }

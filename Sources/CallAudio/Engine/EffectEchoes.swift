@@ -1,11 +1,11 @@
 internal import RunLoop
 
-/// Kinds of streams that were in force until a moment ago: a stream may have begun with our value before it was undone,
-/// and be seen only afterwards.
+/// Kinds of streams whose effects were undone a moment ago: a stream may have begun with our value before that, and
+/// be seen only afterwards.
 struct EffectEchoes {
     private struct Echo {
         let kind: EffectLedger.KindRecord
-        /// Streams that are older existed before; nil: unknown.
+        /// Older streams existed before the effects; nil: unknown.
         let baseline: EffectLedger.Baseline?
         let until: BootClock.Instant
         /// Targets that were undone, or seen with another value: if one has our value later, somebody else set it.
@@ -19,7 +19,7 @@ struct EffectEchoes {
 
     var isEmpty: Bool { echoes.isEmpty }
 
-    /// Nothing of the kind is in force any more.
+    /// Adds a kind that has no effect any more.
     mutating func add(
         _ name: String, _ kind: EffectLedger.KindRecord, ledger: EffectLedger, _ image: AudioServerImage,
         givenBack: Set<EffectTarget>, at now: BootClock.Instant
@@ -33,7 +33,7 @@ struct EffectEchoes {
             judged: givenBack.union(earlier?.judged ?? []))
     }
 
-    /// Puts streams that began with our value into the ledger.
+    /// Adds streams that began with our value to the ledger.
     /// - Returns: Whether there were any.
     mutating func takeBack(_ ledger: inout EffectLedger, _ image: AudioServerImage, at now: BootClock.Instant) -> Bool {
         guard !echoes.isEmpty else { return false }
@@ -48,8 +48,8 @@ struct EffectEchoes {
         return ledger.records.count > count
     }
 
-    /// PulseAudio starts a stream with what it stores. PipeWire sets it a moment later, so that another value tells
-    /// nothing.
+    /// PulseAudio starts a stream with its stored values. PipeWire sets them a moment later, so that another value
+    /// proves nothing.
     private mutating func judge(_ name: String, _ image: AudioServerImage) {
         guard echoes[name]?.kind.isListed == true else { return }
         for target: EffectTarget in [.playingVolume(0), .playingMute(0), .recordingMute(0)] {

@@ -1,15 +1,14 @@
 internal import RingwakeCore
 internal import RunLoop
 
-/// What is in force on the server because of us, and what is known of it: the ledger, and what the server said of each
-/// step.
+/// The effects in force that this program made: the ledger, and the server's answers to each step.
 struct EffectsInForce {
     var ledger: EffectLedger
-    /// Targets that the server would not change for this plan.
+    /// Targets that the server refused to change for this plan.
     var refused: Set<EffectTarget> = []
-    /// Targets that the image has not shown our value of yet.
+    /// Targets for which the image doesn't show our value yet.
     private(set) var unconfirmed: Set<EffectTarget> = []
-    /// ``EffectPlanner/settling`` when everything was last as wanted.
+    /// ``EffectPlanner/settling`` when the server last had all wanted values.
     var settled: [EffectTarget: EffectValue] = [:]
     private(set) var echoes = EffectEchoes()
 
@@ -19,7 +18,7 @@ struct EffectsInForce {
         ledger.noticeEnds(from: former, to: image, but: unconfirmed)
     }
 
-    /// The server told of a change: what it shows now is confirmed.
+    /// The server reported a change: the values that it shows now are confirmed.
     mutating func confirm(_ image: AudioServerImage) {
         unconfirmed = unconfirmed.filter { target in
             guard let record = ledger[target], let value = image.value(of: target) else { return true }
@@ -27,9 +26,9 @@ struct EffectsInForce {
         }
     }
 
-    /// Takes over what an earlier run, or an earlier connection, left. Streams of another instance of the server are
-    /// gone, but its stored values exist still, and streams may have begun with them.
-    /// - Returns: How many effects that ended.
+    /// Adopts what an earlier run, or an earlier connection, left. Streams of another instance of the server are
+    /// gone, but its stored values still exist, and streams may have begun with them.
+    /// - Returns: Number of effects that this ended.
     mutating func takeOver(_ image: AudioServerImage) -> Int {
         let (baseline, records) = (ledger.baseline, ledger.ordered)
         let count = ledger.buryStreams(notOf: image)
@@ -42,7 +41,7 @@ struct EffectsInForce {
         echoes.takeBack(&ledger, image, at: now)
     }
 
-    /// Kinds that get their first effect.
+    /// Kinds that get their first effect by these changes.
     func newKinds(_ changes: EffectChanges) -> Set<String> {
         Set(changes.made.compactMap(\.restoreID)).subtracting(ledger.kinds.keys)
     }
@@ -53,7 +52,7 @@ struct EffectsInForce {
         return ledger.kinds.filter { !inForce.contains($0.key) }
     }
 
-    /// Nothing of the kind has to be repaired any more.
+    /// Removes a kind that needs no more repair.
     mutating func free(
         _ name: String, _ image: AudioServerImage, givenBack: Set<EffectTarget>, at now: BootClock.Instant
     ) {
@@ -61,7 +60,7 @@ struct EffectsInForce {
         echoes.add(name, kind, ledger: ledger, image, givenBack: givenBack, at: now)
     }
 
-    /// Enters changes before their commands leave.
+    /// Records changes before their commands are sent.
     mutating func enter(_ changes: EffectChanges, _ image: AudioServerImage, _ work: inout EngineWork) {
         for (target, ending) in changes.ended { end(target, ending, image, &work) }
         for (target, owners) in changes.owners { ledger.setOwners(owners, of: target) }
@@ -69,7 +68,7 @@ struct EffectsInForce {
         for record in changes.made { ledger.insert(record, in: image) }
     }
 
-    /// The journal cannot hold them: what could not be undone after a crash is not done.
+    /// Drops changes that the journal can't store: a change that could not be undone after a crash isn't made.
     mutating func withdraw(_ changes: EffectChanges, to ledger: EffectLedger) {
         self.ledger = ledger
         refused.formUnion(changes.made.map(\.target))
@@ -92,8 +91,8 @@ struct EffectsInForce {
         remove(target)
     }
 
-    /// Takes the server's answer to a step.
-    /// - Returns: What went wrong, for a person.
+    /// Handles the server's answer to a step.
+    /// - Returns: Why it failed, for a person.
     mutating func take(
         _ failure: AudioServerFailure?, of step: EffectChanges.Step, _ image: AudioServerImage, _ work: inout EngineWork
     ) -> String? {
@@ -110,7 +109,7 @@ struct EffectsInForce {
             ledger.bury(target)
             remove(target)
         case (.refused, false):
-            // The record stays: the next pass looks at what the refusal has left of the target.
+            // Keep the record: the next pass checks what the refusal has left of the target.
             refused.insert(target)
             return "the audio server refuses \(target): \(failure?.description ?? "")"
         case (.refused, true):

@@ -14,14 +14,14 @@ extension AudioEngineStateMachine {
         /// A watched player plays again.
         case playerStarted(MediaPlayer)
         case deadlineReached
-        /// Everything that was reported is out: see ``Effect/callAfterTurn``.
+        /// All reports have been sent: see ``Effect/callAfterTurn``.
         case turnEnded
         case close
     }
 
     enum Answer {
         case performed([AudioServerFailure?])
-        /// What the server stores; nil: it does not tell.
+        /// The server's stored values; nil: the server doesn't report them.
         case stored([StoredStream]?)
         case players([MediaPlayer])
         case resumed(Int)
@@ -29,9 +29,10 @@ extension AudioEngineStateMachine {
         case lost
     }
 
-    /// What the driver does. Each of the first six is answered, and only one of them is open at a time.
+    /// The effects that the driver runs. Each of the first six is answered, and only one of them is in progress at a
+    /// time.
     enum Effect {
-        /// Make the disk hold everything that undoes this ledger; answered before anything else happens.
+        /// Make sure that the disk contains everything to undo this ledger; answered before any other event.
         case cover(EffectLedger)
         case perform([AudioServerCommand])
         case readStored
@@ -41,7 +42,7 @@ extension AudioEngineStateMachine {
         case watchPlayers([MediaPlayer])
         case write(EffectLedger)
         case report(AudioEngineReport)
-        /// What an earlier run left is undone; reported once.
+        /// The effects of an earlier run are undone; reported once.
         case ready(mended: Int)
         case connect
         /// Send ``Event/turnEnded`` from the loop, after the reports.
@@ -51,14 +52,14 @@ extension AudioEngineStateMachine {
     }
 }
 
-/// What a work waits for: one answer, or a time.
+/// What an ``EngineWork`` waits for: one answer, or a time.
 enum EngineQuestion {
     case journal(EffectChanges, before: EffectLedger)
     case playersJournal([MediaPlayer], before: [MediaPlayer])
     case commands([EffectChanges.Step])
-    /// What the server stores: to remember it for new kinds.
+    /// The server's stored values, to remember them for new kinds.
     case stored
-    /// The same question, only to see all streams.
+    /// The same request, only to see all streams.
     case allStreams
     case storedToRepair(StoredRepair.Kinds)
     case repair(StoredRepair.Kinds)
@@ -69,10 +70,10 @@ enum EngineQuestion {
     case resuming(count: Int)
 }
 
-/// What is known besides the server.
+/// What the engine knows besides the server.
 struct EngineSurroundings {
     let tree: ProcessTree
     let boot: String?
-    /// What other programs have in force on the same server.
+    /// The effects of other programs on the same server.
     let others: () -> [EffectLedger]
 }

@@ -1,7 +1,7 @@
 internal import RingwakeCore
 internal import RunLoop
 
-/// What should be in force: the plan and what was chosen for it. A refused plan restores the former value as a whole.
+/// The wanted state: the plan and the choices for it. If a plan is refused, the former value is restored as a whole.
 struct WantedState {
     var plan = AudioPlan()
     var wishes = RouteWishes()
@@ -14,7 +14,8 @@ struct EngineWork {
         /// A plan, for these requests: when several wait, the last plan answers them all.
         case apply(numbers: [UInt64], AudioPlan, resumes: Bool)
         case prepare(AudioPlan)
-        /// The server changed under the same plan; or a choice did, which is the reason for another route.
+        /// The server changed under the same plan, or the user made a choice: that is then the reason for another
+        /// route.
         case upkeep(AudioRouteChangeReason?)
         /// Undoes what another run left, or what was in force on another instance of the server.
         case restore
@@ -23,20 +24,20 @@ struct EngineWork {
 
     let kind: Kind
     let since: BootClock.Instant
-    /// Choices of an output that are answered at its end.
+    /// Choices of an output to answer at its end.
     var choices: [UInt64] = []
     /// What was wanted when it began.
     var former = WantedState()
-    /// The former plan is restored, and then this is the answer.
+    /// If set, the former plan is restored, and then this is the answer.
     var refusal: AudioSessionError?
     var busySessions: Set<AudioSessionID> = []
     var made = 0
     var undone = 0
     var left = 0
-    /// What commands have undone.
+    /// Targets that commands have undone.
     var givenBack: Set<EffectTarget> = []
     var passes = 0
-    /// Wait for what may still appear.
+    /// Whether to wait for what may still appear.
     var isPatient = true
     var havePlayersBeenAsked = false
     /// Stored values of kinds without an effect have been restored.
@@ -45,7 +46,7 @@ struct EngineWork {
     var players: [MediaPlayer] = []
     /// What the server stored when this work began; nil: not read.
     var stored: [String: StoredStream]?
-    /// The server does not tell what it stores.
+    /// The server doesn't report what it stores.
     var isStoreRefused = false
     /// All streams have been read since it began.
     var isFresh = false
@@ -57,10 +58,10 @@ struct EngineWork {
         if case .apply(let numbers, _, _) = kind { numbers } else { [] }
     }
 
-    /// Somebody waits for its end.
+    /// Whether a request waits for its end.
     var isAwaited: Bool { !numbers.isEmpty || !choices.isEmpty }
 
-    /// Paused players that no longer have to be silent play again.
+    /// Whether to resume paused players that no longer have to be silent.
     var resumes: Bool {
         switch kind {
         case .apply(_, _, let resumes): resumes
@@ -75,12 +76,12 @@ struct EngineWork {
 
     /// How long to wait for devices and streams: a Bluetooth headset takes up to a second to switch.
     static let timeout = Duration.milliseconds(1_200)
-    /// More than a plan with every sort of effect needs; a further pass means that the server does not do as it is
-    /// told.
+    /// More passes than a plan with every sort of effect needs. A further pass means that the server doesn't carry
+    /// out its commands.
     static let maximumPasses = 16
 }
 
 extension AudioPlan {
-    /// One of its sessions silences everybody else.
+    /// Whether one of its sessions silences everybody else.
     var interrupts: Bool { sessions.contains { $0.others == .interrupt } }
 }

@@ -1,7 +1,7 @@
 internal import RingwakeCore
 
-/// What other programs have in force: each writes it to its journal before its first command, so whatever the server
-/// shows of theirs is there. Their journals are read, never written.
+/// The effects of other programs. Each program writes them to its journal before its first command, so all effects
+/// that the server shows are in there. The journals are read, never written.
 final class OtherJournals {
     private let journal: EffectJournal
     private let known: [String]
@@ -10,7 +10,7 @@ final class OtherJournals {
     /// - Parameter known: Journals in the usual places.
     init(besides journal: EffectJournal, known: [String]) { (self.journal, self.known) = (journal, known) }
 
-    /// Read once, until ``forget()``.
+    /// Read once, and kept until ``forget()``.
     var ledgers: [EffectLedger] {
         if let read { return read }
         let registered = (journal.registry?.journals ?? []).filter { $0 != journal.place && !known.contains($0) }

@@ -1,12 +1,12 @@
 internal import RingwakeCore
 internal import RunLoop
 
-/// Processes of players whose streams are not muted while others are silent.
+/// Processes of players whose streams aren't muted while others are silenced.
 struct PausedPlayers {
-    /// A stream that still plays so long after its player was paused is something else: a page in another tab.
+    /// A stream that still plays after this time doesn't belong to the paused player: a page in another tab.
     private static let pausingTime = Duration.milliseconds(400)
 
-    /// Players that were just paused: their streams end a moment later. If they were muted, they would resume muted.
+    /// Players that were just paused. Their streams stop a moment later; if they were muted, they would resume muted.
     private var pausing: Set<Int32> = []
     /// Players that somebody started again since.
     private var startedByUser: Set<Int32> = []
@@ -31,7 +31,7 @@ struct PausedPlayers {
         if let process = processes[player.owner] { startedByUser.insert(process) }
     }
 
-    /// - Returns: Whether the time of players that were just paused is over.
+    /// - Returns: Whether the grace period of players that were just paused is over.
     mutating func expire(at now: BootClock.Instant) -> Bool {
         guard let deadline, deadline <= now else { return false }
         (self.deadline, pausing) = (nil, [])

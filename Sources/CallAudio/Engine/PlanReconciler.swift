@@ -1,7 +1,8 @@
 internal import RingwakeCore
 internal import RunLoop
 
-/// Makes one instance of an audio server as a plan says: image + plan + ledger -> steps. A value without I/O and clock.
+/// Brings one instance of an audio server to the state that a plan wants: image + plan + ledger -> steps. A value
+/// without I/O and clock.
 ///
 ///     begin(work) --> pass: wanted (``EffectWants``) - in force (``EffectLedger``) = changes
 ///                      |                    |                      |
@@ -13,11 +14,11 @@ internal import RunLoop
 ///                      v
 ///               work is finished
 ///
-/// `awaiting` names the one answer that the work waits for. So a stream that begins during a call, a device that
-/// appears and a server that refuses are not special cases: the next pass sees them.
+/// `awaiting` is the one answer that the work waits for. So a stream that begins during a call, a device that appears
+/// and a server that refuses are not special cases: the next pass handles them.
 ///
-/// What holds:
-/// - Commands leave only after the journal covers their records; a record that cannot be written is not made.
+/// Invariants:
+/// - Commands are sent only after the journal covers their records; a record that can't be written isn't made.
 /// - Undoing is compare-and-set (``EffectUndo``), and never happens before all streams were read again in this work.
 /// - A work ends: after ``EngineWork/maximumPasses`` passes and ``StoredRepair/maximumTries`` repairs at most.
 struct PlanReconciler {
@@ -84,8 +85,8 @@ struct PlanReconciler {
         work?.former.wishes.choose(name)
     }
 
-    /// Somebody started a player that we had paused: it is the user's from then on, and not muted.
-    /// - Returns: Whether it was one of those.
+    /// Somebody started a player that we had paused. From then on it belongs to the user, and isn't muted.
+    /// - Returns: Whether it was one that we had paused.
     mutating func started(_ player: MediaPlayer) -> Bool {
         guard inForce.ledger.remove(player) else { return false }
         effects += [.watchPlayers(inForce.ledger.players), .write(inForce.ledger)]
@@ -93,7 +94,7 @@ struct PlanReconciler {
         return true
     }
 
-    /// - Returns: Whether there were streams that began with our value before it was undone: they are in the journal
+    /// - Returns: Whether there were streams that began with our value before it was undone. They are in the journal
     ///   now.
     @discardableResult
     mutating func takeBackEchoes() -> Bool {
@@ -102,7 +103,7 @@ struct PlanReconciler {
         return true
     }
 
-    /// - Returns: Whether streams have to be looked at because the time of players that were just paused is over.
+    /// - Returns: Whether to check streams, because the grace period of players that were just paused is over.
     mutating func deadlineReached() -> Bool {
         if let end = waitingEnd, end <= now { stopWaiting() }
         if case .retry(let time) = awaiting, time <= now {
@@ -112,7 +113,7 @@ struct PlanReconciler {
         return players.expire(at: now)
     }
 
-    /// What is not there yet is given up.
+    /// Gives up on devices and streams that have not appeared yet.
     mutating func stopWaiting() {
         waitingEnd = nil
         work?.isPatient = false
@@ -137,7 +138,7 @@ struct PlanReconciler {
         }
     }
 
-    /// Continues until something has to be waited for.
+    /// Continues until the work has to wait.
     /// - Returns: The work, once it is finished.
     mutating func advance() -> EngineWork? {
         while awaiting == nil, let work {
@@ -178,7 +179,7 @@ struct PlanReconciler {
 
     private mutating func pass(_ work: EngineWork) -> Outcome {
         if case .prepare(let plan) = work.kind { return prepare(plan, work) }
-        // Stored values of their kinds are repaired again after these have been undone.
+        // The stored values of their kinds have to be repaired again, after these streams are undone.
         if takeBackEchoes() { self.work?.isRepaired = false }
         if case .apply = work.kind, work.refusal == nil, !work.havePlayersBeenAsked, wanted.plan.interrupts,
             !work.former.plan.interrupts
@@ -194,7 +195,7 @@ struct PlanReconciler {
         }
         let changes = planner(wanted.plan, route).changes()
         if changes.steps.contains(where: \.isUndo), !work.isFresh {
-            // A change that the user made a moment ago may not have been seen yet: it must not be overwritten.
+            // The image may lack a change that the user made a moment ago, which must not be overwritten.
             self.work?.isFresh = true
             return ask(.readStored, .allStreams)
         }
@@ -265,7 +266,7 @@ struct PlanReconciler {
         return ask(.cover(inForce.ledger), .journal(changes, before: before))
     }
 
-    /// Everything on the server is as wanted: stored values are repaired, players resume.
+    /// The server is as wanted: repairs stored values, and resumes players.
     private mutating func settle() -> Outcome {
         waitingEnd = nil
         if work?.isRepaired == false {
@@ -287,7 +288,7 @@ struct PlanReconciler {
 
     // MARK: - Answers
 
-    /// The disk holds the ledger; or it cannot be written.
+    /// The journal was written, or can't be.
     mutating func covered(_ isWritten: Bool) {
         let question = awaiting
         awaiting = nil
@@ -342,7 +343,7 @@ struct PlanReconciler {
         self.work = work
     }
 
-    /// Players that play are written to the journal, and then paused.
+    /// Writes the players that play to the journal, and then pauses them.
     private mutating func pause(_ found: [MediaPlayer]) {
         guard wanted.plan.interrupts else { return }
         let ours = Set(wanted.plan.sessions.flatMap(\.client.processes)).union(wanted.plan.exempt)

@@ -1,6 +1,6 @@
 internal import RingwakeCore
 
-/// What was reported of the server last, and what it showed then: only differences are reported.
+/// What was reported last, and what the server showed then: only differences are reported.
 struct RouteObservation {
     /// The part of the devices that decides a route.
     struct Devices: Hashable {
@@ -31,11 +31,11 @@ struct RouteObservation {
     private var running: Set<AudioSessionID> = []
     private var othersPlay = false
     private var isMicrophoneMuted = false
-    /// Headsets that were there.
+    /// The headsets that were seen last.
     private var headsets: Set<String> = []
-    /// Where we left the streams of the session that counts, and the port of its output.
+    /// The devices of the first session's streams as we left them, and the port of its output.
     private var places: [EffectTarget: String] = [:]
-    /// All devices and ports, and those that came last.
+    /// All devices and ports, and those that appeared last.
     private var known: Set<String> = []
     private var newcomers: Set<String> = []
 
@@ -44,7 +44,7 @@ struct RouteObservation {
         see(image)
     }
 
-    /// Takes the devices that are there as known.
+    /// Marks the present devices as known.
     /// - Returns: New headsets, in the order of the server's indexes.
     @discardableResult
     mutating func see(_ image: AudioServerImage) -> [String] {
@@ -59,7 +59,7 @@ struct RouteObservation {
         return present.filter { !headsets.contains($0) }
     }
 
-    /// Takes a route that was just reported as an answer.
+    /// Remembers a route that was just reported in an answer.
     mutating func reported(_ route: AudioRoute) { self.route = route }
 
     /// Somebody moved the call's streams, or chose another port, in a mixer.
@@ -69,7 +69,7 @@ struct RouteObservation {
             guard case .name(let now) = image.value(of: target), now != place, image.canTake(.name(place), for: target)
             else { continue }
             guard case .sinkPort(let sink) = target else { return now }
-            // A port that has just come was chosen by nobody.
+            // Nobody has chosen a port that has just appeared.
             if let port = image.sink(named: sink)?.ports.first(where: { $0.name == now }), port.kind != .other,
                 known.contains(AudioPort(kind: port.kind, device: sink, port: now, name: "").identity)
             {
@@ -81,7 +81,7 @@ struct RouteObservation {
 
     // MARK: - Reports
 
-    /// Reports another route.
+    /// Reports a changed route.
     mutating func reportRoute(
         _ current: AudioRoute, _ reason: AudioRouteChangeReason?, _ image: AudioServerImage, _ plan: AudioPlan
     ) -> Reports {
@@ -95,7 +95,7 @@ struct RouteObservation {
         return [change, .routeDisconnected]
     }
 
-    /// Remembers how everything is left, and reports who plays and whether the microphone is muted.
+    /// Remembers the state, and reports changes of who plays and of the microphone's mute.
     mutating func note(
         _ decision: RouteDecision, _ image: AudioServerImage, _ ownership: StreamOwnership
     ) -> Reports {
@@ -167,7 +167,7 @@ struct RouteObservation {
 }
 
 extension AudioPort {
-    /// It is worn: who takes it off does not want the room to hear.
+    /// Whether a person wears it: the room must not hear the sound after it is taken off.
     fileprivate var isHeadset: Bool {
         switch kind {
         case .headphones, .headset, .bluetoothA2DP, .bluetoothHFP: true

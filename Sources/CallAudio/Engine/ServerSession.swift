@@ -1,17 +1,17 @@
 internal import RingwakeCore
 internal import RunLoop
 
-/// One connection to an audio server, from its first image until it is lost: everything that is known of it.
+/// One connection to an audio server, from its first image until it is lost, with all its state.
 ///
 ///     request, choice -------------------> queue --> ``PlanReconciler`` --> answer, reports
 ///     change --> (devices: after 50 ms) --> upkeep -----^
 ///
-/// What holds: one work is active at a time, in the order of the requests; a plan that was not begun is replaced by a
-/// newer one, which answers for both.
+/// Invariants: one work is active at a time, in the order of the requests. A newer plan replaces one that was not
+/// begun, and answers for both.
 struct ServerSession {
     typealias Effect = AudioEngineStateMachine.Effect
 
-    /// A profile switch is about six events in as many turns: they are looked at together.
+    /// A profile switch causes about six events in as many turns: they are handled together.
     private static let settlingTime = Duration.milliseconds(50)
     /// Maximum queued requests. The owner has few in progress, so a longer queue means a bug.
     private static let maximumQueue = 64
@@ -22,7 +22,7 @@ struct ServerSession {
     private var settlingEnd: BootClock.Instant?
     private var effects: [Effect] = []
 
-    /// - Parameter ledger: What an earlier run, or an earlier connection, left in force: it is undone first.
+    /// - Parameter ledger: the effects that an earlier run, or an earlier connection, left: they are undone first.
     init(
         _ image: AudioServerImage, _ ledger: EffectLedger, _ wishes: RouteWishes,
         _ surroundings: EngineSurroundings, at now: BootClock.Instant
@@ -37,7 +37,7 @@ struct ServerSession {
     var ledger: EffectLedger { reconciler.inForce.ledger }
     private var plan: AudioPlan { reconciler.wanted.plan }
 
-    /// Nothing is in progress or waits.
+    /// Whether nothing is in progress or queued.
     var isIdle: Bool { reconciler.work == nil && queue.isEmpty }
 
     var nextDeadline: BootClock.Instant? {
@@ -118,7 +118,7 @@ struct ServerSession {
         noticeChoiceInMixer()
         let headsets = observation.see(image)
         if !plan.isEmpty, !headsets.isEmpty {
-            // A headset that is put on takes the call, whatever was chosen before.
+            // A new headset takes the call, whatever was chosen before.
             reconciler.wanted.wishes.arrived += headsets
             reconciler.wanted.wishes.chosen = nil
             reconciler.wanted.wishes.isSpeakerOver = true
@@ -126,7 +126,7 @@ struct ServerSession {
         upkeep()
     }
 
-    /// A choice in a mixer stays.
+    /// Keeps a choice that the user made in a mixer.
     private mutating func noticeChoiceInMixer() {
         guard let chosen = observation.choiceInMixer(image) else { return }
         reconciler.wanted.wishes.chosen = chosen
@@ -134,7 +134,7 @@ struct ServerSession {
         reconciler.wanted.wishes.isSpeakerOver = true
     }
 
-    /// Makes the server as wanted after a change.
+    /// Adapts the server after a change.
     private mutating func upkeep() {
         reconciler.takeBackEchoes()
         guard reconciler.hasNothingToDo else { return enqueue(.upkeep(nil)) }
@@ -156,7 +156,7 @@ struct ServerSession {
     private mutating func apply(_ number: UInt64, _ plan: AudioPlan, _ resumes: Bool) {
         var (numbers, resumes) = ([number], resumes)
         if case .apply(let earlier, _, let earlierResumes) = queue.last?.kind {
-            // It was not begun: the newer plan replaces it, and frees what it would have freed.
+            // That plan was not begun: the newer one replaces it, and resumes players if either does.
             queue.removeLast()
             (numbers, resumes) = (earlier + numbers, resumes || earlierResumes)
         }
@@ -167,7 +167,7 @@ struct ServerSession {
         enqueue(work)
     }
 
-    /// - Parameter number: Answered once the choice is carried out; nil: it was made before.
+    /// - Parameter number: answered once the choice is carried out; nil: the choice was made before.
     private mutating func choose(_ name: String?, _ number: UInt64?) {
         if let name, let number, !image.hasOutput(name) {
             return report(.outputChosen(number: number, isKnown: false))
@@ -180,7 +180,7 @@ struct ServerSession {
         }
         let numbers = number.map { [$0] } ?? []
         if case .upkeep(.override) = queue.last?.kind {
-            // It was not begun, and will carry out the newest choice.
+            // It was not begun, so it will carry out the newest choice.
             queue[queue.endIndex - 1].choices += numbers
             return
         }
@@ -189,7 +189,7 @@ struct ServerSession {
         enqueue(work)
     }
 
-    /// Refuses what waits, and undoes everything.
+    /// Refuses queued requests, and undoes everything.
     private mutating func close() {
         for waiting in queue { refuse(waiting, AudioSessionError(.expiredSession, "the audio program ends")) }
         queue = []
@@ -206,7 +206,7 @@ struct ServerSession {
         advance()
     }
 
-    /// Continues the work in progress, or begins the next one, until something has to be waited for.
+    /// Continues the work in progress, or begins the next one, until the work has to wait.
     private mutating func advance() {
         while true {
             let finished = reconciler.advance()
@@ -228,11 +228,11 @@ struct ServerSession {
         }
         for number in work.choices { report(.outputChosen(number: number, isKnown: true)) }
         note(decision)
-        // The answer does not wait for the disk: what is written then only tells that less has to be undone.
+        // Don't delay the answer for the disk: this write only records that less has to be undone.
         if !work.numbers.isEmpty || work.passes > 0 || work.isRestoring { effects.append(.callAfterTurn) }
     }
 
-    /// Reports the server, once what was left is undone.
+    /// Reports the server, once earlier effects are undone.
     private mutating func introduce(mended: Int) {
         let decision = reconciler.decision
         observation.reported(decision.route)

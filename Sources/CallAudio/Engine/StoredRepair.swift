@@ -1,23 +1,24 @@
-/// Repairs what the server stores of kinds whose effects are all undone, and sees whether it has arrived.
+/// Repairs the stored values of kinds whose effects are all undone, and checks whether the repair has arrived.
 ///
 ///     read -> write -> (a server that lists its entries: done)
 ///                   -> read -> arrived: done
 ///                           -> after ``retryTime``, write and read again, ``maximumTries`` times; then give up
 ///
-/// A server that lists its entries has an entry once it has acknowledged it. Of another one it is only seen whether the
-/// entry has arrived somewhere: PipeWire drops it while WirePlumber, which stores it, has not started yet.
+/// A server that lists its entries has an entry once it has acknowledged it. With another one, only its list and its
+/// streams show whether the entry has arrived: PipeWire drops it while WirePlumber, which stores it, has not started
+/// yet.
 struct StoredRepair {
     typealias Kinds = [String: EffectLedger.KindRecord]
 
-    /// PipeWire acknowledges before the program that stores has even started.
+    /// The pause between two tries: PipeWire acknowledges before the program that stores has even started.
     static let retryTime = Duration.milliseconds(150)
     static let maximumTries = 8
 
-    /// How often an entry was written and has not arrived.
+    /// How often an entry was written and did not arrive.
     private(set) var tries = 0
     /// The newest streams at the first write.
     private var baseline: EffectLedger.Baseline?
-    /// Kinds whose streams, when last seen, had begun after the write with no value of ours.
+    /// Kinds whose streams, when last seen, had begun after the write without a value of ours.
     private(set) var freed: Set<String> = []
 
     /// - Returns: The commands that are needed, and the kinds whose entry has arrived meanwhile.
@@ -37,7 +38,7 @@ struct StoredRepair {
     mutating func check(_ kinds: Kinds, _ stored: [StoredStream], _ image: AudioServerImage) -> Kinds {
         let arrived = kinds.filter { hasArrived($0.key, $0.value, stored, image) }
         for (name, kind) in kinds where arrived[name] == nil {
-            // While streams come and go all the time, a client of PipeWire does not hear of new entries: then the
+            // While streams come and go all the time, a client of PipeWire isn't notified of new entries. Then the
             // streams show whether the stored value is still ours.
             let begun = streamsBegun(name, image)
             guard !begun.isEmpty else { continue }

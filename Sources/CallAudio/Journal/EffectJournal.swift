@@ -1,19 +1,19 @@
 internal import FileSystem
 
-/// The file that tells what to undo: one for each user or program, written before the first command of an effect
-/// leaves, and removed when nothing is in force.
+/// The file with the effects to undo: one for each user or program. It is written before the first command of an
+/// effect is sent, and removed when no effect is in force.
 ///
 /// A lock file beside it (`.lock`) keeps two programs from undoing each other's effects.
 final class EffectJournal {
-    /// What the file held when it was opened: what has to be undone.
+    /// The ledger in the file when it was opened: the effects to undo.
     let found: EffectLedger
     /// What was wrong with the file, and where it is now.
     let damage: String?
-    /// What the disk holds.
+    /// The ledger on the disk.
     private(set) var written = EffectLedger()
-    /// Its path in the form that every program uses.
+    /// Its canonical path.
     let place: String
-    /// Where programs that do not know its folder find it.
+    /// The registry for programs that don't know its folder.
     var registry: JournalRegistry? { didSet { register() } }
     let path: String
     private let lock: FileLock
@@ -36,8 +36,8 @@ final class EffectJournal {
         }
     }
 
-    /// Makes the file hold this, durably; or removes it where there is nothing to hold. A power cut may undo a removal,
-    /// which does no harm: all that it names has its old value already, or the user's.
+    /// Writes the ledger to the file durably; removes the file if the ledger is empty. If a power cut undoes the
+    /// removal, that does no harm: everything in the file has its old value already, or the user's.
     func write(_ ledger: EffectLedger) throws(EffectJournalError) {
         if ledger == written, exists == !ledger.isEmpty { return }
         if ledger.isEmpty, !exists { return }

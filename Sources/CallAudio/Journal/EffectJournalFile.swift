@@ -7,9 +7,9 @@ internal import Glibc
 enum EffectJournalFile {
     /// The version that this program writes and reads.
     static let version = 1
-    /// More than any number of streams needs; a longer file is not ours.
+    /// More than any number of streams needs; a longer file is no journal.
     private static let maximumBytes = 8 << 20
-    /// How many damaged files are kept.
+    /// Maximum damaged files to keep.
     static let maximumAside = 10
 
     enum Contents {

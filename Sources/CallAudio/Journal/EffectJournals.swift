@@ -34,8 +34,8 @@ package enum EffectJournals {
         (standard(environment).map { [$0] } ?? []) + numbered(environment)
     }
 
-    /// The same path for the same file: absolute, with the real path of its folder. Unchanged where there is no such
-    /// folder.
+    /// The same path for the same file: absolute, with the real path of its folder. Unchanged if the folder doesn't
+    /// exist.
     static func place(of path: String) -> String {
         let slash = path.lastIndex(of: "/")
         let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."

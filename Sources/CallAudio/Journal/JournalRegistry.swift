@@ -2,17 +2,17 @@ internal import FileSystem
 internal import Glibc
 internal import Logging
 
-/// Where the programs of one login find each other's effect journals, whatever folders these are in: a folder in the
-/// runtime directory, where they all find the audio server too.
+/// A folder in the runtime directory, in which the programs of one login find each other's effect journals, wherever
+/// those are. They find the audio server there too.
 ///
-/// An entry is a symbolic link to a journal, named after a hash of its path. It is made when the journal is written,
-/// before the first command leaves, and removed after the journal. So a killed program leaves its entry as long as its
-/// journal holds something to undo. What a kill in between leaves is removed by the next program that makes an entry,
-/// under the lock of that journal: its program holds the lock as long as it lives.
+/// An entry is a symbolic link to a journal, named after a hash of its path. It is created when the journal is
+/// written, before the first command is sent, and removed after the journal. So a killed program leaves its entry as
+/// long as its journal has effects to undo. A kill in between leaves an entry without a journal. The next program
+/// that adds an entry removes it, under the lock of that journal, which a running program holds.
 ///
-/// A registry that cannot be used is logged; effects are made and undone without it.
+/// If the registry can't be used, that is logged; effects are made and undone without it.
 final class JournalRegistry {
-    /// Maximum number of entries. More than one program with a journal in its own place is rare already.
+    /// Maximum number of entries. Even two programs with a journal in a place of their own are rare.
     static let maximumEntries = 64
     private static let ending = ".journal"
 
@@ -46,7 +46,7 @@ final class JournalRegistry {
         guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { return report(failure) }
         guard isOurs(folder) else { return report("\(folder) is not this user's own") }
         guard sweep() < Self.maximumEntries else { return report("there are \(Self.maximumEntries) entries already") }
-        // The file of that name is no entry, or that of another journal with the same hash.
+        // A file of that name isn't an entry, or belongs to another journal with the same hash.
         unlink(entry)
         guard symlink(journal, entry) == 0 else { return report(failure) }
     }
@@ -72,7 +72,7 @@ final class JournalRegistry {
         }
     }
 
-    /// The journal that an entry leads to; nil for what is no entry of this user.
+    /// The journal that an entry points to; nil if it isn't an entry of this user.
     private func target(of entry: String) -> String? {
         var status = stat()
         guard lstat(entry, &status) == 0, status.st_mode & S_IFMT == S_IFLNK, status.st_uid == geteuid() else {
@@ -81,7 +81,7 @@ final class JournalRegistry {
         let path = withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer -> String? in
             guard let start = buffer.baseAddress else { return nil }
             let count = readlink(entry, start, buffer.count)
-            // One that fills the buffer may be longer.
+            // A target that fills the buffer may be longer.
             guard count > 0, count < buffer.count else { return nil }
             return String(decoding: UnsafeRawBufferPointer(buffer)[..<count], as: UTF8.self)
         }
@@ -109,13 +109,13 @@ final class JournalRegistry {
             let lock = try FileLock(path: journal + ".lock")
             return withExtendedLifetime(lock) { !FileSystem.exists(journal) && unlink(entry) == 0 }
         } catch {
-            // The folder is gone: so is the program, or it makes the folder and the entry anew.
+            // The folder is gone: the program is gone too, or it creates the folder and the entry again.
             guard [ENOENT, ENOTDIR].contains(error.errno) else { return false }
             return unlink(entry) == 0
         }
     }
 
-    /// A directory of this user, in which nobody else can make anything.
+    /// Whether it is a directory of this user, in which nobody else can create anything.
     private func isOurs(_ directory: String) -> Bool {
         var status = stat()
         return lstat(directory, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR && status.st_uid == geteuid()

@@ -34,7 +34,7 @@ package final class JournalRestore {
 
     /// - Parameters:
     ///   - paths: Missing files are skipped.
-    ///   - isPatient: Wait for a server that is not there, until ``end()``.
+    ///   - isPatient: waits for a server that isn't there, until ``end()``.
     ///   - completion: Called once, from the loop.
     package init(
         _ paths: [String], _ parts: AudioEngineParts, isPatient: Bool = false,

@@ -21,7 +21,7 @@ enum MPRIS {
             sender: owner, path: path, interface: properties, member: "PropertiesChanged", firstArgument: player)
     }
 
-    /// What such a change tells of the playback.
+    /// The change of the playback status in such a signal.
     enum StatusChange {
         case none
         case status(String)

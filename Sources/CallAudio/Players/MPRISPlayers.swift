@@ -5,18 +5,18 @@ internal import RunLoop
 /// The media players on the user's session bus, by MPRIS.
 ///
 /// Connects to the bus when it is first needed, and again after a loss. In between it subscribes only to watched
-/// players, so others wake nobody. ``playing(completion:)`` finds those that play, and only these are paused;
+/// players, so others cause no wakeups. ``playing(completion:)`` finds those that play, and only these are paused;
 /// `PlayPause` is never used.
 final class MPRISPlayers: MediaPlayers {
     /// Maximum number of players; others are never paused.
     static let maximumPlayers = 64
     /// Timeout of each step, over all players: a call waits for it.
     static let stepTime = Duration.milliseconds(300)
-    /// A player that accepted the command and reported no change is asked once more after this time.
+    /// A player that accepted the command but reported no change is asked once more after this time.
     static let secondLook = Duration.milliseconds(200)
-    /// How long the bus may take to accept us, before it counts as none.
+    /// Timeout of connecting to the bus.
     static let busTimeout = Duration.seconds(2)
-    /// A track's name is cut here: it is compared, and written to the journal.
+    /// Maximum characters of a track's id, which is compared and written to the journal; a longer one is cut.
     static let maximumTrackCharacters = 512
 
     private let address: DBusAddress
@@ -31,8 +31,8 @@ final class MPRISPlayers: MediaPlayers {
     private var isClosed = false
 
     /// - Parameters:
-    ///   - address: Which bus.
-    ///   - environment: What the address refers to.
+    ///   - address: the address of the bus.
+    ///   - environment: the variables that the address refers to.
     init(
         address: DBusAddress = .session, environment: [String: String], runLoop: RunLoop, logger: Logger
     ) {
@@ -94,7 +94,7 @@ final class MPRISPlayers: MediaPlayers {
         guard !isClosed else { return }
         for player in wanted where watches[player] == nil {
             guard let owner = PlayerOwner(player.owner)?.connection, let bus = connection() else { continue }
-            // Without a process it has not confirmed that it is paused.
+            // A player without a process has not confirmed the pause.
             watches[player] = PlayerWatch(owner, isPaused: player.process != nil, bus: bus) { [weak self] in
                 self?.onPlaying?(player)
             }
@@ -130,7 +130,7 @@ final class MPRISPlayers: MediaPlayers {
         }
     }
 
-    /// A new step; nil, and an empty result from the loop, without a bus or where none is needed.
+    /// A new step. Without a bus, or if none is needed: nil, and an empty result from the loop.
     private func step(
         isNeeded: Bool = true, _ completion: @escaping ([MediaPlayer]) -> Void
     ) -> PlayerStep? {

@@ -41,7 +41,7 @@ final class PlayerPause {
         isOrdered = true
         step.command(owner, "Pause") { [self] isDone in
             guard isDone else { return end() }
-            // It may pause after the timeout: then it has to resume all the same.
+            // It may pause after the timeout, and then has to be resumed too.
             var late = player
             late.process = nil
             step.note(player.name, late)

@@ -6,7 +6,7 @@ internal import DBus
 final class PlayerSearch {
     private let bus: String
     private let step: PlayerStep
-    /// Connections that were looked at: some players have several names.
+    /// Connections that were checked: some players have several names.
     private var seen: Set<String> = []
 
     /// - Parameter bus: The id of the bus.

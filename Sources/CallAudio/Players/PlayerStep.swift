@@ -17,7 +17,7 @@ final class PlayerStep {
     private var subscriptions: [DBusSubscription] = []
     private(set) var isOver = false
 
-    /// - Parameter completion: Gets the players in the order of the keys, once, from the loop.
+    /// - Parameter completion: called with the players in the order of the keys, once, from the loop.
     init(bus: DBusConnection, runLoop: RunLoop, time: Duration, completion: @escaping ([MediaPlayer]) -> Void) {
         self.bus = bus
         self.runLoop = runLoop
@@ -31,12 +31,12 @@ final class PlayerStep {
         pending.insert(key)
     }
 
-    /// The result so far for this key: it counts if nothing follows.
+    /// Stores the result so far for this key; it counts if no other follows.
     func note(_ key: String, _ player: MediaPlayer) {
         if !isOver { found[key] = player }
     }
 
-    /// Waits no longer for this key.
+    /// Stops waiting for this key.
     func end(_ key: String) {
         guard !isOver, pending.remove(key) != nil, pending.isEmpty else { return }
         finish()

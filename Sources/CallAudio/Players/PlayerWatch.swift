@@ -11,7 +11,7 @@ final class PlayerWatch {
     private var call: DBusCall?
 
     /// - Parameters:
-    ///   - isPaused: It has confirmed.
+    ///   - isPaused: whether it has confirmed the pause.
     ///   - onPlaying: Called once, from the loop.
     init(_ owner: String, isPaused: Bool, bus: DBusConnection, onPlaying: @escaping () -> Void) {
         self.owner = owner
@@ -28,7 +28,7 @@ final class PlayerWatch {
 
     deinit { cancel() }
 
-    /// No call follows. Idempotent.
+    /// Ends the watch; no call follows. Idempotent.
     func cancel() {
         subscription?.cancel()
         subscription = nil

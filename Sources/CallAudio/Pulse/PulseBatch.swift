@@ -1,8 +1,9 @@
 internal import RunLoop
 
-/// Commands that are sent together, until the server has acknowledged the last one and the image shows the results.
+/// Commands that are sent together. Done when the server has acknowledged the last one and the image shows the
+/// results.
 final class PulseBatch {
-    /// How long the image may take to show what was acknowledged.
+    /// Timeout for the image to show what was acknowledged.
     static let timeout = Duration.seconds(1)
 
     private let runLoop: RunLoop
@@ -12,11 +13,11 @@ final class PulseBatch {
     private var openAnswers: Int
     private var isRefreshed = false
     private var expectations: [PulseExpectation] = []
-    /// Met expectations whose value may be in between once more.
+    /// Met expectations whose target may pass through an intermediate state once more.
     private var met: [PulseExpectation] = []
     private var timer: Timer?
 
-    /// What it waits to see.
+    /// The subjects of its open expectations.
     var subjects: Set<PulseExpectation.Subject> { Set(expectations.map(\.subject)) }
     private(set) var isDone = false
 
@@ -30,7 +31,7 @@ final class PulseBatch {
 
     deinit { if let timer { runLoop.cancel(timer) } }
 
-    /// Sends them, and behind them the questions that show the results.
+    /// Sends the commands, and after them the queries that show the results.
     func send(
         image: AudioServerImage, connection: PulseConnection, mirror: PulseMirror,
         onProgress: @escaping (PulseBatch) -> Void
@@ -54,13 +55,13 @@ final class PulseBatch {
         }
     }
 
-    /// A later command replaces these.
+    /// Drops the expectations that a later command replaces.
     func forget(_ subjects: Set<PulseExpectation.Subject>) {
         expectations.removeAll { subjects.contains($0.subject) }
         met.removeAll { subjects.contains($0.subject) }
     }
 
-    /// Everything is answered and seen.
+    /// Whether everything is answered, and shown by the image.
     func isComplete(_ image: AudioServerImage) -> Bool {
         guard openAnswers == 0, isRefreshed else { return false }
         met += expectations.filter { $0.isMet(image) }
@@ -68,7 +69,7 @@ final class PulseBatch {
         return expectations.isEmpty && !met.contains { $0.isPassing(image) }
     }
 
-    /// Everything is answered; only the image is missing.
+    /// Whether everything is answered, so that only the image is missing.
     var isAnswered: Bool { openAnswers == 0 && isRefreshed }
 
     /// Starts the timeout for the image.

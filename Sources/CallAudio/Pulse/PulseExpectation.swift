@@ -1,27 +1,27 @@
 /// What a command should change in the image.
 ///
-/// PulseAudio does what it acknowledges; PipeWire acknowledges first, and does it a little later or not at all.
+/// PulseAudio has done what it acknowledges; PipeWire acknowledges first, and acts a little later or not at all.
 struct PulseExpectation {
-    /// What it is about: a later command about the same replaces it.
+    /// What it is about: a later command about the same subject replaces it.
     enum Subject: Hashable {
         case target(EffectTarget)
         case devices(card: String)
     }
 
     let subject: Subject
-    /// Which of the commands it belongs to.
+    /// The number of its command.
     let command: Int
-    /// The command failed if this is not seen in time. One connection in some hundreds to PipeWire 0.3 never shows a
-    /// new default device, however often it asks; all others see it.
+    /// Whether the command failed if this isn't seen in time. About one connection in some hundreds to PipeWire 0.3
+    /// never shows a new default device, however often it reads; all others see it.
     let isRequired: Bool
-    /// It has the value that was asked for, or at least not the former one: a server may round a volume, give a profile
-    /// a longer name, or have been asked for something else by somebody else meanwhile.
+    /// Whether the target has the requested value, or at least no longer the former one: a server may round a volume
+    /// or give a profile a longer name, and somebody else may have changed it meanwhile.
     let isMet: (AudioServerImage) -> Bool
-    /// It is in between, perhaps again after it was met: PipeWire unlinks a stream that was moved once more when the
-    /// default changes, and links it again.
+    /// Whether the target is in an intermediate state, perhaps again after it was met: PipeWire unlinks a moved
+    /// stream once more when the default changes, and links it again.
     let isPassing: (AudioServerImage) -> Bool
 
-    /// - Parameter number: Which of the batch's commands it is.
+    /// - Parameter number: the number of the command in its batch.
     static func all(of command: AudioServerCommand, number: Int, before: AudioServerImage) -> [PulseExpectation] {
         guard case .set(let target, let value) = command else { return [] }
         let expectation = PulseExpectation(target, value, of: number, before: before)
@@ -41,14 +41,15 @@ struct PulseExpectation {
         let old = before.shown(target)
         let isPassing = { (image: AudioServerImage) in image.shown(target) == .name("") }
         self.isPassing = isPassing
-        // What it is about may be gone.
+        // nil: the target may be gone.
         isMet = { [wanted] image in
             let now = image.shown(target)
             return now == wanted || now == nil || (now != old && !isPassing(image))
         }
     }
 
-    /// The devices of a card's new profile. Those of a Bluetooth device's old one have to be gone; others may stay.
+    /// The devices of a card's new profile have to exist. Those of a Bluetooth card's old profile have to be gone;
+    /// others may stay.
     private init(devicesOf card: String, _ profile: String, of command: Int, before: AudioServerImage) {
         subject = .devices(card: card)
         self.command = command
@@ -70,9 +71,9 @@ struct PulseExpectation {
 }
 
 extension AudioServerCommand {
-    /// What has to be read to see the result.
+    /// The objects to read to see the result.
     func touched(_ image: AudioServerImage) -> [PulseObject] {
-        // Streams may have begun with what was stored until then.
+        // Streams may have begun with the previous stored value.
         guard case .set(let target, _) = self else { return PulseObject.streams }
         switch target {
         case .playingVolume(let stream), .playingMute(let stream), .playingDevice(let stream):
@@ -80,7 +81,7 @@ extension AudioServerCommand {
         case .recordingMute(let stream), .recordingDevice(let stream):
             return [PulseObject(kind: .sourceOutput, index: stream)]
         case .profile:
-            // The order matters: what a port is depends on its card.
+            // The order matters: the kind of a port depends on its card.
             return [.card, .sink, .source, .sinkInput, .sourceOutput, .server].map { PulseObject(kind: $0, index: nil) }
         case .sinkPort(let sink): return [PulseObject(kind: .sink, index: image.sink(named: sink)?.index)]
         case .sourcePort(let source), .sourceMute(let source):

@@ -12,9 +12,10 @@ internal import RunLoop
 /// It starts no server. Without one, it waits for the socket to appear and polls nothing. A server on the network is
 /// tried once for each ``connect()``.
 final class PulseServer: AudioServer {
-    /// A server that has not accepted us and sent everything within this time is unavailable; it may still come.
+    /// Timeout for the server to accept us and send everything. After it the server counts as unavailable; it may
+    /// still come.
     static let connectionLimit = Duration.seconds(5)
-    /// After a socket has appeared its owner may not listen yet: the pauses between the tries.
+    /// The pauses between the tries after a socket has appeared: its owner may not listen yet.
     static let retries: [Duration] = [10, 30, 100, 300, 1_000].map { .milliseconds($0) }
     /// After a connection that was shorter than this, or failed, the pause before the next one grows.
     static let stableTime = Duration.seconds(10)
@@ -23,7 +24,7 @@ final class PulseServer: AudioServer {
 
     private enum Phase {
         case idle
-        /// Not accepted yet, or not mirrored.
+        /// Connecting, or mirroring the server.
         case connecting(PulseConnection)
         case connected(PulseConnection, PulseMirror)
         /// No server, or a connection that broke at once.
@@ -116,7 +117,7 @@ final class PulseServer: AudioServer {
         let mirror = PulseMirror(connection: connection, runLoop: runLoop)
         let epoch = epoch
         mirror.load { [weak self] failure in
-            // Keeps the mirror until it is taken over.
+            // This closure keeps the mirror alive until `loaded` stores it.
             self?.later(epoch) { failure == nil ? $0.loaded(connection, mirror) : connection.fail(PA_ERR_PROTOCOL) }
         }
     }
@@ -137,7 +138,7 @@ final class PulseServer: AudioServer {
 
     private func isLate(_ connection: PulseConnection) {
         timer = nil
-        // Continues until libpulse gives up: a stopped server may be continued.
+        // Don't give up before libpulse does: a stopped server may be continued.
         reportUnavailable("\(serverText(connection)) does not answer")
     }
 
@@ -179,8 +180,8 @@ final class PulseServer: AudioServer {
         }
     }
 
-    /// At once after a connection that lasted; after short ones with growing pauses, unless the server makes its socket
-    /// anew.
+    /// Reconnects: immediately after a stable connection; after short ones with growing pauses, or when the server
+    /// creates its socket again.
     private func comeBack() {
         let isStable = connectedAt.map { $0.advanced(by: Self.stableTime) <= runLoop.now } ?? false
         guard !isStable, pause > .zero else {
@@ -191,8 +192,8 @@ final class PulseServer: AudioServer {
         tryLater()
     }
 
-    /// Waits for a socket to appear. Where one exists, a server may hang or be full: no event tells when that ends, so
-    /// it is tried with growing pauses.
+    /// Waits for a socket to appear. If one exists, a server may hang or be full: no event reports the end of that,
+    /// so this tries again with growing pauses.
     private func wait(lastTried: String?, isNobodyThere: Bool) {
         guard case .waiting = phase else { return }
         let sockets = watchSockets(lastTried: lastTried).filter { access($0, F_OK) == 0 }
@@ -207,7 +208,7 @@ final class PulseServer: AudioServer {
         }
     }
 
-    /// After a pause that grows each time.
+    /// Tries again after a pause that grows each time.
     private func tryLater() {
         let pause = max(pause, Self.shortestPause)
         self.pause = min(pause * 2, Self.longestPause)
@@ -321,7 +322,7 @@ extension PulseServer {
         }
         var stored: [StoredStream] = []
         var result: Result<[StoredStream], AudioServerFailure>?
-        // Streams are read after it: one that is not mirrored yet may have begun with a stored value.
+        // Read the streams after it: one that isn't mirrored yet may have begun with a stored value.
         let answers = PulseAnswers(2) { [weak self] _ in
             guard let self, let result else { return }
             publish()
@@ -343,7 +344,7 @@ extension PulseServer {
         for batch in batches { progressed(batch) }
     }
 
-    /// Takes the mirror's image, and notifies the owner of a difference.
+    /// Publishes the mirror's image, and notifies the owner of a difference.
     private func publish() {
         guard case .connected(_, let mirror) = phase, let image = mirror.image, image != self.image else { return }
         self.image = image

@@ -61,7 +61,7 @@ extension AudioServerImage {
             }
     }
 
-    /// A Bluetooth card has a profile that plays, and no sink yet: it comes a moment later.
+    /// Whether a Bluetooth card has a profile that plays but no sink yet: the sink appears a moment later.
     var isDeviceComing: Bool {
         cards.values.contains { card in
             card.isBluetoothCard && card.profiles.contains { $0.name == card.activeProfile && $0.sinks > 0 }
@@ -106,7 +106,7 @@ extension AudioServerImage.Card {
 extension AudioServerImage.Device {
     var title: String { description.isEmpty ? name : description }
 
-    /// The kind of a device without ports, as far as its properties tell.
+    /// The kind of a device without ports, by its properties.
     func portlessKind(isInput: Bool) -> AudioPort.Kind {
         let isBluetooth =
             properties["device.bus"] == "bluetooth" || properties["device.api"]?.hasPrefix("bluez") == true

@@ -1,6 +1,6 @@
 internal import RingwakeCore
 
-/// What decides a route besides the server and the session: what was chosen and plugged in since the plan began.
+/// What decides a route besides the server and the session: the choices and the new devices since the plan began.
 struct RouteWishes: Hashable, Sendable {
     /// The user's choice: a device, or a kind of port.
     var chosen: String?
@@ -10,7 +10,7 @@ struct RouteWishes: Hashable, Sendable {
     var isSpeakerNewer = false
     /// Devices and ports that appeared while the plan was in force, the newest last (``AudioPort/identity``).
     var arrived: [String] = []
-    /// The requested speaker is no longer used: the route has changed since.
+    /// The requested speaker no longer applies: the route has changed since.
     var isSpeakerOver = false
     /// Bluetooth cards that refused to be a headset.
     var refusedCards: Set<String> = []
@@ -25,7 +25,7 @@ struct RouteWishes: Hashable, Sendable {
         arrived = []
     }
 
-    /// Another plan comes into force.
+    /// Adapts to another plan.
     mutating func adopt(_ plan: AudioPlan, after former: AudioPlan) {
         if plan.sessions.first?.id != former.sessions.first?.id { arrived = [] }
         if plan.isEmpty { self = RouteWishes(chosen: isByHand ? nil : chosen) }
@@ -38,7 +38,7 @@ struct RouteWishes: Hashable, Sendable {
     }
 }
 
-/// Where the sound of the session that counts goes and comes from.
+/// The output and the input of the first session.
 struct RouteDecision: Hashable, Sendable {
     var output: AudioPort?
     var input: AudioPort?
@@ -56,7 +56,7 @@ struct RouteDecision: Hashable, Sendable {
         AudioRoute(inputs: input.map { [$0] } ?? [], outputs: output.map { [$0] } ?? [])
     }
 
-    /// What a session needs and cannot get.
+    /// The error if a session needs a device that doesn't exist.
     func lack(for session: AudioPlan.Session?) -> AudioSessionError? {
         guard let category = session?.configuration.category, !isProvisional else { return nil }
         if category.hasOutput, output == nil {
@@ -69,7 +69,7 @@ struct RouteDecision: Hashable, Sendable {
 }
 
 /// Decides the route, in this order: the user's choice, the forced speaker, the session's preference, a new headset,
-/// hands-free Bluetooth, what is plugged in, the receiver, the server's default.
+/// hands-free Bluetooth, a device in a jack, the receiver, the server's default.
 struct RoutePlanner {
     let image: AudioServerImage
     let session: AudioPlan.Session?
@@ -112,7 +112,7 @@ struct RoutePlanner {
 
     private var handsFreeIsWanted: Bool { session.map { RoutePlanner.allowsHandsFree($0) } ?? false }
 
-    /// A call or a recording: the route is limited to its purpose, and the user's choice is for it.
+    /// Whether it is a call or a recording: only for these do the user's choice, headsets and the receiver count.
     private var isVoice: Bool { session.map { $0.isCall || $0.configuration.category.hasInput } ?? false }
 
     // MARK: - Output
@@ -147,7 +147,7 @@ struct RoutePlanner {
 
     private func output(matching name: String) -> RouteCandidate? {
         let match = match(name, in: outputs)
-        // The same device as a headset, where the session needs one that records.
+        // The same device as a headset, if the session needs one that records.
         if let match, match.port.kind == .bluetoothA2DP,
             let headset = handsFree.first(where: { $0.card == match.card })
         {
@@ -184,7 +184,7 @@ struct RoutePlanner {
         return all.first { $0.card == defaultCard && defaultCard != nil } ?? all.first
     }
 
-    /// What is plugged into a jack, where the default is a loudspeaker. Any other default was set up on purpose.
+    /// A device in a jack, if the default is a loudspeaker. Any other default was set up on purpose.
     private var pluggedIn: RouteCandidate? {
         switch defaultOutput?.port.kind {
         case .builtInSpeaker, .builtInReceiver, .hdmi, nil: break

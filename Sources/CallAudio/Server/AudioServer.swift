@@ -50,8 +50,8 @@ protocol AudioServer: AnyObject {
     /// Sends all commands at once. The completion runs after the last acknowledgement, with a failure for each command
     /// (nil: done); `image` then shows the results. After a loss every open command has failed with `lost`.
     func perform(_ commands: [AudioServerCommand], completion: @escaping ([AudioServerFailure?]) -> Void)
-    /// Reads what the server stores for each kind of streams: only what it lists, empty where it has no such store.
-    /// `image` then shows all streams as they are, with those that began with a stored value.
+    /// Reads the stored values that the server lists for each kind of streams; empty if it has no such store. `image`
+    /// then shows all streams, including those that began with a stored value.
     func storedStreams(completion: @escaping (Result<[StoredStream], AudioServerFailure>) -> Void)
     /// Ends the connection. No event or completion comes after this.
     func close()

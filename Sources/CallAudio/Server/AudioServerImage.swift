@@ -1,10 +1,10 @@
 internal import RingwakeCore
 
-/// What is known of an audio server at one time: a value, so that decisions need no server.
+/// The state of an audio server at one time: a value, so that decisions need no server.
 ///
 /// Indexes are valid only together with ``cookie``: another instance of the server gives them to other objects.
 struct AudioServerImage: Hashable, Sendable {
-    /// Names this instance of the server.
+    /// Identifies this instance of the server.
     var cookie: UInt32
     var server: AudioServerDescription
     /// The server is PipeWire behind the same protocol.
@@ -128,7 +128,7 @@ extension AudioServerImage {
         }
     }
 
-    /// What a target shows: an empty name where there is none for the moment, nil where the thing itself is gone.
+    /// The value that a target shows: an empty name if it has none for the moment, nil if the target is gone.
     func shown(_ target: EffectTarget) -> EffectValue? {
         func named(_ name: String?) -> EffectValue { .name(name ?? "") }
         return switch target {
@@ -146,13 +146,13 @@ extension AudioServerImage {
         }
     }
 
-    /// What a target has now; nil when it is not there, or shows nothing that could be compared.
+    /// The value of a target; nil if the target is gone, or shows nothing that can be compared.
     func value(of target: EffectTarget) -> EffectValue? {
         if case .playingVolume(let index) = target, playing[index]?.isSettled != true { return nil }
         return shown(target).flatMap { $0 == .name("") ? nil : $0 }
     }
 
-    /// The stream or device of the target is there.
+    /// Whether the stream or device of the target exists.
     func has(_ target: EffectTarget) -> Bool { shown(target) != nil }
 
     /// Whether the target could take this value now.
@@ -169,7 +169,7 @@ extension AudioServerImage {
         }
     }
 
-    /// The device is there, and its port can be used.
+    /// Whether the device exists, and its port can be used.
     func isUsable(_ port: AudioPort, isInput: Bool) -> Bool {
         guard let device = isInput ? source(named: port.device) : sink(named: port.device) else { return false }
         return port.port.map(device.hasUsablePort) ?? true
@@ -181,20 +181,21 @@ extension AudioServerImage.Device {
 }
 
 extension AudioServerImage.Stream {
-    /// It has a device and a volume. A new stream of PipeWire has neither for a moment, and each loses its device while
-    /// it is moved: what it shows then is not its value.
+    /// Whether it has a device and a volume. A new stream of PipeWire has neither for a moment, and each stream loses
+    /// its device while it is moved: its values then don't count.
     var isSettled: Bool { device != nil && volume.contains { $0 > 0 } }
 
-    /// A loopback or a filter of the server itself. A sample that is played has no client, but names its process.
+    /// Whether it is a loopback or a filter of the server itself. A played sample has no client, but names its
+    /// process.
     var isServersOwn: Bool {
         if properties["node.link-group"] != nil { return true }
         return client == nil && process == nil && properties["application.process.id"] == nil
     }
 
-    /// Sound goes through it, or could at once.
+    /// Whether it plays or records, or could at any moment.
     var isRunning: Bool { device != nil && !isCorked }
 
-    /// It began with this stored entry.
+    /// Whether it has the values of this stored entry.
     func isSame(as stored: StoredStream) -> Bool {
         isMuted == stored.isMuted
             && (stored.volume.isEmpty || EffectValue.volume(volume).isSame(as: .volume(stored.volume)))
@@ -202,7 +203,7 @@ extension AudioServerImage.Stream {
 }
 
 extension StoredStream {
-    /// Equal as far as a server tells: PipeWire keeps volumes as fractions, and no devices.
+    /// Whether both are equal as far as a server reports: PipeWire keeps volumes as fractions, and no devices.
     func isSame(as other: StoredStream) -> Bool {
         name == other.name && isMuted == other.isMuted
             && (volume.isEmpty || EffectValue.volume(volume).isSame(as: .volume(other.volume)))

@@ -13,13 +13,13 @@ struct MediaPlayer: Hashable, Sendable, Codable {
 protocol MediaPlayers: AnyObject {
     /// Finds the players that play, within a bounded time whatever players and bus do; none without a bus.
     func playing(completion: @escaping ([MediaPlayer]) -> Void)
-    /// Pauses players, and returns those that got the command: still playing, with the same owner. One that has not
-    /// confirmed in time comes without its process: it may still sound, and may pause a moment later.
+    /// Pauses those that still play and have the same owner, and returns those that got the command. One that has not
+    /// confirmed in time is returned without its process: it may still play, and pause a moment later.
     func pause(_ players: [MediaPlayer], completion: @escaping ([MediaPlayer]) -> Void)
     /// Reports by ``onPlaying`` when one of these paused players plays again. Replaces the former list.
     func watch(_ players: [MediaPlayer])
     var onPlaying: ((MediaPlayer) -> Void)? { get set }
-    /// Starts those that have the same owner and are still paused; returns how many.
+    /// Resumes those that have the same owner and are still paused; returns their number.
     func resume(_ players: [MediaPlayer], completion: @escaping (Int) -> Void)
     func close()
 }

@@ -44,8 +44,8 @@ public final class AudioSession: Sendable {
 
     /// Sets what the session does. While it is active, this changes only what differs, without a gap.
     ///
-    /// Preferred devices stay; options are replaced. If the audio server refuses the change, the session keeps the former
-    /// configuration, and you get ``AudioSessionNotice/configurationRefused(_:)``.
+    /// Preferred devices stay; options are replaced. If the audio server refuses the change, the session keeps the
+    /// former configuration, and you get ``AudioSessionNotice/configurationRefused(_:)``.
     ///
     /// - Throws: `badParam`: the mode or an option does not fit the category; `expiredSession`.
     public func setCategory(
@@ -84,7 +84,8 @@ public final class AudioSession: Sendable {
         _ change: (AudioSessionConfiguration) throws(AudioSessionError) -> AudioSessionConfiguration
     ) throws(AudioSessionError) {
         let configuration = try change(configuration)
-        // Shown before it is posted; reverted where it cannot be posted.
+        // Show it before it is posted. If posting fails, the loop's next update shows the session's own configuration
+        // again.
         shared.shown.withLock { shown in
             shown.configuration = configuration
             shown.openConfigurations += 1
@@ -97,8 +98,8 @@ public final class AudioSession: Sendable {
         }
     }
 
-    /// Sends the sound to the speaker, or undoes that. The override lasts until the route changes for another reason or the
-    /// session is interrupted (Apple's QA1754), and has an effect only while the session is active.
+    /// Sends the sound to the speaker, or undoes that. The override lasts until the route changes for another reason
+    /// or the session is interrupted (Apple's QA1754), and has an effect only while the session is active.
     /// - Throws: `expiredSession`.
     public func overrideOutput(_ output: OutputOverride) throws(AudioSessionError) {
         try post(.overrideOutput(isSpeaker: output == .speaker))
@@ -111,8 +112,8 @@ public final class AudioSession: Sendable {
         case speaker
     }
 
-    /// Sets whether the program is in the foreground, that is, whether the user works with it now; true at first. In the
-    /// background, only a session that mixes with others can become active.
+    /// Sets whether the program is in the foreground, that is, whether the user works with it now; true at first. In
+    /// the background, only a session that mixes with others can become active.
     /// - Throws: `expiredSession`.
     public func setForeground(_ isForeground: Bool) throws(AudioSessionError) {
         try post(.setForeground(isForeground))
@@ -155,7 +156,8 @@ public final class AudioSession: Sendable {
         }
     }
 
-    /// Ends the session: deactivates it if it is active, so that others may resume. Streams of notices finish. Idempotent.
+    /// Ends the session: deactivates it if it is active, so that others may resume. Streams of notices finish.
+    /// Idempotent.
     ///
     /// This does not wait. When the process exits, it waits at most three seconds until everything is restored.
     public func close() {
@@ -179,8 +181,8 @@ public final class AudioSession: Sendable {
     /// Whether another session that does not mix is active and plays.
     public var secondaryAudioShouldBeSilencedHint: Bool { shared.shown.withLock { $0.shouldBeSilenced } }
 
-    /// The notices from now on, until the session ends. Each call makes a new stream, which does not keep the session alive.
-    /// If more than 256 notices are unread, the oldest are dropped.
+    /// The notices from now on, until the session ends. Each call makes a new stream, which does not keep the session
+    /// alive. If more than 256 notices are unread, the oldest are dropped.
     public var notices: AsyncStream<AudioSessionNotice> { shared.notices() }
 
     /// Calls `body` with each notice, one at a time, on the sessions' thread, until the session ends.

@@ -2,12 +2,12 @@ internal import Logging
 internal import RingwakeCore
 internal import RunLoop
 
-/// The engine of a session service. Each start first undoes what programs left that are gone, and then takes a journal
-/// that no other program has.
+/// The engine of a session service. Each start first undoes the effects of programs that are gone, and then takes a
+/// journal that no other program holds.
 final class SessionEngine {
     /// Its reports; none after ``stop(_:)``.
     var onReport: ((AudioEngineReport) -> Void)?
-    /// It cannot start: why, for a person.
+    /// Called when it can't start, with the reason for a person.
     var onGone: ((String) -> Void)?
 
     private enum State {
@@ -20,7 +20,7 @@ final class SessionEngine {
 
     private let parts: AudioEngineParts
     private var state = State.stopped
-    /// Requests that came while it restored.
+    /// Requests that arrived during the restoration.
     private var waiting: [AudioEngineRequest] = []
     private var stopped: [() -> Void] = []
     /// Counts starts: reports of an earlier one are dropped.

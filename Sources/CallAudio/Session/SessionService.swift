@@ -4,8 +4,8 @@ internal import RingwakeCore
 internal import RunLoop
 internal import Synchronization
 
-/// What the sessions of one process share: one arbiter, one connection to the audio server and one effect journal, on a
-/// thread that sleeps until there is something to do.
+/// Shared by the sessions of one process: one arbiter, one connection to the audio server and one effect journal, on
+/// a thread that sleeps until there is something to do.
 final class SessionService: Sendable {
     /// How long the exit of the process waits for the restoration.
     static let exitTimeoutMilliseconds: Int32 = 3_000
@@ -14,8 +14,8 @@ final class SessionService: Sendable {
     private let thread: WorkerThread
     private let ended: EventDescriptor
 
-    // Two in one process would undo each other's effects. It is never released: its thread costs nothing without a
-    // session, and the exit handler is registered once.
+    // One for the process: two would undo each other's effects. It is never released: its thread costs nothing
+    // without a session, and the exit handler is registered once.
     private static let current = Mutex<SessionService?>(nil)
 
     /// The service of this process.
@@ -36,7 +36,7 @@ final class SessionService: Sendable {
     }
 
     /// - Parameters:
-    ///   - environment: Where journals lie, and the session bus.
+    ///   - environment: it names the folder of the journals, and the session bus.
     ///   - address: The audio server.
     init(environment: [String: String], address: PulseAddress) throws(AudioSessionError) {
         do throws(RunLoopError) {
@@ -62,9 +62,9 @@ final class SessionService: Sendable {
         thread.join()
     }
 
-    /// A process that exits without deactivating its sessions leaves nothing changed either.
+    /// A process that exits without deactivating its sessions restores everything too.
     private static func processEnds() {
-        // A callback exits the process: its thread is the one that would undo. The next program does.
+        // If a callback exits the process, this thread is the one that would undo. The next program does it instead.
         guard let service = current.withLock({ $0 }), !service.thread.isCurrent else { return }
         service.requests.close()
         _ = service.ended.wait(milliseconds: exitTimeoutMilliseconds)

@@ -2,16 +2,16 @@ internal import RingwakeCore
 internal import RunLoop
 internal import Synchronization
 
-/// What one session and the loop's thread share: what the session shows, and the observers of its notices.
+/// Shared by one session and the loop's thread: the session's properties, and the observers of its notices.
 final class SessionState: Sendable {
-    /// What a session shows on any thread, without waiting.
+    /// The properties of a session, readable on any thread, without waiting.
     struct Shown: Sendable {
         var state = AudioSessionState.inactive
         var configuration = AudioSessionConfiguration.standard
         var route = AudioRoute()
         var isOtherAudioPlaying = false
         var shouldBeSilenced = false
-        /// Changes of the configuration that the loop has not handled: what was asked for last is shown until then.
+        /// Changes of the configuration that the loop has not handled. Until then the last requested one is shown.
         var openConfigurations = 0
     }
 
@@ -21,7 +21,7 @@ final class SessionState: Sendable {
     let observers = Observers<AudioSessionNotice>()
     let shown = Mutex(Shown())
 
-    /// The notices from now on. The stream ends with the session, and does not keep it.
+    /// The notices from now on. The stream ends with the session, and doesn't keep it alive.
     func notices() -> AsyncStream<AudioSessionNotice> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: AudioSessionNotice.self, bufferingPolicy: .bufferingNewest(Self.streamCapacity))

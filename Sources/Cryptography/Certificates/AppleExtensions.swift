@@ -1,4 +1,4 @@
-/// What Apple's extensions say of a provider certificate (arc 1.2.840.113635.100.6.3).
+/// Apple's extensions of a provider certificate (arc 1.2.840.113635.100.6.3).
 ///
 /// An extension that cannot be read grants nothing: its topics are left out and ``hasMalformedTopics`` is set.
 package struct AppleExtensions: Equatable, Sendable {
@@ -23,20 +23,20 @@ package struct AppleExtensions: Equatable, Sendable {
         static let topics = "1.2.840.113635.100.6.3.6"
     }
 
-    /// The most topics that are read; Apple grants 400 to a key.
+    /// Maximum topics to read; Apple grants 400 to a key.
     private static let maximumTopics = 1000
-    /// The longest topic or purpose, in bytes.
+    /// Maximum bytes of a topic or a purpose.
     private static let maximumStringBytes = 255
 
-    /// Good for the development environment (`.1`).
+    /// Valid for the development environment (`.1`).
     package var isDevelopment = false
-    /// Good for the production environment (`.2`).
+    /// Valid for the production environment (`.2`).
     package var isProduction = false
     /// A VoIP Services certificate (`.4`).
     package var isVoIP = false
     /// The topics of `.6`, or of `.4`, in the order of the certificate.
     package var topics: [CertifiedTopic] = []
-    /// Whether `.6` is there but cannot be read.
+    /// Whether `.6` exists but can't be read.
     package var hasMalformedTopics = false
 
     /// No extension at all.

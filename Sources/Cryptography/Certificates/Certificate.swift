@@ -3,7 +3,7 @@ package import RingwakeCore
 
 /// An X.509 certificate, read once into plain values.
 ///
-/// Names are those of the subject; where a field occurs several times the first counts.
+/// Names are the subject's. If a field occurs several times, the first one counts.
 package struct Certificate: Sendable {
     /// The certificate in DER.
     package let der: [UInt8]
@@ -33,7 +33,7 @@ package struct Certificate: Sendable {
     package let isCA: Bool
     /// Whether TLS takes it from a client: extended key usage clientAuth, or none at all.
     package let allowsClientAuthentication: Bool
-    /// Whether its signature is of its own key.
+    /// Whether it is signed with its own key.
     package let isSelfSigned: Bool
     /// Apple's extensions.
     package let appleExtensions: AppleExtensions
@@ -62,7 +62,7 @@ package struct Certificate: Sendable {
         self = certificate
     }
 
-    /// Every certificate of a PEM text, in order; keys and other blocks are passed over.
+    /// Every certificate of a PEM text, in order; keys and other blocks are skipped.
     ///
     /// - Throws: `badCredential` when there is none, or one that cannot be read.
     package static func all(pem: [UInt8]) throws(RingwakeError) -> [Certificate] {
@@ -80,7 +80,7 @@ package struct Certificate: Sendable {
         self = certificate
     }
 
-    /// Reads OpenSSL's certificate, which stays the caller's; `nil` when it cannot be encoded (no memory).
+    /// Reads OpenSSL's certificate, which the caller keeps; `nil` when it cannot be encoded (no memory).
     init?(x509: OpaquePointer) {
         OpenSSLErrors.clear()
         defer { OpenSSLErrors.clear() }
@@ -134,7 +134,7 @@ package struct Certificate: Sendable {
         subjectCommonName ?? subjectUserID ?? "serial number \(serialNumber)"
     }
 
-    /// OpenSSL's form of it.
+    /// The certificate as an object of OpenSSL.
     func parsed() throws(RingwakeError) -> X509Reference {
         let parsed = X509Reference(decodeDER(der) { d2i_X509(nil, $0, $1) }?.pointer)
         guard let parsed else { throw .openSSL("read a certificate") }

@@ -19,7 +19,7 @@ enum CertificateExtensions {
         static let clientAuthentication = "1.3.6.1.5.5.7.3.2"
     }
 
-    /// The size of a key identifier, in bytes: SHA-256 cut off to the 160 bits of the old SHA-1 ones.
+    /// The size of a key identifier, in bytes: SHA-256 truncated to the 160 bits of the old SHA-1 ones.
     private static let keyIdentifierBytes = 20
     /// `[0]` of AuthorityKeyIdentifier: keyIdentifier.
     private static let keyIdentifierTag: UInt8 = 0x80
@@ -37,7 +37,7 @@ enum CertificateExtensions {
         }
         switch role {
         case .authority:
-            // Path length 0: what it signs signs nothing.
+            // Path length 0: the certificates that it signs must not sign others.
             add(
                 Identifier.basicConstraints, critical: true,
                 DERWriter.sequence(DERWriter.isTrue, DERWriter.integer(0)))
@@ -69,7 +69,7 @@ enum CertificateExtensions {
 
         func addLeaf() {
             add(Identifier.basicConstraints, critical: true, DERWriter.sequence())
-            // digitalSignature is bit 0: all that TLS with forward secrecy asks of a key.
+            // digitalSignature is bit 0: TLS with forward secrecy needs nothing else of a key.
             add(Identifier.keyUsage, critical: true, DERWriter.bitString(0b1000_0000, unusedBits: 7))
         }
     }

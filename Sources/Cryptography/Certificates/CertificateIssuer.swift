@@ -1,7 +1,7 @@
 import CRingwakeOpenSSL
 package import RingwakeCore
 
-/// A certificate authority at work: a CA certificate and its key.
+/// A certificate authority: a CA certificate and its key.
 ///
 ///     let issuer = try CertificateIssuer(certificate: ca, key: caKey)
 ///     let certificate = try issuer.issue(template, for: key)
@@ -15,7 +15,7 @@ package final class CertificateIssuer {
     private let parsed: X509Reference
     private let key: PrivateKey
 
-    /// - Throws: `badCredential` when the certificate is no CA, or the key is another's.
+    /// - Throws: `badCredential` if the certificate isn't a CA's, or the key doesn't belong to it.
     package init(certificate: Certificate, key: PrivateKey) throws(RingwakeError) {
         guard certificate.isCA else {
             throw RingwakeError(
@@ -130,8 +130,8 @@ package final class CertificateIssuer {
         ]
         for case (let identifier, let text?) in entries {
             let bytes = Array(text.utf8)
-            // A country is a PrintableString of two letters, which OpenSSL checks. For the others its limit of 64
-            // characters is passed by: a common name holds a bundle id, which may be longer.
+            // A country is a PrintableString of two letters, which OpenSSL checks. The other fields skip OpenSSL's
+            // limit of 64 characters: a common name contains a bundle id, which may be longer.
             let type = identifier == NID_countryName ? MBSTRING_UTF8 : V_ASN1_UTF8STRING
             guard !bytes.isEmpty, let count = Int32(exactly: bytes.count),
                 X509_NAME_add_entry_by_NID(name, identifier, type, bytes, count, -1, 0) == 1

@@ -1,4 +1,4 @@
-/// What a certificate to be issued shall say.
+/// The contents of a certificate to be issued.
 package struct CertificateTemplate: Sendable {
     /// The subject, in the order of Apple's certificates.
     package struct Subject: Equatable, Sendable {

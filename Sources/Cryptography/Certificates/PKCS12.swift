@@ -3,7 +3,7 @@ package import RingwakeCore
 
 /// PKCS#12 files (RFC 7292): a certificate, its key and its chain behind a password, such as Keychain exports.
 package enum PKCS12 {
-    /// What a file holds.
+    /// The contents of a file.
     package struct Contents {
         /// The private key.
         package let key: PrivateKey
@@ -13,11 +13,11 @@ package enum PKCS12 {
         package let chain: [Certificate]
     }
 
-    /// The largest file that is read, in bytes.
+    /// Maximum bytes of a file.
     package static let maximumBytes = 1024 * 1024
-    /// How often a password is hashed when a file is written; OpenSSL's own number.
+    /// Rounds of password hashing when a file is written; OpenSSL's own number.
     private static let iterations: Int32 = 2048
-    /// The most rounds that a file may ask for: about a second of work, and more than honest files have (600,000).
+    /// Maximum rounds that a file may request: about a second of work. Usual files have at most 600,000.
     private static let maximumIterations = 2_000_000
     /// Tells OpenSSL to leave the MAC out; it is added with the digest that was asked for.
     private static let withoutMAC: Int32 = -1
@@ -26,8 +26,8 @@ package enum PKCS12 {
     ///
     /// - Parameters:
     ///   - friendlyName: the name that key chains show.
-    ///   - legacy: 3DES and SHA-1 in place of AES-256 and SHA-256, for readers that know no more
-    ///     (Go's x/crypto/pkcs12, macOS before 15, Java 8).
+    ///   - legacy: 3DES and SHA-1 instead of AES-256 and SHA-256, for old readers (Go's x/crypto/pkcs12, macOS before
+    ///     15, Java 8).
     /// - Throws: `badCredential` when the key is not the certificate's.
     package static func write(
         key: PrivateKey, certificate: Certificate, chain: [Certificate], friendlyName: String, password: String,
@@ -44,7 +44,7 @@ package enum PKCS12 {
         let stack = try OwnedPointer(
             ringwake_sk_X509_new_null(), freedBy: ringwake_sk_X509_pop_free, operation: "make a PKCS#12 file")
         for link in parsedChain {
-            // The stack holds a reference of its own on each.
+            // The stack owns a reference to each.
             let isPushed = link.withPointer { certificate in
                 guard X509_up_ref(certificate) == 1 else { return false }
                 if ringwake_sk_X509_push(stack.pointer, certificate) > 0 { return true }
@@ -74,7 +74,7 @@ package enum PKCS12 {
         parse(bytes) != nil
     }
 
-    /// Reads a file. Files of old key chains (RC2, 3DES) are read too where OpenSSL's legacy provider is installed.
+    /// Reads a file. Files of old key chains (RC2, 3DES) are read too if OpenSSL's legacy provider is installed.
     ///
     /// - Throws: `notPermitted` for a wrong password; `badCredential` for a damaged file, or one without a key or
     ///   a certificate.

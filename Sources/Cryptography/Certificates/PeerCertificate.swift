@@ -1,10 +1,10 @@
 import CRingwakeOpenSSL
 
-/// A client's certificate together with what its verification came to.
+/// A client's certificate with the result of its verification.
 package struct PeerCertificate: Sendable {
-    /// What the client sent.
+    /// The certificate that the client sent.
     package let certificate: Certificate
-    /// What came of verifying it against the provider CAs.
+    /// The result of verifying it against the provider CAs.
     package let verification: Verification
 
     package init(certificate: Certificate, verification: Verification) {
@@ -16,7 +16,8 @@ package struct PeerCertificate: Sendable {
     package enum Verification: Equatable, Sendable {
         /// It leads to one of the provider CAs and is valid.
         case trusted
-        /// It does not; `reason` is OpenSSL's, for the log. `isExpired`: it would be good but for its dates.
+        /// It doesn't, or isn't valid. `reason` is OpenSSL's, for the log. `isExpired`: the first error is that it
+        /// has expired.
         case untrusted(reason: String, isExpired: Bool)
     }
 
@@ -31,7 +32,7 @@ package struct PeerCertificate: Sendable {
 }
 
 extension PeerCertificate.Verification {
-    /// Nobody can be trusted where no provider CA was named.
+    /// Without a configured provider CA no client is trusted.
     static let notAsked = Self.untrusted(reason: "no provider CA is configured", isExpired: false)
 
     /// OpenSSL's verdict, the `X509_V_` number of the first error.

@@ -19,7 +19,7 @@ package enum SubjectAlternativeName: Hashable, Sendable, CustomStringConvertible
         self = .ip(address)
     }
 
-    /// What a person writes: an IPv4 or IPv6 address, else a DNS name.
+    /// Reads a user's input: an IPv4 or IPv6 address, else a DNS name.
     package init(_ text: String) {
         var ipv4 = in_addr()
         var ipv6 = in6_addr()

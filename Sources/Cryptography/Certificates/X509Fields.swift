@@ -3,7 +3,7 @@ import Glibc
 
 /// Reads the single fields of an OpenSSL certificate; a field that is absent or malformed is `nil` or empty.
 struct X509Fields {
-    /// A certificate has few; a hostile one could have thousands of names.
+    /// Maximum names to read. A certificate has few; a hostile one could have thousands.
     private static let maximumNames = 1000
 
     private let x509: OpaquePointer
@@ -60,7 +60,7 @@ struct X509Fields {
         return Array(UnsafeBufferPointer(start: ASN1_STRING_get0_data(value), count: count))
     }
 
-    /// Host names and addresses (RFC 5280 section 4.2.1.6); other kinds are passed over.
+    /// Host names and addresses (RFC 5280 section 4.2.1.6); other kinds are skipped.
     var subjectAlternativeNames: [SubjectAlternativeName] {
         guard let der = extensionValue(SubjectAlternativeName.extensionIdentifier) else { return [] }
         var outer = DERReader(der[...])

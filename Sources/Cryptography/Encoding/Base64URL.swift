@@ -15,7 +15,7 @@ package enum Base64URL {
             byte == UInt8(ascii: "-") ? UInt8(ascii: "+") : byte == UInt8(ascii: "_") ? UInt8(ascii: "/") : byte
         }
         padded += repeatElement(UInt8(ascii: "="), count: (4 - padded.count % 4) % 4)
-        // Foundation takes more than that: what it would have written itself is right.
+        // Foundation accepts more than that, so compare with its own encoding.
         guard let data = Data(base64Encoded: Data(padded)), encode(data).utf8.elementsEqual(text) else { return nil }
         return Array(data)
     }

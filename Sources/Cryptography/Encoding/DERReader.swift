@@ -3,7 +3,7 @@
 /// Strict and bounded by the bytes given: tags of one byte, definite and minimal lengths, nothing left over.
 /// Anything else ends the reading with `nil`; it never traps and never recurses.
 struct DERReader {
-    /// The tags that the extensions read here are made of.
+    /// The tags that occur in the extensions read here.
     enum Tag {
         static let octetString: UInt8 = 0x04
         static let utf8String: UInt8 = 0x0C

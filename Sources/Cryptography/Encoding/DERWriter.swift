@@ -1,7 +1,7 @@
 import CRingwakeOpenSSL
 import RingwakeCore
 
-/// Writes the few DER elements (X.690) that the extensions of our certificates are made of.
+/// Writes the few DER elements (X.690) that occur in the extensions of our certificates.
 enum DERWriter {
     private enum Tag {
         static let boolean: UInt8 = 0x01
@@ -48,7 +48,7 @@ enum DERWriter {
         element(Tag.octetString, bytes)
     }
 
-    /// A BIT STRING of up to eight named bits, whose last `unusedBits` are not there.
+    /// A BIT STRING of up to eight named bits, without the last `unusedBits`.
     static func bitString(_ bits: UInt8, unusedBits: UInt8) -> [UInt8] {
         element(Tag.bitString, [unusedBits, bits])
     }

@@ -5,13 +5,13 @@ import RingwakeCore
 final class X509Reference {
     private let owned: OwnedPointer
 
-    /// Lends the `X509` to `body`. The certificate outlives the call, which the optimizer does not promise of a
-    /// pointer that was read from an object.
+    /// Lends the `X509` to `body`, and keeps the certificate alive during the call: otherwise the optimizer may
+    /// release the object after its pointer was read.
     func withPointer<Result>(_ body: (OpaquePointer) -> Result) -> Result {
         withExtendedLifetime(self) { body(owned.pointer) }
     }
 
-    /// Takes over one reference.
+    /// Takes ownership of one reference.
     init?(_ pointer: OpaquePointer?) {
         guard let owned = OwnedPointer(pointer, freedBy: X509_free) else { return nil }
         self.owned = owned
@@ -20,10 +20,10 @@ final class X509Reference {
 
 /// Reading and writing PEM (RFC 7468) in memory.
 enum PEM {
-    /// The largest PEM text that is read, in bytes; the CA bundle of Debian has 220 KiB.
+    /// Maximum bytes of a PEM text; the CA bundle of Debian has 220 KiB.
     static let maximumBytes = 1024 * 1024
 
-    /// Every certificate in `bytes`, in order; other blocks are passed over.
+    /// Every certificate in `bytes`, in order; other blocks are skipped.
     ///
     /// - Parameter name: what the certificates are for, as in "provider CA", for the message.
     /// - Throws: `badCredential` when there is none, or one that cannot be read.
@@ -95,7 +95,7 @@ enum PEM {
         return memory
     }
 
-    /// What `body` writes into a BIO.
+    /// The text that `body` writes into a BIO.
     static func text(
         operation: String, _ body: (OpaquePointer) -> Int32
     ) throws(RingwakeError) -> [UInt8] {

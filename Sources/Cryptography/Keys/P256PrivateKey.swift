@@ -6,7 +6,7 @@ package import RingwakeCore
 /// It holds OpenSSL state that one thread uses at a time.
 package final class P256PrivateKey {
     private let key: PrivateKey
-    /// Set up for signing; used for one signature after another.
+    /// Set up for signing once, and used for each signature.
     private let signer: OwnedPointer
 
     private init(_ key: PrivateKey) throws(RingwakeError) {

@@ -10,7 +10,7 @@ package final class P256PublicKey {
     static let groupName = "prime256v1"
 
     private let key: OwnedPointer
-    /// Set up for verification; used for one signature after another.
+    /// Set up for verification once, and used for each signature.
     private let verifier: OwnedPointer
 
     /// Reads the public key of a PEM text: a public key, a certificate, or a private key (such as Apple's P8),

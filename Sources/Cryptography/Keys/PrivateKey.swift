@@ -7,7 +7,7 @@ package import RingwakeCore
 package final class PrivateKey {
     /// What to generate.
     package enum Kind: String, Sendable, CaseIterable {
-        /// ECDSA over P-256: small and fast; what everything of today understands.
+        /// ECDSA over P-256: small and fast; all current software supports it.
         case p256 = "EC P-256"
         /// RSA of 2048 bits: what Apple's own certificates have, and what the oldest providers need.
         case rsa2048 = "RSA 2048"
@@ -17,18 +17,18 @@ package final class PrivateKey {
 
     private let key: OwnedPointer
 
-    /// Lends the `EVP_PKEY` to `body`. The key outlives the call, which the optimizer does not promise of a
-    /// pointer that was read from an object.
+    /// Lends the `EVP_PKEY` to `body`, and keeps the key alive during the call: otherwise the optimizer may release
+    /// the object after its pointer was read.
     func withPointer<Result>(_ body: (OpaquePointer) -> Result) -> Result {
         withExtendedLifetime(self) { body(key.pointer) }
     }
 
-    /// Takes over a key.
+    /// Takes ownership of a key.
     init(_ key: consuming OwnedPointer) {
         self.key = key
     }
 
-    /// Reads a PKCS#8, SEC 1 or PKCS#1 key; other blocks (a certificate before the key) are passed over.
+    /// Reads a PKCS#8, SEC 1 or PKCS#1 key; other blocks (a certificate before the key) are skipped.
     ///
     /// - Throws: `badCredential` when there is none, or it is encrypted or damaged.
     package init(pem: [UInt8]) throws(RingwakeError) {

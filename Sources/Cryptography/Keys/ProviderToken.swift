@@ -9,15 +9,15 @@ package import RingwakeCore
 ///     let parsed = try ProviderToken.parse(token)
 ///     guard parsed.isSigned(by: keys[parsed.claims.keyID]) else { ... }
 package enum ProviderToken {
-    /// The longest token that is read, in bytes; real ones have about 200.
+    /// Maximum bytes of a token; real ones have about 200.
     package static let maximumBytes = 4096
-    /// The longest key id and team id, in bytes; Apple's have 10.
+    /// Maximum bytes of a key id and of a team id; Apple's have 10.
     package static let maximumIDBytes = 64
-    /// The issue times that are taken, in seconds since 1970: up to the end of the year 9999, so that whoever
-    /// adds a lifetime cannot overflow.
+    /// The accepted issue times, in seconds since 1970: up to the end of the year 9999, so that adding a lifetime
+    /// can't overflow.
     package static let issuedAtRange: ClosedRange<Int64> = 0...253_402_300_799
 
-    /// What a provider token says.
+    /// The claims of a provider token.
     package struct Claims: Equatable, Sendable {
         /// `kid` of the header: which key signed.
         package let keyID: String
@@ -33,9 +33,8 @@ package enum ProviderToken {
         }
     }
 
-    /// A token that was read; nothing of it is proved until its signature was verified.
+    /// A parsed token. Nothing in it is proven until its signature is verified.
     package struct Parsed: Equatable, Sendable {
-        /// What it says.
         package let claims: Claims
         /// The bytes that are signed: header and claims as they came.
         package let signingInput: [UInt8]
@@ -48,7 +47,7 @@ package enum ProviderToken {
         }
     }
 
-    /// Reads a token. The algorithm is settled here, before any key is looked up: ES256 or nothing.
+    /// Reads a token. Accepts only the algorithm ES256, before any key is looked up.
     ///
     /// `iat` may be an integer, a float or a numeric string, as providers send all three.
     package static func parse(
@@ -109,12 +108,12 @@ package enum ProviderToken {
     }
 }
 
-/// Why a provider token cannot be read. The gateway answers each with InvalidProviderToken; the words are for
-/// its log.
+/// Why a provider token cannot be read. The gateway answers each with InvalidProviderToken; the texts are for its
+/// log.
 package enum ProviderTokenError: Error, Equatable, Sendable, CustomStringConvertible {
     /// It is longer than the gateway reads.
     case tooLong(maximumBytes: Int)
-    /// It is no JWT as providers make them; the reason says what is missing.
+    /// It isn't a JWT as providers make them; the reason names what is missing.
     case malformed(String)
     /// It names another algorithm than ES256 (`none` among them).
     case unsupportedAlgorithm(String)

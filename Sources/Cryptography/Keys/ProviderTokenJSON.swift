@@ -13,7 +13,7 @@ struct ClaimsJSON: Decodable {
 /// Seconds since 1970 in each form that providers send: `1700000000` (most), `1700000000.25` (PyAPNs2,
 /// pyapns-client) and `"1700000000"` (kalyke).
 struct NumericDate: Decodable {
-    /// The most digits before and after the point of a numeric string.
+    /// Maximum digits before and after the point of a numeric string.
     private static let maximumDigits = 18
 
     /// Rounded down; `nil` for a number that 64 bits do not hold and for text that is no number.

@@ -3,10 +3,10 @@ import RingwakeCore
 
 /// OpenSSL's error queue of this thread.
 ///
-/// Each front door clears it before it works and drains it when the work failed, so that no reason of one
-/// operation turns up in the message of another.
+/// Each entry point clears it before its work, and drains it if the work fails, so that no reason of one operation
+/// appears in the message of another.
 enum OpenSSLErrors {
-    /// How many reasons a message may carry; OpenSSL itself keeps at most 16.
+    /// Maximum reasons in a message; OpenSSL itself keeps at most 16.
     private static let maximumReasons = 3
 
     /// One reason of the queue.
@@ -55,7 +55,7 @@ enum OpenSSLErrors {
 }
 
 extension RingwakeError {
-    /// An OpenSSL call failed that fails only without memory or with a broken installation of OpenSSL.
+    /// A failed OpenSSL call that fails only without memory or with a broken installation of OpenSSL.
     static func openSSL(_ operation: String) -> RingwakeError {
         RingwakeError(
             .failed,

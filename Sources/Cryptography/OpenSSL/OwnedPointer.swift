@@ -12,14 +12,14 @@ struct OwnedPointer: ~Copyable {
     let pointer: OpaquePointer
     private let free: Free
 
-    /// Takes over one reference; `nil`, which is how OpenSSL fails, is an error that names the operation.
+    /// Takes ownership of one reference; `nil`, which is how OpenSSL fails, is an error that names the operation.
     init(_ pointer: OpaquePointer?, freedBy free: Free, operation: String) throws(RingwakeError) {
         guard let pointer else { throw .openSSL(operation) }
         self.pointer = pointer
         self.free = free
     }
 
-    /// Takes over one reference; `nil` when OpenSSL returned none.
+    /// Takes ownership of one reference; `nil` when OpenSSL returned none.
     init?(_ pointer: OpaquePointer?, freedBy free: Free) {
         guard let pointer else { return nil }
         self.pointer = pointer

@@ -2,7 +2,7 @@ import CRingwakeOpenSSL
 import Glibc
 package import RingwakeCore
 
-/// How far a handshake came.
+/// The progress of a handshake.
 package enum TLSProgress: Equatable, Sendable {
     /// The handshake is complete; application data may follow at once.
     case done
@@ -16,7 +16,7 @@ package enum TLSProgress: Equatable, Sendable {
     case failed(String)
 }
 
-/// What a read or a write came to.
+/// The result of a read or a write.
 package enum TLSResult: Equatable, Sendable {
     /// This many bytes of application data were read or written. A write may be partial.
     case bytes(Int)
@@ -32,11 +32,11 @@ package enum TLSResult: Equatable, Sendable {
 
 /// The server's end of one TLS connection over a non-blocking socket.
 ///
-/// The connection does not own the descriptor: it must be non-blocking and stay open until the connection is
-/// gone. OpenSSL writes with write(2), which has no MSG_NOSIGNAL: **the process must ignore SIGPIPE**, or a peer
-/// that goes away ends it.
+/// The connection does not own the descriptor: it must be non-blocking and stay open until the connection is gone.
+/// OpenSSL writes with write(2), which has no MSG_NOSIGNAL: **the process must ignore SIGPIPE**, or a peer that
+/// disconnects ends the process.
 ///
-/// OpenSSL may hold decrypted bytes that epoll knows nothing of: read until `.wantsRead`.
+/// OpenSSL may hold decrypted bytes that epoll doesn't see: read until `.wantsRead`.
 package final class TLSServerConnection {
     private let context: TLSServerContext
     private let ssl: OwnedPointer
@@ -58,7 +58,7 @@ package final class TLSServerConnection {
         SSL_set_accept_state(ssl.pointer)
     }
 
-    /// Goes on with the handshake as far as the socket allows.
+    /// Continues the handshake as far as the socket allows.
     ///
     /// A client certificate never fails it: see ``peerCertificate``.
     package func handshake() -> TLSProgress {
@@ -119,7 +119,7 @@ package final class TLSServerConnection {
         SSL_session_reused(ssl.pointer) == 1
     }
 
-    /// The client's certificate and what came of its verification; `nil` when it sent none (or was not asked).
+    /// The client's certificate and the result of its verification; `nil` if it sent none (or was not asked).
     ///
     /// Meaningful after ``handshake()`` is done. A trusted certificate that has expired since is untrusted.
     package var peerCertificate: PeerCertificate? {
@@ -160,7 +160,7 @@ package final class TLSServerConnection {
         case SSL_ERROR_SYSCALL:
             isBroken = true
             OpenSSLErrors.clear()
-            // A reset says no more than a missing goodbye.
+            // A reset counts like a missing close alert.
             let isGone = number == 0 || number == ECONNRESET || number == EPIPE
             return isGone ? .closed : .failed(String(cString: strerror(number)))
         default:

@@ -1,7 +1,7 @@
 import CRingwakeOpenSSL
 package import RingwakeCore
 
-/// What every TLS connection of a listener shares: certificate, key, provider CAs, protocols.
+/// Shared by all TLS connections of a listener: certificate, key, provider CAs, protocols.
 ///
 ///     let context = try TLSServerContext(
 ///         certificateChainPEM: chain, privateKeyPEM: key, providerCAsPEM: authorities, alpn: ["h2"])
@@ -43,9 +43,9 @@ package final class TLSServerContext {
     /// - Parameters:
     ///   - certificateChainPEM: the server's certificate first, then its intermediates.
     ///   - privateKeyPEM: the key of the first certificate, not encrypted.
-    ///   - providerCAsPEM: who may sign client certificates; an intermediate is as good as a root.
-    ///     `nil`: clients are not asked for one.
-    ///   - alpn: what the server speaks, best first. A client that offers none of them is refused with
+    ///   - providerCAsPEM: the CAs that may sign client certificates; an intermediate is accepted like a root. `nil`:
+    ///     clients are not asked for a certificate.
+    ///   - alpn: the protocols of the server, best first. A client that offers none of them is refused with
     ///     `no_application_protocol`; a client that offers nothing is served.
     /// - Throws: `badCredential` for PEM that cannot be read, an encrypted key, or a key of another certificate.
     package init(
@@ -74,7 +74,7 @@ package final class TLSServerContext {
         }
     }
 
-    /// Whether both contexts judge a client certificate by the same CAs.
+    /// Whether both contexts verify client certificates against the same CAs.
     package func judgesClients(as other: TLSServerContext) -> Bool { providerCAs == other.providerCAs }
 
     /// A new `SSL` of this context, which keeps OpenSSL's part of the context alive; the caller keeps this object.
@@ -83,15 +83,15 @@ package final class TLSServerContext {
     }
 
     private func configureProtocol() throws(RingwakeError) {
-        // A peer that closes without a goodbye is at its end like any other: HTTP/2 knows what is missing.
+        // A peer that closes without a close alert has ended like any other: HTTP/2 notices what is missing.
         _ = SSL_CTX_set_options(
             pointer,
             ringwake_SSL_OP_NO_RENEGOTIATION | ringwake_SSL_OP_NO_COMPRESSION | ringwake_SSL_OP_IGNORE_UNEXPECTED_EOF)
         let mode =
             SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER
         _ = ringwake_SSL_CTX_set_mode(pointer, Int(mode))
-        // With it, one read would go on for as long as the peer sends records without data (RFC 8446 section 4.6.3:
-        // KeyUpdate has no limit), and nobody else would be served.
+        // With AUTO_RETRY, one read would continue for as long as the peer sends records without data (RFC 8446
+        // section 4.6.3: KeyUpdate has no limit), and no other connection would be served.
         _ = ringwake_SSL_CTX_clear_mode(pointer, Int(SSL_MODE_AUTO_RETRY))
         guard ringwake_SSL_CTX_set_min_proto_version(pointer, TLS1_2_VERSION) == 1,
             SSL_CTX_set_cipher_list(pointer, Self.tls12Ciphers) == 1,
@@ -139,8 +139,8 @@ package final class TLSServerContext {
 
     private func verifyClients(against authorities: [X509Reference]) throws(RingwakeError) {
         guard let store = SSL_CTX_get_cert_store(pointer) else { throw .openSSL("make a store of provider CAs") }
-        // PARTIAL_CHAIN: whoever stands in the file is trusted, also an intermediate without its root, which is
-        // how Apple's WWDR certificate is handed around.
+        // PARTIAL_CHAIN: every certificate in the file is trusted, also an intermediate without its root, which is
+        // how Apple's WWDR certificate is distributed.
         guard X509_STORE_set_flags(store, UInt(X509_V_FLAG_PARTIAL_CHAIN)) == 1 else {
             throw .openSSL("trust the provider CAs")
         }
@@ -160,7 +160,7 @@ package final class TLSServerContext {
     }
 }
 
-/// The protocols of a server in the form that OpenSSL compares: each name behind its length.
+/// The protocols of a server in the form that OpenSSL compares: each name after its length.
 private final class ALPNProtocols {
     private static let maximumNameBytes = 255
 
@@ -202,8 +202,9 @@ private func selectProtocol(
     return SSL_TLSEXT_ERR_OK
 }
 
-/// Verifies a client's chain and goes on whatever comes out: the verdict, which is the first error met, stays
-/// in the session (and in its ticket) for HTTP to answer with, where an alert would tell the provider nothing.
+/// Verifies a client's chain, and continues whatever the result is. The verdict, which is the first error found,
+/// stays in the session (and in its ticket), so that HTTP can answer with it; an alert would explain nothing to the
+/// provider.
 private func verifyAndContinue(store: OpaquePointer?, argument: UnsafeMutableRawPointer?) -> Int32 {
     if X509_verify_cert(store) != 1, X509_STORE_CTX_get_error(store) == X509_V_OK {
         // A failure without an error would be read as trust.

@@ -1,22 +1,22 @@
 import CRingwakeSystemd
 import Glibc
 
-/// Stands between the bus's socket and sd-bus, and lets no message pass that is larger than ``DBusLimits`` allows.
+/// Sits between the bus's socket and sd-bus, and drops messages that are larger than ``DBusLimits`` allows.
 ///
-/// sd-bus itself takes messages of up to 128 MiB, into memory, and checks each character: any program on the bus could
-/// make a small machine run out of memory, or stand still for a second. So what comes is framed here and handed on
-/// through a socket pair, one message at a time; what goes out takes the direct way. Nothing waits, and the pair is
-/// never watched: sd-bus is called whenever it was fed.
+/// sd-bus itself reads messages of up to 128 MiB into memory, and checks each character: any program on the bus could
+/// use up the memory of a small machine, or block us for a second. So incoming messages are framed here and forwarded
+/// through a socket pair, one at a time; outgoing ones are sent directly. Nothing blocks, and the pair is never
+/// watched: sd-bus is called whenever it was fed.
 final class InboundGate {
-    /// What one step came to.
+    /// The result of one step.
     enum Step {
-        /// Something was taken: sd-bus may have something to read.
+        /// Bytes were read: sd-bus may have something to read.
         case fed
-        /// Nothing has come.
+        /// There is nothing to read.
         case idle
         /// A message is being dropped; the call with this serial number gets no other reply.
         case dropping(replyTo: UInt64?, bytes: UInt64)
-        /// The other side has closed, or sent what is no handshake.
+        /// The other side has closed, or sent something else than a handshake.
         case ended
     }
 
@@ -26,7 +26,7 @@ final class InboundGate {
         /// Between messages, or within a header.
         case header([UInt8])
         case body(left: UInt64)
-        /// Within the head of a message that is dropped.
+        /// Within the head of a message that is being dropped.
         case searched(left: UInt64, header: MessageHeader, head: [UInt8])
         /// Within the rest of it.
         case discarded(left: UInt64)
@@ -36,7 +36,7 @@ final class InboundGate {
     /// "Authentication Protocol").
     private static let handshakeLines = 3
     private static let maximumLineBytes = 1_024
-    /// Bytes handed on at once: fits the socket pair, whatever its buffer.
+    /// Bytes forwarded at once: fits the socket pair, whatever its buffer.
     private static let chunkBytes = 16_384
     /// The kernel's limit for one message of a socket (SCM_MAX_FD).
     private static let maximumDescriptors = 253
@@ -46,14 +46,14 @@ final class InboundGate {
     /// Where sd-bus's input is written.
     private let pair: Int32
     private var phase = Phase.handshake(linesLeft: handshakeLines, line: [])
-    /// Read but not taken by the pair.
+    /// Read, but not accepted by the pair yet.
     private var unsent: ArraySlice<UInt8> = []
-    /// Received but not handed on.
+    /// Received, but not forwarded yet.
     private var descriptors: [Int32] = []
-    /// Where the kernel writes those of one piece.
+    /// Buffer for the descriptors of one read.
     private var numbers = [Int32](repeating: -1, count: maximumDescriptors)
 
-    /// - Parameter pair: Owned from now on.
+    /// - Parameter pair: owned by this object from now on.
     init(socket: Int32, pair: Int32) {
         self.socket = socket
         self.pair = pair
@@ -64,7 +64,7 @@ final class InboundGate {
         _ = Glibc.close(pair)
     }
 
-    /// Takes some of what has come. To be called when sd-bus has read all that it was fed.
+    /// Reads some of what has arrived. Call it when sd-bus has read everything that it was fed.
     func step() -> Step {
         if !unsent.isEmpty { return forward([]) }
         switch phase {
@@ -81,7 +81,7 @@ final class InboundGate {
         }
     }
 
-    /// Byte by byte, for nothing behind the last line may be taken for a part of it.
+    /// Reads byte by byte: bytes after the last line belong to the first message.
     private func handshake(_ linesLeft: Int, _ line: [UInt8]) -> Step {
         var line = line
         while line.last != UInt8(ascii: "\n") {
@@ -111,7 +111,7 @@ final class InboundGate {
             return self.header(bytes)
         }
         guard let header = MessageHeader(bytes) else {
-            // No message: sd-bus says so and ends.
+            // Not a message: sd-bus reports that and ends.
             phase = .header([])
             return forward(bytes)
         }
@@ -121,7 +121,7 @@ final class InboundGate {
             return search(left, header, bytes)
         }
         phase = left == 0 ? .header([]) : .body(left: left)
-        // A header of a message without fields is none; sd-bus wants the rest, which is mostly there.
+        // sd-bus needs more than the fixed header, so read the rest too, which has mostly arrived.
         let more = receive(upTo: left) {
             bytes += $0
             let rest = left - UInt64($0.count)
@@ -132,7 +132,7 @@ final class InboundGate {
         return forward(bytes)
     }
 
-    /// Reads as much of a message that is dropped as tells whose reply it is.
+    /// Reads enough of a message that is dropped to find the call that it replies to.
     private func search(_ left: UInt64, _ header: MessageHeader, _ head: [UInt8]) -> Step {
         let wanted = min(left, header.searchedBytes - UInt64(head.count))
         guard wanted > 0 else {
@@ -158,7 +158,7 @@ final class InboundGate {
 
     // MARK: - Sockets
 
-    /// Reads at most so many bytes, one chunk at the most; their descriptors are added to those that wait.
+    /// Reads at most so many bytes, and at most one chunk; adds their descriptors to the waiting ones.
     private func receive(upTo count: UInt64, _ take: ([UInt8]) -> Step) -> Step {
         let capacity = Int(min(count, UInt64(Self.chunkBytes)))
         guard capacity > 0 else { return .idle }
@@ -177,20 +177,21 @@ final class InboundGate {
         return take(bytes)
     }
 
-    /// Gives sd-bus the bytes, behind those that the pair has not taken yet, and the descriptors that came with them.
+    /// Forwards bytes to sd-bus, after those that the pair has not accepted yet, with the descriptors that came with
+    /// them.
     private func forward(_ bytes: [UInt8]) -> Step {
         unsent += bytes
         let length = unsent.withUnsafeBufferPointer {
             ringwake_dbus_send(pair, $0.baseAddress, $0.count, descriptors, descriptors.count)
         }
-        // The pair is full though sd-bus has read all: no memory in the kernel. sd-bus cannot go on without.
+        // The pair is full although sd-bus has read everything: the kernel has no memory, and sd-bus can't continue.
         guard length > 0 else { return .ended }
         unsent = unsent.dropFirst(length)
         dropDescriptors()
         return .fed
     }
 
-    /// The pair holds them now, or nobody wants them.
+    /// Closes descriptors that the pair has copies of, or that nobody wants.
     private func dropDescriptors() {
         for number in descriptors { _ = Glibc.close(number) }
         descriptors = []

@@ -4,7 +4,7 @@ import CRingwakeSystemd
 final class Message {
     let pointer: OpaquePointer
 
-    /// - Throws: `invalidArguments` where a name, the path or an argument is none of D-Bus.
+    /// - Throws: `invalidArguments` for an invalid name, path or argument.
     init(
         bus: OpaquePointer, destination: String, path: String, interface: String, member: String,
         arguments: [DBusValue]
@@ -25,13 +25,13 @@ final class Message {
 
     deinit { sd_bus_message_unref(pointer) }
 
-    /// The bus does not start the service for it.
+    /// Forbids the bus to start the service for it.
     func forbidAutoStart() {
         sd_bus_message_set_auto_start(pointer, 0)
     }
 }
 
-/// A message that has come.
+/// A received message.
 final class ReceivedMessage {
     enum Kind {
         /// A method's return or error, for the call with this serial number.
@@ -62,13 +62,13 @@ final class ReceivedMessage {
 
     deinit { sd_bus_message_unref(pointer) }
 
-    /// The unique name of who sent it, which the bus fills in; `org.freedesktop.DBus` for the bus itself.
+    /// The sender's unique name, which the bus fills in; `org.freedesktop.DBus` for the bus itself.
     var sender: String { Self.text(sd_bus_message_get_sender(pointer)) }
     var path: String { Self.text(sd_bus_message_get_path(pointer)) }
     var interface: String { Self.text(sd_bus_message_get_interface(pointer)) }
     var member: String { Self.text(sd_bus_message_get_member(pointer)) }
 
-    /// The error that it is, or its arguments.
+    /// The error, or the arguments.
     func result() -> Result<[DBusValue], DBusError> {
         if let error = sd_bus_message_get_error(pointer) {
             let message = error.pointee.message.map { Self.bounded($0) } ?? ""
@@ -87,14 +87,14 @@ final class ReceivedMessage {
         guard sd_bus_message_get_expect_reply(pointer) > 0 else { return }
         var error = sd_bus_error()
         sd_bus_error_set(&error, "org.freedesktop.DBus.Error.UnknownObject", "Ringwake offers no objects here")
-        // It can fail only with the connection, which shows by itself.
+        // It fails only if the connection does, which is noticed elsewhere.
         _ = sd_bus_reply_method_error(pointer, &error)
         sd_bus_error_free(&error)
     }
 
     private static func text(_ pointer: UnsafePointer<CChar>?) -> String { pointer.map { String(cString: $0) } ?? "" }
 
-    /// As much of a peer's text as ``DBusError`` may keep: four bytes are the longest character.
+    /// As much of a peer's text as ``DBusError`` may keep: a character has at most four bytes.
     private static func bounded(_ pointer: UnsafePointer<CChar>) -> String {
         let length = strnlen(pointer, DBusError.maximumMessageScalars * 4)
         return String(decoding: UnsafeRawBufferPointer(start: pointer, count: length), as: UTF8.self)

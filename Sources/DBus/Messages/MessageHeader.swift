@@ -2,7 +2,7 @@
 struct MessageHeader {
     /// Bytes of the fixed part, the length of the field array included.
     static let fixedBytes = 16
-    /// Bytes of the field array in which the serial number of a reply is looked for.
+    /// Bytes of the field array that are searched for the serial number of a reply.
     static let searchedFieldBytes: UInt64 = 1_024
 
     private let isBigEndian: Bool
@@ -11,7 +11,7 @@ struct MessageHeader {
     /// Bytes of the whole message.
     let totalBytes: UInt64
 
-    /// - Returns: nil for what cannot be a message.
+    /// - Returns: nil if the bytes can't be a message.
     init?(_ bytes: [UInt8]) {
         guard bytes.count >= Self.fixedBytes else { return nil }
         switch bytes[0] {
@@ -27,7 +27,7 @@ struct MessageHeader {
         totalBytes = UInt64(Self.fixedBytes) + (fieldBytes + 7) / 8 * 8 + bodyBytes
     }
 
-    /// How many bytes ``replySerial(in:)`` wants to see.
+    /// Bytes that ``replySerial(in:)`` needs.
     var searchedBytes: UInt64 { UInt64(Self.fixedBytes) + min(fieldBytes, Self.searchedFieldBytes) }
 
     /// The serial number of the call that this message replies to; nil when it is no reply, or when the field is not

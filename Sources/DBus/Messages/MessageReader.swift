@@ -13,8 +13,8 @@ struct MessageReader {
 
     /// All arguments.
     ///
-    /// - Throws: `limitsExceeded` when there are more or longer ones than anybody needs; `invalidArguments` when the
-    ///   bytes are no message.
+    /// - Throws: `limitsExceeded` if there are more or longer ones than ``DBusLimits`` allows; `invalidArguments` if
+    ///   the bytes are not a message.
     mutating func arguments() throws(DBusError) -> [DBusValue] {
         try values(depth: 0)
     }
@@ -112,7 +112,7 @@ struct MessageReader {
         return String(decoding: UnsafeRawBufferPointer(start: pointer, count: length), as: UTF8.self)
     }
 
-    /// The message closes its descriptors when it goes, so a copy.
+    /// Copies the descriptor, because the message closes its own when it is freed.
     private func descriptor(_ type: CChar) throws(DBusError) -> DBusFileDescriptor {
         let borrowed = try basic(type, Int32(-1))
         let copy = ringwake_dbus_duplicate(borrowed)
@@ -147,7 +147,7 @@ struct MessageReader {
 }
 
 extension String {
-    /// What the system says of a negative errno, as sd-bus returns it.
+    /// The system's text for a negative errno, as sd-bus returns it.
     init(systemError result: Int32) {
         self.init(cString: strerror(result == .min ? EIO : abs(result)))
     }

@@ -4,8 +4,8 @@ import CRingwakeSystemd
 struct MessageWriter {
     let message: OpaquePointer
 
-    /// - Throws: `invalidArguments` when the value is none of D-Bus: NUL in a string, an element that is not of the
-    ///   signature, a descriptor that is not open.
+    /// - Throws: `invalidArguments` for an invalid value: a NUL in a string, an element that doesn't match the
+    ///   signature, a descriptor that isn't open.
     func append(_ value: DBusValue, depth: Int = 0) throws(DBusError) {
         guard depth < DBusLimits.maximumDepth else { throw Self.refusal("nested too deep", value) }
         guard Self.hasValidSignature(value) else { throw Self.refusal("not a valid signature", value) }
@@ -66,7 +66,7 @@ struct MessageWriter {
         try Self.check(sd_bus_message_close_container(message), value)
     }
 
-    /// Of the signatures that the caller wrote; those of the values inside follow.
+    /// Checks the signatures that the caller wrote; those of inner values are checked with these values.
     private static func hasValidSignature(_ value: DBusValue) -> Bool {
         switch value {
         case .signature(let text): DBusSignature.isValid(text)

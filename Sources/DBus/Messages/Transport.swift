@@ -2,11 +2,11 @@ import CRingwakeSystemd
 import Glibc
 import RunLoop
 
-/// The socket to a bus and sd-bus on top of it. Nothing in here waits.
+/// The socket to a bus, with sd-bus on top of it. Nothing in here blocks.
 ///
-/// Nonisolated and owned by one connection, so that letting go of it closes everything, in the right order.
+/// Nonisolated and owned by one connection, so that releasing it closes everything, in the right order.
 final class Transport {
-    /// What one step of ``process()`` came to.
+    /// The result of one step of ``process(isFeeding:)``.
     enum Step {
         /// There is nothing to do.
         case idle
@@ -97,9 +97,10 @@ final class Transport {
         return String(cString: name)
     }
 
-    /// One step of sd-bus: writes what waits, or reads one message; where it has nothing to do, one of the gate.
+    /// Runs one step of sd-bus: writes waiting messages, or reads one. If sd-bus has nothing to do, runs one step of
+    /// the gate.
     ///
-    /// - Parameter isFeeding: False to come to an end: what sd-bus was fed is handled, and no more is taken.
+    /// - Parameter isFeeding: false to finish: handles what sd-bus was fed, and reads no more.
     func process(isFeeding: Bool) -> Step {
         guard isOpen else { return .failed(Self.lostError) }
         var message: OpaquePointer?
@@ -117,8 +118,8 @@ final class Transport {
         }
     }
 
-    /// False when sd-bus has seen the end. It would close the descriptor in its next step, while the loop watches it:
-    /// there must be none.
+    /// False if sd-bus has seen the end. Don't run its next step then: it would close the descriptor while the loop
+    /// watches it.
     var isOpen: Bool { sd_bus_is_open(bus) > 0 }
 
     private static let lostError = DBusError(
@@ -132,7 +133,7 @@ final class Transport {
         }
     }
 
-    /// Idempotent. What was queued is not sent any more: flushing would wait.
+    /// Drops queued messages, because flushing would block. Idempotent.
     func close() {
         guard !isClosed else { return }
         isClosed = true

@@ -3,13 +3,13 @@ import Glibc
 
 /// A descriptor that travels in a message.
 ///
-/// One that was received is owned: it is closed when the last reference to this object goes, or earlier by ``close()``.
+/// A received descriptor is owned: it is closed with the last reference to this object, or earlier by ``close()``.
 package final class DBusFileDescriptor {
     /// -1 after ``close()``.
     package private(set) var number: Int32
     private let isOwned: Bool
 
-    /// Takes the descriptor over.
+    /// Takes ownership of the descriptor.
     package init(owning number: Int32) {
         self.number = number
         isOwned = true
@@ -25,7 +25,7 @@ package final class DBusFileDescriptor {
         if isOwned, number >= 0 { _ = Glibc.close(number) }
     }
 
-    /// Closes it now, where it is owned. Idempotent.
+    /// Closes it now, if it is owned. Idempotent.
     package func close() {
         if isOwned, number >= 0 { _ = Glibc.close(number) }
         number = -1

@@ -1,6 +1,6 @@
 /// Type signatures (D-Bus Specification, "Type System").
 ///
-/// sd-bus checks none of those that are sent, and a bus ends the connection that sends a bad one.
+/// sd-bus doesn't check the signatures that it sends, and a bus disconnects a client that sends an invalid one.
 package enum DBusSignature {
     static let maximumBytes = 255
     private static let maximumArrays = 32

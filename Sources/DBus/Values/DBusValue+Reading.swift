@@ -1,4 +1,4 @@
-/// What a value holds, for readers of what a peer sent: nil when it is of another type. Variants are looked through.
+/// Reads values that a peer sent: nil for another type. Variants are unwrapped.
 extension DBusValue {
     /// The value inside, however many variants are around it.
     package var unwrapped: DBusValue {

@@ -1,7 +1,7 @@
 /// A value of a D-Bus type (D-Bus Specification, "Type System").
 ///
-/// Strings must not contain NUL; a message with such a one is refused before it is sent. Signatures of empty arrays
-/// are needed because no element tells them.
+/// Strings must not contain NUL: a message with one is refused before it is sent. An array and a dictionary have the
+/// signatures of their elements, because they may be empty.
 package enum DBusValue: Hashable {
     case byte(UInt8)
     case bool(Bool)

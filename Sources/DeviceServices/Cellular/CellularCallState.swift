@@ -1,4 +1,4 @@
-/// Where a call of the modem stands: MMCallState of ModemManager ("Flags and Enumerations").
+/// The state of a modem's call: MMCallState of ModemManager ("Flags and Enumerations").
 nonisolated enum CellularCallState: Int32 {
     case unknown = 0
     case dialing = 1
@@ -11,8 +11,8 @@ nonisolated enum CellularCallState: Int32 {
 
     /// Whether the user is in this call: it has the microphone, or is about to have it.
     ///
-    /// One that only rings (`ringing-in`, `waiting`) takes nothing from another call until it is answered, and one on
-    /// hold has left the line to another: to hold ours for it too would leave the user with nobody.
+    /// A call that only rings (`ringing-in`, `waiting`) takes nothing from another call until it is answered. A held
+    /// call has left the line to another one: holding ours for it too would leave the user without a call.
     var isInProgress: Bool {
         switch self {
         case .dialing, .ringingOut, .active: true

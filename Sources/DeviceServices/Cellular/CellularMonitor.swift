@@ -3,8 +3,8 @@ package import Logging
 
 /// Watches for calls over the cellular network, which ModemManager makes and takes.
 ///
-/// It follows signals and starts nothing: without ModemManager it waits for its name, which costs no wakeup, and a
-/// modem that makes no calls sends nothing that is asked for here.
+/// It follows signals and starts nothing. Without ModemManager it waits for its name, which costs no wakeup. A modem
+/// without calls sends no signal that is subscribed to here.
 ///
 /// See the ModemManager API: org.freedesktop.ModemManager1, .Modem.Voice and .Call.
 package final class CellularMonitor {
@@ -17,7 +17,7 @@ package final class CellularMonitor {
         package var calls = 0
         /// Whether the user is in one of them.
         package var isCallActive = false
-        /// Why calls are not seen: what happened, and why.
+        /// Why calls may not be seen.
         package var why: String?
 
         package init() {}
@@ -27,9 +27,9 @@ package final class CellularMonitor {
     package var onChange: ((Bool) -> Void)?
     package private(set) var status = Status()
 
-    /// Modems that are followed.
+    /// Maximum modems to follow.
     static let maximumModems = 16
-    /// Calls of one modem that are followed; networks allow seven (3GPP TS 22.030, 6.5.5.1).
+    /// Maximum calls of one modem to follow; networks allow seven (3GPP TS 22.030, 6.5.5.1).
     static let maximumCallsPerModem = 16
 
     private static let service = "org.freedesktop.ModemManager1"
@@ -89,7 +89,7 @@ package final class CellularMonitor {
         subscriptions = []
     }
 
-    /// The bus sends nothing else of this service: no signal strength, no SMS.
+    /// Subscribes to nothing else of this service: no signal strength, no SMS.
     private func subscribe(to owner: String) {
         let matches = [
             DBusMatch(sender: owner, path: Self.root, interface: Self.objectManager),
@@ -102,7 +102,7 @@ package final class CellularMonitor {
         }
     }
 
-    /// Asks for what is there already. Signals that come before the answer are in it.
+    /// Reads the existing modems and calls. The answer includes the signals before it.
     private func synchronise() {
         ask(path: Self.root, interface: Self.objectManager, member: "GetManagedObjects", arguments: []) {
             [weak self] result in
@@ -156,7 +156,7 @@ package final class CellularMonitor {
             return failed("more than \(Self.maximumCallsPerModem) calls of a modem; the others are not followed", nil)
         }
         modems[modem]?[path] = .unknown
-        // A signal that comes before the answer says the same or less; one that comes after it says more.
+        // A signal before the answer reports the same state or an older one, a signal after it a newer one.
         ask(
             path: path, interface: "org.freedesktop.DBus.Properties", member: "Get",
             arguments: [.string(Self.callInterface), .string("State")]
@@ -185,7 +185,7 @@ package final class CellularMonitor {
         _ completion: @escaping (Result<[DBusValue], DBusError>) -> Void
     ) {
         guard let owner else { return }
-        // By its unique name: an answer of a successor would be about other objects.
+        // By its unique name: an answer of another owner would be about other objects.
         bus.call(
             destination: owner, path: path, interface: interface, member: member, arguments: arguments,
             timeout: Self.timeout

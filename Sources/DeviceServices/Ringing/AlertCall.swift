@@ -1,6 +1,6 @@
 package import RingwakeCore
 
-/// A call that rings, as a person is told of it.
+/// A ringing call, as it is shown to a person.
 package nonisolated struct AlertCall: Hashable, Sendable {
     /// Which call it is.
     package var key: CallKey
@@ -8,15 +8,15 @@ package nonisolated struct AlertCall: Hashable, Sendable {
     package var app: AppID
     /// Who calls: a name, a number, or that it is unknown. Untrusted text.
     package var title: String
-    /// A second line: the number beside the name, what a list says of it. Untrusted text.
+    /// A second line: the number beside the name, or the text of a list. Untrusted text.
     package var detail: String?
     /// Whether the call has video.
     package var hasVideo: Bool
-    /// False when nobody would take the call if the user answered; it can be dismissed only.
+    /// False if no handler would take the call; it can only be dismissed.
     package var canAnswer: Bool
-    /// Another call goes on: a short tone says so, in place of ringing.
+    /// Another call is in progress: a short tone replaces the ringing.
     package var isWaiting: Bool
-    /// The app's own ringtone, a file; nil for that of the settings.
+    /// The app's own ringtone, a file; nil: the one in the settings.
     package var ringtone: String?
 
     package init(
@@ -37,7 +37,7 @@ package nonisolated struct AlertCall: Hashable, Sendable {
 /// How the device rings.
 ///
 /// A command is an absolute path and its arguments, executed without a shell. It should end by itself after one round
-/// of the ringtone or of the pattern: it is started again as long as the call rings.
+/// of the ringtone or of the pattern: it is started again while the call rings.
 package nonisolated struct RingSettings: Hashable, Sendable {
     /// Plays a ringtone once. ``filePlaceholder`` in an argument is replaced by the ringtone.
     package var command: [String]?
@@ -45,12 +45,12 @@ package nonisolated struct RingSettings: Hashable, Sendable {
     package var ringtone: String?
     /// Vibrates for one round.
     package var vibrate: [String]?
-    /// Run once for a call that waits while another goes on.
+    /// Runs once for a call that waits while another is in progress.
     package var waiting: [String]?
-    /// Whether calls that ring and calls that were missed are shown by the desktop's notification server.
+    /// Whether the desktop's notification server shows ringing and missed calls.
     package var notifications: Bool
 
-    /// What stands for the ringtone in ``command``.
+    /// The placeholder of the ringtone in ``command``.
     package static let filePlaceholder = "{file}"
 
     package init(
@@ -67,7 +67,7 @@ package nonisolated struct RingSettings: Hashable, Sendable {
     /// Whether the daemon makes a sound or vibrates itself, so that the notification server need not.
     var isAudible: Bool { command != nil || vibrate != nil }
 
-    /// What rings for `call`; nil when nothing does.
+    /// The command that rings for `call`; nil if there is none, or no ringtone for it.
     func ringCommand(for call: AlertCall) -> [String]? {
         guard let command else { return nil }
         let file = call.ringtone ?? ringtone
@@ -83,7 +83,7 @@ package nonisolated struct RingSettings: Hashable, Sendable {
 }
 
 extension String {
-    /// The text with each `placeholder` replaced by what `value` gives, which is not searched again.
+    /// Replaces each `placeholder` by the result of `value`, which isn't searched again.
     fileprivate nonisolated func filling(_ placeholder: String, with value: () -> String) -> String {
         var filled: [UInt8] = []
         var rest = utf8[...]
@@ -102,7 +102,7 @@ extension String {
 
 /// A part of an alert that did not work.
 package nonisolated struct AlertFailure: Hashable, Sendable {
-    /// The parts that fail one by one: a phone that cannot vibrate rings all the same.
+    /// The parts that fail independently: a phone that can't vibrate rings nevertheless.
     package enum Part: String, Sendable, CaseIterable {
         case ring
         case vibration

@@ -4,31 +4,31 @@ internal import RunLoop
 
 /// A process that rings or vibrates, the leader of a process group of its own.
 ///
-/// It ends with the daemon, whatever ends that: its standard input is a pipe that the daemon holds open and never
-/// writes to, and whose reading end sends SIGIO to the whole group when the other end closes (`F_SETOWN` with
-/// `O_ASYNC`, fcntl(2)), which ends every process that does not handle it. A program that reads its input waits.
+/// It ends with the daemon, however the daemon ends: its standard input is a pipe that the daemon holds open and
+/// never writes to. When the daemon's end closes, the reading end sends SIGIO to the whole group (`F_SETOWN` with
+/// `O_ASYNC`, fcntl(2)), which ends every process that doesn't handle it. A program that reads its input waits.
 final class AlertProcess {
-    /// From SIGTERM to SIGKILL.
+    /// Time from SIGTERM to SIGKILL.
     static let grace: Duration = .seconds(1)
 
-    /// What every command gets.
+    /// The environment and the limits of every command.
     struct Surroundings {
         /// `NAME=value` each.
         let environment: [String]
-        /// How many descriptors it may have; nil: as many as the daemon.
+        /// Maximum descriptors; nil: as many as the daemon.
         let descriptorLimit: (soft: UInt64, hard: UInt64)?
     }
 
     /// Why a command was not started.
     struct Failure: Error {
         let reason: String
-        /// The next attempt would end the same way: no such program, no right to execute it.
+        /// Whether the next attempt would fail in the same way: no such program, no right to execute it.
         let isPermanent: Bool
     }
 
     /// The process id, which is the id of its group too.
     let pid: Int32
-    /// Weak, for the loop holds this object until the process has ended.
+    /// Weak, because the loop keeps this object until the process has ended.
     private weak var runLoop: RunLoop?
     /// The end of the pipe whose closing ends the group.
     private var lifeline: Int32
@@ -37,7 +37,7 @@ final class AlertProcess {
     private var killTimer: Timer?
 
     /// Starts a command.
-    /// - Parameter onExit: Called once, when the process has ended; what it left in its group is killed by then.
+    /// - Parameter onExit: called once, when the process has ended; the rest of its group is killed by then.
     static func start(
         _ command: [String], in surroundings: Surroundings, runLoop: RunLoop,
         onExit: @escaping (AlertProcess, ChildExit) -> Void
@@ -60,11 +60,11 @@ final class AlertProcess {
             close(pipe[1])
             throw failure(error.errno, path)
         }
-        // The group exists now, and the child holds the pipe: from here on it does not outlive this process.
+        // The group exists now, and the child has the pipe: from here on it doesn't outlive this process.
         _ = fcntl(pipe[0], F_SETOWN, -pid)
         _ = fcntl(pipe[0], F_SETFL, O_ASYNC)
         if let limit = surroundings.descriptorLimit {
-            // It fails when the process has ended already, and is no reason to end it.
+            // It fails if the process has already ended, which is no error.
             _ = ringwake_limit_descriptors(pid, limit.soft, limit.hard)
         }
         let process = AlertProcess(pid: pid, lifeline: pipe[1], runLoop: runLoop)
@@ -107,8 +107,8 @@ final class AlertProcess {
         }
     }
 
-    /// The leader has ended and is not reaped yet: the last moment at which the group's id is surely its own. What it
-    /// left behind would make a noise that nobody could end any more.
+    /// The leader has ended and is not reaped yet: the last moment at which the group's id is surely its own. Kills
+    /// the rest of the group, which nobody could stop later.
     private func leaderEnded() {
         ProcessGroup(leader: pid).signal(SIGKILL)
         isRunning = false

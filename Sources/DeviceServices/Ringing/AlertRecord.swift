@@ -2,9 +2,9 @@ internal import FileSystem
 internal import Glibc
 internal import Logging
 
-/// A file that says what rings and what is shown, for a daemon that starts after one that was killed: it ends the
-/// processes that outlived the other (the pipe of ``AlertProcess`` leaves those that closed it), and takes back the
-/// notifications, whose buttons nobody listens to any more.
+/// A file with the current alert processes and notifications, for a daemon that starts after one that was killed. It
+/// ends the processes that outlived that daemon (those that closed the pipe of ``AlertProcess``), and withdraws the
+/// notifications, whose buttons nobody handles any more.
 ///
 /// One line each: `process PID START`, where START is field 22 of `/proc/PID/stat`, and `notification OWNER ID`.
 final class AlertRecord {
@@ -15,7 +15,7 @@ final class AlertRecord {
         let id: UInt32
     }
 
-    /// Lines that are read of a file; one that we wrote has a few.
+    /// Maximum lines to read; a file of ours has a few.
     private static let maximumLines = 64
 
     private let path: String
@@ -24,7 +24,7 @@ final class AlertRecord {
     private var notifications: Set<Shown> = []
     private var isFailureReported = false
 
-    /// - Parameter directory: The runtime directory: it goes with the machine's shutdown.
+    /// - Parameter directory: the runtime directory, which doesn't survive a shutdown.
     init(directory: String, logger: Logger) {
         path = "\(directory)/ring.pid"
         self.logger = logger
@@ -70,7 +70,8 @@ final class AlertRecord {
     private func endGroup(of pid: Int32, startedAt start: UInt64) {
         guard let stat = ProcessStat(of: pid), stat.startTime == start, stat.group == pid else { return }
         if !stat.hasEnded { logger.notice("a ring that outlived the daemon was ended", metadata: ["pid": "\(pid)"]) }
-        // Also when the leader waits to be reaped: what it started may sound on, and its group is still its own.
+        // Also if the leader waits to be reaped: processes that it started may still sound, and the group is still
+        // its own.
         kill(-pid, SIGKILL)
     }
 

@@ -4,7 +4,7 @@ package import Logging
 package import RingwakeCore
 package import RunLoop
 
-/// Tells a person that calls ring: by ringtone, vibration and notifications.
+/// Alerts a person to ringing calls: by ringtone, vibration and notifications.
 ///
 ///     let alerts = CallAlerts(
 ///         runLoop: loop, logger: logger, sessionBus: session, environment: environment,
@@ -13,10 +13,10 @@ package import RunLoop
 ///     alerts.onAnswer = { key in answer(key) }
 ///     alerts.show(calls)      // after each event: all calls that ring now
 ///
-/// It is given the whole of what rings, never a change of it, so it stops on every path on which a call stops ringing.
-/// No part waits for another: without a session bus, a notification server or a motor, the rest works.
+/// ``show(_:)`` gets all ringing calls, never a change, so the alerts stop for whatever reason a call stops ringing.
+/// The parts are independent: without a session bus, a notification server or a motor, the rest works.
 package final class CallAlerts {
-    /// How it rings. A change applies at once, also to what rings.
+    /// How it rings. A change applies immediately, also to calls that ring.
     package var settings = RingSettings() {
         didSet { if settings != oldValue { apply() } }
     }
@@ -24,9 +24,9 @@ package final class CallAlerts {
     package var onAnswer: ((CallKey) -> Void)?
     /// The user pressed Decline, or Dismiss.
     package var onDecline: ((CallKey) -> Void)?
-    /// A part did not work. It is told once until that part works again, and is logged.
+    /// Called when a part fails, once until that part works again. It is also logged.
     package var onFailure: ((AlertFailure) -> Void)?
-    /// What did not work the last time that it was tried.
+    /// The parts whose last attempt failed, and why.
     package private(set) var failures: [AlertFailure.Part: String] = [:]
     /// The calls that are shown.
     package private(set) var calls: [AlertCall] = []
@@ -36,15 +36,15 @@ package final class CallAlerts {
     private let ringer: Ringer
     private let notifications: CallNotifications
 
-    /// Ends first what a daemon that was killed left ringing.
+    /// First ends the alerts that a killed daemon left.
     ///
     /// - Parameters:
-    ///   - environment: What the ring commands inherit, less what belongs to the daemon (`LISTEN_*`, `NOTIFY_SOCKET`,
-    ///     `WATCHDOG_*`, `MAINPID`, `INVOCATION_ID`, `JOURNAL_STREAM`).
-    ///   - runtimeDirectory: Where it is written down what rings (`ring.pid`); a tmpfs, and there already.
-    ///   - descriptorLimit: How many descriptors a command may have, where the daemon raised its own limit: programs
-    ///     that use select(2) rely on a low one. Nil: as many as the daemon.
-    ///   - period: From one start of a ring command to the next, at least.
+    ///   - environment: the ring commands inherit it, except the variables of the daemon (`LISTEN_*`,
+    ///     `NOTIFY_SOCKET`, `WATCHDOG_*`, `MAINPID`, `INVOCATION_ID`, `JOURNAL_STREAM`).
+    ///   - runtimeDirectory: the directory of the record of current alerts (`ring.pid`); a tmpfs that exists already.
+    ///   - descriptorLimit: maximum descriptors of a command, if the daemon raised its own limit: programs that use
+    ///     select(2) rely on a low one. Nil: as many as the daemon.
+    ///   - period: minimum time from one start of a ring command to the next.
     package init(
         runLoop: RunLoop, logger: Logger, sessionBus: DBusService, environment: [String: String],
         runtimeDirectory: String, descriptorLimit: (soft: UInt64, hard: UInt64)? = nil,
@@ -73,15 +73,15 @@ package final class CallAlerts {
         }
     }
 
-    /// Rings for these calls and shows them, and no other. None: everything stops.
+    /// Rings for these calls and shows them, and no others. An empty list stops everything.
     package func show(_ calls: [AlertCall]) {
         guard calls != self.calls else { return }
         self.calls = calls
         apply()
     }
 
-    /// Shows that a call was missed, where notifications are on.
-    /// - Parameter time: When it came, on the wall clock: seconds since 1970.
+    /// Shows that a call was missed, if notifications are on.
+    /// - Parameter time: when it arrived, on the wall clock: seconds since 1970.
     package func missed(_ call: AlertCall, at time: Int64) {
         guard settings.notifications else { return }
         notifications.showMissed(call, at: time, now: Int64(Glibc.time(nil)))
@@ -99,7 +99,7 @@ package final class CallAlerts {
 
     private func failed(_ failure: AlertFailure) {
         guard failures.updateValue(failure.reason, forKey: failure.part) != failure.reason else { return }
-        // Most machines have no desktop, and miss nothing.
+        // Most machines have no desktop, and don't need one.
         logger.log(
             level: failure.part == .notification ? .info : .warning, "a call could not be announced in full",
             metadata: ["part": "\(failure.part.rawValue)", "reason": "\(failure.reason)"])

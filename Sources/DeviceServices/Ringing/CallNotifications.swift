@@ -4,25 +4,27 @@ internal import RingwakeCore
 
 /// One notification for each call that rings, and one for each that was missed.
 ///
-/// A notification is only an offer: whatever becomes of it, the call rings on. So nothing here is tried for long.
+/// A notification is optional: the call keeps ringing whatever happens to it. So failures are retried only a few
+/// times.
 final class CallNotifications {
     /// The user pressed Answer or Decline.
     var onAction: ((CallKey, _ isAnswer: Bool) -> Void)?
-    /// A notification could not be shown, or nil: one is shown.
+    /// Called with the error if a notification could not be shown, and with nil if one is shown.
     var onResult: ((String?) -> Void)?
-    /// The notifications that are on the screen have changed.
+    /// Called when the notifications on the screen have changed.
     var onShown: ((Set<AlertRecord.Shown>) -> Void)?
 
-    /// Calls that are shown at once; nobody reads more.
+    /// Maximum calls to show at a time.
     static let maximumCalls = 8
-    /// How often one call is shown anew because its server left: one that dies of it must not be started for ever.
+    /// How often one call is shown again because its server left: a server that crashes on it must not be started
+    /// forever.
     static let maximumAttempts = 3
 
     private enum State {
-        /// Asked for, by the request of this number; it takes the place of what is shown, if there is something.
+        /// Requested, with this number; it replaces the notification that is shown, if there is one.
         case asked(UInt64, shown: UInt32?)
         case shown(UInt32)
-        /// The user has put it away.
+        /// The user has dismissed it.
         case dismissed
         /// It could not be shown, or its server has left.
         case failed
@@ -75,7 +77,7 @@ final class CallNotifications {
             }
             guard entry.content != content else { continue }
             entries[call.key]?.content = content
-            // What is asked for already is looked at again when the answer comes.
+            // A requested notification is compared again when the answer arrives.
             if case .shown = entry.state { ask(call.key) }
         }
         settle()
@@ -83,8 +85,8 @@ final class CallNotifications {
 
     /// Shows that a call was missed.
     /// - Parameters:
-    ///   - time: When it came, seconds since 1970.
-    ///   - now: The present, seconds since 1970.
+    ///   - time: when it arrived, seconds since 1970.
+    ///   - now: the current time, seconds since 1970.
     func showMissed(_ call: AlertCall, at time: Int64, now: Int64) {
         pending += 1
         server.show(NotificationContent(ofMissed: call, at: time, now: now), replacing: 0) { [weak self] result in
@@ -95,7 +97,7 @@ final class CallNotifications {
         }
     }
 
-    /// Takes back what a former daemon showed.
+    /// Withdraws the notifications of a former daemon.
     func withdraw(_ leftover: [AlertRecord.Shown]) {
         for shown in leftover.prefix(Self.maximumCalls) { server.withdraw(shown.id, from: shown.owner) }
     }
@@ -119,7 +121,7 @@ final class CallNotifications {
         _ key: CallKey, _ request: UInt64, _ content: NotificationContent, _ result: Result<UInt32, DBusError>
     ) {
         guard let entry = entries[key], case .asked(request, _) = entry.state else {
-            // The call does not ring any more, or was shown anew: what comes this late must not stay.
+            // The call no longer rings, or was shown again: this late notification must not stay.
             if case .success(let id) = result, !entries.values.contains(where: { $0.id == id }) { server.withdraw(id) }
             return
         }
@@ -144,7 +146,7 @@ final class CallNotifications {
 
     private func acted(_ id: UInt32, _ key: String) {
         guard let entry = entries.values.first(where: { $0.id == id }) else { return }
-        // Only what was offered; a server may let the user press what the last version had.
+        // Accept only offered actions: a server may let the user press a button of the previous version.
         guard entry.content.actions.contains(where: { $0.key == key }) else { return }
         logger.info(
             "a button of a notification was pressed", metadata: ["call": "\(entry.call.key)", "button": "\(key)"])
@@ -154,14 +156,14 @@ final class CallNotifications {
     private func closed(_ id: UInt32, _ reason: UInt32) {
         guard let (key, _) = entries.first(where: { if case .shown(id) = $0.value.state { true } else { false } })
         else { return }
-        // 1 expired, 2 dismissed by the user, 3 closed by us, 4 unknown: it is not forced on anybody again.
+        // 1 expired, 2 dismissed by the user, 3 closed by us, 4 unknown. It isn't shown again.
         entries[key]?.state = .dismissed
         settle()
     }
 
     private func lost() {
         for (key, entry) in entries where entry.id != nil {
-            // A request that is on its way fails by itself, or reaches the next server and is answered by it.
+            // A request in progress fails by itself, or the next server answers it.
             if case .shown = entry.state {
                 entries[key]?.state = .failed
                 again(key)
@@ -182,7 +184,8 @@ final class CallNotifications {
         ask(key)
     }
 
-    /// Leaves the server alone when there is nothing to show, so that it wakes nobody; and writes down what is shown.
+    /// Closes the server's subscriptions if there is nothing to show, so that it causes no wakeups. Records what is
+    /// shown.
     private func settle() {
         if let owner = server.owner {
             onShown?(Set(entries.values.compactMap(\.id).map { AlertRecord.Shown(owner: owner, id: $0) }))

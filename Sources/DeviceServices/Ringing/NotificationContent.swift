@@ -1,11 +1,11 @@
 internal import Glibc
 internal import RingwakeCore
 
-/// What a notification says, before it is known what the server can show.
+/// The contents of a notification, before the capabilities of the server are known.
 ///
 /// See the Desktop Notifications Specification 1.3, "Basic Design", "Categories", "Hints" and "Markup".
 nonisolated struct NotificationContent: Hashable {
-    /// A button: what the server answers with, and what it says.
+    /// A button: the key that the server answers with, and the label.
     struct Action: Hashable {
         let key: String
         let label: String
@@ -23,14 +23,14 @@ nonisolated struct NotificationContent: Hashable {
     /// 0 low, 1 normal, 2 critical: a critical one stays until it is closed, also over a full-screen window.
     let urgency: UInt8
     let actions: [Action]
-    /// Milliseconds; 0 is for ever, -1 as the server likes.
+    /// Milliseconds; 0: it never expires, -1: the server decides.
     let timeout: Int32
-    /// An action does not close it: it goes when the call does not ring any more.
+    /// An action doesn't close it: it is withdrawn when the call no longer rings.
     let isResident: Bool
     /// The daemon makes the sounds itself.
     let isSilent: Bool
 
-    /// What is shown for a call that rings.
+    /// The notification of a ringing call.
     init(of call: AlertCall, isSilent: Bool) {
         summary = ShownLine.clean(call.title) ?? "Unknown caller"
         let kind = call.hasVideo ? "Incoming video call" : "Incoming call"
@@ -47,10 +47,10 @@ nonisolated struct NotificationContent: Hashable {
         self.isSilent = isSilent
     }
 
-    /// What is shown for a call that was missed.
+    /// The notification of a missed call.
     /// - Parameters:
-    ///   - time: When it came, seconds since 1970.
-    ///   - now: The present, seconds since 1970.
+    ///   - time: when it arrived, seconds since 1970.
+    ///   - now: the current time, seconds since 1970.
     init(ofMissed call: AlertCall, at time: Int64, now: Int64) {
         summary = call.hasVideo ? "Missed video call" : "Missed call"
         body =
@@ -69,8 +69,8 @@ nonisolated struct NotificationContent: Hashable {
         detail.flatMap { ShownLine.clean($0) }.map { [$0] } ?? []
     }
 
-    /// The body as the server takes it.
-    /// - Parameter isMarkup: The server has `body-markup`: it reads `<`, `&` and their like as markup.
+    /// The body in the form that the server expects.
+    /// - Parameter isMarkup: whether the server has `body-markup`, and so reads `<`, `&` and their like as markup.
     func text(isMarkup: Bool) -> String {
         let text = body.joined(separator: "\n")
         return isMarkup ? Self.escaped(text) : text
@@ -92,25 +92,25 @@ nonisolated struct NotificationContent: Hashable {
     }
 }
 
-/// A stranger's text, made fit for one line of a notification.
+/// Cleans untrusted text for one line of a notification.
 nonisolated enum ShownLine {
-    /// At most ``CallUpdate/maximumTextBytes``, without what would end the line, move a cursor or change the direction
-    /// of what stands beside it; nil when nothing is left to see.
+    /// At most ``CallUpdate/maximumTextBytes``, without characters that would end the line, move a cursor or change
+    /// the direction of the text beside it; nil if nothing visible is left.
     static func clean(_ text: String) -> String? {
         var scalars = String.UnicodeScalarView()
-        // Only so much can be left of it; a longer text is not walked through.
+        // Don't read a longer text to its end: only this many scalars can be left.
         for scalar in text.unicodeScalars.prefix(4 * CallUpdate.maximumTextBytes) {
             switch scalar.properties.generalCategory {
             case .control, .lineSeparator, .paragraphSeparator, .spaceSeparator: scalars.append(" ")
-            // Joiners make letters of some scripts, and pictures: 200C, 200D. The other format characters turn
-            // the direction round (202E), hide (00AD, FEFF) or carry text that nobody sees (E0020 to E007F).
+            // Joiners form letters of some scripts, and emoji: 200C, 200D. The other format characters change the
+            // direction (202E), are invisible (00AD, FEFF) or carry hidden text (E0020 to E007F).
             case .format: if scalar == "\u{200C}" || scalar == "\u{200D}" { scalars.append(scalar) }
             default: scalars.append(scalar)
             }
         }
         let line = String(scalars).split(separator: " ").joined(separator: " ")
         guard line.unicodeScalars.contains(where: isVisible) else { return nil }
-        // The one error, a zero byte, was replaced above.
+        // The only error, a zero byte, was replaced above.
         return (try? ShownText.kept(line)) ?? nil
     }
 

@@ -1,28 +1,28 @@
 internal import DBus
 
-/// The desktop's notification server, as one conversation: from `open` to `close`, what it can do is known once, and
-/// what it tells is taken from it alone.
+/// The desktop's notification server, from `open` to `close`: reads its capabilities once, and accepts signals only
+/// from it.
 ///
 /// See the Desktop Notifications Specification 1.3, "D-BUS Protocol".
 final class NotificationServer {
     /// The user pressed a button: the notification, and the button's key.
     var onAction: ((UInt32, String) -> Void)?
-    /// A notification is gone; why is a number of the specification ("NotificationClosed").
+    /// A notification was closed; the reason is a number of the specification ("NotificationClosed").
     var onClosed: ((UInt32, UInt32) -> Void)?
-    /// The server has left, and all that it showed; it may come back.
+    /// The server has left, with all its notifications; it may come back.
     var onLost: (() -> Void)?
-    /// A server is there.
+    /// A server has appeared.
     var onFound: (() -> Void)?
 
     static let name = "org.freedesktop.Notifications"
-    /// Another server has taken over since it was asked, and knows of nothing.
+    /// Another server has replaced the one that was asked, and doesn't know the notification.
     static let replaced = DBusError(
         name: "org.ringwake.Error.Replaced", message: "another notification server took over meanwhile")
     private static let path = "/org/freedesktop/Notifications"
-    /// A server that is started for this takes seconds on a small machine. One that has an answer after that gives it
-    /// to nobody, and what it shows could not be taken back: so it is waited for longer than a call rings.
+    /// A server that is started for this takes seconds on a small machine. If its answer came after the timeout, its
+    /// notification could not be withdrawn, so the timeout is longer than a call rings.
     private static let timeout: Duration = .seconds(120)
-    /// Notifications that wait for the server to say what it can do.
+    /// Maximum notifications that wait for the server's capabilities.
     private static let maximumWaiting = 32
 
     private let bus: DBusService
@@ -43,10 +43,10 @@ final class NotificationServer {
 
     var isOpen: Bool { !subscriptions.isEmpty }
 
-    /// Begins to follow the server. It is started by the bus where it can be.
+    /// Begins to follow the server, which the bus starts if it can.
     func open() {
         guard !isOpen else { return }
-        // It may be another by now.
+        // It may be another server now.
         capabilities = nil
         subscriptions = [
             bus.watchName(Self.name) { [weak self] in self?.ownerChanged(to: $0) },
@@ -56,7 +56,7 @@ final class NotificationServer {
         ]
     }
 
-    /// Ends the conversation. What was asked is still done and answered.
+    /// Stops following the server. Requests in progress are still executed and answered.
     func close() {
         for subscription in subscriptions { subscription.cancel() }
         subscriptions = []
@@ -65,8 +65,8 @@ final class NotificationServer {
 
     /// Shows a notification.
     /// - Parameters:
-    ///   - replacing: The notification whose place it takes; 0 for none.
-    ///   - completion: Called once, later: its number.
+    ///   - replacing: the notification to replace; 0: none.
+    ///   - completion: called once, later, with its number.
     func show(
         _ content: NotificationContent, replacing: UInt32,
         completion: @escaping (Result<UInt32, DBusError>) -> Void
@@ -80,10 +80,10 @@ final class NotificationServer {
         }
     }
 
-    /// Takes a notification back.
-    /// - Parameter owner: The server that shows it; nil for the one that is there.
+    /// Withdraws a notification.
+    /// - Parameter owner: the server that shows it; nil: the current one.
     func withdraw(_ id: UInt32, from owner: String? = nil) {
-        // To one that has left, or has closed it already, this is an error that nobody needs to hear of.
+        // If the server has left, or has closed it already, this is an error that doesn't matter.
         bus.call(
             destination: owner ?? Self.name, path: Self.path, interface: Self.name, member: "CloseNotification",
             arguments: [.uint32(id)], allowAutoStart: false, timeout: Self.timeout
@@ -116,7 +116,7 @@ final class NotificationServer {
             capabilities = names
         case .failure(let error) where error.isServiceAbsent || error.isBusAbsent || error.name == DBusError.noReply:
             known = .failure(error)
-        // One that does not say what it can do may show plain text all the same.
+        // A server that doesn't report its capabilities may still show plain text.
         case .failure: break
         }
         for body in bodies { body(known) }
@@ -162,7 +162,7 @@ final class NotificationServer {
         let old = owner
         guard new != old, isOpen else { return }
         owner = new
-        // The first one, started by our own question, has not been asked anything else before.
+        // The first owner, which our own request started, needs no reset.
         if old != nil {
             capabilities = nil
             onLost?()
@@ -171,7 +171,7 @@ final class NotificationServer {
     }
 
     private func received(_ signal: DBusSignal) {
-        // It is from the server: what others send under its name is dropped by the subscription.
+        // It is from the server: the subscription drops signals of other senders.
         guard signal.arguments.count == 2, let id = signal.arguments[0].integer(as: UInt32.self) else { return }
         switch signal.member {
         case "ActionInvoked": signal.arguments[1].text.map { onAction?(id, $0) }

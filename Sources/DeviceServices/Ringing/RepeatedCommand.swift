@@ -28,7 +28,7 @@ final class RepeatedCommand {
 
     private let runLoop: RunLoop
     private let surroundings: AlertProcess.Surroundings
-    /// From one start to the next, at least: a command that ends at once must not spin.
+    /// Minimum time from one start to the next: a command that ends immediately must not spin.
     private let period: Duration
     private var command: [String]?
     private var state = State.idle
@@ -40,7 +40,7 @@ final class RepeatedCommand {
         self.period = period
     }
 
-    /// Says what has to run from now on; nil stops it. A command that runs already is let end first.
+    /// Sets the command to run from now on; nil stops it. A running command ends first.
     func run(_ wanted: [String]?) {
         guard wanted != command else { return }
         command = wanted
@@ -84,7 +84,7 @@ final class RepeatedCommand {
 
     private func ended(_ process: AlertProcess, _ exit: ChildExit, _ startedAt: BootClock.Instant) {
         onProcess?(nil, process)
-        // One that was stopped ends in its own time; another may run already.
+        // A stopped process ends later; another may already run.
         guard case .running(let current) = state, current === process else { return }
         switch exit {
         case .exited(0):

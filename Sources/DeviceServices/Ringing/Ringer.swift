@@ -52,12 +52,12 @@ final class Ringer {
             tone?.stop()
             tone = nil
         }
-        // While it rings for another call, a tone says nothing new.
+        // No tone while it rings for another call.
         if isNew, first == nil, let command = settings.waiting { playTone(command) }
     }
 
     private func playTone(_ command: [String]) {
-        // One that plays still does for both.
+        // A tone that still plays is enough for both.
         guard tone == nil else { return }
         do throws(AlertProcess.Failure) {
             let process = try AlertProcess.start(command, in: surroundings, runLoop: runLoop) {

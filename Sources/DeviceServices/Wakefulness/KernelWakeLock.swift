@@ -2,25 +2,25 @@ internal import FileSystem
 internal import Glibc
 internal import RingwakeCore
 
-/// A wakeup source of the kernel that user space holds: while it is active, the machine does not fall asleep by itself.
+/// A wakeup source of the kernel that user space holds: while it is active, the machine doesn't suspend by itself.
 ///
-/// It belongs to no process, so it is taken for a limited time and renewed: after a `kill -9` of the daemon it ends by
-/// itself, and a daemon that starts releases what a former one left.
+/// It belongs to no process, so it is taken for a limited time and renewed: after a `kill -9` of the daemon it ends
+/// by itself, and a daemon that starts releases the one that a former daemon left.
 ///
-/// See `/sys/power/wake_lock` in the kernel's Documentation/ABI/testing/sysfs-power. It is there with
-/// CONFIG_PM_WAKELOCKS, and writing to it takes CAP_BLOCK_SUSPEND.
+/// See `/sys/power/wake_lock` in the kernel's Documentation/ABI/testing/sysfs-power. It exists with
+/// CONFIG_PM_WAKELOCKS, and writing to it requires CAP_BLOCK_SUSPEND.
 nonisolated struct KernelWakeLock {
     /// `/sys/power`, or its stand-in for a test.
     let directory: String
     let name: String
-    /// How long the kernel holds it when it is not renewed.
+    /// How long the kernel holds it without a renewal.
     let timeout: Duration
 
-    /// When it is renewed, after it was taken.
+    /// Time from taking it to its renewal.
     var renewal: Duration { timeout / 2 }
 
     /// Takes it, or renews it.
-    /// - Returns: Nil, or what happened, why, and what to do.
+    /// - Returns: Nil, or the error and what to do.
     func take() -> String? {
         let path = "\(directory)/wake_lock"
         switch SmallFile.write("\(name) \(timeout.saturatingNanoseconds)", to: path, isMade: false) {
@@ -40,7 +40,7 @@ nonisolated struct KernelWakeLock {
         return errno == 0 ? nil : "\(path) cannot be written to: \(String(cString: strerror(errno)))"
     }
 
-    /// Whether the kernel holds it now, for whoever took it.
+    /// Whether the kernel holds it now, whichever process took it.
     var isActive: Bool {
         // The names of those that are active, with blanks between.
         let names = (try? FileSystem.read("\(directory)/wake_lock", maximumSize: 65_536)) ?? []

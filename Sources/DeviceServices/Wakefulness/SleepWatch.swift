@@ -1,8 +1,8 @@
 package import DBus
 
-/// Tells when the machine has woken from sleep: devices may have been attached or taken away meanwhile.
+/// Reports when the machine has resumed from sleep: devices may have been attached or removed meanwhile.
 ///
-/// It follows a signal of logind's and starts nothing: without logind nothing is told.
+/// It follows a signal of logind and starts nothing: without logind it reports nothing.
 ///
 /// See org.freedesktop.login1(5), "PrepareForSleep()".
 package final class SleepWatch {
@@ -19,7 +19,7 @@ package final class SleepWatch {
         subscription?.cancel()
     }
 
-    /// Whether it watches: while somebody has to know, and no longer.
+    /// Whether it watches. Set it only while the reports are needed.
     package var isNeeded = false {
         didSet {
             guard isNeeded != oldValue else { return }

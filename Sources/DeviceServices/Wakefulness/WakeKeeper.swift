@@ -7,18 +7,18 @@ package import RunLoop
 ///     let keeper = WakeKeeper(runLoop: loop, logger: logger, systemBus: system, mode: .auto)
 ///     keeper.isNeeded = machine.isAnyCallUnanswered    // after each event
 ///
-/// By logind's inhibitor lock, held as a descriptor; where there is no logind, by a wake lock of the kernel. Both end
-/// with this process or soon after it, and the moment when they are not needed any more.
+/// Uses logind's inhibitor lock, held as a descriptor; without logind, a wake lock of the kernel. Both end as soon as
+/// they are no longer needed, and with this process or soon after it.
 ///
 /// See org.freedesktop.login1(5), "Inhibit()", and ``KernelWakeLock``.
 package final class WakeKeeper {
-    /// What may be used.
+    /// The mechanisms that may be used.
     package nonisolated enum Mode: String, Hashable, Sendable, CaseIterable {
-        /// logind, or the kernel where logind is not there or refuses.
+        /// logind, or the kernel if logind is absent or refuses.
         case auto
         case logind
         case kernel
-        /// Nothing: the machine never sleeps, or something else sees to it.
+        /// None: the machine never sleeps, or something else keeps it awake.
         case none
     }
 
@@ -32,7 +32,7 @@ package final class WakeKeeper {
     package nonisolated struct Status: Hashable, Sendable {
         /// Nil when it may sleep.
         package var holder: Holder?
-        /// Why it cannot be kept awake, or was not the last time: what happened, why, and what to do.
+        /// Why it can't be kept awake, or could not the last time, and what to do.
         package var why: String?
 
         package init(holder: Holder? = nil, why: String? = nil) {
@@ -41,7 +41,7 @@ package final class WakeKeeper {
         }
     }
 
-    /// Whether the machine has to stay awake. Setting it is all that there is to do.
+    /// Whether the machine has to stay awake. Setting it takes or releases the lock.
     package var isNeeded = false {
         didSet { if isNeeded != oldValue { isNeeded ? hold() : letGo() } }
     }
@@ -51,12 +51,12 @@ package final class WakeKeeper {
 
     private static let login = "org.freedesktop.login1"
     private static let loginPath = "/org/freedesktop/login1"
-    /// What polkit has to allow where the daemon is not root.
+    /// The action that polkit has to allow if the daemon isn't root.
     private static let action = "org.freedesktop.login1.inhibit-block-sleep"
     private static let denials: Set = [
         "org.freedesktop.DBus.Error.AccessDenied", "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired",
     ]
-    /// logind answers in milliseconds; a call rings meanwhile.
+    /// logind answers in milliseconds; the call rings meanwhile.
     private static let timeout: Duration = .seconds(5)
 
     private let runLoop: RunLoop
@@ -75,10 +75,10 @@ package final class WakeKeeper {
     private var problem: String?
     private var isReported = false
 
-    /// Releases first what a daemon that was killed left held.
+    /// First releases a lock that a killed daemon left.
     /// - Parameters:
-    ///   - kernelDirectory: Where the kernel's `wake_lock` is; for tests.
-    ///   - kernelTimeout: How long the kernel's lock outlives a daemon that was killed and is not started again. It is
+    ///   - kernelDirectory: the directory of the kernel's `wake_lock`; for tests.
+    ///   - kernelTimeout: how long the kernel's lock outlives a killed daemon that isn't started again. The lock is
     ///     renewed while it is needed.
     package init(
         runLoop: RunLoop, logger: Logger, systemBus: DBusService, kernelDirectory: String = "/sys/power",
@@ -98,7 +98,7 @@ package final class WakeKeeper {
         close()
     }
 
-    /// Lets the machine sleep, for good.
+    /// Releases everything. The last call.
     package func close() {
         isNeeded = false
         letGo()
@@ -116,7 +116,7 @@ package final class WakeKeeper {
     }
 
     private func letGo() {
-        // An inhibitor that comes later is closed with the reply that it is in.
+        // A later reply is dropped, which closes its inhibitor.
         question?.cancel()
         question = nil
         watch?.cancel()
@@ -147,7 +147,7 @@ package final class WakeKeeper {
             guard let descriptor = values.first?.descriptor else {
                 return loginRefused("logind's answer to Inhibit holds no descriptor")
             }
-            // The new one is there before the old one goes.
+            // Close the old inhibitor only when the new one is held.
             let former = inhibitor
             inhibitor = descriptor
             former?.close()
@@ -162,7 +162,7 @@ package final class WakeKeeper {
     }
 
     private func loginRefused(_ reason: String) {
-        // One that is held already still counts: logind keeps inhibitors over its own restart.
+        // An inhibitor that is already held still counts: logind keeps inhibitors over its own restart.
         guard inhibitor == nil else { return }
         if mode == .auto {
             takeKernelLock(after: reason)
@@ -174,7 +174,7 @@ package final class WakeKeeper {
     private func loginChanged(to new: String?) {
         let old = owner
         owner = new ?? old
-        // logind restarted, and may have forgotten; or it is there only now.
+        // logind was restarted, and may have lost the inhibitor; or it has only now appeared.
         guard let new, isNeeded, question == nil, old != new, old != nil || inhibitor == nil else { return }
         askLogin()
     }
@@ -208,7 +208,7 @@ package final class WakeKeeper {
         if let refusal = lock.release() { failed(refusal) }
     }
 
-    // MARK: - What is said of it
+    // MARK: - Status
 
     private func worked() {
         problem = nil
@@ -217,7 +217,7 @@ package final class WakeKeeper {
 
     private func failed(_ reason: String) {
         problem = reason
-        // Once, not at each call; `doctor` and the status say it whenever they are asked.
+        // Log it once, not at each call; `doctor` and the status always show it.
         guard !isReported else { return }
         isReported = true
         logger.warning(

@@ -1,7 +1,7 @@
 internal import RunLoop
 
-/// The loop's side of a context: a run loop with the network monitor, and the watches that the board asks for.
-/// It belongs to the thread that runs the loop.
+/// The part of a context that runs on its loop: the run loop, the network monitor, and the watches that the board
+/// requests. It belongs to the thread that runs the loop.
 final class LoopSide {
     let board: WatchBoard
     private let runLoop: RunLoop
@@ -14,7 +14,7 @@ final class LoopSide {
     /// - Throws: The kernel refuses a netlink socket, or a descriptor.
     init(configuration: ReachabilityConfiguration) throws(ReachabilityError) {
         do throws(RunLoopError) {
-            // Nobody is to be woken from suspend for a path that is judged anew on resume.
+            // Don't resume the machine from suspend: the path is evaluated again on resume.
             runLoop = try RunLoop(wakingFromSuspend: false)
         } catch {
             throw Self.refused(error)
@@ -38,14 +38,14 @@ final class LoopSide {
 
     deinit { close() }
 
-    /// Sleeps until there is something to do, and does it.
-    /// - Parameter timeout: How long to sleep at most; nil for no limit.
+    /// Waits for events, and handles them.
+    /// - Parameter timeout: maximum wait; nil for no limit.
     func turn(timeout: Duration?) {
         runLoop.runOnce(timeout: timeout)
         board.publish(monitor.status)
     }
 
-    /// Takes turns until the board is closed: what a thread of its own does.
+    /// Runs turns until the board is closed. The context's own thread calls this.
     func run() {
         while !board.isClosed { turn(timeout: nil) }
         close()
@@ -100,7 +100,7 @@ final class LoopSide {
         do throws(ReachabilityError) {
             return try monitor.watch(target) { observers.notify($0) }
         } catch {
-            // The board counts the targets as the monitor does, so the monitor was closed.
+            // The board counts the targets as the monitor does, so this happens only if the monitor was closed.
             observers.finish()
             return nil
         }

@@ -1,12 +1,12 @@
 internal import RunLoop
 internal import Synchronization
 
-/// One monitor's place on the board of a context, and the context itself while it needs it.
+/// A monitor's entry on the board of a context. Keeps the context alive until the monitor is cancelled.
 final class Subscription<Value: Sendable>: Sendable {
     let board: WatchBoard
     private let observers: Observers<Value>
     private let number: UInt64
-    /// Kept while the monitor is not cancelled; nil for one that its owner drives.
+    /// The context, until the monitor is cancelled; nil for a context that its owner drives.
     private let context: Mutex<ReachabilityContext?>
 
     /// - Throws: `closed`, or `limit`.
@@ -26,7 +26,7 @@ final class Subscription<Value: Sendable>: Sendable {
         if observers.add(.init(body: body)) != nil { board.touch(number) }
     }
 
-    /// - Parameter owner: Whose end would end the stream: it lives as long as the stream has a reader.
+    /// - Parameter owner: kept alive while the stream has a reader.
     func stream(holding owner: any Sendable) -> AsyncStream<Value> {
         observers.stream(holding: owner) { board.touch(number) }
     }
@@ -34,7 +34,7 @@ final class Subscription<Value: Sendable>: Sendable {
     func cancel() {
         board.remove(number)
         observers.finish()
-        // Its end, if this is the last reference, comes when the lock is free again.
+        // Release the context outside the lock: this may be its last reference.
         _ = context.withLock { context in
             defer { context = nil }
             return context

@@ -1,22 +1,22 @@
 internal import RunLoop
 internal import Synchronization
 
-/// What the monitors of one context want watched: written on any thread, read on the loop's. Also what the loop's
-/// thread tells all of them.
+/// The requests of the monitors of one context. Any thread writes them, and the loop's thread reads them. The loop's
+/// thread also publishes the path and the status here.
 ///
-/// It holds what is wanted, not a list of orders, so however often a monitor comes and goes while the loop is busy, it
-/// does not grow beyond the monitors that there are.
+/// It stores the current requests, not a list of changes. So it never has more entries than there are monitors,
+/// however often monitors come and go while the loop is busy.
 final class WatchBoard: Sendable {
-    /// Monitors of one context at most.
+    /// Maximum monitors of one context.
     static let maximumMonitors = 4_096
 
-    /// What one monitor wants.
+    /// The request of one monitor.
     enum Wish: Sendable {
         case path(Observers<NetworkPath>)
         case target(ReachabilityTarget, Observers<TargetReachability>)
     }
 
-    /// What the loop's thread does next; the ended ones first, so that their places are free.
+    /// The changes for the loop's thread. It handles the ended wishes first, to free their places.
     struct Changes: Sendable {
         var ended: Set<UInt64> = []
         /// The wishes that are new, or that have new observers, in the order of the monitors' making.
@@ -25,9 +25,9 @@ final class WatchBoard: Sendable {
 
     fileprivate struct State {
         var wishes: [UInt64: Wish] = [:]
-        /// How many monitors want each target: what the loop's monitor limits.
+        /// Number of monitors for each target. The loop's monitor limits the targets.
         var targets: [ReachabilityTarget: Int] = [:]
-        /// Wishes that the loop has not seen as they are now.
+        /// Wishes that changed since the loop read them.
         var changed: Set<UInt64> = []
         /// Wishes that the loop has seen at least once.
         var known: Set<UInt64> = []
@@ -53,16 +53,16 @@ final class WatchBoard: Sendable {
     /// Readable when there are changes.
     var descriptor: Int32 { bell.number }
 
-    /// The path as it was told last.
+    /// The path published last.
     var path: NetworkPath { published.withLock { $0.path } }
-    /// How the loop's monitor was doing at the end of its last turn.
+    /// The monitor's status at the end of the loop's last turn.
     var status: MonitorStatus { published.withLock { $0.status } }
-    /// Nothing is watched any more.
+    /// Whether the context was closed.
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
     // MARK: - The monitors' side
 
-    /// - Returns: The number that ends it.
+    /// - Returns: The number of the wish, for ``remove(_:)``.
     /// - Throws: `closed`, or `limit`.
     func add(_ wish: Wish) throws(ReachabilityError) -> UInt64 {
         let result = state.withLock { state -> Result<UInt64, ReachabilityError> in
@@ -87,7 +87,7 @@ final class WatchBoard: Sendable {
         ReachabilityError(.limit, "there are too many \(what); cancel some that you no longer need")
     }
 
-    /// It has new observers.
+    /// Reports that a wish has new observers.
     func touch(_ number: UInt64) {
         state.withLock { state in
             if state.wishes[number] != nil { state.changed.insert(number) }
@@ -95,9 +95,9 @@ final class WatchBoard: Sendable {
         bell.ring()
     }
 
-    /// Takes the wish back. Idempotent.
+    /// Removes a wish. Idempotent.
     func remove(_ number: UInt64) {
-        // What the wish holds goes when the lock is free again: its deinit may call anything here.
+        // Release the wish outside the lock: the deinit of its observers may call this board.
         let wish = state.withLock { $0.take(number) }
         if wish != nil { bell.ring() }
     }
@@ -110,7 +110,7 @@ final class WatchBoard: Sendable {
 
     // MARK: - The loop's side
 
-    /// What has changed since this was asked last.
+    /// The changes since the last call.
     func takeChanges() -> Changes {
         bell.hear()
         return state.withLock { state in
@@ -125,7 +125,7 @@ final class WatchBoard: Sendable {
         }
     }
 
-    /// All of the wishes, which are taken off.
+    /// Closes the board, and removes and returns all wishes.
     func takeAll() -> [Wish] {
         state.withLock { state in
             state.isClosed = true

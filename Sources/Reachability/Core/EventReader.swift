@@ -2,7 +2,7 @@ internal import RunLoop
 
 /// Reads the event socket on the loop, and pauses when too many events come.
 final class EventReader {
-    /// Datagrams that are taken in one turn; the rest is taken in the next.
+    /// Maximum datagrams of one turn; the next turn reads the rest.
     private static let datagramsPerTurn = 512
 
     private let runLoop: RunLoop
@@ -11,14 +11,14 @@ final class EventReader {
     private var throttle = EventThrottle()
     private var source: ReadinessSource?
     private var rest: Timer?
-    /// Why the socket could not be parked or watched, the last time.
+    /// The last error of pausing or watching the socket.
     private(set) var lastError: String?
 
     /// Pauses since the start.
     var rests: UInt64 { throttle.rests }
 
     /// - Parameter onBatch: gets each batch; the next one may come after a pause.
-    /// - Throws: The loop takes no descriptor.
+    /// - Throws: The loop can't watch the descriptor.
     init(
         runLoop: RunLoop, socket: EventSocket, onBatch: @escaping (EventSocket.Batch) -> Void
     ) throws(ReachabilityError) {
@@ -59,11 +59,11 @@ final class EventReader {
 
     private func endRest() {
         rest = nil
-        // Without events nothing is reported any more: try again rather than fall silent.
+        // Without events the monitor reports nothing, so try again.
         if !listen(for: .read) { schedule(after: EventThrottle.longestRest, tolerance: .zero) }
     }
 
-    /// While nobody listens, the kernel keeps what comes.
+    /// While the socket isn't watched, the kernel queues its messages.
     private func listen(for interest: Interest) -> Bool {
         guard let source else { return false }
         do throws(RunLoopError) {

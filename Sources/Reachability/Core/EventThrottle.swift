@@ -1,27 +1,27 @@
 internal import RunLoop
 
-/// Decides when the event socket is not looked at for a while.
+/// Decides when to pause reading the event socket.
 ///
-/// Four batches of messages may be handled as they come, and one more for each half second since: what switches a
-/// network over makes a few within milliseconds, and each may be the one that matters. When these are used up the
-/// socket rests, 50 ms at first and twice as long each time, up to 1 s: a storm then costs two wakeups a second and a
-/// few timers, and the kernel's queue, or its complaint that the queue ran over, holds what is to be known.
+/// Four batches of messages may be handled as they arrive, and one more for each half second since: a network change
+/// causes a few batches within milliseconds, and each may be the important one. When this budget is used up, the
+/// socket is paused, 50 ms at first and twice as long each time, up to 1 s. A storm then costs two wakeups a second
+/// and a few timers. Meanwhile the kernel queues the messages, or reports an overrun.
 struct EventThrottle {
-    /// Batches that are handled at once after a quiet time.
+    /// Batches that are handled immediately after a quiet time.
     static let burst = 4
-    /// One more batch may be handled at once after each of these.
+    /// One more batch may be handled immediately after each interval.
     static let interval = Duration.milliseconds(500)
     static let shortestRest = Duration.milliseconds(50)
     static let longestRest = Duration.seconds(1)
 
-    /// Rests since the start.
+    /// Pauses since the start.
     private(set) var rests: UInt64 = 0
     private var rest = shortestRest
-    /// When a whole burst may be handled at once again; each batch makes it later by one interval.
+    /// When the budget is full again. Each batch delays this by one interval.
     private var fullAt: BootClock.Instant?
 
     /// A batch was handled.
-    /// - Returns: How long to rest now; nil for not at all.
+    /// - Returns: How long to pause now; nil for no pause.
     mutating func handledBatch(at now: BootClock.Instant) -> Duration? {
         let start: BootClock.Instant
         if let fullAt, fullAt > now {
@@ -30,7 +30,7 @@ struct EventThrottle {
             start = now
             rest = Self.shortestRest
         }
-        // Never further than an empty budget: a storm does not make those pay that come after it.
+        // Never beyond an empty budget: batches after a storm must not pay for it.
         let empty = now.advanced(by: Self.interval * Self.burst)
         let full = min(start.advanced(by: Self.interval), empty)
         fullAt = full

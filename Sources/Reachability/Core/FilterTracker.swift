@@ -1,19 +1,19 @@
-/// What the filter of the event socket lets through, and which events it may have dropped before it let them through.
+/// The scope of the event socket's filter, and the interfaces whose events the previous filter may have dropped.
 struct FilterTracker {
-    /// Destinations of former targets that the filter may keep, besides as many as are needed.
+    /// The filter may keep twice the needed destinations and this many more, before it is too wide.
     private static let spareDestinations = 64
 
-    /// What the filter lets through, or is about to.
+    /// The scope of the filter in force, or about to be.
     private(set) var attached = FilterScope()
-    /// How many destinations mattered when everything was judged last.
+    /// Number of destinations in the last evaluation of everything.
     private var judgedDestinations = 0
-    /// Interfaces whose events pass only from the next `filterAttached` on.
+    /// Interfaces whose events pass only after the next `filterAttached`.
     private var newInterfaces: Set<UInt32> = []
 
     /// Whether most of the filter's destinations belong to former targets.
     var isTooWide: Bool { attached.destinations.count > 2 * judgedDestinations + Self.spareDestinations }
 
-    /// Takes what the last round needs.
+    /// Adopts the scope that the last evaluation needs.
     /// - Parameters:
     ///   - isAll: everything was judged, so the scope may shrink.
     ///   - unsettled: interfaces with addresses whose duplicate check has not ended.

@@ -1,19 +1,19 @@
 internal import RunLoop
 
-/// The host names that are watched: what they resolve to, and when they are asked of the resolver again.
+/// The watched host names: their addresses, and when to look them up again.
 ///
-/// A name is asked when its watch begins, when the way to the network or the resolver's files change, and after a
-/// resume; so it is never stuck on its first answer. A name that had no answer is asked again after a while as well,
-/// but only while a name server can be reached. A name that has one is left alone: no timer runs for it.
+/// A name is looked up when its watch begins, when the default route or the resolver's files change, and after a
+/// resume; so it never keeps an outdated answer. A name without an answer is also looked up again after a while, but
+/// only while a name server is reachable. A name with an answer needs no timer.
 struct HostTable {
     static let firstRetry = Duration.seconds(2)
     static let longestRetry = Duration.seconds(15 * 60)
 
-    /// What is known of one name.
+    /// The state of one name.
     private struct Host {
         var answer: Resolution?
         var isAsked = false
-        /// Things changed while it was asked: the answer may be of before.
+        /// The network changed during the look-up, so the answer may be outdated.
         var isToBeAskedAgain = false
         var failures = 0
         var retryAt: BootClock.Instant?
@@ -42,10 +42,10 @@ struct HostTable {
         }
     }
 
-    /// The next time at which a name is to be asked again.
+    /// The next time to look a name up again.
     var nextDeadline: BootClock.Instant? { hosts.values.compactMap(\.retryAt).min() }
 
-    /// - Returns: The names to ask of the resolver.
+    /// - Returns: The names to look up.
     mutating func add(_ name: String) -> [String] {
         guard hosts[name] == nil else { return [] }
         hosts[name] = Host()
@@ -56,22 +56,22 @@ struct HostTable {
         hosts[name] = nil
     }
 
-    /// The way to the network, the resolver's files or the time changed: every name may have another address now.
-    /// What failed before says nothing of how long to wait after the next failure.
-    /// - Returns: The names to ask of the resolver.
+    /// The default route, the resolver's files or the time changed, so every name may have other addresses now.
+    /// Resets the retry delays.
+    /// - Returns: The names to look up.
     mutating func askAll() -> [String] {
         for name in hosts.keys { hosts[name]?.failures = 0 }
         return ask(Array(hosts.keys))
     }
 
-    /// - Returns: The names whose time to be asked again has come.
+    /// - Returns: The names whose retry is due.
     mutating func askDue(at now: BootClock.Instant) -> [String] {
         ask(hosts.filter { $0.value.retryAt.map { $0 <= now } ?? false }.map(\.key))
     }
 
     /// Takes the resolver's answer.
-    /// - Parameter mayRetry: Some name server can be reached; without one an error is not worth a retry.
-    /// - Returns: Whether what is known of the name changed, and the names to ask.
+    /// - Parameter mayRetry: whether a name server is reachable; without one, a retry is pointless.
+    /// - Returns: Whether the knowledge of the name changed, and the names to look up.
     mutating func resolved(
         _ name: String, _ answer: Resolution, at now: BootClock.Instant, mayRetry: Bool
     ) -> (isChanged: Bool, ask: [String]) {
@@ -80,7 +80,7 @@ struct HostTable {
         host.isAsked = false
         switch answer {
         case .addresses(let addresses):
-            // Name servers turn the order round with each answer, to spread the load; that is no change.
+            // Name servers rotate the addresses to spread load. That is no change.
             if case .addresses(let old)? = host.answer, Set(old) == Set(addresses) {} else { host.answer = answer }
             host.failures = 0
             host.retryAt = nil
@@ -88,7 +88,7 @@ struct HostTable {
             host.answer = answer
             host.noteFailure(at: now, mayRetry: mayRetry)
         case .failed:
-            // The old addresses are more likely to be right than none: servers are silent when a network changes.
+            // Keep the old addresses: name servers are often silent during a network change.
             if case .addresses? = host.answer {} else { host.answer = answer }
             host.noteFailure(at: now, mayRetry: mayRetry)
         }

@@ -11,7 +11,7 @@ protocol LosableValue: Equatable {
 }
 
 extension LosableValue {
-    /// Whether `self` is only less than `old`, on the same interface: then it is worth waiting for it to come back.
+    /// Whether `self` is only worse than `old`, on the same interface. Such a loss is worth a delay.
     func isLoss(from old: Self) -> Bool {
         if status != old.status { return status.rank < old.status.rank }
         let pairs = [
@@ -30,7 +30,7 @@ extension TargetReachability: LosableValue {
 }
 
 extension NetworkPath.Status {
-    /// More is better.
+    /// Higher is better.
     var rank: Int {
         switch self {
         case .unsatisfied: 0
@@ -40,8 +40,8 @@ extension NetworkPath.Status {
     }
 }
 
-/// Delays losses for a while, because most of them heal at once: a lease that is renewed, a roaming phone, a daemon that
-/// rewrites its routes. Gains and changes are reported immediately.
+/// Delays losses for a while, because most of them heal at once: a lease that is renewed, a roaming phone, a daemon
+/// that rewrites its routes. Gains and changes are reported immediately.
 ///
 ///     none     --offer--> reported <--same--> reported
 ///     reported --loss---> losing(until) --same as reported--> reported      (nothing was reported)

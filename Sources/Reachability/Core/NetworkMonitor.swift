@@ -1,15 +1,14 @@
 package import RunLoop
 
-/// The driver of ``PathStateMachine`` on a run loop: one for all that watch. Not thread-safe; it belongs to the loop's
-/// thread.
+/// Drives ``PathStateMachine`` on a run loop, for all watches. Not thread-safe; it belongs to the loop's thread.
 ///
 ///     EventReader --batch--+
 ///     FileChangeWatch -----+--> PathStateMachine.handle(event) --asks--> KernelQueries
 ///     ResumeWatch, timer --+             |
 ///                                        +--effects--> filter, NameResolver, one timer, WatchRegistry
 ///
-/// The first value of a watch comes in a later turn of the loop, never from within the call that began it; that of a
-/// host name comes once the name was looked up.
+/// A watch gets its first value in a later turn of the loop, never from within the call that began it. The first
+/// value for a host name follows its look-up.
 package final class NetworkMonitor {
     /// One interest in the path, or in a target. Ends with `cancel`, or with its last reference.
     package final class Watch {
@@ -29,10 +28,10 @@ package final class NetworkMonitor {
         }
     }
 
-    /// Maximum targets of one monitor. Each takes one look-up an evaluation, and four instructions of the filter.
+    /// Maximum targets of one monitor. Each costs one look-up per evaluation, and four instructions of the filter.
     package static let maximumTargets = 1_024
 
-    /// How often the filter may grow within one change. Each time needs an interface that was not known before.
+    /// Maximum filter changes for one event. Each needs an interface that was unknown before.
     private static let maximumFilterRounds = 8
     private static let timerTolerance = Duration.milliseconds(20)
 
@@ -45,12 +44,12 @@ package final class NetworkMonitor {
     private var nameServers: [IPAddress]
     private var configuration: ReachabilityConfiguration
     private var machine: PathStateMachine
-    /// What only the driver can count.
+    /// The counters of the driver.
     private var counters = MonitorStatus()
     private var reader: EventReader?
     private var fileWatch: FileChangeWatch?
     private var resumeWatch: ResumeWatch?
-    /// How often the filter has grown within the change at hand.
+    /// Filter changes for the current event.
     private var filterRounds = 0
     private lazy var driver = StateMachineDriver<PathStateMachine.Event>(
         runLoop: runLoop, tolerance: Self.timerTolerance, wakingFromSuspend: false, deadlineReached: .deadline,
@@ -73,7 +72,8 @@ package final class NetworkMonitor {
         resolver = try NameResolver(runLoop: runLoop)
         nameServers = ResolverConfiguration(path: resolverFile).nameServers
         machine = PathStateMachine(configuration: configuration, nameServers: nameServers)
-        // Before the groups are joined, so that no storm comes in unfiltered; what is missed until then is read after.
+        // Attach the filter before joining the groups, so that no storm arrives unfiltered. `resumed` below reads
+        // everything.
         attachFilter(FilterScope())
         do throws(ReachabilityError) {
             try events.join()
@@ -87,7 +87,7 @@ package final class NetworkMonitor {
 
     private func watchSources() throws(ReachabilityError) {
         reader = try EventReader(runLoop: runLoop, socket: events) { [weak self] in self?.take($0) }
-        // A user has few inotify descriptors and shares them with every program: without one the monitor still works.
+        // A user has few inotify descriptors, shared by all programs. The monitor also works without one.
         do throws(ReachabilityError) {
             fileWatch = try FileChangeWatch(
                 runLoop: runLoop, paths: [resolverFile, configuration.hostsFile]
@@ -100,12 +100,12 @@ package final class NetworkMonitor {
 
     // MARK: - Asking
 
-    /// The path reported last; the first is there at once.
+    /// The path reported last; known from the start.
     package var path: NetworkPath {
         machine.path ?? NetworkPath(status: .unsatisfied, unsatisfiedReason: .kernelError)
     }
 
-    /// How it is doing.
+    /// The monitor's status.
     package var status: MonitorStatus {
         var status = counters
         status.wantedFilterLevel = configuration.filterLevel
@@ -120,13 +120,13 @@ package final class NetworkMonitor {
         return status
     }
 
-    /// Takes another configuration and reports what changes by it. The files stay the same.
+    /// Applies another configuration, and reports the resulting changes. The paths of the files can't change.
     package func reconfigure(_ configuration: ReachabilityConfiguration) {
         guard !isClosed else { return }
         let isOtherLevel = configuration.filterLevel != self.configuration.filterLevel
         self.configuration = configuration
         handle(.reconfigured(configuration))
-        // Read everything again: a lower level may have been kept for lack of memory that is there now.
+        // Attach a filter of the new level, then read everything again: the old one may have dropped messages.
         if isOtherLevel { attachFilter(machine.attachedScope) }
         if isOtherLevel { handle(.resumed) }
     }
@@ -161,7 +161,7 @@ package final class NetworkMonitor {
         return Watch(end: end)
     }
 
-    /// Judges new targets, and reports to new watches what is known, once in this turn.
+    /// Once in this turn, evaluates new targets and notifies new watches of known values.
     private func flushLater() {
         guard !isFlushEnqueued, !isClosed else { return }
         isFlushEnqueued = true
@@ -192,13 +192,13 @@ package final class NetworkMonitor {
 
     private func readResolverFile() {
         let nameServers = ResolverConfiguration(path: resolverFile).nameServers
-        // A change of the hosts file is not seen in the name servers.
+        // With a file watch, the hosts file may have changed, which the name servers don't show.
         guard fileWatch != nil || nameServers != self.nameServers else { return }
         self.nameServers = nameServers
         handle(.resolverChanged(nameServers: nameServers))
     }
 
-    /// Judges everything again: the machine has resumed, or something changed that the kernel does not report.
+    /// Evaluates everything again: the machine has resumed, or something changed that the kernel doesn't report.
     package func reevaluate() {
         guard !isClosed else { return }
         counters.resumes &+= 1
@@ -230,7 +230,7 @@ package final class NetworkMonitor {
             counters.filterInstructions = filter.instructions
             counters.filterWhy = filter.why
         } catch {
-            // The old one is still in force, and knows nothing of the new scope.
+            // The old filter stays in force, without the new scope.
             counters.filterWhy = error.message
             counters.lastError = error.message
         }
@@ -238,7 +238,7 @@ package final class NetworkMonitor {
 
     // MARK: - Ending
 
-    /// Ends every watch. The descriptors go with the object. Idempotent.
+    /// Ends every watch. The descriptors are closed with the object. Idempotent.
     package func close() {
         guard !isClosed else { return }
         isClosed = true

@@ -1,15 +1,15 @@
 internal import RunLoop
 
-/// What is known of the network, what was reported, and what follows from an event. A value: a copy is independent of
-/// the original. Time is an argument, and so is the kernel, which is asked within `handle` and answers at once.
+/// The state of the network, the reported values, and the effects of events. A value: a copy is independent of the
+/// original. Time and kernel are arguments; `handle` queries the kernel, which answers immediately.
 ///
 ///     event --> tables, hosts --> evaluation of what may have changed --> holds --> effects
 ///                                      |
 ///                                      +--> scope of the filter; if it has grown: attachFilter, and filterAttached
 ///                                           judges again, because the old filter may have dropped something
 ///
-/// In each state holds: what was reported of a target differs from the last evaluation only while its hold has a
-/// deadline; the tables hold facts only of interfaces that the attached scope has, or is about to have.
+/// Invariants: a target's reported value differs from the last evaluation only while its hold has a deadline. The
+/// tables contain facts only about interfaces of the attached scope, or of the scope about to be attached.
 struct PathStateMachine {
     /// What can happen.
     enum Event {
@@ -17,7 +17,7 @@ struct PathStateMachine {
         case kernel([KernelEvent], isOverrun: Bool)
         /// The filter that an effect asked for is in force.
         case filterAttached
-        /// The machine was suspended, or somebody wants everything to be judged again.
+        /// The machine was resumed, or a caller requests to evaluate everything again.
         case resumed
         /// The resolver's files changed; these are the name servers now.
         case resolverChanged(nameServers: [IPAddress])
@@ -25,9 +25,9 @@ struct PathStateMachine {
         case resolved(String, Resolution)
         case watch(ReachabilityTarget)
         case unwatch(ReachabilityTarget)
-        /// Other rules. The kernel is asked again only for what they change.
+        /// Another configuration. Evaluates everything, without reading links and addresses again.
         case reconfigured(ReachabilityConfiguration)
-        /// Judge what was watched since the last flush; comes once for many `watch`.
+        /// Evaluate the targets that were watched since the last flush; sent once for many `watch`.
         case flush
         /// `nextDeadline` has come.
         case deadline
@@ -35,9 +35,9 @@ struct PathStateMachine {
 
     /// What to do.
     enum Effect: Equatable {
-        /// Let this through from now on, then send `filterAttached`.
+        /// Attach a filter for this scope, then send `filterAttached`.
         case attachFilter(FilterScope)
-        /// Ask the resolver.
+        /// Look this name up.
         case resolve(String)
         case reportPath(NetworkPath)
         case report(ReachabilityTarget, TargetReachability)
@@ -49,7 +49,7 @@ struct PathStateMachine {
         var lastError: String?
     }
 
-    /// How packets leave. When this changes, host names may have other addresses.
+    /// How packets leave the machine. When this changes, host names may have other addresses.
     private struct Way: Equatable {
         let interface: NetworkInterface?
         let sources: [IPAddress]
@@ -57,7 +57,7 @@ struct PathStateMachine {
         let supportsDNS: Bool
     }
 
-    /// The kernel's clock ticks every few milliseconds, and it rounds lifetimes down.
+    /// Added to a lifetime: the kernel's clock ticks every few milliseconds, and the kernel rounds lifetimes down.
     private static let expirySlack = Duration.milliseconds(30)
     private static let firstRetry = Duration.seconds(1)
     private static let longestRetry = Duration.seconds(30)
@@ -71,13 +71,13 @@ struct PathStateMachine {
     private var filter = FilterTracker()
     private var pathHold = LossHold<NetworkPath>()
     private var watched: [ReachabilityTarget: LossHold<TargetReachability>] = [:]
-    /// Targets to judge, or everything.
+    /// Targets to evaluate, or everything.
     private var changed: Set<ReachabilityTarget> = []
     private var isEverythingChanged = false
     private var way: Way?
     private var retry = firstRetry
     private var retryAt: BootClock.Instant?
-    /// When a route in use ends without an event of the kernel.
+    /// When a route in use expires without an event of the kernel.
     private var expiresAt: BootClock.Instant?
 
     init(configuration: ReachabilityConfiguration, nameServers: [IPAddress]) {
@@ -88,12 +88,12 @@ struct PathStateMachine {
     /// The path reported last; nil before the first evaluation.
     var path: NetworkPath? { pathHold.reported }
 
-    /// What was reported of a target last; nil before that.
+    /// The target's value reported last; nil before the first.
     func reported(_ target: ReachabilityTarget) -> TargetReachability? { watched[target]?.reported }
 
     var targetCount: Int { watched.count }
 
-    /// What the filter lets through, or is about to.
+    /// The scope of the filter in force, or about to be.
     var attachedScope: FilterScope { filter.attached }
 
     /// When `deadline` is due; nil if nothing is awaited.
@@ -124,14 +124,14 @@ struct PathStateMachine {
             watched[target] = watched[target] ?? LossHold()
             if case .host(let name) = target { names = hosts.add(name) }
             mark(target)
-            // More may come in this turn.
+            // More watches may follow in this turn. `flush` evaluates them.
             return names.map { .resolve($0) }
         case .unwatch(let target):
             watched[target] = nil
             changed.remove(target)
             if case .host(let name) = target { hosts.remove(name) }
-            // The filter shrinks when everything is judged next. Until then the target's events cost one wakeup, which
-            // judges everything: cheaper than judging everything whenever a target leaves.
+            // The filter shrinks when everything is evaluated next. Until then an event for this target causes one
+            // wakeup, and that evaluation: cheaper than evaluating everything whenever a target leaves.
             if filter.isTooWide { isEverythingChanged = true }
             return []
         case .reconfigured(let configuration):
@@ -215,14 +215,14 @@ struct PathStateMachine {
         if let error = evaluation.lastError { noteError(error, at: now) }
         if isAll, retryAt == nil { retry = Self.firstRetry }
         tables = evaluation.tables
-        // Targets that were not judged still await their zones.
+        // The targets that were not evaluated still await their zones.
         if !isAll { tables.awaitedZones.formUnion(zones) }
         var scope = evaluation.scope
         scope.awaitsLinks = !tables.awaitedZones.isEmpty
         return effects + rescope(scope, isAll: isAll, judged: targets)
     }
 
-    /// The tables, which the machine has no more: an evaluation changes them without copying them.
+    /// Moves the tables out of the machine, so that an evaluation changes them without a copy.
     private mutating func takeTables() -> KernelTables {
         defer { tables = KernelTables() }
         return tables
@@ -239,7 +239,8 @@ struct PathStateMachine {
             interface: path.interfaces.first, sources: path.sources, gateways: path.gateways,
             supportsDNS: path.supportsDNS)
         if way != self.way {
-            // Without a reachable name server there is nobody to ask; the names are asked as soon as there is one.
+            // Without a reachable name server a look-up is pointless. The names are looked up as soon as one is
+            // reachable.
             if self.way != nil, path.supportsDNS { effects += hosts.askAll().map { .resolve($0) } }
             self.way = way
         }
@@ -256,8 +257,8 @@ struct PathStateMachine {
         }
     }
 
-    /// Asks for another filter if the one in force drops what matters now, or lets through what does not. What it may
-    /// have dropped is judged again once the new one is in force.
+    /// Requests another filter if the one in force drops relevant events, or passes irrelevant ones. Once it is in
+    /// force, evaluates again what the old one may have hidden.
     private mutating func rescope(
         _ scope: FilterScope, isAll: Bool, judged targets: Set<ReachabilityTarget>
     ) -> [Effect] {

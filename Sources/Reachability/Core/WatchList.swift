@@ -1,8 +1,8 @@
-/// Who is to be told of one thing.
+/// The watches of one value.
 struct WatchList<Value> {
     private struct Entry {
         let body: (Value) -> Void
-        /// It was told nothing so far.
+        /// Whether it has not been notified yet.
         var isNew = true
     }
 
@@ -17,19 +17,19 @@ struct WatchList<Value> {
         return lastID
     }
 
-    /// - Returns: The body. The caller keeps it until this list is no longer being changed: what it holds may be the last
-    ///   reference to another watch, which ends with it and changes the list as well.
+    /// - Returns: The body. The caller keeps it until this list has changed: the body may hold the last reference to
+    ///   another watch, whose end changes the list too.
     mutating func remove(_ id: UInt64) -> ((Value) -> Void)? {
         entries.removeValue(forKey: id)?.body
     }
 
-    /// Who is to be told now, in the order in which they came; they are not new after this.
+    /// The watches to notify now, in the order in which they were added. They are no longer new afterwards.
     mutating func listeners(onlyNew: Bool) -> [UInt64] {
         let ids = entries.filter { !onlyNew || $0.value.isNew }.keys.sorted()
         for id in ids { entries[id]?.isNew = false }
         return ids
     }
 
-    /// What to call, unless the watch has ended meanwhile: a body may end any watch.
+    /// The body to call; nil if the watch has ended meanwhile, for example by another body.
     func body(_ id: UInt64) -> ((Value) -> Void)? { entries[id]?.body }
 }

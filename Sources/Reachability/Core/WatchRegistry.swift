@@ -11,7 +11,7 @@ final class WatchRegistry {
 
     func isWatched(_ target: ReachabilityTarget) -> Bool { targets[target] != nil }
 
-    /// - Returns: What ends the watch.
+    /// - Returns: A closure that ends the watch.
     func add(_ body: @escaping (NetworkPath) -> Void) -> () -> Void {
         let id = paths.add(body)
         return { [weak self] in
@@ -21,7 +21,7 @@ final class WatchRegistry {
     }
 
     /// - Parameter onLast: called when the last watch of the target has ended.
-    /// - Returns: What ends the watch.
+    /// - Returns: A closure that ends the watch.
     func add(
         _ target: ReachabilityTarget, _ body: @escaping (TargetReachability) -> Void, onLast: @escaping () -> Void
     ) -> () -> Void {
@@ -48,7 +48,8 @@ final class WatchRegistry {
     /// Adds a value that changed; ``notifyAll()`` reports it.
     func enqueue(_ change: PathStateMachine.Effect) { queue.append(change) }
 
-    /// Reports what changed. A body may change anything here; what follows from that is reported afterwards.
+    /// Notifies of the queued changes. A body may change anything here; the resulting changes are reported
+    /// afterwards.
     func notifyAll() {
         guard !isNotifying else { return }
         isNotifying = true
@@ -62,9 +63,9 @@ final class WatchRegistry {
         }
     }
 
-    /// Reports to new watches what is known.
+    /// Notifies new watches of the known values.
     func notifyNew(_ path: NetworkPath?, _ known: [(ReachabilityTarget, TargetReachability)]) {
-        // What a body changes is reported after this, or a watch would get the older value last.
+        // Report the changes that a body causes afterwards, or a watch could get the older value last.
         isNotifying = true
         if let path { notify(path, onlyNew: true) }
         for (target, value) in known { notify(target, value, onlyNew: true) }

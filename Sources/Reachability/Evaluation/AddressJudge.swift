@@ -1,14 +1,13 @@
 internal import Glibc
 
-/// Judges single destinations: asks the kernel for the route, and judges the link and the source address that the route
-/// uses. Collects what the filter must let through for these judgements to stay true.
+/// Judges single destinations: asks the kernel for the route, and judges the link and the source address that the
+/// route uses. Collects the scope that the filter needs to keep these judgements up to date.
 struct AddressJudge {
     /// The links and addresses; look-ups add to them.
     private(set) var tables: KernelTables
-    /// The last question that the kernel could not answer; nil if it answered all.
+    /// The error of the last failed query of the kernel; nil if all succeeded.
     private(set) var lastError: String?
-    /// How long the judgements hold although the kernel reports nothing: the shortest lifetime of the routes in use. Nil
-    /// for ever.
+    /// How long the judgements stay valid without an event: the shortest lifetime of the routes in use. Nil: forever.
     private(set) var lifetime: Duration?
 
     private let kernel: any KernelLookup
@@ -30,7 +29,7 @@ struct AddressJudge {
         }
     }
 
-    /// What the filter has to let through.
+    /// The scope that the filter needs.
     var scope: FilterScope {
         FilterScope(
             destinations: destinations, interfaces: tables.relevant,
@@ -104,8 +103,8 @@ struct AddressJudge {
         }
     }
 
-    /// The result of a look-up lacks the route's lifetime; the entry of the table has it. Only IPv6 has such routes, and
-    /// one question for each gateway is enough: everything that a router advertised ends together.
+    /// The result of a look-up lacks the route's lifetime; the entry of the table has it. Only IPv6 routes have one,
+    /// and one query per gateway is enough: all routes that a router advertised expire together.
     private mutating func noteLifetime(of route: Route, _ question: RouteQuestion) throws(KernelLookupError) {
         guard question.destination.family == .ipv6, let gateway = route.gateway,
             gateways[route.interface, default: []].insert(gateway).inserted

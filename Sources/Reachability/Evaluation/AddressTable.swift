@@ -21,7 +21,7 @@ struct AddressTable {
 
     func on(_ interface: UInt32) -> [AddressFacts] { all.filter { $0.interface == interface } }
 
-    /// What is known of an address: on this link, or else on any, a usable one first.
+    /// The facts about an address on this link, else on any link; a usable one first.
     func facts(of address: IPAddress, on interface: UInt32) -> AddressFacts? {
         let found = entries[address.inZone("")] ?? []
         let here = found.filter { $0.interface == interface }
@@ -29,7 +29,7 @@ struct AddressTable {
         return choice.first { $0.isUsable } ?? choice.first
     }
 
-    /// The same addresses, in whatever order they came.
+    /// Whether both have the same addresses, in any order.
     func isSame(as other: AddressTable) -> Bool { entries.mapValues { Set($0) } == other.entries.mapValues { Set($0) } }
 
     /// - Returns: Whether something changed.

@@ -1,16 +1,16 @@
-/// One round of judging: everything that is watched, from the same tables, one after the other.
+/// One evaluation of all targets, one after the other, with the same tables.
 ///
-/// How a round goes:
-/// 1. ``KernelTables/apply(_:)`` takes events, or ``KernelTables/resynchronize(_:)`` reads everything again.
-/// 2. `Evaluation(tables:kernel:overrides:nameServers:)` fetches the links that are missing and judges name servers.
-/// 3. ``path()``, and ``reachability(of:)`` or ``reachability(ofHost:orElse:)`` for every target. An answer is a fact of
-///    the kernel at that moment; only links and addresses are remembered from round to round, in ``tables``.
-/// 4. ``scope`` says what the filter has to let through. If that is more than before, something may have changed before
-///    the filter had it: attach it, ``KernelTables/refresh(_:_:)`` the new interfaces, and judge all again.
+/// The steps:
+/// 1. ``KernelTables/apply(_:)`` applies events, or ``KernelTables/resynchronize(_:)`` reads everything again.
+/// 2. `Evaluation(tables:kernel:overrides:nameServers:)` fetches the missing links and judges the name servers.
+/// 3. ``path()``, and ``reachability(of:)`` or ``reachability(ofHost:orElse:)`` for every target. Each asks the
+///    kernel for its current routes; only links and addresses are kept between evaluations, in ``tables``.
+/// 4. ``scope`` is what the filter has to let through. If it is wider than before, the old filter may have dropped a
+///    change: attach the new one, ``KernelTables/refresh(_:_:)`` the new interfaces, and judge all again.
 struct Evaluation {
-    /// Name servers that are judged; the C library asks at most three (MAXNS).
+    /// Maximum name servers to judge; the C library asks at most three (MAXNS).
     private static let maximumNameServers = 8
-    /// Interfaces that are asked for a default route of their own, besides those in use.
+    /// Maximum interfaces to ask for a default route of their own, besides those in use.
     private static let maximumCandidates = 64
 
     /// At least one name server is reachable.
@@ -33,11 +33,11 @@ struct Evaluation {
 
     /// The tables, with the links that this round looked up.
     var tables: KernelTables { addressJudge.tables }
-    /// What the filter has to let through, after all was judged.
+    /// The scope that the filter needs, after everything was judged.
     var scope: FilterScope { addressJudge.scope }
-    /// The last question that the kernel could not answer; nil if it answered all.
+    /// The error of the last failed query of the kernel; nil if all succeeded.
     var lastError: String? { addressJudge.lastError }
-    /// How long the judgements hold although the kernel reports nothing; nil for ever.
+    /// How long the judgements stay valid without an event; nil: forever.
     var lifetime: Duration? { addressJudge.lifetime }
 
     /// Judges a target that is not a host name. For a host name ``reachability(ofHost:orElse:)`` needs its addresses.
@@ -98,8 +98,9 @@ struct Evaluation {
 
     // MARK: - Default routes
 
-    /// Two addresses of each half of the address space (for IPv6 of its global part, 2000::/3), so that two routes of
-    /// half the space each count as a default route, as VPNs set them, and one alone does not.
+    /// For each family, one address in each half of the address space (for IPv6, of its global part 2000::/3). So two
+    /// routes that cover half the space each, as VPNs set them, count as a default route, and one of them alone does
+    /// not.
     private static let probes: [IPAddress.Family: [IPAddress]] = [
         .ipv4: [IPAddress(ipv4: 0x0900_0001), IPAddress(ipv4: 0xc100_0001)],
         .ipv6: [IPAddress(high: 0x2600 << 48, low: 1), IPAddress(high: 0x3000 << 48, low: 1)],
@@ -148,8 +149,8 @@ struct Evaluation {
 }
 
 extension TargetReachability {
-    /// Its status, then its reason: "no route" ranks last, so that a missing family does not hide what is wrong with the
-    /// other.
+    /// The rank by status, then by reason. "No route" ranks last, so that a missing family doesn't hide the other's
+    /// problem.
     fileprivate var informedRank: Int {
         status.rank * 2 + (unsatisfiedReason == .noRoute ? 0 : 1)
     }

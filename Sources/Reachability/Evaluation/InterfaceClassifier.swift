@@ -1,27 +1,27 @@
 internal import CRingwakeNetlink
 
-/// What kind of interface a link is.
+/// The properties of an interface.
 struct InterfaceTraits: Equatable {
     var type: NetworkInterface.InterfaceType
-    /// A destination on it is never "on the link": there is but one neighbour, if any.
+    /// No destination is on the link itself: the interface has at most one neighbour.
     var isPointToPoint: Bool
-    /// It comes and goes.
+    /// The interface isn't permanent.
     var isTransient: Bool
     var isExpensive: Bool
     var isConstrained: Bool
-    /// What a dormant one needs before it passes packets; nil when that is not for traffic to start.
+    /// What a dormant interface needs before it passes packets; nil if traffic can't start that.
     var connection: ReachabilityFlags?
 }
 
-/// Judges links by what the kernel, the driver and the configuration say, in the order of how much each can know.
+/// Classifies links by the configuration, the driver and the kernel, the best source first.
 struct InterfaceClassifier {
     /// The first that matches the name counts.
     var overrides: [InterfaceOverride] = []
 
-    /// Kinds (IFLA_INFO_KIND) of tunnels that a name does not make a modem.
+    /// Kinds (IFLA_INFO_KIND) of tunnels, which are never modems, whatever their name.
     private static let tunnelKinds: Set<String> = ["wireguard", "xfrm", "vti", "vti6", "ovpn", "ovpn-dco"]
     private static let modemKinds: Set<String> = ["wwan", "rmnet"]
-    /// `ARPHRD_RAWIP` as the kernels of Qualcomm's phones have it; the kernel's own number is 519.
+    /// `ARPHRD_RAWIP` in the kernels of Qualcomm's phones; the number of the mainline kernel is 519.
     private static let rawIPOfPhones: UInt16 = 530
 
     func traits(of link: LinkFacts, deviceType: String) -> InterfaceTraits {
@@ -48,7 +48,7 @@ struct InterfaceClassifier {
         return link.hardwareType == UInt16(ARPHRD_ETHER) ? .wiredEthernet : .other
     }
 
-    /// By kind, by the driver's word, by raw IP frames, or by name (systemd.net-naming-scheme(7)).
+    /// By kind, by the driver's device type, by raw IP frames, or by name (systemd.net-naming-scheme(7)).
     private static func isModem(_ link: LinkFacts, deviceType: String) -> Bool {
         modemKinds.contains(link.kind) || deviceType == "wwan" || link.hardwareType == UInt16(ARPHRD_RAWIP)
             || link.hardwareType == rawIPOfPhones || link.name.hasPrefix("ww")

@@ -1,9 +1,9 @@
-// What the numbers in the kernel's facts mean; the constants are those of its headers.
+// Interprets the numbers in the kernel's facts, with the constants of its headers.
 
 internal import CRingwakeNetlink
 
 extension LinkFacts {
-    /// Whether packets can be sent over a link, as far as the link itself goes.
+    /// Whether packets can be sent over a link, judged by the link alone.
     enum State: Equatable {
         case usable
         case dormant
@@ -15,8 +15,8 @@ extension LinkFacts {
     var isLoopback: Bool { has(IFF_LOOPBACK) }
     var isPointToPoint: Bool { has(IFF_POINTOPOINT) }
 
-    /// From IFF_UP and the operational state only: the kernel sets IFF_LOWER_UP together with NO-CARRIER at times. A
-    /// driver that does not say what state it is in is believed to be up.
+    /// From IFF_UP and the operational state only, because the kernel sometimes sets IFF_LOWER_UP together with
+    /// NO-CARRIER. A link whose driver reports no state counts as up.
     var state: State {
         guard has(IFF_UP) else { return .unusable(.interfaceDown) }
         return switch Int(operationalState) {
@@ -33,8 +33,8 @@ extension AddressFacts {
     /// Other machines may send to it: its scope is wider than the link.
     var isRoutable: Bool { UInt32(scope) < RT_SCOPE_LINK.rawValue }
 
-    /// No duplicate check is under way that keeps it from being used. An optimistic address is used before the check
-    /// has ended (RFC 4429).
+    /// Whether no duplicate check prevents its use. An optimistic address is used before the check has ended (RFC
+    /// 4429).
     var isUsable: Bool { !isDuplicate && (!has(IFA_F_TENTATIVE) || has(IFA_F_OPTIMISTIC)) }
 
     /// The duplicate check has ended.
@@ -48,18 +48,18 @@ extension AddressFacts {
         isDuplicate ? .sourceDuplicate : isUsable ? nil : .sourceTentative
     }
 
-    /// The kernel tells the addresses of a link apart by these.
+    /// Whether both are the same entry to the kernel.
     func isSameEntry(as other: AddressFacts) -> Bool {
         interface == other.interface && address == other.address && prefixLength == other.prefixLength
     }
 }
 
 extension Route {
-    /// What becomes of a packet.
+    /// What the kernel does with a packet.
     enum Verdict: Equatable {
-        /// This machine takes it.
+        /// Delivers it to this machine.
         case local
-        /// It is sent.
+        /// Sends it.
         case sent
         case refused(UnsatisfiedReason)
     }

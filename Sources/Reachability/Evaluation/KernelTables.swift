@@ -1,34 +1,34 @@
 /// The links and addresses that matter, as the kernel reported them last.
 ///
-/// A link matters when it is the loopback, has an address that other machines can send to, is point-to-point (a tunnel
-/// or a modem, which may have routes without an address), was an answer of a route look-up, or is the zone of a target.
-/// Only those are kept: the filter drops events of the others, so their facts would go stale. Routes are never kept; the
-/// kernel is asked.
+/// A link matters if it is the loopback, has an address that other machines can send to, is point-to-point (a tunnel
+/// or a modem, which may have routes without an address), was the answer to a route look-up, or is the zone of a
+/// target. Only those links are kept: the filter drops the events of others, so their facts would become stale.
+/// Routes are never kept; each evaluation queries the kernel.
 struct KernelTables {
     private struct Kept {
         var facts: LinkFacts
-        /// The driver's name of the device type; nil until somebody asked.
+        /// The driver's name of the device type; nil before the first query.
         var deviceType: String?
-        /// All its addresses are in the table. The link-local ones are not if it began to matter by an event.
+        /// Whether the table has all its addresses. It lacks the link-local ones if an event made the link matter.
         var isComplete: Bool
     }
 
-    /// Links that are read one by one; for more of them two dumps cost less.
+    /// Maximum links to read one by one; for more, two dumps cost less.
     private static let maximumSingleReads = 32
 
     private var links: [UInt32: Kept] = [:]
     private var addresses = AddressTable()
     /// Links that matter and have to be fetched.
     private var missing: Set<UInt32> = []
-    /// Links that were asked for since the last resynchronization.
+    /// Links used since the last resynchronization.
     private var used: Set<UInt32> = []
-    /// Zones that name no link yet.
+    /// Zones for which there is no link yet.
     var awaitedZones: Set<String> = []
 
     /// The links whose events have to pass the filter.
     var relevant: Set<UInt32> { missing.union(links.keys) }
 
-    /// The end of an address's duplicate check is still to come.
+    /// Whether the duplicate check of an address is unfinished.
     var hasTentativeAddresses: Bool { !addresses.unsettledInterfaces.isEmpty }
 
     /// The interfaces of these addresses.
@@ -50,7 +50,7 @@ struct KernelTables {
     /// The addresses of a link that is kept.
     func addresses(on interface: UInt32) -> [AddressFacts] { addresses.on(interface) }
 
-    /// What is known of an address of this machine: on this link, or else on any, a usable one first.
+    /// The facts about an address of this machine on this link, else on any link; a usable one first.
     func address(_ address: IPAddress, on interface: UInt32) -> AddressFacts? {
         addresses.facts(of: address, on: interface)
     }
@@ -60,8 +60,8 @@ struct KernelTables {
 
     // MARK: - Events
 
-    /// Takes an event of the kernel.
-    /// - Returns: Something changed that may matter to a target: judge everything again.
+    /// Applies an event of the kernel.
+    /// - Returns: Whether something changed that may matter to a target: then evaluate everything again.
     mutating func apply(_ event: KernelEvent) -> Bool {
         switch event {
         case .link(let facts): apply(facts)
@@ -93,8 +93,8 @@ struct KernelTables {
             || awaitedZones.contains(String(facts.index))
     }
 
-    /// A link that went up or down has its addresses read again: the kernel makes addresses that survive this tentative
-    /// without reporting it (`net.ipv6.conf.*.keep_addr_on_down`).
+    /// If the link went up or down, its addresses are read again: the kernel makes addresses that survive this
+    /// tentative without reporting it (`net.ipv6.conf.*.keep_addr_on_down`).
     private mutating func keep(_ facts: LinkFacts) {
         let old = links[facts.index]
         let isSameState = old?.facts.flags == facts.flags && old?.facts.operationalState == facts.operationalState
@@ -117,7 +117,7 @@ struct KernelTables {
 
     private mutating func remove(_ facts: AddressFacts) -> Bool {
         guard addresses.remove(facts) else { return false }
-        // The same IPv4 address with another peer may be left, so read the link's addresses again.
+        // The link may have the same IPv4 address with another peer, so read its addresses again.
         if facts.address.family == .ipv4 { links[facts.interface]?.isComplete = false }
         return true
     }
@@ -137,7 +137,7 @@ struct KernelTables {
         missing = []
         used = []
         addresses = AddressTable()
-        // An owner that is not among the links appeared, or vanished, between the two dumps.
+        // An address may have a link that appeared or vanished between the two dumps.
         for facts in allAddresses { _ = apply(facts) }
     }
 
@@ -154,7 +154,8 @@ struct KernelTables {
         return try fetch(index, kernel)
     }
 
-    /// Reads these links again: the filter lets their events through only from now on, so a change may have been missed.
+    /// Reads these links again: the filter lets their events through only from now on, so a change may have been
+    /// missed.
     /// - Returns: Whether something changed.
     mutating func refresh(_ indexes: Set<UInt32>, _ kernel: any KernelLookup) throws(KernelLookupError) -> Bool {
         let before = self
@@ -162,7 +163,7 @@ struct KernelTables {
             for index in indexes { _ = try fetch(index, kernel) }
         } else {
             try resynchronize(kernel)
-            // No round begins here, so what the last one used is still in use.
+            // This doesn't start an evaluation, so the links that the last one used are still in use.
             used = before.used
         }
         return links.mapValues(\.facts) != before.links.mapValues(\.facts) || !addresses.isSame(as: before.addresses)

@@ -1,47 +1,48 @@
 internal import CRingwakeNetlink
 
-/// Puts instructions of classic BPF in a row and works out their jumps.
+/// Assembles instructions of classic BPF and computes their jumps.
 ///
-/// A conditional jump reaches 255 instructions, and only forward. So a test leads to the next instruction, over a few,
-/// or to a verdict. Everything farther goes through an unconditional jump, whose reach is 32 bits: jumps to the two
-/// verdicts, which are at the program's end, stand between the other code as often as the reach of the tests asks for.
+/// A conditional jump reaches 255 instructions, and only forward. So a test leads to the next instruction, over a
+/// few, or to a verdict. Everything farther needs an unconditional jump, whose reach is 32 bits. The two verdicts are
+/// at the program's end. Jumps to them are inserted between the other code, as often as the reach of the tests
+/// requires.
 ///
-/// The verdicts themselves cannot stand there: the kernel, which looks whether memory is written before it is read,
-/// takes what follows a `ret` for reached from it.
+/// The verdicts themselves can't be inserted there: the kernel checks that memory is written before it is read, and
+/// treats the instruction after a `ret` as reached from it.
 struct FilterAssembler {
     /// Where a test leads.
     enum Way: Equatable {
         case next
-        /// Over so many instructions. What is skipped must be reserved, or verdicts might come to stand in between.
+        /// Over so many instructions. Reserve the skipped ones, or a verdict might be inserted among them.
         case skip(Int)
         /// The message goes to the socket.
         case pass
-        /// The message is forgotten.
+        /// The message is dropped.
         case drop
 
         var isVerdict: Bool { self == .pass || self == .drop }
     }
 
-    /// A place further on.
+    /// A later place in the program.
     struct Label {
         fileprivate let number: Int
     }
 
     private var instructions: [FilterInstruction] = []
-    /// Tests that lead to a verdict which is not placed yet, oldest first.
+    /// Tests that lead to a verdict that isn't placed yet, oldest first.
     private var waiting: [(index: Int, holds: Bool, way: Way)] = []
     /// Unconditional jumps to labels that are not placed yet, by the label's number.
     private var jumps: [[Int]] = [[], []]
     private let passing = Label(number: 0)
     private let dropping = Label(number: 1)
-    /// The next instruction can be reached from the one before it, or by a jump.
+    /// Whether the next instruction can be reached, from the previous one or by a jump.
     private var isOpen = true
-    /// A jump could not be written: our own mistake, which costs a level rather than the process.
+    /// Whether a jump is too long: a bug here, which then costs a level, not the process.
     private var isBroken = false
 
     /// Distance that a conditional jump reaches.
     private static let reach = Int(UInt8.max)
-    /// Longest run that ``reserve(_:)`` takes: the reach less what verdicts need.
+    /// Longest run for ``reserve(_:)``: the reach without the space for verdicts.
     static let longestRun = 240
 
     /// The finished program; nil when a jump leads nowhere.
@@ -59,11 +60,11 @@ struct FilterAssembler {
     /// Makes the next `count` instructions follow each other directly.
     mutating func reserve(_ count: Int) {
         guard let oldest = waiting.first else { return }
-        // The verdicts after these: a jump over them, then two.
+        // The verdicts after these take a jump over them, then two jumps.
         if instructions.count + count + 2 - (oldest.index + 1) > Self.reach { placeVerdicts() }
     }
 
-    /// An instruction that is no jump and no verdict.
+    /// An instruction that is neither a jump nor a verdict.
     mutating func emit(_ code: Int32, _ k: UInt32 = 0) {
         append(FilterInstruction(code: code, k: k))
     }
@@ -78,7 +79,7 @@ struct FilterAssembler {
         jump(BPF_JMP | operation | BPF_X, 0, then, otherwise)
     }
 
-    /// Goes on at `label` if the test of A against `k` holds, or if it does not.
+    /// Continues at `label` if the test of A against `k` holds, or if it doesn't.
     mutating func branch(to label: Label, if operation: Int32, _ k: UInt32, holds: Bool = true) {
         reserve(2)
         test(operation, k, then: holds ? .next : .skip(1), otherwise: holds ? .skip(1) : .next)
@@ -97,7 +98,7 @@ struct FilterAssembler {
         return Label(number: jumps.count - 1)
     }
 
-    /// The label is here. Once.
+    /// Places the label here. Call it once for each label.
     mutating func place(_ label: Label) {
         for index in jumps[label.number] {
             instructions[index].k = UInt32(truncatingIfNeeded: instructions.count - index - 1)
@@ -106,10 +107,10 @@ struct FilterAssembler {
         jumps[label.number] = []
     }
 
-    /// The code goes on here for a test that skipped what is before.
+    /// Continues here for a test that skipped the previous instructions.
     mutating func resume() { isOpen = true }
 
-    /// Ends this part with a verdict, which earlier tests use as well.
+    /// Ends this part with a verdict, which earlier tests use too.
     mutating func end(_ verdict: Way) {
         reserve(1)
         place(verdict: verdict)
@@ -144,7 +145,7 @@ extension FilterAssembler {
         if holds { instructions[index].jt = distance } else { instructions[index].jf = distance }
     }
 
-    /// Puts the jumps to verdicts here that tests wait for, and one over them when the code goes on.
+    /// Inserts the jumps to verdicts that tests wait for, and a jump over them if the code continues.
     private mutating func placeVerdicts() {
         let verdicts = [Way.pass, .drop].filter { verdict in waiting.contains { $0.way == verdict } }
         let goesOn = isOpen

@@ -3,28 +3,28 @@ internal import Glibc
 
 /// The filter that a socket has now.
 struct AttachedFilter: Hashable, Sendable {
-    /// 0 to 4; 0 is none.
+    /// 0 to 4; 0 means no filter.
     let level: Int
     /// How many instructions it has.
     let instructions: Int
-    /// Why the level is lower than what was asked for; nil when it is not.
+    /// Why the level is lower than the wanted one; nil if it isn't.
     let why: String?
 }
 
-/// Gives a socket the highest filter that the kernel takes.
+/// Attaches the highest filter that the kernel accepts to a socket.
 enum FilterAttachment {
-    /// A level that could not be had.
+    /// Why a level can't be attached.
     private struct Refusal: Error {
         let why: String
-        /// The kernel had no room: it counts the old filter as well until it is replaced.
+        /// The kernel had no room: it counts the old filter too until the new one has replaced it.
         var isForRoom = false
     }
 
-    /// Replaces the filter of a socket by one of the wanted level, or of the next lower one that can be had; at last
-    /// there is none. At no moment is a message dropped that both the old filter and the new one let through.
+    /// Replaces the filter of a socket by one of the wanted level, or of the highest lower level that the kernel
+    /// accepts; else removes it. At no moment is a message dropped that both the old filter and the new one pass.
     ///
-    /// - Parameter level: 0 to 4; what is beyond counts as the nearest.
-    /// - Throws: It is no socket, or it is locked (SO_LOCK_FILTER): the old filter may still be in force.
+    /// - Parameter level: 0 to 4; other values count as the nearest of them.
+    /// - Throws: It isn't a socket, or it is locked (SO_LOCK_FILTER): the old filter may still be in force.
     static func attach(
         _ scope: FilterScope, wanted level: Int, to descriptor: Int32
     ) throws(ReachabilityError) -> AttachedFilter {
@@ -45,7 +45,7 @@ enum FilterAttachment {
         return AttachedFilter(level: 0, instructions: 0, why: first?.why)
     }
 
-    /// Tries the levels above once more, now that a smaller filter has taken the old one's place.
+    /// Tries the higher levels once more, after a smaller filter has replaced the old one.
     private static func improve(
         from level: Int, to wanted: Int, _ scope: FilterScope, _ descriptor: Int32
     ) throws(ReachabilityError) -> AttachedFilter? {
@@ -59,7 +59,7 @@ enum FilterAttachment {
         return nil
     }
 
-    /// One level. Success is the number of its instructions.
+    /// Tries one level. Success is the number of its instructions.
     private static func attempt(
         _ level: Int, _ scope: FilterScope, _ descriptor: Int32
     ) throws(ReachabilityError) -> Result<Int, Refusal> {
@@ -99,7 +99,7 @@ enum FilterAttachment {
         let size = socklen_t(MemoryLayout<Int32>.size)
         guard setsockopt(descriptor, SOL_SOCKET, SO_DETACH_FILTER, &unused, size) != 0 else { return }
         let error = errno
-        // There is none.
+        // There was no filter.
         guard error != ENOENT else { return }
         throw ReachabilityError(
             call: "setsockopt(SO_DETACH_FILTER)", errno: error, advice: "an old filter may still drop messages.")

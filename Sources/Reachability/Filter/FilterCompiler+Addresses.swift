@@ -2,25 +2,25 @@ internal import CRingwakeNetlink
 internal import Glibc
 
 extension FilterCompiler {
-    /// From this age on, an address that was just written to is one that was refreshed, in 1/100 s. A new one is
-    /// younger: the kernel sets both of its times at once.
+    /// Age in 1/100 s from which a changed address counts as refreshed. A new address is younger: the kernel sets
+    /// both of its times at once.
     private static let refreshAge: UInt32 = 500
 
-    /// States of an address in which it cannot be counted on as it is: each change of them is told. They are all among
-    /// the eight flags of `ifa_flags`; IFA_FLAGS repeats them.
+    /// Flags of an address that isn't settled: each change of them is reported. All are among the eight flags of
+    /// `ifa_flags`; IFA_FLAGS repeats them.
     private static let unsettledFlags = UInt32(IFA_F_TENTATIVE | IFA_F_DADFAILED | IFA_F_OPTIMISTIC)
 
     mutating func checkAddress() {
         load(.length)
         assembler.test(BPF_JGE, Offset.addressAttributes, otherwise: .pass)
-        // While an address is tentative, the end of its check is told in a message like a refresh.
+        // While an address is tentative, the message about the end of its check looks like a refresh.
         if level >= 2, !scope.hasTentativeAddresses { checkRefresh() }
         guard level >= 4 else {
             assembler.end(.pass)
             return
         }
-        // Every IPv6 link has a link-local address. It matters where the link does. Other addresses always do: they
-        // make a link one of ours.
+        // Every IPv6 link has a link-local address, which matters only if the link does. Other addresses always
+        // matter, because they make the link matter.
         load(.byte(Offset.family))
         assembler.test(BPF_JEQ, UInt32(AF_INET6), otherwise: .pass)
         load(.byte(Offset.addressScope))
@@ -28,26 +28,26 @@ extension FilterCompiler {
         goByInterface()
     }
 
-    /// Drops what a router advertisement or a DHCP renewal says of an address that is there: that it stays.
+    /// Drops a message by which a router advertisement or a DHCP renewal only confirms an existing address.
     ///
-    /// The lifetimes change, never whether the address can be used: its end is RTM_DELADDR. That it is preferred again,
-    /// after it was not, looks the same, and is seen with the next change of anything.
+    /// The lifetimes change, never whether the address can be used: its end is RTM_DELADDR. An address that becomes
+    /// preferred again looks the same; the next change of anything shows that.
     private mutating func checkRefresh() {
         let isNoRefresh = assembler.label()
         load(.half(Offset.type))
         assembler.branch(to: isNoRefresh, if: BPF_JEQ, Self.swapped(RTM_NEWADDR), holds: false)
         load(.byte(Offset.addressFlags))
         assembler.branch(to: isNoRefresh, if: BPF_JSET, Self.unsettledFlags)
-        // What is sent has another source once its own is no longer preferred. A temporary address has a successor then,
-        // which was told of when it came, and is preferred to it from there on (RFC 8981 section 3.4).
+        // Packets get another source when their address is no longer preferred. A temporary address then has a
+        // successor, which was reported when it was added, and is preferred from then on (RFC 8981 section 3.4).
         calculate(BPF_AND, UInt32(IFA_F_DEPRECATED | IFA_F_TEMPORARY))
         assembler.branch(to: isNoRefresh, if: BPF_JEQ, UInt32(IFA_F_DEPRECATED))
         load(.constant(Offset.addressAttributes))
         find(attribute: UInt32(IFA_CACHEINFO))
         enter(attributeOf: UInt32(MemoryLayout<ifa_cacheinfo>.size))
         assembler.emit(BPF_STX, Slot.attribute.rawValue)
-        // cstamp and tstamp are the third and the fourth word. Both wrap after 497 days, and their difference with
-        // them, as both are unsigned: an address that is exactly so old passes for 5 s.
+        // cstamp and tstamp are the third and the fourth word. Both wrap after 497 days, and so does their
+        // difference, as both are unsigned: an address of exactly that age counts as new for 5 s.
         load(.wordBehindX(12))
         swapBytes()
         store(.created)

@@ -1,11 +1,11 @@
 internal import CRingwakeNetlink
 
 extension FilterCompiler {
-    /// Where things stand in a message, in bytes from the start of its `nlmsghdr`.
+    /// Offsets in a message, in bytes from the start of its `nlmsghdr`.
     enum Offset {
         static let payload = UInt32(MemoryLayout<nlmsghdr>.size)
         static let type: UInt32 = 4
-        /// The family stands first in the payload of links, addresses and routes.
+        /// The family is the first byte of the payload of links, addresses and routes.
         static let family = payload
         /// `ifi_index` and `ifa_index`.
         static let index = payload + 4
@@ -23,22 +23,22 @@ extension FilterCompiler {
         static let routeAttributes = payload + UInt32(MemoryLayout<rtmsg>.size)
     }
 
-    /// What A is loaded with.
+    /// What to load into A.
     enum Source {
         /// The length of the message.
         case length
         case byte(UInt32)
         case half(UInt32)
         case word(UInt32)
-        /// Four bytes so far behind X.
+        /// Four bytes at this offset from X.
         case wordBehindX(UInt32)
         case constant(UInt32)
         case memory(Slot)
     }
 
-    /// The program's own memory, one word each.
+    /// The program's scratch memory, one word each.
     enum Slot: UInt32 {
-        /// Where the attribute is.
+        /// The offset of the attribute.
         case attribute
         /// The bits of a word of the address that the prefix leaves open.
         case openBits
@@ -71,15 +71,15 @@ extension FilterCompiler {
     /// An operation on A with a constant.
     mutating func calculate(_ operation: Int32, _ k: UInt32) { assembler.emit(BPF_ALU | operation | BPF_K, k) }
 
-    /// Finds an attribute behind the offset in A, or inside of the attribute that A is the offset of: A is then where
-    /// it is, or 0. The kernel checks the lengths on its way.
+    /// Finds an attribute after the offset in A, or inside the attribute at the offset in A. A is then its offset, or
+    /// 0. The kernel checks the lengths.
     mutating func find(attribute: UInt32, isNested: Bool = false) {
         assembler.emit(BPF_LDX | BPF_IMM, attribute)
         let extensions = SKF_AD_OFF + (isNested ? SKF_AD_NLATTR_NEST : SKF_AD_NLATTR)
         assembler.emit(BPF_LD | BPF_W | BPF_ABS, UInt32(bitPattern: extensions))
     }
 
-    /// Takes the attribute at A into X, if `size` bytes of value can be read of it; else the message passes.
+    /// Moves the attribute's offset from A to X, if `size` bytes of its value can be read; else the message passes.
     mutating func enter(attributeOf size: UInt32) {
         assembler.test(BPF_JEQ, 0, then: .pass)
         copyToX()
@@ -88,7 +88,7 @@ extension FilterCompiler {
         assembler.test(BPF_JGE, UInt32(MemoryLayout<nlattr>.size) + size, otherwise: .pass)
     }
 
-    /// Makes A a number that can be calculated with, after four bytes in the host's order were loaded. Overwrites X.
+    /// Converts A to a number for calculations, after four bytes in host order were loaded. Overwrites X.
     mutating func swapBytes() {
         #if _endian(little)
             copyToX()

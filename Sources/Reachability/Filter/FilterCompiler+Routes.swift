@@ -5,14 +5,14 @@ extension FilterCompiler {
     mutating func checkRoute() {
         load(.length)
         assembler.test(BPF_JGE, Offset.routeAttributes, otherwise: .pass)
-        // A clone is the kernel's note of a path MTU or a redirect for one destination; the route itself stays.
+        // A clone records a path MTU or a redirect for one destination. The route itself doesn't change.
         load(.word(Offset.routeFlags))
         assembler.test(BPF_JSET, UInt32(RTM_F_CLONED).bigEndian, then: .drop)
         if level >= 3 { checkPrefix() } else { checkRouteType() }
     }
 
-    /// Broadcast and anycast routes come and go with an address, in one burst with its message and that of its local
-    /// route, which pass. Multicast routes lead only to multicast addresses. Level 3 goes by the prefix instead.
+    /// Broadcast and anycast routes change together with an address, and the messages about it and its local route
+    /// pass. Multicast routes lead only to multicast addresses. Level 3 checks the prefix instead.
     private mutating func checkRouteType() {
         load(.byte(Offset.routeType))
         assembler.test(BPF_JEQ, UInt32(RTN_BROADCAST), then: .drop)
@@ -23,7 +23,7 @@ extension FilterCompiler {
         assembler.end(.pass)
     }
 
-    /// A look-up of a destination goes by the routes whose prefixes cover it: no other can change its result.
+    /// Only a route whose prefix covers a destination can change the result of its look-up.
     private mutating func checkPrefix() {
         let ipv6 = assembler.label()
         let ipv4 = assembler.label()
@@ -54,7 +54,7 @@ extension FilterCompiler {
         find(oneOf: words)
     }
 
-    /// By the first 64 bits: a longer prefix counts as one of 64, so that nothing that matters is dropped.
+    /// Compares the first 64 bits: a longer prefix counts as one of 64, so that nothing relevant is dropped.
     private mutating func checkIPv6Prefix() {
         let halves = scope.destinations.filter { $0.family == .ipv6 }.map(\.high)
         guard !halves.isEmpty else {
@@ -103,9 +103,9 @@ extension FilterCompiler {
         assembler.emit(BPF_STX, Slot.attribute.rawValue)
     }
 
-    /// Makes the bits of a word that a prefix leaves open, from its length in A: `first` fixes one bit of the word.
+    /// Computes the bits of a word that a prefix leaves open, from its length in A. The length `first` fixes one bit.
     private mutating func spread(from first: UInt32) {
-        // One less than the word holds, as a shift by 32 is not defined.
+        // One bit less than the word has, as a shift by 32 is undefined.
         calculate(BPF_SUB, first)
         copyToX()
         load(.constant(UInt32.max >> 1))
@@ -113,7 +113,7 @@ extension FilterCompiler {
         store(.openBits)
     }
 
-    /// Puts the last value that the prefix covers of a word of the destination in its slot, and the first in A.
+    /// For one word of the destination, puts the last value that the prefix covers in its slot, and the first in A.
     private mutating func coverWord(_ word: UInt32) {
         loadX(.attribute)
         load(.wordBehindX(UInt32(MemoryLayout<nlattr>.size) + 4 * word))
@@ -123,11 +123,11 @@ extension FilterCompiler {
         calculate(BPF_XOR)
     }
 
-    /// Passes when one of the words is between A and the high slot, else drops: the smallest that is not below A tells.
-    /// Two instructions a word; blocks below A are skipped.
+    /// Passes if one of the words is between A and the high slot, else drops. The smallest word that isn't below A
+    /// decides. Takes two instructions a word; blocks below A are skipped.
     private mutating func find(oneOf words: [UInt32]) {
         let words = Set(words).sorted()
-        // So many that a block fits in the reach of a conditional jump, with room.
+        // A block fits in the reach of a conditional jump, with room.
         let size = FilterAssembler.longestRun / 4
         for start in stride(from: 0, to: words.count, by: size) {
             let block = words[start..<min(start + size, words.count)]
@@ -141,7 +141,7 @@ extension FilterCompiler {
             assembler.reserve(2 * block.count + 1)
             for (position, word) in block.enumerated() {
                 assembler.emit(BPF_LDX | BPF_IMM, word)
-                // The last one is not below A, as the block would have been skipped.
+                // The last one isn't below A, or the block would have been skipped.
                 let remaining = block.count - 1 - position
                 if remaining > 0 { assembler.testX(BPF_JGT, otherwise: .skip(2 * remaining - 1)) }
             }
@@ -151,7 +151,7 @@ extension FilterCompiler {
         }
     }
 
-    /// Goes on unless A is the first word; if it is, passes when a second word is covered, else drops.
+    /// Continues if A isn't the first word. Otherwise passes if a second word is covered, else drops.
     private mutating func find(_ first: UInt32, oneOf seconds: [UInt32]) {
         guard seconds.count == 1, let second = seconds.first else {
             let next = assembler.label()

@@ -1,22 +1,22 @@
 internal import CRingwakeNetlink
 internal import Glibc
 
-/// Writes the filter of the event socket: a program of classic BPF (`SO_ATTACH_FILTER`) that the kernel runs over each
-/// message before it wakes us. A wrong drop is a change never told, so what no rule knows passes.
+/// Compiles the filter of the event socket: a program of classic BPF (`SO_ATTACH_FILTER`) that the kernel runs over
+/// each message before it wakes us. A wrong drop hides a change, so a message that no rule knows passes.
 ///
 /// | level | drops | reads |
 /// |---|---|---|
 /// | 1 | messages of other types, bridges' messages of ports, clones of routes, broadcast routes | fixed offsets |
 /// | 2 | wireless extension events, changes of ports, refreshes of addresses | attributes |
-/// | 3 | routes that lead to no destination of ours | the prefix |
-/// | 4 | links that are none of ours, and their link-local addresses | the index |
+/// | 3 | routes to destinations that nobody watches | the prefix |
+/// | 4 | links that don't matter, and their link-local addresses | the index |
 ///
-/// Each level does what those below do. A notification is one message in a buffer of its own, so the first message is
-/// the whole; answers to dumps, which hold several, do not come on this socket.
+/// Each level includes the lower ones. A notification is one message in a buffer of its own, so the program reads
+/// only the first message; answers to dumps, which contain several, don't arrive on this socket.
 ///
-/// BPF loads are big-endian and netlink is in the host's order: constants are swapped here (`bigEndian`), and only
-/// what is calculated with is swapped there. A load past the end would end the program with a drop: lengths are tested
-/// first, and what is too short passes.
+/// BPF loads are big-endian, and netlink uses host order: constants are swapped here (`bigEndian`), and the program
+/// swaps only the values that it calculates with. A load past the end would end the program with a drop, so the
+/// program tests lengths first, and passes what is too short.
 struct FilterCompiler {
     /// The highest level there is.
     static let maximumLevel = 4
@@ -24,7 +24,7 @@ struct FilterCompiler {
     let level: Int
     let scope: FilterScope
     var assembler = FilterAssembler()
-    /// Goes by the index of the link, which messages of links and of addresses have in the same place.
+    /// Checks the index of the link, which messages about links and addresses have at the same offset.
     let interfaceCheck: FilterAssembler.Label
     var needsInterfaceCheck = false
 
@@ -37,7 +37,7 @@ struct FilterCompiler {
         return FilterProgram(level: level, instructions: instructions)
     }
 
-    /// The instructions, however many; nil for a level that is none.
+    /// The instructions, however many; nil for an invalid level.
     static func instructions(level: Int, scope: FilterScope) -> [FilterInstruction]? {
         guard (1...maximumLevel).contains(level) else { return nil }
         var compiler = FilterCompiler(level: level, scope: scope)
@@ -58,14 +58,14 @@ struct FilterCompiler {
         load(.length)
         assembler.test(BPF_JGE, Offset.payload, otherwise: .pass)
         load(.half(Offset.type))
-        // Routes first: nothing else comes by the ten thousand.
+        // Routes first: only they come by the ten thousand.
         for (label, types) in [
             (routes, [RTM_NEWROUTE, RTM_DELROUTE]), (links, [RTM_NEWLINK, RTM_DELLINK]),
             (addresses, [RTM_NEWADDR, RTM_DELADDR]),
         ] {
             for type in types { assembler.branch(to: label, if: BPF_JEQ, Self.swapped(type)) }
         }
-        // Rules and nexthop objects are few, and any of them may turn any route.
+        // Rules and nexthop objects are few, and any of them may change any route.
         let others = [RTM_NEWRULE, RTM_DELRULE, RTM_NEWNEXTHOP, RTM_DELNEXTHOP, Int(NLMSG_ERROR), Int(NLMSG_OVERRUN)]
         for type in others { assembler.test(BPF_JEQ, Self.swapped(type), then: .pass) }
         assembler.end(.drop)
@@ -89,10 +89,10 @@ struct FilterCompiler {
 }
 
 extension FilterCompiler {
-    /// Passes what has the index of an interface that matters; drops the rest.
+    /// Passes messages with the index of an interface that matters; drops the rest.
     private mutating func checkInterface() {
         load(.word(Offset.index))
-        // In the order of what BPF loads, not of the indexes: only equality counts, and blocks can be skipped.
+        // Sorted by the values that BPF loads, not by the indexes: only equality counts, and blocks can be skipped.
         let indexes = scope.interfaces.map(\.bigEndian).sorted()
         let block = FilterAssembler.longestRun / 2
         for start in stride(from: 0, to: indexes.count, by: block) {

@@ -19,9 +19,9 @@ struct FilterInstruction: Hashable, Sendable {
     }
 }
 
-/// A filter of the event socket: which messages wake us, and which the kernel keeps to itself.
+/// A filter of the event socket: it decides which messages wake us.
 struct FilterProgram: Hashable, Sendable {
-    /// Instructions that the kernel takes at most.
+    /// Maximum instructions that the kernel accepts.
     static let maximumLength = Int(BPF_MAXINSNS)
 
     /// 1 to 4, see ``FilterCompiler``.

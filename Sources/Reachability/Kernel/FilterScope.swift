@@ -1,11 +1,11 @@
-/// What has to come through the filter of the event socket. The filter is made of it, at the level that the kernel takes.
+/// What the filter of the event socket has to let through. The filter is compiled from it.
 struct FilterScope: Equatable, Sendable {
     /// Every address whose routes matter: targets, probes for the default route, name servers. Without zones.
     var destinations: Set<IPAddress> = []
     /// The interfaces whose changes matter.
     var interfaces: Set<UInt32> = []
-    /// Some address is tentative: then the end of its check must come through, which looks like a refresh.
+    /// An address is tentative: then messages like refreshes must pass, because the end of its check looks like one.
     var hasTentativeAddresses = false
-    /// A zone names an interface that is not there: then every new link must come through.
+    /// A zone names a missing interface: then every new link must pass.
     var awaitsLinks = false
 }

@@ -1,19 +1,19 @@
-/// What RTM_GETROUTE is asked.
+/// A route look-up (RTM_GETROUTE).
 struct RouteQuestion: Hashable, Sendable {
     var destination: IPAddress
     /// RTA_SRC: the address to send from.
     var source: IPAddress?
     /// RTA_OIF: the interface to leave by; 0 for any.
     var interface: UInt32 = 0
-    /// RTM_F_FIB_MATCH: answer with the entry of the table, which has the metric, instead of the result of the look-up.
-    /// An IPv4 look-up with an interface invents a direct route where the table has none; this one does not.
+    /// RTM_F_FIB_MATCH: answer with the entry of the table, which has the metric, instead of the result of the
+    /// look-up. An IPv4 look-up with an interface invents a direct route if the table has none; this one doesn't.
     var matchesTable = false
 }
 
 /// The kernel's answer to a ``RouteQuestion``.
 enum RouteAnswer: Hashable, Sendable {
     case route(Route)
-    /// There is none; the `errno` says why: ENETUNREACH, EHOSTUNREACH, EACCES, EINVAL.
+    /// There is no route. The `errno` says why: ENETUNREACH, EHOSTUNREACH, EACCES, EINVAL.
     case refused(Int32)
 }
 
@@ -29,12 +29,13 @@ struct Route: Hashable, Sendable {
     var source: IPAddress?
     /// RTA_PRIORITY.
     var metric: UInt32 = 0
-    /// How long it is good for: an IPv6 route that a router advertised for a time. It cannot be used from then on, but the
-    /// kernel tells so only when it next cleans up, half a minute later. Only the table's entry has it. Nil for ever.
+    /// Remaining lifetime of an IPv6 route that a router advertised for a time; nil: forever. The route can't be used
+    /// afterwards, but the kernel reports that only when it next cleans up, half a minute later. Only the entry of
+    /// the table has the lifetime.
     var lifetime: Duration?
 }
 
-/// The kernel did not answer, or answered what cannot be read.
+/// The kernel didn't answer, or its answer is unreadable.
 struct KernelLookupError: Error, Hashable, Sendable {
     /// What was asked: `RTM_GETLINK`.
     let request: String
@@ -42,7 +43,7 @@ struct KernelLookupError: Error, Hashable, Sendable {
     let message: String
 }
 
-/// What is asked of the kernel while facts are judged. Two stand behind it: netlink, and tables of a test.
+/// The queries of the kernel for an evaluation. Netlink answers them, or the tables of a test.
 protocol KernelLookup: AnyObject {
     func route(_ question: RouteQuestion) throws(KernelLookupError) -> RouteAnswer
     /// All links.
@@ -53,6 +54,6 @@ protocol KernelLookup: AnyObject {
     func index(ofLink name: String) throws(KernelLookupError) -> UInt32?
     /// The addresses of a link, or of all when it is 0.
     func addresses(of interface: UInt32) throws(KernelLookupError) -> [AddressFacts]
-    /// What kind of device the driver calls it (DEVTYPE of its uevent): `wlan`, `wwan`, `bridge`; empty for none.
+    /// The driver's name of the device type (DEVTYPE of its uevent): `wlan`, `wwan`, `bridge`; empty for none.
     func deviceType(of link: LinkFacts) -> String
 }

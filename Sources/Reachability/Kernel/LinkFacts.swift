@@ -1,4 +1,4 @@
-/// What RTM_NEWLINK says of a link, as far as it matters here.
+/// The facts of an RTM_NEWLINK that matter here.
 struct LinkFacts: Equatable, Sendable {
     var index: UInt32
     var name: String
@@ -12,14 +12,14 @@ struct LinkFacts: Equatable, Sendable {
     var kind: String = ""
     /// IFLA_INFO_SLAVE_KIND: what it is a port of; empty for none.
     var portKind: String = ""
-    /// Of kind `tun`: it is a tap (IFLA_TUN_TYPE is IFF_TAP).
+    /// Whether a link of kind `tun` is a tap (IFLA_TUN_TYPE is IFF_TAP).
     var isTap = false
 }
 
-/// What RTM_NEWADDR says of an address.
+/// The facts of an RTM_NEWADDR.
 struct AddressFacts: Hashable, Sendable {
     var interface: UInt32
-    /// The address of this machine (IFA_LOCAL where it is there, else IFA_ADDRESS).
+    /// The address of this machine (IFA_LOCAL if present, else IFA_ADDRESS).
     var address: IPAddress
     var prefixLength: UInt8
     /// `RT_SCOPE_*`.
@@ -28,12 +28,12 @@ struct AddressFacts: Hashable, Sendable {
     var flags: UInt32
 }
 
-/// One change that the kernel told of.
+/// A change that the kernel reported.
 enum KernelEvent: Equatable, Sendable {
     case link(LinkFacts)
     case linkGone(UInt32)
     case address(AddressFacts)
     case addressGone(AddressFacts)
-    /// A route, a rule or a nexthop object changed. What it says is not looked at: only a look-up knows what follows.
+    /// A route, a rule or a nexthop object changed. The details don't matter: only a look-up shows the effect.
     case routing
 }

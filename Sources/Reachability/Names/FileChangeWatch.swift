@@ -2,28 +2,28 @@ internal import CRingwakeLinux
 internal import Glibc
 internal import RunLoop
 
-/// Reports when files change: written, replaced, removed, made, or reached by another symbolic link.
+/// Reports when files change: written, replaced, removed, created, or reached by another symbolic link.
 ///
-/// Each file is watched itself, with the links that lead to it, and not its directory: other files of /etc wake
-/// nobody. Only while a file is missing, the directory that it has to appear in is watched.
+/// Watches each file and the links that lead to it, but not its directory: other files of /etc wake nobody. While a
+/// file is missing, watches the directory in which it has to appear.
 ///
-/// The first change is reported at once. For ``settlingTime`` after it no event is read, and then what has happened
-/// since is reported at once: so a half-written file is looked at again when it is done, and a file that somebody
-/// writes without end costs ten wakeups a second at most.
+/// Reports the first change immediately. Then reads no event for ``settlingTime``, and reports the changes since then
+/// together: so a half-written file is read again when it is complete, and a file that is written without end costs
+/// at most ten wakeups a second.
 ///
-/// Not seen: a file that is mounted over, and a directory on the way that is renamed.
+/// Not noticed: a mount over a file, and the rename of a directory on the way.
 final class FileChangeWatch {
     static let settlingTime = Duration.milliseconds(100)
     private static let settlingTolerance = Duration.milliseconds(50)
-    /// Times that a path is followed again because it changed meanwhile.
+    /// Maximum tries to follow a path that changes meanwhile.
     private static let attempts = 3
-    /// Buffers of events taken in one turn: more than the kernel's queue holds by default.
+    /// Maximum buffers of events read in one turn: more than the kernel queues by default.
     private static let maximumBuffers = 32
 
-    /// What the events say.
+    /// The meaning of the events.
     private enum Finding {
         case nothing
-        /// In a directory: it need not be about the file.
+        /// A change in a directory, which may not be about the file.
         case perhaps
         case change
     }
@@ -35,21 +35,21 @@ final class FileChangeWatch {
     private let inotify: Inotify
     private var source: ReadinessSource?
     private var settling: Timer?
-    /// What is watched, by watch descriptor; true for a directory.
+    /// The watches, by descriptor; true for a directory.
     private var watched: [Int32: Bool] = [:]
     private var signatures: [FileTrail.Signature?] = []
 
     /// Why some file is not watched, since the last change; nil when all are.
     private(set) var problem: ReachabilityError?
 
-    /// Whether a change was reported just now, so that the next waits for its time.
+    /// Whether a change was reported just now, so that the next report is delayed.
     var isSettling: Bool { settling != nil }
 
     /// - Parameters:
-    ///   - paths: Absolute. The files need not be there.
-    ///   - onChange: Called on the loop, once for all that has happened.
+    ///   - paths: absolute. The files need not exist.
+    ///   - onChange: called on the loop, once for several changes.
     ///   - addWatch: As `inotify_add_watch`, for tests.
-    /// - Throws: There is no inotify descriptor, or no watch, to be had; the files have to be read again each time.
+    /// - Throws: There is no inotify descriptor, or no watch, left; then the files have to be read each time.
     init(
         runLoop: RunLoop, paths: [String],
         addWatch: @escaping (_ inotify: Int32, _ path: String, _ mask: UInt32) -> Int32 = {
@@ -80,7 +80,7 @@ final class FileChangeWatch {
 
     deinit { close() }
 
-    /// Nothing is reported after this. Idempotent. The descriptor goes with the object.
+    /// Ends the reports. Idempotent. The descriptor is closed with the object.
     func close() {
         source?.cancel()
         source = nil
@@ -90,19 +90,19 @@ final class FileChangeWatch {
 
     // MARK: - Following the paths
 
-    /// Watches what the paths lead to now, and nothing else.
-    /// - Returns: False when that changes faster than it can be followed.
+    /// Watches the files that the paths lead to now, and nothing else.
+    /// - Returns: False if the paths change faster than they can be followed.
     private func follow() -> Bool {
         for _ in 0..<Self.attempts {
             let trails = paths.map { FileTrail($0) }
             problem = nil
             var wanted: [Int32: Bool] = [:]
             for step in trails.flatMap(\.steps) { watch(step, &wanted) }
-            // What is wanted again keeps its watch, so that nothing is missed in between.
+            // Keep the watches that are wanted again, so that no event is missed in between.
             for watch in watched.keys where wanted[watch] == nil { inotify_rm_watch(inotify.descriptor, watch) }
             watched = wanted
             signatures = trails.map(\.signature)
-            // A change between the look and the watch has no event.
+            // A change between the look and the watch causes no event, so look again.
             if paths.map({ FileTrail($0) }) == trails { return true }
         }
         return false
@@ -110,8 +110,8 @@ final class FileChangeWatch {
 
     private func watch(_ step: FileTrail.Step, _ wanted: inout [Int32: Bool]) {
         let isDirectory = step.kind == .directory
-        // Not IN_MODIFY: a writer that is not done yet is not of interest. ATTRIB is a file that lost its name and
-        // is still open, and in a directory one that may be read from now on.
+        // Not IN_MODIFY: an unfinished write doesn't matter. IN_ATTRIB reports a file that lost its name and is still
+        // open, and in a directory a file that became readable.
         let events =
             isDirectory
             ? IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF
@@ -125,10 +125,10 @@ final class FileChangeWatch {
         }
         switch errno {
         case EACCES where step.kind == .file:
-            // What may not be read may not be watched; that it may is seen in the directory.
+            // An unreadable file can't be watched. Its directory shows when it becomes readable.
             self.watch(FileTrail.Step(path: Self.directory(of: step.path), kind: .directory), &wanted)
         case EACCES, ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG:
-            // Nothing to be read there, or it has just gone, which the second look shows.
+            // There is nothing to read, or it has just gone, which the second look shows.
             break
         case let error:
             problem = ReachabilityError(
@@ -158,7 +158,7 @@ final class FileChangeWatch {
     }
 
     private func settle() {
-        // Fails only to listen again: parking takes no memory.
+        // Only listening again can fail: pausing takes no memory.
         try? source?.update([])
         let deadline = runLoop.now.advanced(by: Self.settlingTime)
         settling = runLoop.schedule(at: deadline, tolerance: Self.settlingTolerance) { [weak self] in
@@ -185,7 +185,7 @@ final class FileChangeWatch {
 
     private func note(_ event: Inotify.Event, _ finding: inout Finding) {
         if event.mask & UInt32(IN_Q_OVERFLOW) != 0 {
-            // What it was about is lost.
+            // The lost events may be about any file.
             finding = .change
         } else if let isDirectory = watched[event.watch] {
             if event.mask & UInt32(IN_IGNORED) != 0 { watched[event.watch] = nil }

@@ -1,19 +1,19 @@
 internal import CRingwakeLinux
 internal import Glibc
 
-/// What a path leads to now, and everything on the way there whose change makes it lead elsewhere.
+/// The file that a path leads to now, and everything on the way whose change makes it lead elsewhere.
 struct FileTrail: Equatable {
-    /// Symbolic links that are followed, as the kernel does (path_resolution(7)).
+    /// Maximum symbolic links, as in the kernel (path_resolution(7)).
     static let maximumLinks = 40
-    /// Bytes of a link's target, PATH_MAX.
+    /// Maximum bytes of a link's target, PATH_MAX.
     private static let maximumTarget = 4_096
 
-    /// Something to watch, by a path that holds no further symbolic link.
+    /// Something to watch, by a path without further symbolic links.
     struct Step: Equatable {
         enum Kind {
             case link
             case file
-            /// Where the file, or what leads to it, is missing.
+            /// The directory in which the file, or a link to it, is missing.
             case directory
         }
 
@@ -21,7 +21,7 @@ struct FileTrail: Equatable {
         let kind: Kind
     }
 
-    /// Tells one state of a file from another.
+    /// Identifies one state of a file.
     struct Signature: Equatable {
         let device: UInt64
         let inode: UInt64
@@ -54,7 +54,7 @@ struct FileTrail: Equatable {
             }
             steps.append(Step(path: next, kind: .link))
             signature = nil
-            // One in a circle leads nowhere until one of the links is changed.
+            // A circle of links leads nowhere until one of them changes.
             guard steps.count <= Self.maximumLinks, let target = Self.target(of: next) else { return }
             if target.hasPrefix("/") { reached = "/" }
             rest += Self.components(target).reversed()
@@ -81,7 +81,7 @@ extension FileTrail.Signature {
         device = UInt64(status.st_dev)
         inode = UInt64(status.st_ino)
         size = Int64(status.st_size)
-        // The change time as well: nobody can set it back.
+        // Include the change time: no program can set it back.
         modified = [
             Int(status.st_mtim.tv_sec), Int(status.st_mtim.tv_nsec), Int(status.st_ctim.tv_sec),
             Int(status.st_ctim.tv_nsec),

@@ -1,20 +1,20 @@
 internal import RunLoop
 internal import Synchronization
 
-/// What the loop and the threads that look up names share: the names that wait, and the answers.
+/// The state that the loop shares with the look-up threads: the waiting names, and the answers.
 ///
-/// A thread holds only this, so that one whose look-up hangs keeps nothing else alive.
+/// A thread refers only to this, so that a look-up that hangs keeps nothing else alive.
 final class LookupMailbox: Sendable {
-    /// Look-ups that may wait for an answer at the same time. More than one, so that a name whose servers are silent
-    /// (30 s and more) does not hold up the others.
+    /// Maximum look-ups at a time. More than one, so that a name whose servers are silent (30 s and more) doesn't
+    /// delay the others.
     static let maximumThreads = 4
 
     private struct State {
         var names: [String] = []
         var answers: [(host: String, resolution: Resolution)] = []
-        /// Threads that have not decided to end.
+        /// Running threads.
         var threads = 0
-        /// Those of them that are in a look-up.
+        /// Threads in a look-up.
         var busy = 0
         var lookups: UInt64 = 0
         var isClosed = false
@@ -31,17 +31,17 @@ final class LookupMailbox: Sendable {
 
     // MARK: - The loop's side
 
-    /// The descriptor that is readable when answers are there.
+    /// Readable when there are answers.
     var descriptor: Int32 { bell.number }
 
-    /// Look-ups begun since the beginning.
+    /// Number of look-ups begun.
     var lookups: UInt64 { state.withLock { $0.lookups } }
 
-    /// Whether no thread has taken the name yet: what is asked now is answered by the look-up to come.
+    /// Whether the name still waits for a thread: then the coming look-up answers a new call too.
     func isWaiting(_ host: String) -> Bool { state.withLock { $0.names.contains(host) } }
 
-    /// Has the name looked up. A thread is started unless one is about to look for work: it inherits the network and
-    /// mount namespaces of the caller.
+    /// Queues the name. Starts a thread unless one is about to take names: it inherits the network and mount
+    /// namespaces of the caller.
     func submit(_ host: String) {
         let isThreadNeeded = state.withLock { state in
             guard !state.isClosed else { return false }
@@ -55,7 +55,7 @@ final class LookupMailbox: Sendable {
         guard isThreadNeeded, let error = startThread() else { return }
         let isStranded = state.withLock { state in
             state.threads -= 1
-            // Another thread will come for the names that wait.
+            // Another thread will take the waiting names.
             guard state.threads == 0 else { return false }
             let reason = "no thread for the look-up: \(error.reason)"
             state.answers += state.names.map { ($0, .failed(reason)) }
@@ -73,7 +73,7 @@ final class LookupMailbox: Sendable {
         }
     }
 
-    /// Names that wait are forgotten; threads end after the look-up that they are in, and its answer is dropped.
+    /// Drops the waiting names. Threads end after their current look-up, whose answer is dropped.
     func close() {
         state.withLock { state in
             state.isClosed = true
@@ -87,7 +87,7 @@ final class LookupMailbox: Sendable {
     /// - Returns: Why no thread could be started; nil if one was.
     private func startThread() -> RunLoopError? {
         do throws(RunLoopError) {
-            // Nobody waits for its end: it may be in a look-up that takes minutes.
+            // Don't wait for its end: it may be in a look-up that takes minutes.
             try WorkerThread(name: "name-lookup") { [self] in work() }.detach()
             return nil
         } catch {

@@ -2,22 +2,22 @@ internal import RunLoop
 
 /// Finds the addresses of host names by `getaddrinfo`, on threads of its own.
 ///
-/// Not c-ares, which knows DNS only: what nsswitch.conf(5) names (files, mDNS, resolved with its policies) would be
-/// left out, and a name would be judged otherwise than the program sees that connects to it. Not `getaddrinfo_a`,
-/// whose threads cannot be named, sized or stopped, and stay. The threads here (at most four) are started on demand
-/// and end when no name waits: an idle process has none.
+/// Not c-ares, which supports DNS only: it ignores the other sources of nsswitch.conf(5) (files, mDNS, resolved with
+/// its policies), so a result could differ from that of the program that connects. Not `getaddrinfo_a`, whose threads
+/// can't be named, sized or stopped, and never end. The threads here (at most four) are started on demand and end
+/// when no name waits: an idle process has none.
 ///
-/// One look-up is under way per name at most. A call for a name that is being looked up is answered by another
-/// look-up, which begins when that one has ended: the world may have changed since it began.
+/// There is at most one look-up per name at a time. A call for a name that is being looked up is answered by another
+/// look-up, which begins when the current one has ended: the network may have changed since that began.
 final class NameResolver {
-    /// Names that wait or are looked up at the same time.
+    /// Maximum names that wait or are being looked up.
     static let maximumNames = 1_024
-    /// Calls that wait for an answer at the same time.
+    /// Maximum calls that wait for an answer.
     static let maximumCalls = 16_384
 
-    /// Who waits for the answers of one name.
+    /// The calls that wait for one name.
     private struct Calls {
-        /// Answered by the look-up that waits or runs.
+        /// Answered by the current look-up.
         var current: [(Resolution) -> Void]
         /// Answered by the one after it.
         var later: [(Resolution) -> Void] = []
@@ -33,8 +33,8 @@ final class NameResolver {
     /// Look-ups begun; several calls may share one.
     var lookups: UInt64 { mailbox.lookups }
 
-    /// - Parameter lookUp: What is run on the threads, and may block.
-    /// - Throws: A descriptor cannot be had.
+    /// - Parameter lookUp: runs on the threads, and may block.
+    /// - Throws: There is no descriptor left.
     init(
         runLoop: RunLoop, lookUp: @escaping @Sendable (String) -> Resolution = { SystemLookup.addresses(of: $0) }
     ) throws(ReachabilityError) {
@@ -71,7 +71,7 @@ final class NameResolver {
         }
     }
 
-    /// Ends without waiting for look-ups that are under way. No completion is called after it.
+    /// Ends without waiting for current look-ups. No completion is called afterwards.
     func close() {
         isClosed = true
         source?.cancel()
@@ -81,7 +81,7 @@ final class NameResolver {
     }
 
     private func refuse(_ completion: @escaping (Resolution) -> Void) {
-        // Not from within the call: whoever asks need not be ready for the answer yet.
+        // Not from within the call: the caller may not be ready for the answer yet.
         runLoop.enqueue { [weak self] in
             guard let self, !self.isClosed else { return }
             completion(.failed("more than \(Self.maximumNames) names are looked up"))

@@ -4,6 +4,6 @@ enum Resolution: Equatable, Sendable {
     case addresses([IPAddress])
     /// There is no such name, or it has no address.
     case notFound
-    /// Nobody could be asked, or nobody answered; the system's reason.
+    /// No name server could be asked, or none answered; the system's reason.
     case failed(String)
 }

@@ -1,25 +1,25 @@
 internal import FileSystem
 internal import Glibc
 
-/// The name servers that resolv.conf(5) names: what `supportsDNS` is about.
+/// The name servers of resolv.conf(5), which `supportsDNS` is about.
 struct ResolverConfiguration: Equatable, Sendable {
     /// Name servers that glibc uses (MAXNS); it ignores the others.
     static let maximumNameServers = 3
     /// Bytes of the file; a longer one counts as unreadable.
     static let maximumSize = 64 << 10
-    /// The machine itself is asked when no name server is named.
+    /// The machine itself, which is asked if the file names no server.
     static let local = IPAddress(ipv4: 0x7f00_0001)
 
     /// In the order in which they are asked; at least one.
     let nameServers: [IPAddress]
 
-    /// Reads the file. Without it, or when it cannot be read, the machine itself is asked.
+    /// Reads the file. If it is missing or unreadable, the machine itself is asked.
     init(path: String) {
-        // What glibc does with any error (resolv.conf(5)).
+        // glibc does the same with any error (resolv.conf(5)).
         self.init(parsing: (try? FileSystem.read(path, maximumSize: Self.maximumSize)) ?? [])
     }
 
-    /// Takes the `nameserver` lines as glibc does: from the beginning of the line; the rest is for others.
+    /// Reads the `nameserver` lines as glibc does: only at the beginning of a line.
     init(parsing bytes: some Collection<UInt8>) {
         var servers: [IPAddress] = []
         for line in bytes.split(separator: UInt8(ascii: "\n")) where servers.count < Self.maximumNameServers {
@@ -48,7 +48,7 @@ struct ResolverConfiguration: Equatable, Sendable {
             byte == UInt8(ascii: ".") || (0x30...0x39).contains(byte) || (0x61...0x7a).contains(byte | 0x20)
         }
         guard isPlain else { return nil }
-        // All ones also means that it is no address; nobody has a name server there.
+        // All ones also means that the text is no address; no name server has it.
         let address = inet_addr(text)
         return address == .max ? nil : IPAddress(ipv4: UInt32(bigEndian: address)).reached
     }

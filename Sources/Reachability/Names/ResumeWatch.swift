@@ -2,10 +2,10 @@ internal import CRingwakeLinux
 internal import Glibc
 internal import RunLoop
 
-/// Tells when the machine has resumed from suspend, and when its wall clock was set.
+/// Reports when the machine resumed from suspend, or its wall clock was set.
 ///
-/// A timer on the wall clock that never comes is cancelled by the kernel at both (TFD_TIMER_CANCEL_ON_SET,
-/// timerfd_create(2)): nothing wakes before, and no privilege is needed. Slewing by a time service is not told.
+/// The kernel cancels a wall-clock timer that never expires in both cases (TFD_TIMER_CANCEL_ON_SET,
+/// timerfd_create(2)). It causes no other wakeups and needs no privilege. Slewing by a time service isn't reported.
 final class ResumeWatch {
     private let onResume: (Duration) -> Void
     private let suspended: () -> Duration
@@ -14,9 +14,9 @@ final class ResumeWatch {
     private var source: ReadinessSource?
     private var suspendedBefore: Duration
 
-    /// - Parameter onResume: Gets the time slept in suspend since the last call, to the millisecond; zero when only the
-    ///   clock was set.
-    /// - Throws: A descriptor cannot be had.
+    /// - Parameter onResume: called with the time spent in suspend since the last call, to the millisecond; zero if
+    ///   only the clock was set.
+    /// - Throws: There is no descriptor left.
     convenience init(
         runLoop: RunLoop, onResume: @escaping (_ slept: Duration) -> Void
     ) throws(ReachabilityError) {
@@ -24,7 +24,7 @@ final class ResumeWatch {
         guard timer >= 0 else {
             throw ReachabilityError(call: "timerfd_create", errno: errno, advice: "raise the limit on descriptors")
         }
-        // ECANCELED: the clock was set just now; the timer is armed all the same.
+        // ECANCELED: the clock was set just now. The timer is armed nevertheless.
         guard ringwake_timerfd_arm_for_clock_changes(timer) == 0 || errno == ECANCELED else {
             let error = errno
             Glibc.close(timer)
@@ -37,7 +37,7 @@ final class ResumeWatch {
 
     /// - Parameters:
     ///   - descriptor: Readable when the machine has resumed: each read takes 8 bytes, or fails with ECANCELED.
-    ///   - isOwned: It is closed with this object, also when this throws.
+    ///   - isOwned: it is closed with this object, also when this throws.
     ///   - suspended: The time spent in suspend since boot.
     init(
         runLoop: RunLoop, descriptor: Int32, isOwned: Bool = false, suspended: @escaping () -> Duration,
@@ -51,7 +51,7 @@ final class ResumeWatch {
         do throws(RunLoopError) {
             source = try runLoop.watch(descriptor, for: .read, cause: .resume) { [weak self] _ in self?.takeEvent() }
         } catch {
-            // The object is complete here, so that its end closes the descriptor.
+            // All properties are set, so deinit closes the descriptor.
             throw ReachabilityError(error, advice: "raise the limit on watched descriptors")
         }
     }
@@ -61,7 +61,7 @@ final class ResumeWatch {
         if isOwned { Glibc.close(descriptor) }
     }
 
-    /// Nothing is told after this. Idempotent. The descriptor goes with the object.
+    /// Ends the reports. Idempotent. The descriptor is closed with the object.
     func close() {
         source?.cancel()
         source = nil
@@ -72,9 +72,9 @@ final class ResumeWatch {
         let count = read(descriptor, &expirations, MemoryLayout<UInt64>.size)
         let error = errno
         if count < 0, error == EAGAIN || error == EINTR { return }
-        // The end of a descriptor, or an error that would come again and again.
+        // The end of a descriptor, or a permanent error.
         guard count > 0 || (count < 0 && error == ECANCELED) else { return close() }
-        // A clock that is set between the read and this is told by the read to come.
+        // If the clock is set between the read and this, the next read reports it.
         if isOwned { _ = ringwake_timerfd_arm_for_clock_changes(descriptor) }
         let now = suspended()
         let slept = max(.zero, now - suspendedBefore)
@@ -85,7 +85,7 @@ final class ResumeWatch {
 
 /// How long the machine has been in suspend since boot.
 enum SuspendClock {
-    /// Readings that are tried: a thread may be held up between the two clocks.
+    /// Maximum readings: the thread may be delayed between the two clocks.
     private static let attempts = 5
 
     /// CLOCK_BOOTTIME, which counts in suspend, less CLOCK_MONOTONIC, which does not. Whole milliseconds.

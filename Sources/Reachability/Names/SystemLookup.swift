@@ -3,16 +3,16 @@ internal import Glibc
 
 /// The system's own look-up of host names, which blocks until it has an answer.
 enum SystemLookup {
-    /// Addresses of one name that are kept; the system gives the best ones first.
+    /// Maximum addresses of one name; the system gives the best ones first.
     static let maximumAddresses = 64
-    /// Longest name that is asked for, in bytes. Names of DNS have 253 at most, those of other sources may have more.
+    /// Maximum bytes of a name. Names of DNS have at most 253, those of other sources may have more.
     static let maximumNameLength = 1_024
 
     /// Asks `getaddrinfo`: /etc/hosts, mDNS, name servers, as nsswitch.conf(5) says.
     ///
-    /// Both families are asked for whatever the interfaces have (no AI_ADDRCONFIG): which of them can be used is
-    /// judged here, and may change while the answer stays. glibc reads resolv.conf again by itself when the file has
-    /// changed (since 2.26); each call sees the servers of its time.
+    /// Asks for both families whatever the interfaces have (no AI_ADDRCONFIG): which of them can be used is judged
+    /// here, and may change while the answer stays. glibc reads a changed resolv.conf again by itself (since 2.26),
+    /// so each call uses the current servers.
     static func addresses(of host: String) -> Resolution {
         guard !host.isEmpty, !host.utf8.contains(0), host.utf8.count <= maximumNameLength else { return .notFound }
         var hints = addrinfo()
@@ -23,8 +23,8 @@ enum SystemLookup {
         let result = getaddrinfo(host, nil, &hints, &list)
         let systemError = errno
         guard result == 0 else {
-            // With these hints what is left says that there is no such name or no address: EAI_NONAME, and two that
-            // hide behind _GNU_SOURCE (EAI_NODATA, EAI_ADDRFAMILY).
+            // With these hints, the other errors mean that there is no such name or no address: EAI_NONAME, and two
+            // that hide behind _GNU_SOURCE (EAI_NODATA, EAI_ADDRFAMILY).
             let isFailure = [EAI_AGAIN, EAI_FAIL, EAI_MEMORY, EAI_SYSTEM].contains(result)
             return isFailure ? .failed(reason(of: result, systemError)) : .notFound
         }

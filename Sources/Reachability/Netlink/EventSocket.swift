@@ -2,43 +2,43 @@ internal import CRingwakeLinux
 internal import CRingwakeNetlink
 internal import Glibc
 
-/// The socket that the kernel tells of changes on.
+/// The socket on which the kernel reports changes.
 ///
-/// A filter is attached to ``descriptor`` before ``join()``: what came before it would be unfiltered.
+/// Attach a filter to ``descriptor`` before ``join()``, or the first messages arrive unfiltered.
 final class EventSocket {
-    /// What was received at once.
+    /// The result of one read.
     struct Batch {
         var events: [KernelEvent] = []
-        /// Messages of the kernel, also those that tell of nothing.
+        /// Messages of the kernel, including those without an event.
         var messages = 0
         /// Datagrams that did not come from the kernel, and were dropped.
         var foreign = 0
-        /// Something was lost: everything has to be read anew.
+        /// Messages were lost: everything has to be read again.
         var isOverrun = false
         /// The limit was reached; there may be more.
         var isMore = false
-        /// The `errno` that ended it, other than what is said above.
+        /// The `errno` that ended it, except for an overrun.
         var failure: Int32?
     }
 
-    /// Bytes that wait for us in the kernel, which doubles the number for its own overhead.
+    /// Bytes of the kernel's receive buffer, which the kernel doubles for its own overhead.
     private static let receiveBufferBytes: Int32 = 256 << 10
 
     private let socket: NetlinkSocket
 
-    /// - Throws: `system`: the kernel gives no socket.
+    /// - Throws: `system`: the kernel refuses a socket.
     init(
         receiveBufferBytes: Int32 = receiveBufferBytes, bufferBytes: Int = NetlinkSocket.bufferBytes
     ) throws(ReachabilityError) {
         socket = try NetlinkSocket(bufferBytes: bufferBytes)
-        // Beyond net.core.rmem_max it becomes that; never an error.
+        // The kernel limits it to net.core.rmem_max, without an error.
         guard ringwake_set_option(socket.descriptor, SOL_SOCKET, SO_RCVBUF, receiveBufferBytes) == 0 else {
             throw ReachabilityError(
                 call: "setsockopt(SO_RCVBUF)", errno: errno, advice: "allow it in the seccomp filter.")
         }
     }
 
-    /// Open as long as this object is there.
+    /// Open while this object exists.
     var descriptor: Int32 { socket.descriptor }
 
     /// The groups whose changes can matter. The last came with Linux 5.3.
@@ -61,11 +61,11 @@ final class EventSocket {
         }
     }
 
-    /// Datagrams that are forgotten after an overrun at most: more than the kernel keeps in its buffer.
+    /// Maximum datagrams to discard after an overrun: more than the kernel's buffer holds.
     private static let maximumDiscarded = 4_096
 
-    /// Forgets what waits. It is older than what is read anew after an overrun, and what followed from it may be lost:
-    /// taken in later, a link that went down and came up again would stay down.
+    /// Discards the waiting messages. They are older than what is read again after an overrun, and later messages may
+    /// be lost: with them, a link that went down and came up again would stay down.
     private func discard() {
         for _ in 0..<Self.maximumDiscarded {
             switch socket.receive() {
@@ -75,7 +75,7 @@ final class EventSocket {
         }
     }
 
-    /// Takes what there is, up to a number of datagrams; after an overrun all there is.
+    /// Receives up to `maximumDatagrams` datagrams. After an overrun, discards the rest.
     func receive(maximumDatagrams: Int) -> Batch {
         var batch = Batch()
         var found = KernelEvents()

@@ -1,8 +1,8 @@
 internal import CRingwakeNetlink
 
-/// The changes that datagrams of the event groups tell of, in their order.
+/// The events in the datagrams of the event groups, in order.
 ///
-/// However often routes, rules and nexthop objects changed, they are one event, in the place of the first.
+/// All changes of routes, rules and nexthop objects are one event, in the place of the first.
 struct KernelEvents {
     private(set) var events: [KernelEvent] = []
     /// Messages in the datagrams.
@@ -24,14 +24,14 @@ struct KernelEvents {
 }
 
 extension KernelEvent {
-    /// Reads one message; nil for one that tells of nothing that matters, or that cannot be read.
+    /// Reads one message; nil if it is irrelevant or unreadable.
     init?(_ message: NetlinkMessage) {
         switch message.type {
         case RTM_NEWLINK:
             guard let facts = LinkFacts(message) else { return nil }
             self = .link(facts)
         case RTM_DELLINK:
-            // A bridge tells with AF_BRIDGE that a link is no longer its port; the link itself is still there.
+            // With AF_BRIDGE a bridge reports that a link is no longer its port; the link itself is still there.
             guard let header = message.header(as: ifinfomsg.self), header.ifi_family == 0,
                 let index = UInt32(exactly: header.ifi_index), index > 0
             else { return nil }

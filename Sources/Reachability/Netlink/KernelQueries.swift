@@ -2,14 +2,14 @@ internal import CRingwakeNetlink
 internal import FileSystem
 internal import Glibc
 
-/// What is asked of the kernel, by netlink, on a socket of its own. The kernel answers within the call.
+/// Queries the kernel by netlink, on a socket of its own. The kernel answers within the call.
 final class KernelQueries: KernelLookup {
     /// Dumps that changed under the reader, and were read again.
     var interruptedDumps: UInt64 { exchange.interruptedDumps }
 
     private let exchange: NetlinkExchange
 
-    /// - Throws: `system`: the kernel gives no socket.
+    /// - Throws: `system`: the kernel refuses a socket.
     init() throws(ReachabilityError) {
         exchange = try NetlinkExchange()
     }
@@ -21,7 +21,7 @@ final class KernelQueries: KernelLookup {
         var header = rtmsg()
         header.rtm_family = UInt8(isIPv4 ? AF_INET : AF_INET6)
         header.rtm_dst_len = isIPv4 ? 32 : 128
-        // Never RTM_F_LOOKUP_TABLE: under strict checks IPv6 answers it with EINVAL, which is the blackhole's.
+        // Never RTM_F_LOOKUP_TABLE: with strict checks IPv6 answers EINVAL, the error of a blackhole.
         header.rtm_flags = question.matchesTable ? UInt32(RTM_F_FIB_MATCH) : 0
         if let source = question.source {
             guard source.family == question.destination.family else {
@@ -39,7 +39,7 @@ final class KernelQueries: KernelLookup {
         case .refused(let code):
             switch code {
             case ENETUNREACH, EHOSTUNREACH, EACCES, EINVAL: return .refused(code)
-            // A kernel without the family; the interface to leave by is gone.
+            // The kernel lacks the family, or the interface to leave by is gone.
             case EAFNOSUPPORT, EOPNOTSUPP, ENODEV: return .refused(ENETUNREACH)
             default: throw KernelLookupError(request: request.name, message: String(cString: strerror(code)))
             }
@@ -80,7 +80,7 @@ final class KernelQueries: KernelLookup {
         }
     }
 
-    /// Counters are half of a link's message, and nobody here looks at them.
+    /// Omits the counters: they are half of a link's message, and unused here.
     private func spareStatistics(_ request: NetlinkRequest) throws(KernelLookupError) {
         try request.put(IFLA_EXT_MASK, UInt32(RTEXT_FILTER_SKIP_STATS))
     }
@@ -93,26 +93,26 @@ final class KernelQueries: KernelLookup {
         header.ifa_index = interface
         let request = try NetlinkRequest("RTM_GETADDR", type: RTM_GETADDR, flags: NLM_F_DUMP, header: header)
         return try exchange.dump(request, of: RTM_NEWADDR, emptyFor: ENODEV) { message in
-            // A kernel before 4.20 knows no strict checks, and sends all.
+            // A kernel before 4.20 has no strict checks, and sends all.
             AddressFacts(message).flatMap { interface == 0 || $0.interface == interface ? $0 : nil }
         }
     }
 
     // MARK: - Devices
 
-    /// Bytes of a uevent that are read; they have under 100.
+    /// Maximum bytes of a uevent; they have under 100.
     private static let maximumEventBytes = 4_096
 
     func deviceType(of link: LinkFacts) -> String {
-        // The kernel takes no such name either; a path must not depend on it.
+        // The kernel accepts no such name either, but the path must not depend on that.
         guard !link.name.utf8.contains(0x2f), link.name != ".", link.name != ".." else { return "" }
         let path = "/sys/class/net/\(link.name)/uevent"
         guard let bytes = try? FileSystem.read(path, maximumSize: Self.maximumEventBytes) else { return "" }
         return Self.deviceType(inEvent: bytes, index: link.index)
     }
 
-    /// DEVTYPE of a uevent; empty when it is of another link than this: /sys shows the namespace that it was mounted
-    /// in, where a link of the same name may be something else.
+    /// DEVTYPE of a uevent; empty if the uevent is about another link: /sys shows the namespace in which it was
+    /// mounted, where a link of the same name may be a different one.
     static func deviceType(inEvent bytes: [UInt8], index: UInt32) -> String {
         var type = ""
         var isThis = false

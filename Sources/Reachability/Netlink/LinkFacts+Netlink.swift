@@ -4,13 +4,13 @@ internal import Glibc
 extension LinkFacts {
     /// Longest name of a link: IFNAMSIZ less the NUL that ends it.
     static let maximumNameLength = Int(CRingwakeNetlink.IFNAMSIZ) - 1
-    /// Longest kind that is kept; the kernel's have up to 12.
+    /// Maximum length of a kind; the kernel's have up to 12.
     private static let maximumKindLength = 31
 
     /// Reads an RTM_NEWLINK.
     ///
-    /// Nil for one that is not about the link as such: of a bridge about its port (`ifi_family` AF_BRIDGE), or a
-    /// wireless event, which lacks the state.
+    /// Nil for a message that isn't about the link itself: a bridge's message about a port (`ifi_family` AF_BRIDGE),
+    /// or a wireless event, which lacks the state.
     init?(_ message: NetlinkMessage) {
         guard let header = message.header(as: ifinfomsg.self), Int32(header.ifi_family) == AF_UNSPEC,
             let index = UInt32(exactly: header.ifi_index), index > 0

@@ -1,12 +1,12 @@
 internal import CRingwakeNetlink
 internal import Glibc
 
-/// Attributes by their types, found by libnl. Of several of one type the last counts.
+/// Attributes by type, parsed by libnl. The last one of a type counts.
 struct NetlinkAttributes {
     private let table: UnsafeMutableBufferPointer<UnsafeMutablePointer<nlattr>?>
 
-    /// Finds the attributes in these bytes, and calls `read` with them.
-    /// - Returns: What `read` returns; nil as well when the bytes cannot be read.
+    /// Parses the attributes in these bytes, and calls `read` with them.
+    /// - Returns: The result of `read`; also nil if the bytes are unreadable.
     static func parse<Result>(
         _ bytes: UnsafeRawBufferPointer, maximum: Int, _ read: (NetlinkAttributes) -> Result?
     ) -> Result? {
@@ -34,7 +34,7 @@ struct NetlinkAttributes {
         return bytes.loadUnaligned(as: number)
     }
 
-    /// Text that a NUL ends, or the attribute.
+    /// Text up to a NUL, or to the end of the attribute.
     func text(_ type: Int, maximumLength: Int) -> String? {
         guard let bytes = bytes(type) else { return nil }
         return String(decoding: bytes.prefix(maximumLength).prefix { $0 != 0 }, as: UTF8.self)

@@ -3,11 +3,11 @@ internal import Glibc
 
 /// Requests and their replies: one at a time, matched by number.
 final class NetlinkExchange {
-    /// How long the kernel may take for a datagram, in milliseconds. It has it ready, so this is for what cannot be.
+    /// Timeout for one datagram, in milliseconds. The kernel has the answer ready, so this should never happen.
     private static let timeout: Int32 = 2_000
-    /// Datagrams that are read for one request: at 32 KiB each far more than any table of links or addresses.
+    /// Maximum datagrams for one request: at 32 KiB each far more than any table of links or addresses.
     private static let maximumDatagrams = 65_536
-    /// Times that a dump is read again because it changed meanwhile; then the last stands, and events tell the rest.
+    /// Maximum repetitions of a dump that changed meanwhile. Then the last one counts, and events report the rest.
     private static let maximumRepetitions = 10
 
     /// Dumps that changed under the reader, and were read again.
@@ -18,11 +18,11 @@ final class NetlinkExchange {
 
     init(bufferBytes: Int = NetlinkSocket.bufferBytes) throws(ReachabilityError) {
         socket = try NetlinkSocket(bufferBytes: bufferBytes)
-        // A kernel before 4.20 refuses it; it sends more than is asked for, and callers pick.
+        // A kernel before 4.20 refuses it and sends more than requested; the callers filter.
         _ = socket.setOption(NETLINK_GET_STRICT_CHK, 1)
     }
 
-    /// What one request got.
+    /// The reply to one request.
     enum Reply<Value> {
         case value(Value)
         /// The kernel's `errno`.
@@ -51,8 +51,8 @@ final class NetlinkExchange {
 
     /// Asks for a whole table.
     /// - Parameters:
-    ///   - emptyFor: The `errno` that says that there is no such table.
-    ///   - read: Nil for an entry that is not wanted.
+    ///   - emptyFor: the `errno` of a table that doesn't exist.
+    ///   - read: returns nil for an unwanted entry.
     func dump<Value>(
         _ request: NetlinkRequest, of type: Int, emptyFor: Int32 = 0, _ read: (NetlinkMessage) -> Value?
     ) throws(KernelLookupError) -> [Value] {
@@ -71,7 +71,7 @@ final class NetlinkExchange {
                 if !ending.isInterrupted { return values }
                 interruptedDumps += 1
             } catch {
-                // The rest of this dump would keep the kernel from beginning another.
+                // The unread rest of this dump would keep the kernel from starting another.
                 drain()
                 throw error
             }

@@ -1,6 +1,6 @@
 internal import CRingwakeNetlink
 
-/// One message of a datagram of netlink. Its bytes are those of the datagram, and no longer there than they are.
+/// One message of a netlink datagram. Its bytes are valid as long as those of the datagram.
 struct NetlinkMessage {
     /// `RTM_*` or `NLMSG_*`.
     let type: Int
@@ -11,7 +11,7 @@ struct NetlinkMessage {
     let body: UnsafeRawBufferPointer
 }
 
-/// The messages of a datagram. Ends at the first that does not fit into what is left.
+/// The messages of a datagram. Ends at the first that doesn't fit into the remaining bytes.
 struct NetlinkMessages: Sequence, IteratorProtocol {
     private var rest: UnsafeRawBufferPointer
 
@@ -36,12 +36,12 @@ struct NetlinkMessages: Sequence, IteratorProtocol {
 }
 
 extension NetlinkMessage {
-    /// The fixed part that the body begins with; nil when the body is shorter.
+    /// The fixed part at the beginning of the body; nil if the body is shorter.
     func header<Header: BitwiseCopyable>(as type: Header.Type) -> Header? {
         body.count >= MemoryLayout<Header>.size ? body.loadUnaligned(as: type) : nil
     }
 
-    /// The `errno` in an NLMSG_ERROR or an NLMSG_DONE; 0 when it says that all is well, nil when it holds none.
+    /// The `errno` in an NLMSG_ERROR or an NLMSG_DONE; 0 for success, nil if there is none.
     var errorNumber: Int32? {
         guard let code = header(as: Int32.self) else { return nil }
         // The kernel sends it negated.
@@ -49,7 +49,7 @@ extension NetlinkMessage {
     }
 
     /// Calls `read` with the attributes that follow a fixed part.
-    /// - Parameter maximum: The highest type that is wanted; attributes of higher types are passed over.
+    /// - Parameter maximum: the highest wanted type; attributes of higher types are skipped.
     func withAttributes<Header, Result>(
         after type: Header.Type, maximum: Int, _ read: (NetlinkAttributes) -> Result?
     ) -> Result? {

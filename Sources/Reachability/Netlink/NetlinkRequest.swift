@@ -43,7 +43,7 @@ final class NetlinkRequest {
         }
     }
 
-    /// Sends it to the kernel, which has the answer, or the begin of it, ready when this returns.
+    /// Sends it to the kernel, which has the answer, or its beginning, ready when this returns.
     func send(on socket: NetlinkSocket, sequence: UInt32) throws(KernelLookupError) {
         guard let header = nlmsg_hdr(message) else {
             throw Self.noMemory(name)

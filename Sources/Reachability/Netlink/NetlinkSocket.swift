@@ -2,15 +2,15 @@ internal import CRingwakeLinux
 internal import CRingwakeNetlink
 internal import Glibc
 
-/// A socket of rtnetlink, non-blocking, and the one buffer that it receives into.
+/// A non-blocking rtnetlink socket, and its receive buffer.
 final class NetlinkSocket {
-    /// Bytes of the buffer: the kernel fills no more than 32 KiB of a dump into one datagram.
+    /// Bytes of the buffer: the kernel puts at most 32 KiB of a dump into one datagram.
     static let bufferBytes = 32 << 10
 
     let descriptor: Int32
     private let buffer: UnsafeMutableRawBufferPointer
 
-    /// - Throws: `system`: the kernel gives no socket.
+    /// - Throws: `system`: the kernel refuses a socket.
     init(bufferBytes: Int = bufferBytes) throws(ReachabilityError) {
         descriptor = ringwake_netlink_open()
         buffer = .allocate(byteCount: bufferBytes, alignment: 16)
@@ -26,13 +26,13 @@ final class NetlinkSocket {
         buffer.deallocate()
     }
 
-    /// What one call of `recvmsg` gave.
+    /// The result of one `recvmsg`.
     enum Reception {
-        /// From the kernel. The bytes are there until the next reception.
+        /// From the kernel. The bytes are valid until the next reception.
         case datagram(UnsafeRawBufferPointer)
-        /// From somebody else; it was dropped.
+        /// From another sender; dropped.
         case foreign
-        /// Longer than the buffer; the rest of it is lost.
+        /// Longer than the buffer; the rest is lost.
         case truncated
         /// Nothing more for now.
         case empty
@@ -40,7 +40,7 @@ final class NetlinkSocket {
         case failure(Int32)
     }
 
-    /// Takes one datagram; does not wait.
+    /// Receives one datagram, without waiting.
     func receive() -> Reception {
         var sender: UInt32 = 0
         var flags: Int32 = 0
@@ -52,7 +52,7 @@ final class NetlinkSocket {
         return .datagram(UnsafeRawBufferPointer(rebasing: buffer.prefix(length)))
     }
 
-    /// Sets an option of netlink (`NETLINK_*`); 0, or an `errno`.
+    /// Sets an option of netlink (`NETLINK_*`). Returns 0, or an `errno`.
     func setOption(_ option: Int32, _ value: Int32) -> Int32 {
         ringwake_netlink_set_option(descriptor, option, value) == 0 ? 0 : errno
     }

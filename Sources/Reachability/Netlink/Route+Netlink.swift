@@ -8,7 +8,7 @@ extension RouteAnswer {
         let answer = message.withAttributes(after: rtmsg.self, maximum: RTA_VIA.index) { attributes in
             if let code = Self.refusal(type: header.rtm_type, attributes) { return RouteAnswer.refused(code) }
             var route = Route(type: header.rtm_type, attributes)
-            // What was learned of a way, such as its MTU, is forgotten after a while too; the way stays.
+            // A clone, such as a learned MTU, expires too; the route itself stays.
             if header.rtm_flags & UInt32(RTM_F_CLONED) == 0 { route.lifetime = attributes.lifetime }
             return RouteAnswer.route(route)
         }
@@ -16,7 +16,7 @@ extension RouteAnswer {
         self = answer
     }
 
-    /// Some kernels answer for IPv6 with the route even where it refuses; the `errno` is then in RTA_CACHEINFO.
+    /// Some kernels answer an IPv6 look-up with a route even if they refuse it; the `errno` is then in RTA_CACHEINFO.
     private static func refusal(type: UInt8, _ attributes: NetlinkAttributes) -> Int32? {
         let byType: Int32
         switch Int(type) {
@@ -28,7 +28,7 @@ extension RouteAnswer {
         }
         guard let facts = attributes.cacheFacts else { return byType }
         let code = Int32(bitPattern: facts.rta_error)
-        // The null entry, which stands for no route at all, is of type unreachable.
+        // The null entry means no route at all, and is of type unreachable.
         return code == -ENETUNREACH ? ENETUNREACH : byType
     }
 }
@@ -42,13 +42,13 @@ extension Route {
             metric: attributes.number(RTA_PRIORITY.index, as: UInt32.self) ?? 0)
     }
 
-    /// One of the ways of a route that has several.
+    /// One hop of a route that has several.
     private struct Hop {
         let interface: UInt32
         let gateway: IPAddress?
         let isDead: Bool
 
-        /// The first hop that is not dead; when all are, the first.
+        /// The first hop that isn't dead; if all are, the first.
         static func firstAlive(_ bytes: UnsafeRawBufferPointer) -> Hop? {
             var rest = bytes
             var first: Hop?
@@ -80,8 +80,8 @@ extension NetlinkAttributes {
         return bytes.loadUnaligned(as: rta_cacheinfo.self)
     }
 
-    /// The rest of the time that the route is good for. The kernel gives it in ticks of the clock that it shows to
-    /// programs (USER_HZ), and 0 for ever.
+    /// Remaining lifetime of the route. The kernel gives it in ticks of the clock that it shows to programs
+    /// (USER_HZ), and 0 for no limit.
     fileprivate var lifetime: Duration? {
         let ticks = Int64(cacheFacts?.rta_expires ?? 0)
         let ticksPerSecond = Int64(sysconf(Int32(_SC_CLK_TCK)))

@@ -63,7 +63,7 @@ public struct IPAddress: Hashable, Sendable {
 }
 
 extension IPAddress: CustomStringConvertible, LosslessStringConvertible {
-    /// Longest zone that is read: what the kernel takes for an interface's name.
+    /// Maximum length of a zone: the kernel's limit for the name of an interface.
     private static let maximumZoneLength = 15
 
     /// Reads `192.0.2.1`, `2001:db8::1` or `fe80::1%eth0`; nothing else, no port, no brackets.
@@ -75,7 +75,7 @@ extension IPAddress: CustomStringConvertible, LosslessStringConvertible {
                 return nil
             }
         }
-        // Bytes, not in_addr: which module the compiler takes its members from depends on what else is imported.
+        // Bytes, not in_addr: the module that provides its members depends on the other imports.
         var bytes = [UInt8](repeating: 0, count: 16)
         let isIPv4 = parts.count == 1 && inet_pton(AF_INET, text, &bytes) == 1
         guard isIPv4 || inet_pton(AF_INET6, String(literal), &bytes) == 1 else { return nil }
@@ -90,7 +90,7 @@ extension IPAddress: CustomStringConvertible, LosslessStringConvertible {
             inet_ntop(
                 family == .ipv4 ? AF_INET : AF_INET6, $0.baseAddress, &buffer, socklen_t(INET6_ADDRSTRLEN)) != nil
         }
-        // Fails only when the buffer is too small, and it has the size of the longest.
+        // Fails only if the buffer is too small, and it fits the longest address.
         guard isWritten else { return "" }
         let text = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         return zone.isEmpty ? text : "\(text)%\(zone)"
@@ -110,7 +110,7 @@ extension IPAddress {
     /// `224.0.0.0/4` or `ff00::/8`.
     public var isMulticast: Bool { family == .ipv4 ? low >> 28 == 0xe : high >> 56 == 0xff }
 
-    /// Where packets to this address go: the kernel takes the unspecified address for this machine.
+    /// The address that packets to it reach: the kernel takes the unspecified address for this machine.
     var reached: IPAddress {
         guard isUnspecified else { return self }
         return family == .ipv4 ? IPAddress(ipv4: 0x7f00_0001) : IPAddress(high: 0, low: 1)

@@ -32,8 +32,8 @@ public enum ReachabilityTarget: Hashable, Sendable {
         }
     }
 
-    /// Letters, digits, hyphens and underscores in labels of 1 to 63; the last is no number, so that a mistyped IPv4
-    /// address is not asked of name servers.
+    /// Labels of 1 to 63 letters, digits, hyphens and underscores. The last one isn't a number, so that name servers
+    /// aren't asked for a mistyped IPv4 address.
     private static func isHostName(_ text: String) -> Bool {
         let name = text.hasSuffix(".") ? text.dropLast() : text[...]
         let labels = name.split(separator: ".", omittingEmptySubsequences: false)

@@ -33,7 +33,7 @@ struct AppConnectCommand: DaemonCommand {
                 .invalidRequest, "no app: give its bundle id; only a woken handler has $RINGWAKE_APP")
         }
         let events = try control.client(in: context).events(RequestTarget("apps", app, "handler"))
-        // JSON with or without --json: it is there for programs, and holds payloads.
+        // Always JSON: the output is for programs, and contains payloads.
         try stream.print(events, wantsJSON: true, in: context)
         return .success
     }

@@ -5,7 +5,7 @@ import RingwakeCore
 struct AppFile: Equatable {
     /// Everyone may read it: it names a program and holds no secret.
     static let mode: UInt32 = 0o644
-    /// The largest file that is kept while a new one is tried, in bytes.
+    /// Maximum bytes of an existing file, which is restored if the daemon refuses the new one.
     static let maximumBytes = 64 * 1024
 
     let path: String
@@ -16,8 +16,7 @@ struct AppFile: Equatable {
 
     static func name(of app: AppID) -> String { app.rawValue + ".toml" }
 
-    /// The contents for an app that is woken as the lines of `[wake]` say; with the tables of its rules, and with the
-    /// mapping of a preset for its payload.
+    /// The contents of an app's file: the lines of `[wake]`, the tables of its rules, and the preset for its payload.
     static func text(wake: [String], rules: [String] = [], payload: String? = nil) -> String {
         var lines = [
             "# How ringwaked wakes this app; see ringwaked.toml(5). Written by 'ringwake app add'.",
@@ -49,7 +48,7 @@ struct AppFile: Equatable {
         return result + "\""
     }
 
-    /// What the file holds; nil when there is none.
+    /// The file's contents; nil if there is no file.
     func contents() throws(RingwakeError) -> [UInt8]? {
         guard FileSystem.exists(path) else { return nil }
         return try withFiles { () throws(FileSystemError) in
@@ -57,7 +56,8 @@ struct AppFile: Equatable {
         }
     }
 
-    /// Makes the file hold `contents` (nil: removes it) and asks the daemon; puts the file back when the daemon refuses.
+    /// Writes `contents` to the file (nil: removes it), then sends the request. Restores the file if the request
+    /// fails.
     func change<Answer>(
         to contents: [UInt8]?, _ ask: () throws(RingwakeError) -> Answer
     ) throws(RingwakeError) -> Answer {

@@ -23,7 +23,7 @@ struct AppRemoveCommand: DaemonCommand {
         let client = control.client(in: context)
         let status: StatusMessage = try client.get(RequestTarget("status"))
         let file = AppFile(app: id, directory: status.appsDirectory)
-        // First the file: else the next reload would bring the app back with new tokens.
+        // Remove the file first, or the next reload would register the app again with new tokens.
         let app: AppMessage = try file.change(to: nil) { () throws(RingwakeError) in
             try client.delete(RequestTarget("apps", id.rawValue))
         }

@@ -1,7 +1,7 @@
 import ControlProtocol
 import RingwakeCore
 
-/// Apps for people.
+/// Formats apps for people.
 enum AppText {
     static func text(of app: AppMessage, style: TextStyle) -> String {
         var table = TextTable([.left, .left])
@@ -47,9 +47,9 @@ enum AppText {
         return table.lines().joined(separator: "\n") + "\n"
     }
 
-    /// How it is woken.
+    /// How the handler is woken.
     private static func way(of app: AppMessage) -> String {
-        // The command has a line of its own.
+        // The command has a row of its own.
         let what = app.exec.isEmpty && !app.wake.isEmpty ? " \(app.wake)" : ""
         return TerminalText.printable(app.way + what)
     }
@@ -71,7 +71,7 @@ enum AppText {
             + "(call \(strike.call))"
     }
 
-    /// The words of a command, those that a shell would split in quotes.
+    /// A command line, with quotes around words that a shell would split or expand.
     private static func command(_ words: [String]) -> String {
         let quoted = words.map { word in
             let isPlain = !word.isEmpty && word.allSatisfy { $0.isLetter || $0.isNumber || "/-_.=:,@%+".contains($0) }
@@ -81,9 +81,9 @@ enum AppText {
     }
 }
 
-/// What a handler did not do, for people.
+/// Describes the failures of handlers, for people.
 enum StrikeText {
-    /// A failure that this version does not know stands for itself.
+    /// An unknown failure is printed as received.
     static func text(of failure: String) -> String {
         switch HandlerFailure(rawValue: failure) {
         case .didNotStart: "it did not start"

@@ -2,7 +2,7 @@ import ArgumentParser
 import FileSystem
 import RingwakeCore
 
-/// How an app is woken: what `[wake]` of its file says.
+/// How to wake an app: the settings in `[wake]` of its file.
 struct AppWakeOptions: ParsableArguments {
     @Option(help: .of("path", "Start this program for a push: an absolute path."))
     var exec: String?
@@ -60,7 +60,7 @@ struct AppWakeOptions: ParsableArguments {
         }
     }
 
-    /// The lines of `[wake]`; what is the default is left out, as a person would.
+    /// The lines of `[wake]`, without defaults.
     var lines: [String] {
         var lines: [String] = []
         let add = { (key: String, value: String?) in
@@ -82,7 +82,7 @@ struct AppWakeOptions: ParsableArguments {
         return lines
     }
 
-    /// Looks at the program, where there is one: most mistakes are made here.
+    /// Checks that the program exists and is executable: most mistakes are made here.
     func checkProgram(isForced: Bool) throws(RingwakeError) {
         guard let exec else { return }
         guard exec.hasPrefix("/") else {
@@ -104,7 +104,7 @@ struct AppWakeOptions: ParsableArguments {
     }
 }
 
-/// The rules of an app's calls: what `[calls]` and `[restrictions]` of its file say.
+/// Rules for an app's calls: the settings in `[calls]` and `[restrictions]` of its file.
 struct AppRuleOptions: ParsableArguments {
     @Option(help: .of("who", "Who rings: the app itself, or the daemon (default: app)."))
     var ringer: CallRinger?
@@ -125,7 +125,7 @@ struct AppRuleOptions: ParsableArguments {
         try require("--level", level, in: ScreenedCall.levels)
     }
 
-    /// The tables that it takes, each after an empty line.
+    /// The tables for the given options, each after an empty line.
     var lines: [String] {
         let words = [("ringer", ringer?.rawValue), ("fallback", fallback?.rawValue), ("when_busy", whenBusy?.rawValue)]
         let calls = words.compactMap { key, word in word.map { "\(key) = \(AppFile.tomlString($0))" } }

@@ -6,17 +6,18 @@ struct ContactParameters: Codable, Equatable {
     var schema = ControlAPI.schema
     /// The app's bundle id.
     let app: String
-    /// Which token it is: `development` or `production`. The parameters do not say it; the SIP server has to know.
+    /// The token's environment: `development` or `production`. The parameters don't contain it, so the SIP server has
+    /// to know it.
     let environment: String
     let pnProvider: String
     let pnParam: String
     let pnPrid: String
-    /// All of them, as they stand in the URI.
+    /// All parameters, as written in the URI.
     let parameters: String
 
     /// - Parameters:
-    ///   - team: the team that pushes; nil where only one may.
-    ///   - environment: nil where the app has one token.
+    ///   - team: the team that pushes; may be nil if only one team is allowed.
+    ///   - environment: may be nil if the app has one token.
     init(of app: AppMessage, team: String?, environment: PushEnvironment?) throws(RingwakeError) {
         let team = try ContactParameters.team(of: app, wanted: team)
         let (environment, token) = try ContactParameters.token(of: app, wanted: environment)
@@ -31,7 +32,7 @@ struct ContactParameters: Codable, Equatable {
 
     private static func team(of app: AppMessage, wanted: String?) throws(RingwakeError) -> String {
         if let wanted {
-            // What else would stand in a URI as something else.
+            // Other characters could change the meaning of the URI.
             guard !wanted.isEmpty, wanted.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }) else {
                 throw RingwakeError(.invalidRequest, "'\(wanted)' is not a team id; give letters and digits only")
             }

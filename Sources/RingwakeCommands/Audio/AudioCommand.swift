@@ -24,7 +24,7 @@ struct AudioCommand: ParsableCommand {
         defaultSubcommand: AudioStatusCommand.self)
 }
 
-/// `ringwake audio status`, which `ringwake audio` alone is too
+/// `ringwake audio status`, the default of `ringwake audio`
 struct AudioStatusCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
         "status", "Show the state of the audio sessions and the audio server.",

@@ -1,21 +1,21 @@
 import ControlProtocol
 import RingwakeCore
 
-/// An audio session of the daemon's, held by a stream that is open: active for as long as may be.
+/// An audio session of the daemon, kept open by a stream, and active whenever the daemon allows it.
 final class AudioHold {
     private let client: ControlClient
     private let reporter: AudioReporter
     private var stream: EventStream
     private let id: UInt64
-    /// The daemon has not ended the stream.
+    /// Whether the session is open: neither ``end()`` nor the daemon has ended it.
     private(set) var isOpen = true
 
-    /// How long each change may take while a command runs: the daemon bounds an activation by less.
+    /// Timeout of each change while a command runs: longer than the daemon's limit of an activation.
     private static let changeTimeout = Duration.seconds(5)
 
     /// Opens a session and waits until it is active.
     ///
-    /// - Throws: it cannot be: no daemon, no audio server, another session comes first.
+    /// - Throws: the session can't be activated: no daemon, no audio server, or another session has priority.
     init(_ opening: AudioSessionOpening, _ client: ControlClient, _ reporter: AudioReporter) throws(RingwakeError) {
         self.reporter = reporter
         var stream = try client.stream(RequestTarget("audio", "sessions"), opening)
@@ -30,7 +30,7 @@ final class AudioHold {
                 throw RingwakeError(
                     error.code, "the audio session was not activated: \(error.message) (\(code.rawValue))")
             }
-            // Where sound goes is said with `active`.
+            // The notice `active` contains the route.
             if reporter.wantsJSON || notice.event != "routeChanged" { reporter.report(notice) }
             if notice.event == "active" { break }
         }
@@ -44,10 +44,11 @@ final class AudioHold {
         self.client = client
     }
 
-    /// To wait on: readable when ``read()`` may have something.
+    /// For poll(2): readable if ``read()`` may find a notice.
     var descriptor: Int32 { stream.descriptor }
 
-    /// Tells what the daemon has said meanwhile, and activates the session again where that is to be.
+    /// Reports the notices received meanwhile. Activates the session again after an interruption or a loss of the
+    /// server.
     func read() {
         do throws(RingwakeError) {
             while isOpen {
@@ -55,7 +56,7 @@ final class AudioHold {
                 if next == .timedOut { return }
                 let notice = try AudioHold.notice(next)
                 reporter.report(notice)
-                // One that was interrupted is not active again by itself; nor is one whose server has come back.
+                // The daemon doesn't reactivate a session after an interruption, or after the audio server came back.
                 if notice.event == "interruptionEnded" || notice.event == "reset" { activate() }
             }
         } catch {
@@ -66,7 +67,7 @@ final class AudioHold {
 
     private func activate() {
         do throws(RingwakeError) {
-            // The stream says that it is active.
+            // The stream reports when it is active.
             let _: AudioSessionMessage = try client.post(target("activate"))
         } catch {
             reporter.report("the audio session was not activated again: \(error.message)")
@@ -81,7 +82,8 @@ final class AudioHold {
             let _: AudioSessionMessage = try client.post(target("deactivate", [("notifyOthers", "true")]))
             reporter.report(AudioNoticeMessage(event: "inactive"))
         } catch {
-            // The daemon silences children that still play until the stream closes. That ends any other failure too.
+            // Busy: children still play. The daemon mutes them until the stream closes, so there is nothing to
+            // report.
             guard !error.message.hasSuffix("(\(AudioSessionError.Code.isBusy.rawValue))") else { return }
             reporter.report("the audio session was not deactivated cleanly: \(error.message)")
         }
@@ -106,7 +108,7 @@ final class AudioHold {
 /// Reports a session's notices on standard error.
 struct AudioReporter {
     let errors: Output
-    /// As the lines of JSON that the daemon gives.
+    /// Whether to print the notices as lines of JSON.
     let wantsJSON: Bool
 
     func report(_ notice: AudioNoticeMessage) {
@@ -117,7 +119,7 @@ struct AudioReporter {
         }
     }
 
-    /// Something that the daemon does not say.
+    /// Reports a message of this command itself.
     func report(_ text: String) {
         if wantsJSON {
             var notice = AudioNoticeMessage(event: "error")
@@ -128,7 +130,7 @@ struct AudioReporter {
         }
     }
 
-    /// Nil of what a person need not hear.
+    /// Nil for notices that don't matter to a person.
     static func text(of notice: AudioNoticeMessage) -> String? {
         let route = notice.route.map { AudioText.line(of: $0) }
         switch notice.event {

@@ -61,7 +61,7 @@ enum AudioOutputName {
         ("bluetooth", .bluetoothHFP),
     ]
 
-    /// What completion offers.
+    /// The words for shell completion.
     static let words = short.map(\.word) + [automatic]
 
     /// The output to request from the daemon; nil for `auto`.

@@ -109,7 +109,7 @@ struct AudioOptionsArgument: ExpressibleByArgument {
     static var allValueStrings: [String] { AudioOption.allCases.map(\.rawValue) }
 }
 
-/// A word of an enum that apps see too, so that it cannot conform itself.
+/// Wraps a word of a public enum, so that the enum itself needn't conform.
 struct WordArgument<Word: RawRepresentable<String> & CaseIterable & Sendable>: ExpressibleByArgument {
     let word: Word
 

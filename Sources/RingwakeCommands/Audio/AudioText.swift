@@ -1,6 +1,6 @@
 import ControlProtocol
 
-/// Audio sessions for people.
+/// Formats audio sessions for people.
 enum AudioText {
     static func text(of status: AudioStatusMessage, style: TextStyle) -> String {
         var table = TextTable([.left, .left])
@@ -32,7 +32,7 @@ enum AudioText {
         return table.lines().joined(separator: "\n") + "\n"
     }
 
-    /// Where sound goes and comes from, over a few lines.
+    /// The route, as a table.
     static func route(of status: AudioStatusMessage, style: TextStyle) -> String {
         var table = TextTable([.left, .left])
         if status.route == nil || status.state != "connected" { table.add(["server", server(status, style: style)]) }

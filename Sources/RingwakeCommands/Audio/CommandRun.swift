@@ -2,18 +2,18 @@ import CRingwakeLinux
 import Glibc
 import RingwakeCore
 
-/// A command that runs in the place of this one: same terminal, same environment, same descriptors; signals are passed
-/// on, and its end is this program's.
+/// Runs a command in the foreground, with the same terminal, environment and descriptors. Forwards signals to it, and
+/// exits with its status.
 struct CommandRun {
     private let command: [String]
     private let session: AudioHold?
     private let reporter: AudioReporter
 
-    /// What a terminal sends to the whole process group at once reaches the command without us; what somebody sends to
-    /// this process alone is meant for the command.
+    /// Signals to forward to the command. A signal from the terminal reaches the whole process group, so only signals
+    /// to this process alone are forwarded.
     private static let passedOn = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2]
 
-    /// As `env` and shells have it.
+    /// The exit statuses that `env` and shells use.
     private static let notFound = ExitStatus(code: 127)
     private static let notExecutable = ExitStatus(code: 126)
 
@@ -26,19 +26,19 @@ struct CommandRun {
     /// Runs the command to its end.
     ///
     /// - Returns: its exit status; 128 and the number of the signal that ended it.
-    /// - Throws: `system`: it cannot be watched.
+    /// - Throws: `system`: the command can't be watched.
     func wait() throws(RingwakeError) -> ExitStatus {
         var former = sigset_t()
         var mask = sigset_t()
         sigemptyset(&mask)
         for signal in CommandRun.passedOn { sigaddset(&mask, signal) }
-        // Blocked before the command is there: none is lost in between.
+        // Block them before the command starts, so that none is lost.
         sigprocmask(SIG_BLOCK, &mask, &former)
         defer { sigprocmask(SIG_SETMASK, &former, nil) }
         let signals = ringwake_signalfd(-1, &mask)
         guard signals >= 0 else { throw failed("signals cannot be watched", errno) }
         defer { close(signals) }
-        // Before the session ends: others are not to go on while it still plays.
+        // End the session only after the command: other programs must not resume while it still plays.
         defer { session?.end() }
 
         var process: pid_t = 0
@@ -49,7 +49,7 @@ struct CommandRun {
         }
         let pidfd = ringwake_pidfd_open(process)
         guard pidfd >= 0 else {
-            // Nobody would see its end otherwise, but a wait that is deaf to signals.
+            // Without a pidfd, wait for the command without forwarding signals.
             reporter.report("signals cannot be forwarded: \(String(cString: strerror(errno)))")
             return reap(process)
         }
@@ -58,7 +58,7 @@ struct CommandRun {
         return reap(process)
     }
 
-    /// Waits for something to happen and sees to it; true when the command has ended.
+    /// Waits for an event and handles it. True if the command has ended.
     private func hasEnded(_ pidfd: Int32, _ signals: Int32, _ process: pid_t) throws(RingwakeError) -> Bool {
         var entries = [
             pollfd(fd: pidfd, events: Int16(POLLIN), revents: 0),
@@ -81,8 +81,8 @@ struct CommandRun {
         var signal = signalfd_siginfo()
         let size = MemoryLayout<signalfd_siginfo>.size
         while read(signals, &signal, size) == size {
-            // One that the kernel sent comes from the terminal, and the command has it too; but that the terminal is gone
-            // only the leader of its session is told.
+            // A positive code means that the kernel sent it, for the terminal, and to the command too. But the kernel
+            // sends the SIGHUP for a lost terminal only to the session leader.
             let isForUsAlone = signal.ssi_signo == UInt32(SIGHUP) && getsid(0) == getpid()
             if signal.ssi_code <= 0 || isForUsAlone { kill(process, Int32(signal.ssi_signo)) }
         }
@@ -91,7 +91,7 @@ struct CommandRun {
     private func reap(_ process: pid_t) -> ExitStatus {
         var status: Int32 = 0
         while waitpid(process, &status, 0) < 0 {
-            // Something else has reaped it: this program was started with children ignored.
+            // Reaped already: this program was started with SIGCHLD ignored.
             guard errno == EINTR else { return ExitStatus(code: 1) }
         }
         let signal = status & 0x7f
@@ -108,7 +108,7 @@ struct CommandRun {
         defer { posix_spawnattr_destroy(&attributes) }
         var none = sigset_t()
         sigemptyset(&none)
-        // This program ignores SIGPIPE, to see that a reader has left.
+        // This program ignores SIGPIPE; the command must not inherit that.
         var broken = none
         sigaddset(&broken, SIGPIPE)
         posix_spawnattr_setsigdefault(&attributes, &broken)

@@ -40,7 +40,7 @@ struct CallCommand: ParsableCommand {
         ])
 }
 
-/// Which app's call a command is about, and how its answer is shown.
+/// Options that select a call's app and the form of the output.
 struct CallOptions: ParsableArguments {
     @Option(help: .of("id", "The call's app, if two apps have a call with this id."))
     var app: String?
@@ -57,7 +57,7 @@ struct CallOptions: ParsableArguments {
         return call
     }
 
-    /// Its app, where one is known.
+    /// The call's app, if known.
     func appFilter(in context: CommandContext) -> String? { app ?? context.environment("RINGWAKE_APP") }
 }
 

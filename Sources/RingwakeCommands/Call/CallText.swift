@@ -1,6 +1,6 @@
 import ControlProtocol
 
-/// Calls for people.
+/// Formats calls for people.
 enum CallText {
     static func text(of call: CallMessage, style: TextStyle) -> String {
         var table = TextTable([.left, .left])
@@ -65,7 +65,7 @@ enum CallText {
             + (audio.code.map { " (\($0))" } ?? "") + (audio.why.map { ": \($0)" } ?? "")
     }
 
-    /// What is asked for and not said by the state.
+    /// Pending actions that the state doesn't show.
     private static func pending(of call: CallMessage) -> String? {
         let actions = call.pending.map(\.action).filter { $0 != "answer" && $0 != "end" }
         return actions.isEmpty ? nil : "pending: " + actions.joined(separator: ", ")
@@ -75,14 +75,14 @@ enum CallText {
         (call.missed ? "missed" : call.state) + (call.reason.map { " (\($0))" } ?? "")
     }
 
-    /// `NAME <HANDLE>`, and who a list says that it is; empty when nothing is known.
+    /// `NAME <HANDLE>`, and the name from an identification list; empty if nothing is known.
     private static func caller(of call: CallMessage) -> String {
         let said = call.caller.map { caller in call.callerName.map { "\($0) <\(caller)>" } ?? caller }
         let words = [said, call.identifiedAs.map { "maybe \($0)" }].compactMap { $0 }
         return words.joined(separator: ", ")
     }
 
-    /// What a line of the list says beside the state.
+    /// Remarks in a line of the list, after the state.
     private static func remarks(on call: CallMessage) -> [String] {
         var words: [String] = []
         if call.muted { words.append("muted") }

@@ -2,9 +2,10 @@ import ArgumentParser
 import ControlProtocol
 import RingwakeCore
 
-// The commands that are one request for one call: a declaration for each, and a command for each shape.
+// Commands that send one request about one call: a declaration for each verb, and a command for each form of
+// arguments.
 
-/// What a verb's command says of itself.
+/// The verb and the help of a command.
 protocol CallVerbDeclaration {
     static var verb: CallVerb { get }
     static var abstract: String { get }
@@ -14,7 +15,7 @@ protocol CallVerbDeclaration {
 extension CallVerbDeclaration {
     static var details: String { "" }
 
-    /// A handler may leave out the call's id.
+    /// The first example of a handler's verb leaves out the call's id.
     static func configuration(usage: String? = nil, _ words: [String] = [""]) -> CommandConfiguration {
         let (command, id) = ("ringwake call \(verb.rawValue)", "7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11")
         let handlers = verb.isHandlers ? words.prefix(1).map { command + $0 } : []

@@ -2,10 +2,10 @@ import ControlProtocol
 
 /// The timeline of a call or a push, for people.
 enum TimelineText {
-    /// Each stage with the time since the push arrived, the step since the stage before, and the time of day.
+    /// Each stage with the time since the push arrived, the time since the previous stage, and the time of day.
     ///
-    /// - Parameter receivedAt: when the push arrived, as the daemon writes it; of any other text no time of day is
-    ///   made.
+    /// - Parameter receivedAt: when the push arrived, in the daemon's format; without it the column of times stays
+    ///   empty.
     static func text(of timeline: [Hop], receivedAt: String, style: TextStyle) -> String {
         let arrival = UTCTime(receivedAt)
         var table = TextTable([.left, .right, .right, .left])
@@ -31,7 +31,7 @@ enum TimelineText {
         return String(UTCTime(milliseconds: overflow ? .max : sum).description.dropFirst(11).dropLast())
     }
 
-    /// `2026-11-21 18:58:52Z`, of a time as the daemon writes it; any other text stands for itself.
+    /// `2026-11-21 18:58:52Z`, from a time in the daemon's format. Other text is returned unchanged.
     static func dateAndTime(_ text: String) -> String {
         guard UTCTime(text) != nil else { return text }
         return text.prefix(10) + " " + text.dropFirst(11).prefix(8) + "Z"

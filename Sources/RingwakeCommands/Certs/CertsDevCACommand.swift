@@ -87,7 +87,7 @@ struct CertsDevCACommand: RunnableCommand {
         return try show(message, text(of: message, style: context.style), in: context)
     }
 
-    /// Each file once, as new if it was made in any of the rounds.
+    /// Each file once; new if it was made for any of the apps.
     static func merged(_ files: [DevelopmentCredentials.File]) -> [DevelopmentCredentials.File] {
         var merged: [DevelopmentCredentials.File] = []
         for file in files {

@@ -60,6 +60,6 @@ struct CertsShowCommand: RunnableCommand {
 }
 
 extension ExitStatus {
-    /// A file was explained, and cannot be used.
+    /// A file was shown that can't be used.
     static let unusable = ExitStatus(code: RingwakeError.Code.badCredential.exitStatus)
 }

@@ -2,7 +2,7 @@ import VoIPCertificates
 
 /// The part of ringwaked.toml that uses the files of a development CA.
 enum DevelopmentConfiguration {
-    /// The address of the example: APNs' alternative port, which needs no rights to listen on.
+    /// The address in the example: APNs' alternative port, on which any user may listen.
     static let address = "127.0.0.1:2197"
 
     static func text(for credentials: DevelopmentCredentials) -> String {

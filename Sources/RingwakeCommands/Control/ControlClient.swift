@@ -3,16 +3,16 @@ import FoundationEssentials
 import HTTP1
 import RingwakeCore
 
-/// The command line's end of the control API: one connection for each request.
+/// A client of the control API, with one connection for each request.
 struct ControlClient {
-    /// The longest answer that is read, in bytes.
+    /// Maximum bytes of an answer.
     static let maximumAnswerBytes = 8 * 1024 * 1024
 
     /// The socket's path.
     let path: String
-    /// The secret of the wake that this runs in, for a handler's requests.
+    /// The secret in a handler's environment, for its requests.
     let secret: String?
-    /// How long connecting and one answer may take in all.
+    /// Timeout of connecting and one answer together.
     var timeout: Duration = .seconds(10)
 
     /// `GET /v1/...`.
@@ -20,7 +20,7 @@ struct ControlClient {
         try decode(answer(to: "GET", target, body: nil), from: target)
     }
 
-    /// The answer to `GET /v1/...` as it is, where it is no JSON.
+    /// The body of the answer to `GET /v1/...`, for answers that aren't JSON.
     func octets(_ target: RequestTarget) throws(RingwakeError) -> [UInt8] {
         try answer(to: "GET", target, body: nil)
     }
@@ -55,7 +55,7 @@ struct ControlClient {
         try decode(answer(to: "DELETE", target, body: nil), from: target)
     }
 
-    /// Opens `GET /v1/events`, or another stream of lines; the answer's head has arrived, and is no refusal.
+    /// Opens `GET /v1/events`, or another stream of lines. Returns when the daemon has answered 200.
     func events(_ target: RequestTarget) throws(RingwakeError) -> EventStream {
         try stream("GET", target, body: nil)
     }
@@ -110,7 +110,7 @@ struct ControlClient {
         return answer
     }
 
-    /// A request that was sent, and its answer as it comes.
+    /// A sent request, and its answer as it arrives.
     private struct Exchange: ~Copyable {
         let socket: ControlSocket
         var parser: HTTP1ResponseParser
@@ -177,7 +177,7 @@ struct ControlClient {
             return invalidAnswer("status \(status) without a message")
         }
         let code = RingwakeError.Code.all.first { $0.slug == message.error }
-        // Of an audio session's failure, the name that programs of other systems know it by.
+        // For a failure of an audio session, append the name of its code.
         let name = message.audioError.map { " (\($0.code.rawValue))" } ?? ""
         return RingwakeError(code ?? .failed, message.message + name)
     }

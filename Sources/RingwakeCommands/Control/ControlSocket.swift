@@ -4,10 +4,10 @@ import RingwakeCore
 
 /// A blocking connection to the control socket, with a deadline on each wait.
 struct ControlSocket: ~Copyable {
-    /// Bytes that one read takes at most.
+    /// Maximum bytes of one read.
     private static let readBytes = 64 * 1024
 
-    /// To wait on together with others; read by ``receive(until:output:)`` alone.
+    /// For poll(2) together with other descriptors. Only ``receive(until:output:)`` reads it.
     let descriptor: Int32
     private let path: String
 
@@ -25,7 +25,7 @@ struct ControlSocket: ~Copyable {
         guard descriptor >= 0 else {
             throw RingwakeError(.system, "no socket could be made: \(String(cString: strerror(errno)))")
         }
-        // A connect waits when the daemon's queue is full; this bounds it.
+        // connect(2) blocks while the daemon's backlog is full. This limits the wait.
         let (seconds, attoseconds) = timeout.components
         var limit = timeval(tv_sec: Int(clamping: seconds), tv_usec: Int(attoseconds / 1_000_000_000_000))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
@@ -42,7 +42,7 @@ struct ControlSocket: ~Copyable {
         close(descriptor)
     }
 
-    /// Sends all of `bytes`. A daemon that closed early may have answered first: that is no error here.
+    /// Sends all of `bytes`. A closed connection is no error here: the daemon may have answered first.
     func send(_ bytes: [UInt8], until deadline: Deadline) throws(RingwakeError) {
         var offset = 0
         while offset < bytes.count {
@@ -62,18 +62,18 @@ struct ControlSocket: ~Copyable {
         }
     }
 
-    /// What a wait for bytes ended with.
+    /// The result of a wait for bytes.
     enum Received {
         case bytes([UInt8])
         /// The daemon closed the connection.
         case closed
-        /// The reader of our own output went away.
+        /// The reader of this program's output has left.
         case outputClosed
     }
 
     /// Waits for the next bytes.
     ///
-    /// - Parameter output: a descriptor whose reader may leave meanwhile; nil where that does not matter.
+    /// - Parameter output: the wait also ends if the reader of this descriptor leaves; nil: it doesn't.
     /// - Throws: `timedOut` at the deadline.
     func receive(until deadline: Deadline?, output: Int32?) throws(RingwakeError) -> Received {
         while true {
@@ -93,14 +93,14 @@ struct ControlSocket: ~Copyable {
         }
     }
 
-    /// False when the reader of `output` went away first.
+    /// Returns false if the reader of `output` left first.
     private func wait(
         for events: Int32, until deadline: Deadline?, output: Int32?
     ) throws(RingwakeError) -> Bool {
         while true {
             var entries = [pollfd(fd: descriptor, events: Int16(events), revents: 0)]
             if let output {
-                // No event asked for: POLLERR comes by itself when the reading end of a pipe is closed.
+                // Request no events: poll(2) always reports POLLERR, the sign of a closed reading end.
                 entries.append(pollfd(fd: output, events: 0, revents: 0))
             }
             let ready = poll(&entries, nfds_t(entries.count), deadline?.pollTimeout ?? -1)

@@ -5,10 +5,10 @@ import RingwakeCore
 
 /// The lines of `GET /v1/events`, one after another.
 struct EventStream: ~Copyable {
-    /// The longest line that is read, in bytes.
+    /// Maximum bytes of a line.
     static let maximumLineBytes = 64 * 1024
 
-    /// What came next.
+    /// The result of a wait for a line.
     enum Next: Equatable {
         /// One event as JSON, without its newline.
         case line([UInt8])
@@ -16,13 +16,13 @@ struct EventStream: ~Copyable {
         case ended
         /// The deadline passed.
         case timedOut
-        /// The reader of our own output went away.
+        /// The reader of this program's output has left.
         case outputClosed
     }
 
-    /// A line as a message.
+    /// Decodes a line.
     ///
-    /// - Parameter what: what the daemon has sent, for a person.
+    /// - Parameter what: names the message in the error.
     static func message<Message: Decodable>(_ line: [UInt8], _ what: String) throws(RingwakeError) -> Message {
         if let message = try? JSONDecoder().decode(Message.self, from: Data(line)) { return message }
         throw RingwakeError(
@@ -36,7 +36,7 @@ struct EventStream: ~Copyable {
     private var lines: LineSplitter<RingwakeError>
     private var isAtEnd = false
 
-    /// To wait on together with others: readable when ``nextAtOnce()`` may have something.
+    /// For poll(2): readable if ``nextAtOnce()`` may find an event.
     var descriptor: Int32 { socket.descriptor }
 
     init(socket: consuming ControlSocket, parser: HTTP1ResponseParser, path: String) {
@@ -50,7 +50,7 @@ struct EventStream: ~Copyable {
                 "'\(path)' sent an event longer than \(EventStream.maximumLineBytes) bytes; is it ringwaked?"))
     }
 
-    /// Waits for the next event, until `deadline` (nil: without end) or until the reader of `output` leaves.
+    /// Waits for the next event, until `deadline` (nil: forever) or until the reader of `output` leaves.
     mutating func next(until deadline: Deadline?, output: Int32?) throws(RingwakeError) -> Next {
         while true {
             if let next = try buffered() { return next }
@@ -59,15 +59,14 @@ struct EventStream: ~Copyable {
         }
     }
 
-    /// The next event without a wait: one that is there already, or comes with what can be read at once; `timedOut` where
-    /// there is none.
+    /// The next event that has arrived already or can be read without waiting; `timedOut` if there is none.
     mutating func nextAtOnce() throws(RingwakeError) -> Next {
         if let next = try buffered() { return next }
         if let end = try receive(until: Deadline(after: .zero), output: nil) { return end }
         return try buffered() ?? .timedOut
     }
 
-    /// What was received already; nil when it has no whole event.
+    /// The next event in the buffer; nil if there is no complete one.
     private mutating func buffered() throws(RingwakeError) -> Next? {
         while true {
             if let line = try lines.next() { return .line(line) }
@@ -76,12 +75,12 @@ struct EventStream: ~Copyable {
         }
     }
 
-    /// Reads once; nil when something came, if only the end.
+    /// Reads once. Nil if bytes or the end of the stream arrived.
     private mutating func receive(until deadline: Deadline?, output: Int32?) throws(RingwakeError) -> Next? {
         do throws(RingwakeError) {
             switch try socket.receive(until: deadline, output: output) {
             case .bytes(let bytes): parser.consume(bytes)
-            // A daemon that stops or is killed breaks the stream off; there is nothing more either way.
+            // A daemon that stops or is killed closes the connection in the middle of the stream.
             case .closed: isAtEnd = true
             case .outputClosed: return .outputClosed
             }
@@ -92,7 +91,7 @@ struct EventStream: ~Copyable {
         return nil
     }
 
-    /// Moves what the parser has to `lines`; false when it needs more bytes.
+    /// Moves the next part of the body to `lines`. False if the parser needs more bytes.
     private mutating func readBody() throws(RingwakeError) -> Bool {
         do throws(HTTP1Error) {
             switch try parser.next() {

@@ -1,6 +1,6 @@
 import ControlProtocol
 
-/// What the daemon uses of the device, for people.
+/// The device resources that the daemon uses, for people.
 enum DeviceText {
     static func lines(of status: StatusMessage, style: TextStyle) -> [String] {
         var table = TextTable([.left, .left])

@@ -14,7 +14,7 @@ struct StreamOptions: ParsableArguments {
         try require((count ?? 1) >= 1, "Give a --count of 1 or more.")
     }
 
-    /// Prints until the count, the timeout, the reader's leaving or the stream's end.
+    /// Prints events until the count or the timeout is reached, the reader leaves, or the stream ends.
     ///
     /// - Throws: `timedOut` when fewer events than the count came in time, `unreachable` when the daemon ended the
     ///   stream.
@@ -51,7 +51,7 @@ struct StreamOptions: ParsableArguments {
             throw RingwakeError(.unreachable, "the daemon sent an event that is not JSON; see its log")
         }
         if wantsJSON {
-            // With members that this version does not know: those pass through.
+            // Print the line as received, including members that this version doesn't know.
             context.output.write(String(decoding: PlainJSON.escaped(line), as: UTF8.self) + "\n")
             return
         }

@@ -1,6 +1,6 @@
 import ControlProtocol
 
-/// One event for people.
+/// Formats one event for people.
 struct EventText {
     private let event: EventMessage
     private let style: TextStyle
@@ -19,7 +19,7 @@ struct EventText {
             .joined(separator: "  ")
     }
 
-    /// What happened in a word, whom it concerns, and what else there is to say.
+    /// The event in a word, the names that it is about, and more details.
     private var parts: (subject: String, names: [String?], more: [String]) {
         switch event {
         case .handler(let event): ("", [event.app], [])

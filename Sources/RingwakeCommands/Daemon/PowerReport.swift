@@ -7,11 +7,11 @@ struct PowerReport: Codable, Equatable {
     let uptimeMs: Int64
     /// All wakeups.
     let wakeups: UInt64
-    /// All wakeups, an hour.
+    /// All wakeups per hour.
     let perHour: Double
     /// The most frequent cause first.
     let causes: [Cause]
-    /// The level of the kernel-side filter that keeps the changes of others away, 0 to 4.
+    /// Current level of the kernel filter that drops irrelevant messages, 0 to 4.
     let filterLevel: Int
     /// The level that the configuration asks for.
     let wantedFilterLevel: Int
@@ -22,7 +22,7 @@ struct PowerReport: Codable, Equatable {
         let cause: String
         let wakeups: UInt64
         let perHour: Double
-        /// For a person.
+        /// The cause in words.
         let meaning: String
     }
 
@@ -40,7 +40,7 @@ struct PowerReport: Codable, Equatable {
         optionalTimers = []
     }
 
-    /// What each cause is, by the name that the daemon counts it under.
+    /// Descriptions of the causes, by the daemon's names.
     static let meanings = [
         "provider": "a sender connected, sent a push or disconnected",
         "control": "a handler, ringwake or another local program sent a request",
@@ -61,7 +61,7 @@ struct PowerReport: Codable, Equatable {
         "timeout": "a wait with a time limit ended",
     ]
 
-    /// `count` an hour, with two decimals.
+    /// `count` per hour, rounded to two decimals.
     private static func rate(_ count: UInt64, _ milliseconds: Int64) -> Double {
         (Double(count) * 3_600_000 / Double(max(1, milliseconds)) * 100).rounded() / 100
     }

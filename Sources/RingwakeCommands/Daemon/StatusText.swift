@@ -2,7 +2,7 @@ import ControlProtocol
 
 /// The daemon's status for people.
 enum StatusText {
-    /// A certificate with fewer days than this is shown as a problem: renewals are due then.
+    /// A certificate that expires in fewer days than this is shown as a problem.
     static let certificateWarningDays: Int64 = 30
 
     static func text(of status: StatusMessage, style: TextStyle) -> String {
@@ -60,7 +60,7 @@ enum StatusText {
         return ReachabilityText.text(of: connection, style: style)
     }
 
-    /// By which gateways, from which addresses.
+    /// The gateways and source addresses in use.
     private static func ways(_ path: PathMessage) -> [String] {
         var table = TextTable([.left, .left])
         if !path.gateways.isEmpty { table.add(["via", TerminalText.printable(path.gateways.joined(separator: ", "))]) }
@@ -88,7 +88,7 @@ enum StatusText {
             + TerminalText.printable(why) + "\n  " + TerminalText.printable(content)
     }
 
-    /// The most frequent first.
+    /// The counts, the highest first.
     private static func table(_ counts: [String: UInt64]) -> [String] {
         var table = TextTable([.left, .right])
         for (name, count) in counts.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {

@@ -7,13 +7,13 @@ import RunLoop
 
 /// Reachability as this process sees it, from the kernel's own tables.
 final class LocalNetwork: NetworkView {
-    /// How long a host name may take to be looked up, until it is said that it is not known.
+    /// Timeout of a host name's look-up. After it, the target is shown as still being resolved.
     static let nameTimeout = Duration.seconds(10)
 
     private let runLoop: RunLoop
     private let monitor: NetworkMonitor
 
-    /// - Throws: `system` when the kernel or a sandbox does not let it look.
+    /// - Throws: `system`: the kernel or a sandbox refuses access.
     init(_ configuration: ReachabilityConfiguration) throws(RingwakeError) {
         do throws(RunLoopError) {
             runLoop = try RunLoop(wakingFromSuspend: false)
@@ -62,7 +62,7 @@ final class LocalNetwork: NetworkView {
         follow(printer) {
             for message in news { printer.print(message) }
             news = []
-            // A timer that is not needed must not wake the loop up.
+            // Cancel a timer that is no longer needed, so that it doesn't wake the loop up.
             if known.isComplete, let pending = timer {
                 runLoop.cancel(pending)
                 timer = nil
@@ -86,7 +86,7 @@ final class LocalNetwork: NetworkView {
         withExtendedLifetime(watch) {}
     }
 
-    /// What is known of each target, by its place.
+    /// The reachability of each target, by index; nil if not known yet.
     private final class Known {
         var values: [TargetReachability?]
         var isComplete: Bool { !values.contains { $0 == nil } }
@@ -110,7 +110,7 @@ final class LocalNetwork: NetworkView {
         return watches
     }
 
-    /// Takes turns, and prints after each what it brought, until the reader of the output leaves.
+    /// Runs the loop and prints the changes after each turn, until the reader of the output leaves.
     private func follow(_ printer: ReachabilityPrinter, _ printNews: () -> Void) {
         watchReader(printer.output)
         defer { reader?.cancel() }
@@ -125,14 +125,14 @@ final class LocalNetwork: NetworkView {
     private var reader: ReadinessSource?
     private var hasReaderLeft = false
 
-    /// Notices that the other end of a pipe or a socket was closed, also while there is nothing to print.
+    /// Watches a pipe or a socket for a closed other end, also while there is nothing to print.
     private func watchReader(_ output: Output) {
         guard let descriptor = output.descriptor else { return }
         var facts = stat()
         guard fstat(descriptor, &facts) == 0, [S_IFIFO, S_IFSOCK].contains(facts.st_mode & S_IFMT) else { return }
         reader = try? runLoop.watch(descriptor, for: .read, cause: WakeupCause("output")) { [weak self] readiness in
             self?.hasReaderLeft = !readiness.isDisjoint(with: [.hangup, .error])
-            // Nobody reads what comes back by a socket: it would wake this again and again.
+            // Unread input from a socket would wake the loop up again and again, so stop watching.
             self?.reader?.cancel()
         }
     }

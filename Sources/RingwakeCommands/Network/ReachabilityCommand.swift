@@ -74,7 +74,7 @@ struct ReachabilityCommand: DaemonCommand {
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let printer = ReachabilityPrinter(context: context, wantsJSON: wantsJSON, isVerbose: verbose)
         if watch, context.output.descriptor != nil {
-            // Lines are written whole, so it can end anywhere; a watch has no other end.
+            // A watch ends only by a signal. Lines are written whole, so it can exit at any point.
             signal(SIGINT) { _ in _exit(0) }
             signal(SIGTERM) { _ in _exit(0) }
         }
@@ -83,7 +83,8 @@ struct ReachabilityCommand: DaemonCommand {
                 try show(RemoteNetwork(client: control.client(in: context)), printer)
                 return printer.status(isWatching: watch)
             } catch {
-                // Who names a socket means that daemon. One that went away in the middle is another matter.
+                // Read the kernel's tables only if no daemon runs, the user named no socket, and nothing was printed
+                // yet.
                 guard error.code == .daemonNotRunning, control.socket == nil, !printer.hasPrinted else { throw error }
             }
         }
@@ -94,7 +95,7 @@ struct ReachabilityCommand: DaemonCommand {
         return printer.status(isWatching: watch)
     }
 
-    /// The targets in their order, each once.
+    /// The given targets in order, without duplicates.
     private var asked: [ReachabilityTarget] {
         var asked: [ReachabilityTarget] = []
         for target in targets.compactMap({ ReachabilityTarget($0) }) where !asked.contains(target) {
@@ -123,7 +124,7 @@ protocol NetworkView {
     func watchPath(_ printer: ReachabilityPrinter) throws(RingwakeError)
 }
 
-/// Prints what is learnt, for people or as JSON, a line each.
+/// Prints results, one line each, for people or as JSON.
 final class ReachabilityPrinter {
     let output: Output
     let isVerbose: Bool
@@ -132,7 +133,7 @@ final class ReachabilityPrinter {
     private var isAllReachable = true
     private var toldMonitor: String?
 
-    /// Whether anything stands on standard output already.
+    /// Whether anything was printed on standard output.
     private(set) var hasPrinted = false
 
     init(context: CommandContext, wantsJSON: Bool, isVerbose: Bool) {
@@ -157,7 +158,7 @@ final class ReachabilityPrinter {
         output.write(bytes: wantsJSON ? controlLine(message) : Array(text().utf8))
     }
 
-    /// Says how the look at the network is doing, unless it is as it was.
+    /// Prints the monitor's state if it has changed.
     func print(_ monitor: ReachabilityMessage) {
         guard isVerbose else { return }
         let text = ReachabilityText.line(of: monitor)

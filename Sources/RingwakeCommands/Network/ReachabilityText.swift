@@ -1,7 +1,7 @@
 import ControlProtocol
 import Reachability
 
-/// Reachability for people.
+/// Formats reachability for people.
 enum ReachabilityText {
     /// `sip.example.org  reachable via 192.0.2.1 on wlan0 (wifi), from 192.0.2.7  [reachable, transientConnection]`
     static func line(of target: TargetMessage, style: TextStyle) -> String {
@@ -18,7 +18,7 @@ enum ReachabilityText {
         return "\(name)  \(way)  [\(TerminalText.printable(flags.joined(separator: ", ")))]"
     }
 
-    /// What the network offers, over several lines.
+    /// The network path, as a table.
     static func text(of path: PathMessage, style: TextStyle) -> String {
         var table = TextTable([.left, .left])
         table.add(["path", summary(of: path, style: style)])

@@ -9,7 +9,7 @@ struct RemoteNetwork: NetworkView {
     func show(_ targets: [ReachabilityTarget], _ printer: ReachabilityPrinter) throws(RingwakeError) {
         try printMonitor(printer)
         var slow = client
-        // The daemon waits for names as long as this client waits for it otherwise.
+        // The daemon takes up to ``LocalNetwork/nameTimeout`` to look names up, so wait longer.
         slow.timeout = client.timeout + LocalNetwork.nameTimeout
         let answer: TargetListMessage = try slow.get(try target(of: targets, isWatching: false))
         for message in answer.targets { printer.print(message) }
@@ -30,7 +30,7 @@ struct RemoteNetwork: NetworkView {
         try follow(target, printer) { printer.print($0 as PathMessage) }
     }
 
-    /// A request line of the daemon's has 8 KiB at most, with the method and the version of HTTP.
+    /// The daemon accepts request lines of 8 KiB, including the method and the HTTP version.
     private static let maximumTargetBytes = 8 * 1024 - 64
 
     private func target(

@@ -2,17 +2,17 @@ import ControlProtocol
 import Glibc
 import RingwakeCore
 
-/// Follows the call that a push started, at the local daemon, until it ended.
+/// Follows the call that a push started, on the local daemon, until it ends.
 struct CallTrace {
-    /// The first wait between two looks, in milliseconds, and the longest.
+    /// The first and the longest wait between two requests, in milliseconds.
     private static let firstWait: Int32 = 10
     private static let longestWait: Int32 = 250
 
     let client: ControlClient
     let app: String
 
-    /// The call that the push `pushID` started as it stands when it has ended, or at the latest after `timeout`.
-    /// Nil when no such call came about.
+    /// Returns the call that the push `pushID` started, when it has ended or `timeout` has passed. Nil if the push
+    /// started no call.
     func follow(_ pushID: String, timeout: Duration) throws(RingwakeError) -> CallMessage? {
         let deadline = Deadline(after: timeout)
         let push = RequestTarget("pushes", pushID, query: [("app", app)])
@@ -28,7 +28,7 @@ struct CallTrace {
                 latest = call
                 if call.reason != nil || call.state == "ended" { return call }
             } catch {
-                // A push service elsewhere took it, and this daemon has not heard of it.
+                // Not found: another push service accepted the push, or the daemon doesn't show it yet.
                 guard error.code == .notFound else { throw error }
             }
             let left = deadline.pollTimeout

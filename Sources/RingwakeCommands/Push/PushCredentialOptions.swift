@@ -3,7 +3,7 @@ import Cryptography
 import PushClient
 import RingwakeCore
 
-/// What a sender is let in by.
+/// The credentials of a sender.
 struct PushCredentialOptions: ParsableArguments {
     @Option(help: .of("file", "The provider certificate: PEM or P12."))
     var cert: String?
@@ -42,7 +42,7 @@ struct PushCredentialOptions: ParsableArguments {
 
     var isGiven: Bool { cert != nil || key != nil }
 
-    /// Reads the files that are named; `certificateFile` stands in when none is.
+    /// Reads the given files, or `certificateFile` if none is given.
     func credential(orElse certificateFile: String?) throws(RingwakeError) -> ProviderCredential {
         if let key, let keyID = resolvedKeyID, let team {
             let key = try P256PrivateKey(pem: InputFile.read(key))

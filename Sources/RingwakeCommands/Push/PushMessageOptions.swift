@@ -3,7 +3,8 @@ import ProviderAPI
 import PushClient
 import RingwakeCore
 
-/// What a push says. Nothing here is checked but its form: the push service is to judge, and may be under test.
+/// The contents of a push. Only the form of the options is checked: the push service validates the rest, and may be
+/// under test.
 struct PushMessageOptions: ParsableArguments {
     @Option(help: .of("file", "A file with the payload, sent byte for byte; - is standard input."))
     var payload: String?
@@ -33,7 +34,7 @@ struct PushMessageOptions: ParsableArguments {
         try require(payload == nil || data == nil, "Give --payload or --data, not both.")
     }
 
-    /// The push for `token`, where `topic` is known from elsewhere.
+    /// The push for `token`. Uses `known` as the topic if no option gives one.
     func request(token: String, topic known: String?, at now: Int64) throws(RingwakeError) -> PushRequest {
         let topic = self.topic ?? known
         let type = pushType ?? topic.map(PushMessageOptions.pushType)
@@ -54,7 +55,7 @@ struct PushMessageOptions: ParsableArguments {
         return expires?.duration == .zero ? 0 : now.addingReportingOverflow(max(1, seconds)).partialValue
     }
 
-    /// The type whose suffix `topic` has; a topic without one is the bundle id, as alerts have.
+    /// The push type by the topic's suffix; `alert` for a topic without suffix, which is the bundle id.
     static func pushType(of topic: String) -> String {
         let type = PushType.allCases.first { type in type.topicSuffix.map(topic.hasSuffix) ?? false }
         return (type ?? .alert).rawValue

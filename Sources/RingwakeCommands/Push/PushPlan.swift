@@ -3,14 +3,14 @@ import FileSystem
 import PushClient
 import RingwakeCore
 
-/// Everything that a push needs, after options and the local daemon were asked.
+/// Everything that a push needs, from the options and the local daemon.
 struct PushPlan {
     let server: PushServer
     let credential: ProviderCredential
     let token: String
     let topic: String?
 
-    /// From options alone: the push service is Apple's where none is named.
+    /// From the options alone. Without a host, the push service is Apple's.
     init(_ target: PushTargetOptions, _ credentials: PushCredentialOptions, token: String) throws(RingwakeError) {
         server = PushPlan.server(
             target, host: target.host ?? PushServer.appleHost(for: target.environment),
@@ -20,7 +20,7 @@ struct PushPlan {
         topic = nil
     }
 
-    /// For an app of the local daemon, which knows its token, its topic and where it listens.
+    /// For an app of the local daemon, which provides token, topic and address.
     init(
         _ target: PushTargetOptions, _ credentials: PushCredentialOptions, app: AppMessage, status: StatusMessage
     ) throws(RingwakeError) {
@@ -50,7 +50,7 @@ struct PushPlan {
             connectTimeout: min(.seconds(10), target.timeout.duration), timeout: target.timeout.duration)
     }
 
-    /// `--host` and `--port`; what is missing comes from the daemon's first listener of the environment.
+    /// `--host` and `--port`. Without `--host`, the daemon's first listener of the environment.
     private static func address(
         _ target: PushTargetOptions, _ status: StatusMessage
     ) throws(RingwakeError) -> (host: String, port: UInt16) {
@@ -67,7 +67,8 @@ struct PushPlan {
         return (address.host, target.port ?? address.port)
     }
 
-    /// Splits `address:port`; an address that means "all of them" becomes the loopback address. Nil if it is neither.
+    /// Splits `address:port`. Replaces a wildcard address with the loopback address. Nil if the text has another
+    /// form.
     static func reachable(_ address: String) -> (host: String, port: UInt16)? {
         guard let colon = address.lastIndex(of: ":"), let port = UInt16(address[address.index(after: colon)...]),
             port > 0
@@ -81,11 +82,11 @@ struct PushPlan {
     }
 }
 
-/// What `ringwake certs dev-ca` left beside the daemon's certificate.
+/// Files of `ringwake certs dev-ca` next to the daemon's certificate.
 private struct DevelopmentFiles {
-    /// The CA that issued it; nil where it is not there.
+    /// The CA's certificate; nil if there is none.
     let ca: String?
-    /// The app's provider certificate with its key; nil where it is not there.
+    /// The app's provider certificate with its key; nil if there is none.
     let certificate: String?
 
     init?(beside serverCertificate: String?, app: String) {

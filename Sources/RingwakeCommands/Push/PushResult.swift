@@ -6,9 +6,9 @@ import RingwakeCore
 /// One push and its answer, as `ringwake push --json` prints it.
 struct PushResult: Encodable, Equatable {
     var schema = ControlAPI.schema
-    /// `host:port` of the push service, as it was named.
+    /// `host:port` of the push service, as given.
     var server: String
-    /// The detour of `--connect-to`, where there is one: then nothing says that the named host was reached.
+    /// The value of `--connect-to`: the push may then not have reached the named host.
     var connectTo: String?
     var accepted: Bool
     var status: Int
@@ -16,11 +16,11 @@ struct PushResult: Encodable, Equatable {
     var apnsUniqueId: String?
     var reason: String?
     var hint: String?
-    /// With 410: since when the token is gone, in milliseconds since 1970.
+    /// With 410: when the token became invalid, in milliseconds since 1970.
     var timestamp: Int64?
     var httpVersion: String
     var timings: PushTimings
-    /// With `--trace`: the call as it stood last.
+    /// With `--trace`: the call's last known state.
     var call: CallMessage?
 
     init(_ answer: PushAnswer, from server: PushServer) {
@@ -64,7 +64,7 @@ enum PushText {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// The sender's stages, as the call's timeline shows the receiver's.
+    /// The sender's stages, in the form of a call's timeline.
     static func stages(of timings: PushTimings, style: TextStyle) -> String {
         var table = TextTable([.left, .right, .right])
         table.add(["sender", "since start", "step"])

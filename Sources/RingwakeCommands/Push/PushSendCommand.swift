@@ -3,7 +3,7 @@ import ControlProtocol
 import PushClient
 import RingwakeCore
 
-/// `ringwake push send`, which `ringwake push` alone is too
+/// `ringwake push send`, the default of `ringwake push`
 struct PushSendCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
         "send", "Send a push by the APNs provider API, over TLS and HTTP/2.",
@@ -31,7 +31,7 @@ struct PushSendCommand: DaemonCommand {
             for each push. Pushes to another machine use https_proxy.
             """)
 
-    /// The most pushes of one run.
+    /// Maximum pushes of one run.
     static let maximumCount = 1_000_000
 
     @OptionGroup(title: "Target") var target: PushTargetOptions

@@ -1,11 +1,11 @@
 import PushClient
 import RingwakeCore
 
-/// What became of several pushes over one connection.
+/// The results of several pushes over one connection.
 struct PushSeries {
     private var answers: [String: Int] = [:]
     private var microseconds: [Int64] = []
-    /// Whether each of them was accepted.
+    /// Whether all of them were accepted.
     private(set) var isAllAccepted = true
 
     mutating func add(_ result: PushResult) {

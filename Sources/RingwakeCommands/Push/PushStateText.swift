@@ -1,7 +1,7 @@
 import ControlProtocol
 import RingwakeCore
 
-/// Pushes that the daemon has taken, for people.
+/// Pushes that the daemon accepted, for people.
 enum PushStateText {
     static func text(of push: PushMessage, style: TextStyle) -> String {
         var table = TextTable([.left, .left])
@@ -41,7 +41,7 @@ enum PushStateText {
             + ListOptions.more(list.next, style: style)
     }
 
-    /// What to do about a push that was taken and woke nobody.
+    /// What to do about an accepted push that woke no handler.
     private static func remedy(for push: PushMessage) -> String? {
         if push.state == PushMessage.State.withheld.rawValue || push.outcome == PushOutcome.withheld.rawValue {
             return "the app's handler has too many strikes: run 'ringwake app clear-strikes \(push.app)'"
@@ -56,7 +56,7 @@ enum PushStateText {
         }
     }
 
-    /// The state, and where it does not say it already, why the call ended.
+    /// The state, and why the call ended if the state doesn't show that.
     private static func state(of push: PushMessage) -> String {
         push.state + (push.reason.map { $0 == push.state ? "" : " (\($0))" } ?? "")
     }

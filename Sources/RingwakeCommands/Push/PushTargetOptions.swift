@@ -2,7 +2,7 @@ import ArgumentParser
 import PushClient
 import RingwakeCore
 
-/// Whom a push goes to.
+/// The recipient of a push, and the push service.
 struct PushTargetOptions: ParsableArguments {
     @Option(help: .of("id", "An app of the local daemon: fills in token, topic, address and development credentials."))
     var app: AppID?
@@ -37,7 +37,7 @@ struct PushTargetOptions: ParsableArguments {
     func validate() throws {
         try require((app == nil) != (token == nil), "Give exactly one of --app and --token.")
         try require(timeout.duration > .zero, "Give a --timeout longer than 0.")
-        // An IPv6 address has two colons at least.
+        // One colon means host:port; an IPv6 address has at least two.
         try require(
             host?.count(where: { $0 == ":" }) != 1, "Give --host a name or an address only; give the port with --port.")
         try require(port != 0, "Give a --port between 1 and 65535.")

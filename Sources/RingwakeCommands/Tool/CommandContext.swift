@@ -1,6 +1,6 @@
 import Glibc
 
-/// What a command sees of the process it runs in. A test gives its own.
+/// The part of the process that a command uses. Tests provide their own.
 struct CommandContext {
     /// Standard output: results.
     let output: Output
@@ -10,7 +10,7 @@ struct CommandContext {
     let environment: (String) -> String?
     /// The effective user.
     let userID: UInt32
-    /// How human output is dressed.
+    /// The style of output for people.
     let style: TextStyle
 
     init(

@@ -1,7 +1,7 @@
 import RingwakeCore
 import RunLoop
 
-/// A point in time to give up at, on the boot clock.
+/// A deadline on the boot clock.
 struct Deadline {
     private let instant: BootClock.Instant
 
@@ -11,7 +11,7 @@ struct Deadline {
 
     var hasPassed: Bool { instant <= BootClock.now() }
 
-    /// For poll(2): milliseconds until the deadline, rounded up so that it has passed afterwards; 0 when it has.
+    /// For poll(2): milliseconds until the deadline, rounded up so that it has passed afterwards; 0 if it has passed.
     var pollTimeout: Int32 {
         let nanoseconds = max(0, BootClock.now().duration(to: instant).saturatingNanoseconds)
         let milliseconds = nanoseconds / 1_000_000 + (nanoseconds % 1_000_000 == 0 ? 0 : 1)

@@ -14,13 +14,13 @@ enum DurationText {
         }
     }
 
-    /// The same of milliseconds.
+    /// The same for milliseconds.
     static func short(milliseconds: Int64) -> String {
         let (microseconds, overflow) = milliseconds.multipliedReportingOverflow(by: 1_000)
         return short(microseconds: overflow ? (milliseconds < 0 ? .min : .max) : microseconds)
     }
 
-    /// Until a deadline: exact while it is near, rounded when it is far.
+    /// Time until a deadline: exact if it is near, rounded if it is far.
     static func until(milliseconds: Int64) -> String {
         milliseconds < 120_000 ? short(milliseconds: milliseconds) : long(milliseconds: milliseconds)
     }

@@ -19,7 +19,7 @@ extension RingwakeError {
     }
 }
 
-/// Does something with files, and says of a failure what to do about it.
+/// Runs `body`, and adds to a file's error what to do about it.
 func withFiles<Result>(_ body: () throws(FileSystemError) -> Result) throws(RingwakeError) -> Result {
     do throws(FileSystemError) {
         return try body()
@@ -30,10 +30,10 @@ func withFiles<Result>(_ body: () throws(FileSystemError) -> Result) throws(Ring
 
 /// Reading files that the command line names.
 enum InputFile {
-    /// The largest file that is read, in bytes: far above any certificate, key or payload.
+    /// Maximum bytes of a file: far above any certificate, key or payload.
     static let maximumBytes = 1024 * 1024
 
-    /// What `path` holds; `-` is standard input where `allowsStandardInput`.
+    /// The contents of `path`; `-` is standard input if `allowsStandardInput`.
     static func read(_ path: String, allowsStandardInput: Bool = false) throws(RingwakeError) -> [UInt8] {
         let isStandardInput = allowsStandardInput && path == "-"
         return try withFiles { () throws(FileSystemError) in
@@ -43,17 +43,17 @@ enum InputFile {
 }
 
 extension InputFile {
-    /// The path from the root, for whoever reads it in another folder; as it is where that fails.
+    /// The absolute path, for a reader with another working directory; unchanged if that fails.
     static func absolute(_ path: String) -> String {
         guard let resolved = realpath(path, nil) else { return path }
         defer { free(resolved) }
         return String(cString: resolved)
     }
 
-    /// The bytes that one read takes.
+    /// Bytes of one read.
     private static let pieceBytes = 64 * 1024
 
-    /// Reads what `path` holds, piece by piece, however long it is; `-` is standard input.
+    /// Reads `path` piece by piece, however long it is; `-` is standard input.
     static func forEachPiece(
         of path: String, _ take: ([UInt8]) throws(RingwakeError) -> Void
     ) throws(RingwakeError) {
@@ -76,7 +76,7 @@ extension InputFile {
 
 /// Where a password comes from: the command line, or a file that others cannot see in a process list.
 enum PasswordSource {
-    /// The password, nil when none is named. Of a file, the first line.
+    /// The password, or the first line of the file; nil if neither is given.
     static func password(_ password: String?, file: String?) throws(RingwakeError) -> String? {
         guard let file else { return password }
         let bytes = try InputFile.read(file, allowsStandardInput: true)

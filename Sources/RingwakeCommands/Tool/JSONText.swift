@@ -2,8 +2,7 @@ import ControlProtocol
 import FoundationEssentials
 import RingwakeCore
 
-/// JSON documents as the command line writes them: what could steer a terminal stands in them as an escape. Single lines
-/// are `controlLine`'s.
+/// Writes JSON documents. Escapes characters that could control a terminal. `controlLine` writes single lines.
 enum JSONText {
     /// `value` over several lines, its members in alphabetical order, with a newline at the end.
     static func document(_ value: some Encodable) throws(RingwakeError) -> String {

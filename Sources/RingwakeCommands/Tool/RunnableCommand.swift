@@ -2,17 +2,17 @@ import ArgumentParser
 import ControlProtocol
 import RingwakeCore
 
-/// A command that does something, as opposed to one that only groups others.
+/// A command that runs, as opposed to one that only groups others.
 protocol RunnableCommand: ParsableCommand {
     /// Whether `--json` was given.
     var wantsJSON: Bool { get }
 
-    /// Does it.
+    /// Runs the command.
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus
 }
 
 extension RunnableCommand {
-    /// Prints `result` as JSON where that is wanted, else `text`.
+    /// Prints `result` as JSON if `--json` was given, else `text`.
     func show(
         _ result: some Encodable, _ text: @autoclosure () -> String, in context: CommandContext
     ) throws(RingwakeError) -> ExitStatus {
@@ -29,7 +29,7 @@ protocol DaemonCommand: RunnableCommand {
 extension DaemonCommand {
     var wantsJSON: Bool { control.output.json }
 
-    /// Prints the answer to `GET /v1/...`: as JSON where that is wanted, else as `text`.
+    /// Prints the answer to `GET /v1/...`: as JSON if `--json` was given, else as `text`.
     func show<Answer: Codable>(
         _: Answer.Type, at target: RequestTarget, _ text: (Answer, TextStyle) -> String, in context: CommandContext
     ) throws(RingwakeError) -> ExitStatus {
@@ -38,7 +38,7 @@ extension DaemonCommand {
     }
 }
 
-/// What every command takes.
+/// The options of every command.
 struct OutputOptions: ParsableArguments {
     @Flag(help: "Print JSON with a \"schema\" number. Errors become one JSON line on standard error.")
     var json = false
@@ -70,7 +70,7 @@ func require(_ condition: Bool, _ message: @autoclosure () -> String) throws {
     guard condition else { throw ValidationError(message()) }
 }
 
-/// Refuses a number that an option does not take; none is taken.
+/// Refuses a number outside of an option's range. Accepts nil.
 func require(_ option: String, _ number: Int?, in range: ClosedRange<Int>) throws {
     try require(
         number.map(range.contains) ?? true,

@@ -14,7 +14,7 @@ struct TextStyle: Equatable, Sendable {
     }
 }
 
-/// Text of strangers, made safe to show.
+/// Makes untrusted text safe to show.
 enum TerminalText {
     /// `text` with each control, direction and invisible character as `?`: a caller's name must not steer the terminal
     /// that shows it.

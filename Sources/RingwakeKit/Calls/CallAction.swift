@@ -41,10 +41,11 @@ public struct CallAction: Identifiable, Sendable {
     public let deadline: ContinuousClock.Instant
     let requests: CallRequests
 
-    /// Reports that the action succeeded. Returns when the daemon has received the report. Fulfil several actions of one
-    /// kind in the order of their arrival.
+    /// Reports that the action succeeded. Returns when the daemon has received the report. Fulfil several actions of
+    /// one kind in the order of their arrival.
     ///
-    /// - Throws: `wrongState`: it is already fulfilled or failed, or its deadline has passed; `alreadyEnded`, `noAnswer`.
+    /// - Throws: `wrongState`: it is already fulfilled or failed, or its deadline has passed; `alreadyEnded`,
+    ///   `noAnswer`.
     public func fulfill() async throws(CallError) {
         try await requests.answer(self, isDone: true)
     }
@@ -65,6 +66,7 @@ public struct CallAction: Identifiable, Sendable {
 }
 
 extension CallAction: QueuedEvent {
-    /// A later action of the same kind means that the time of the former is over; each group of digits is one of its own.
+    /// The daemon requests an action again only after the earlier one's deadline. Each group of digits has a key of
+    /// its own.
     var key: EventKey { kind == .dtmf ? EventKey("dtmf \(id.number)", call) : EventKey(kind.rawValue, call) }
 }

@@ -5,9 +5,9 @@ internal import ControlProtocol
 ///     let controller = CallController(client: client)
 ///     try await controller.request(CallTransaction(.hold("c1"), .answer("c2")))
 ///
-/// Only the daemon's user and root may use it, for example for a phone's own interface or a headset's button. The daemon
-/// refuses a handler that runs as another user, or in a systemd unit that the daemon started; such a handler uses
-/// ``CallProvider/actions``.
+/// Only the daemon's user and root may use it, for example for a phone's own interface or a headset's button. The
+/// daemon refuses a handler that runs as another user, or in a systemd unit that the daemon started; such a handler
+/// uses ``CallProvider/actions``.
 public final class CallController: Sendable {
     private let client: RingwakeClient
 
@@ -73,8 +73,9 @@ public final class CallController: Sendable {
         }
     }
 
-    /// Why a step was refused: the call may have ended. The daemon's message says what the call's state does not: another
-    /// call that could not be held, an action in progress.
+    /// Why the daemon refused a step. If the call has ended, returns that. Otherwise keeps the daemon's message: it
+    /// names causes that the call's state doesn't show, such as another call that could not be held, or an action in
+    /// progress.
     private func cause(of error: RingwakeKitError, _ step: CallTransaction.Step) async -> CallError {
         guard error.code == .conflict else { return CallError(error) }
         let target = RequestTarget("calls", step.call.rawValue, query: [("app", step.app ?? client.requests.app)])

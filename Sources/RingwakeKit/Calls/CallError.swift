@@ -58,7 +58,7 @@ public struct CallError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// - Parameters:
     ///   - reason: why the call ended.
-    ///   - filter: what kept it out, if anything did, and more of that for a person.
+    ///   - filter: what blocked it, if a filter did, and details for a person.
     static func ended(_ reason: CallEndReason, filter: (by: CallFilter, detail: String)? = nil) -> CallError {
         var error =
             if let filter {
@@ -73,7 +73,7 @@ public struct CallError: Error, Hashable, Sendable, CustomStringConvertible {
         return error
     }
 
-    /// A request that failed.
+    /// The error of a failed request.
     init(_ cause: RingwakeKitError) {
         switch cause.code {
         case .notFound:

@@ -47,7 +47,8 @@ struct CallRequests: Sendable {
         do throws(CallError) {
             let name = action.kind.rawValue
             let result = ActionResult(action: name, audio: audio.map { AudioConfigurationBody($0) })
-            // Digits that are fulfilled twice would fulfil the next ones. It is no error if the answer ends the call.
+            // Fulfilling digits twice would fulfil the next group too, so don't repeat that. It is no error if this
+            // ends the call.
             _ = try await send(
                 action.call, isDone ? .fulfill : .fail, controlJSON(result), isRepeatable: action.kind != .dtmf
             ) { message in !message.pending.contains { $0.action == name } }
@@ -77,7 +78,8 @@ struct CallRequests: Sendable {
         }
     }
 
-    /// - Parameter isDone: whether the call is as after this request: it may have been done, and its answer lost.
+    /// - Parameter isDone: whether the call is in the state after this request. Checked if the request was repeated:
+    ///   the daemon may have carried it out, and its answer was lost.
     private func send(
         _ call: Call.ID, _ verb: CallVerb, _ body: [UInt8] = [], isRepeatable: Bool = true,
         isDone: (CallMessage) -> Bool

@@ -21,7 +21,7 @@ package final class ClientQueue: Sendable {
         self.app = app
     }
 
-    /// Gives the client an event of its transport. From any thread, in order.
+    /// Passes an event of the transport to the client's thread. Call it from any thread; the order is kept.
     package func deliver(_ event: TransportEvent) {
         post { $0.take(event) }
     }

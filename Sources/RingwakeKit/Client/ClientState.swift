@@ -1,7 +1,7 @@
 internal import RunLoop
 internal import Synchronization
 
-/// What all objects of a client read; written on the client's thread.
+/// The state that all objects of a client read. The client's thread writes it.
 final class ClientState: Sendable {
     private final class Values: Sendable {
         let credentials = Mutex<[PushCredentials]>([])

@@ -7,13 +7,13 @@ final class ClientWorker {
     private let queue: ClientQueue
     private var bellSource: ReadinessSource?
 
-    /// - Parameter transport: makes another connection to the daemon than its socket.
+    /// - Parameter transport: creates the transport; nil: the daemon's unix socket.
     init(
         _ configuration: RingwakeClient.Configuration, queue: ClientQueue, state: ClientState,
         transport: (@Sendable (ClientQueue) throws(RingwakeKitError) -> any ControlTransport)?
     ) throws(RingwakeKitError) {
         do throws(RunLoopError) {
-            // Never resumes the machine to retry a daemon that is suspended too.
+            // Retries needn't resume the machine: while it is suspended, so is the daemon.
             runLoop = try RunLoop(wakingFromSuspend: false)
         } catch {
             throw RingwakeKitError(refusedBySystem: error)
@@ -41,7 +41,7 @@ final class ClientWorker {
         driver.start()
         while !queue.isClosed { runLoop.runOnce(timeout: nil) }
         driver.close()
-        // Jobs that were posted before the end find it closed.
+        // Run the jobs posted before the end. They see that the driver is closed.
         for job in queue.takeJobs() { job(driver) }
         bellSource?.cancel()
     }

@@ -1,9 +1,9 @@
 internal import Synchronization
 
-/// What makes a queued event obsolete: a later one with the same key.
+/// The key of a queued event: a later event with the same key makes it obsolete.
 struct EventKey: Hashable, Sendable {
     let kind: String
-    /// The call that it is about; nil if it is about none.
+    /// The event's call; nil if the event isn't about a call.
     let call: Call.ID?
 
     init(_ kind: String, _ call: Call.ID? = nil) {
@@ -19,14 +19,14 @@ protocol QueuedEvent: Sendable {
 
 /// Events that wait for a reader, in order.
 ///
-/// Everything waits as it came until there are more than ``capacity`` events. Then those go that no reader needs any more:
-/// those with a key that a later one has too, and those of calls that have ended. What is left is bounded by the calls in
-/// progress, which the daemon limits.
+/// Keeps every event until there are more than ``capacity``. Then it drops the events that no reader needs any more:
+/// those with the key of a later event, and all but the newest ones of calls that have ended. The rest is bounded by
+/// the calls in progress, which the daemon limits.
 struct EventQueue<Event: QueuedEvent>: Sendable {
     static var capacity: Int { 1_024 }
 
     private(set) var events: [Event] = []
-    /// Compacting again makes no sense before there are so many.
+    /// Compacts again only above this count.
     private var limit = capacity
 
     /// - Parameter active: the calls in progress.
@@ -38,7 +38,7 @@ struct EventQueue<Event: QueuedEvent>: Sendable {
     private mutating func compact(_ active: Set<Call.ID>) {
         var seen: Set<EventKey> = []
         var kept: [Event] = []
-        // Of what is left from calls that have ended the newest stay, as many as there is room for.
+        // Of ended calls, keep only the newest events.
         var room = Self.capacity / 2
         for event in events.reversed() {
             let key = event.key
@@ -69,7 +69,8 @@ public struct Observation: Sendable {
     public func cancel() { remove() }
 }
 
-/// Delivers events of one kind to all observers and streams, on the client's thread. Events wait while there are none.
+/// Delivers events of one kind to all observers and streams, on the client's thread. Events wait while nobody
+/// observes.
 final class EventPublisher<Event: QueuedEvent>: Sendable {
     private struct Observer: Sendable {
         let body: @Sendable (Event) -> Void
@@ -101,7 +102,7 @@ final class EventPublisher<Event: QueuedEvent>: Sendable {
             return state.observers.keys.sorted()
         }
         for number in numbers {
-            // Not those that were removed meanwhile, for example by the one before.
+            // Skips observers that were removed meanwhile, for example by the previous one.
             state.withLock { $0.observers[number] }?.body(event)
         }
     }
@@ -134,7 +135,7 @@ final class EventPublisher<Event: QueuedEvent>: Sendable {
             state.nextNumber += 1
             return state.nextNumber
         }
-        // On the client's thread, so that what waits comes before what follows.
+        // On the client's thread, so that waiting events come before new ones.
         let isPosted = queue.post { _ in
             let waiting = self.state.withLock { state -> [Event]? in
                 guard !state.isFinished, state.removed.remove(number) == nil else { return nil }
@@ -150,7 +151,7 @@ final class EventPublisher<Event: QueuedEvent>: Sendable {
     }
 
     private func remove(_ number: UInt64) {
-        // Released after the lock: a deinit of what the closures hold may call anything here.
+        // Release the observer outside the lock: its closures may hold objects whose deinit calls this publisher.
         _ = state.withLock { state -> Observer? in
             let observer = state.observers.removeValue(forKey: number)
             if observer == nil, !state.isFinished, number > 0 { state.removed.insert(number) }
@@ -205,7 +206,7 @@ private final class StreamBuffer<Event: QueuedEvent>: Sendable {
     }
 }
 
-/// Belongs to a stream: the stream's end, or that of its last reference, removes its observer.
+/// Owned by a stream. Removes the stream's observer when the stream is cancelled or its last reference goes away.
 private final class StreamReader<Event: QueuedEvent>: Sendable {
     let buffer: StreamBuffer<Event>
     private let observation: Observation

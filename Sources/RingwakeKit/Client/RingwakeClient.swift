@@ -1,6 +1,7 @@
 internal import RunLoop
 
-/// One app's connection to ringwaked. ``PushRegistry``, ``CallProvider``, ``CallController`` and ``CallDirectory`` use it.
+/// One app's connection to ringwaked. ``PushRegistry``, ``CallProvider``, ``CallController`` and ``CallDirectory``
+/// use it.
 ///
 ///     let client = try RingwakeClient(.init(app: "com.example.phone"))
 ///     let registry = PushRegistry(client: client)
@@ -9,26 +10,26 @@ internal import RunLoop
 ///         if case .incomingPush(let push) = event { Task { try await provider.reportIncomingCall(with: push.call) } }
 ///     }
 ///
-/// While the client is connected it is the app's handler: pushes arrive here, and the daemon starts no other process for
-/// them. It has one thread, which sleeps until something happens. When the daemon restarts, the client connects again and
-/// continues the calls of this process.
+/// While the client is connected it is the app's handler: pushes arrive here, and the daemon starts no other process
+/// for them. It has one thread, which sleeps until something happens. When the daemon restarts, the client connects
+/// again and continues the calls of this process.
 public final class RingwakeClient: Sendable {
     let state = ClientState()
     let queue: ClientQueue
-    /// Nil once it was joined or detached.
     private let thread: WorkerThread
 
-    /// Returns immediately; ``connection`` shows the progress. It is not an error if no daemon runs: the client waits for it.
+    /// Returns immediately; ``connection`` shows the progress. It is not an error if no daemon runs: the client waits
+    /// for it.
     ///
-    /// - Throws: `system`: the kernel refuses a descriptor or a thread. `invalidRequest`: the app's name is empty, or the
-    ///   socket's path is too long.
+    /// - Throws: `system`: the kernel refuses a descriptor or a thread. `invalidRequest`: the app's name is empty, or
+    ///   the socket's path is too long.
     public convenience init(_ configuration: Configuration) throws(RingwakeKitError) {
         try UnixTransport.check(configuration.socketPath)
         try self.init(configuration, transport: nil)
     }
 
-    /// - Parameter transport: makes another connection to the daemon than its socket. Called before the client's thread
-    ///   starts, which uses it.
+    /// - Parameter transport: creates the transport; nil: the daemon's unix socket. Called before the client's thread
+    ///   starts, which then uses the transport.
     package init(
         _ configuration: Configuration,
         transport: (@Sendable (ClientQueue) throws(RingwakeKitError) -> any ControlTransport)?
@@ -53,8 +54,8 @@ public final class RingwakeClient: Sendable {
         }
     }
 
-    // The thread is not joined: the owner of the last reference may hold a lock that a running callback waits for, or be
-    // that callback.
+    // The thread is not joined: the owner of the last reference may hold a lock that a running callback waits for, or
+    // be that callback.
     deinit { queue.close() }
 
     var requests: DaemonRequests { DaemonRequests(queue: queue) }
@@ -62,8 +63,8 @@ public final class RingwakeClient: Sendable {
     /// The state of the connection to the daemon.
     public var connection: ConnectionState { state.connection.value ?? .connecting }
 
-    /// The current state, and each change. A slow reader gets only the newest. The stream ends with the client, which lives as
-    /// long as the stream is read.
+    /// The current state, and each change. A slow reader gets only the newest. The stream ends with the client, which
+    /// lives as long as the stream is read.
     public var connectionUpdates: AsyncStream<ConnectionState> {
         state.connection.stream(holding: self) { notifyNewObservers() }
     }
@@ -80,8 +81,8 @@ public final class RingwakeClient: Sendable {
         queue.post { [state] _ in state.connection.notifyNew() }
     }
 
-    /// Ends the connection. This process is no longer a handler: its calls lose it, as if it had exited. Every stream ends,
-    /// and waiting requests fail with `closed`. Returns when the thread has ended.
+    /// Ends the connection. This process is no longer a handler: its calls lose it, as if it had exited. Every stream
+    /// ends, and waiting requests fail with `closed`. Returns when the thread has ended.
     ///
     /// Optional: a client without references ends by itself, a moment later. Don't call it while you hold a lock that a
     /// callback takes. Called from a callback, or while another thread closes the client, it does not wait. Idempotent.

@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// What the daemon gave to a process that it started.
+/// Reads the push that the daemon writes to a started handler's standard input.
 enum StandardInput {
-    /// A push has at most some KiB.
+    /// Far more than a push has.
     private static let maximumBytes = 1 << 20
 
-    /// Reads it to its end.
-    /// - Throws: `invalidRequest`: there is more than a push can be; `system`.
+    /// Reads standard input to its end.
+    /// - Throws: `invalidRequest`: the input is larger than any push; `system`.
     static func read(from descriptor: Int32 = STDIN_FILENO) throws(RingwakeKitError) -> [UInt8] {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 16 << 10)

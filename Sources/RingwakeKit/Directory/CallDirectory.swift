@@ -25,8 +25,8 @@ public final class CallDirectory: Sendable {
         return message.lists.map { CallerList($0) }
     }
 
-    /// Creates a list. An existing list of that kind stays unchanged. A name has up to 64 letters, digits, `-`, `_` and `.`,
-    /// and doesn't begin with a dot.
+    /// Creates a list. An existing list of that kind stays unchanged. A name has up to 64 letters, digits, `-`, `_`
+    /// and `.`, and doesn't begin with a dot.
     ///
     /// - Throws: `conflict`: there is one of another kind; `limitReached`: there are 64 lists.
     @discardableResult
@@ -37,15 +37,16 @@ public final class CallDirectory: Sendable {
     }
 
     /// Adds entries. An existing entry with the same pattern gets the new label. Adds all of them, or none.
-    /// - Throws: `notFound`; `invalidRequest`: a pattern is invalid; `limitReached`. More than 64 KiB in all are refused:
-    ///   use ``replaceEntries(of:kind:with:source:)``.
+    /// - Throws: `notFound`; `invalidRequest`: a pattern is invalid; `limitReached`. More than 64 KiB in all are
+    ///   refused: use ``replaceEntries(of:kind:with:source:)``.
     @discardableResult
     public func add(_ entries: [CallerEntry], to list: String) async throws(RingwakeKitError) -> CallerList {
         let messages = entries.map { CallerEntryMessage(pattern: $0.pattern, label: $0.label) }
         return try await change(list, CallerListChange(add: messages))
     }
 
-    /// Removes entries by their patterns, and ignores patterns that the list doesn't have. Removes all of them, or none.
+    /// Removes entries by their patterns, and ignores patterns that the list doesn't have. Removes all of them, or
+    /// none.
     @discardableResult
     public func remove(_ patterns: [String], from list: String) async throws(RingwakeKitError) -> CallerList {
         try await change(list, CallerListChange(remove: patterns))
@@ -76,7 +77,7 @@ public final class CallDirectory: Sendable {
                 "POST", RequestTarget("imports", begun.id, "finish"), ImportFinish(source: source))
             return CallerList(message)
         } catch {
-            // The list stays as it was either way, and the daemon drops an import that nobody continues.
+            // Ignore a failed cancel: the list is unchanged either way, and the daemon drops abandoned imports.
             let cancel = RequestQueue.Request(.user, "DELETE", RequestTarget("imports", begun.id))
             do throws(RingwakeKitError) { _ = try await requests.reply(to: cancel) } catch {}
             throw error
@@ -156,8 +157,8 @@ public struct CallerList: Identifiable, Hashable, Sendable {
 
 /// One entry of a list.
 public struct CallerEntry: Identifiable, Hashable, Sendable {
-    /// The callers: a number or an address, `+49900*` for all numbers with that beginning, `*@spam.example` for all callers
-    /// of a host, `anonymous` for callers without a number or address.
+    /// The callers: a number or an address, `+49900*` for all numbers with that beginning, `*@spam.example` for all
+    /// callers of a host, `anonymous` for callers without a number or address.
     public let pattern: String
     /// The caller's name, or why it is listed. Cut at 256 bytes.
     public let label: String?

@@ -2,7 +2,7 @@ internal import ControlProtocol
 internal import RingwakeCore
 
 extension IncomingPush {
-    /// The object but its payload.
+    /// The push object without its payload.
     private struct Head: Decodable {
         let schema: Int
         let kind: String
@@ -19,8 +19,9 @@ extension IncomingPush {
         }
     }
 
-    /// Reads the object that a handler gets on standard input, by D-Bus, or on the socket that it listens on. You do not need
-    /// it for pushes of the client's own connection and of ``RingwakeClient/Configuration/fromEnvironment()``.
+    /// Reads the object that a handler gets on standard input, by D-Bus, or on the socket that it listens on. You
+    /// don't need it for pushes that arrive over the client's connection or by
+    /// ``RingwakeClient/Configuration/fromEnvironment()``.
     ///
     /// - Throws: `badAnswer`: it is not a push.
     public init(json: [UInt8]) throws(RingwakeKitError) {
@@ -33,7 +34,7 @@ extension IncomingPush {
         } catch {
             throw RingwakeKitError(.badAnswer, "a push whose payload is no JSON object")
         }
-        // The decoder refuses some numbers that a payload may hold.
+        // Decode without the payload: the decoder refuses some numbers that a payload may contain.
         let rest = json[..<place.lowerBound] + Array("{}".utf8) + json[place.upperBound...]
         let head: Head = try JSONText.read(Array(rest), "a push")
         guard head.schema == ControlAPI.schema else {

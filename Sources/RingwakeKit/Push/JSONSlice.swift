@@ -1,12 +1,12 @@
-/// Finds members of JSON text where they stand, without reading them: a payload is handed on byte for byte.
+/// Finds the byte ranges of values in JSON text without decoding them, so that a payload is passed on byte for byte.
 ///
-/// It passes over strings and brackets only. In text that is no JSON it finds something or nothing, ends, and does not
-/// trap: what is found is checked by whoever reads it.
+/// It only skips over strings and brackets. On invalid JSON it returns some range or nil, but it ends and doesn't
+/// trap. The caller validates what it finds.
 struct JSONSlice {
     private let bytes: [UInt8]
     private var offset: Int
 
-    /// Where the value of the object's member `name` stands; the last of several. Nil where there is none.
+    /// The range of the value of the object's member `name`, the last one if there are several. Nil if there is none.
     static func member(_ name: String, of bytes: [UInt8]) -> Range<Int>? {
         var slice = JSONSlice(bytes)
         var found: Range<Int>?
@@ -19,7 +19,7 @@ struct JSONSlice {
         return slice.take(UInt8(ascii: "}")) ? found : nil
     }
 
-    /// Where each element of an array stands; nil where it is none.
+    /// The ranges of an array's elements; nil if the text isn't an array.
     static func elements(of bytes: [UInt8]) -> [Range<Int>]? {
         var slice = JSONSlice(bytes)
         var found: [Range<Int>] = []
@@ -74,7 +74,7 @@ struct JSONSlice {
                 depth += 1
                 offset += 1
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                // The end of what holds this value, or of a bracket in it.
+                // The end of the enclosing object or array, or of a nested one.
                 guard depth > 0 else { return end(from: start) }
                 depth -= 1
                 offset += 1

@@ -1,9 +1,9 @@
 internal import ControlProtocol
 internal import FoundationEssentials
 
-/// Messages of the daemon.
+/// Decodes messages of the daemon.
 enum JSONText {
-    /// - Parameter what: what it should be, for a person.
+    /// - Parameter what: names the expected message in the error.
     /// - Throws: `badAnswer`.
     static func read<Message: Decodable>(_ bytes: [UInt8], _ what: String) throws(RingwakeKitError) -> Message {
         do {
@@ -17,7 +17,7 @@ enum JSONText {
 extension RingwakeKitError {
     static let isClosed = RingwakeKitError(.closed, "the client was closed")
 
-    /// A refusal in the daemon's own words.
+    /// The error of a refusal, with the daemon's message.
     init(_ answer: ControlAnswer) {
         do throws(RingwakeKitError) {
             let message: ErrorMessage = try JSONText.read(answer.body, "a refusal")

@@ -5,11 +5,11 @@ internal import RunLoop
 /// connection broke is sent again if that does no harm.
 final class RequestQueue {
     struct Request: Sendable {
-        /// Without its secret, which is known when it is sent.
+        /// Without the secret, which is added when it is sent.
         let message: ControlRequest
-        /// May be sent again although the daemon may have got it.
+        /// Whether it may be sent again if the daemon may have received it.
         var isRepeatable = false
-        /// Fails with the connection that it was made for.
+        /// Whether it fails when the current stream ends.
         var isForThisStream = false
 
         init(
@@ -25,7 +25,7 @@ final class RequestQueue {
     /// The outcome of a request.
     struct Reply: Sendable {
         let answer: ControlAnswer
-        /// It was sent more than once: it may have been done before.
+        /// The daemon may have received it before, and carried it out.
         let wasRepeated: Bool
     }
 
@@ -35,11 +35,11 @@ final class RequestQueue {
         let request: Request
         let completion: Completion
         let timer: Timer
-        /// The transport has it.
+        /// Whether the transport has it now.
         var isSent = false
-        /// How often the transport got it since the stream began.
+        /// How often it was given to the transport since the stream began.
         var tries = 0
-        /// The daemon may have got it.
+        /// Whether an earlier try may have reached the daemon.
         var wasSent = false
     }
 
@@ -55,7 +55,7 @@ final class RequestQueue {
     private var isConnected = false
     private var isClosed = false
 
-    /// - Parameter secret: the secret of a handler's requests now.
+    /// - Parameter secret: returns the current secret of a handler's requests.
     init(runLoop: RunLoop, transport: any ControlTransport, secret: @escaping () -> String?) {
         self.runLoop = runLoop
         self.transport = transport
@@ -88,7 +88,7 @@ final class RequestQueue {
         finish(number, .success(Reply(answer: answer, wasRepeated: wasRepeated)))
     }
 
-    /// The transport has no answer.
+    /// The transport got no answer.
     func failed(_ number: UInt64, _ error: RingwakeKitError, wasSent: Bool) {
         guard var entry = entries[number], entry.isSent else { return }
         entry.isSent = false
@@ -98,7 +98,7 @@ final class RequestQueue {
         if entry.tries < Self.maximumTries, isConnected || (entry.request.message.sender == .user && wasSent) {
             return send(number)
         }
-        // The end of the stream says that the daemon is away.
+        // A handler's other requests wait for the next stream.
         if entry.request.message.sender == .user || entry.request.isForThisStream { finish(number, .failure(error)) }
     }
 
@@ -117,7 +117,7 @@ final class RequestQueue {
 
     // MARK: - The stream
 
-    /// The daemon knows this process: sends the requests that wait.
+    /// The daemon accepted this process as a handler: sends the waiting requests.
     func connected() {
         isConnected = true
         for number in entries.keys.sorted() where entries[number]?.isSent == false {

@@ -1,12 +1,12 @@
 internal import ControlProtocol
 internal import RingwakeCore
 
-/// The audio of calls: makes the events of each activation come once, and its end once before the next activation, over
-/// any number of streams.
+/// Audio activations of calls, over any number of streams. Publishes each activation once, and its end once, before
+/// the next activation.
 struct AudioActivations: Sendable {
-    /// The activation that the app knows as active, by call.
+    /// Activations that the app was notified of, by call.
     private var active: [Call.ID: Int] = [:]
-    /// Those of them that the new stream has not reported yet.
+    /// Active calls that the new stream hasn't reported yet.
     private var stale: Set<Call.ID> = []
 
     mutating func activated(_ event: EventMessage.AudioActivated) -> [CallEvent] {
@@ -24,7 +24,7 @@ struct AudioActivations: Sendable {
 
     mutating func failed(_ event: EventMessage.AudioFailed) -> [CallEvent] {
         let call = Call.ID(rawValue: event.call)
-        // Codes of a later version are unspecified.
+        // A later version may send codes that are unknown here.
         let code = AudioSessionError.Code(rawValue: event.code) ?? .unspecified
         return deactivate(call) + [.audioFailed(call: call, AudioSessionError(code, event.message))]
     }
@@ -46,7 +46,7 @@ struct AudioActivations: Sendable {
         return stale.subtracting(calls).sorted { $0.rawValue < $1.rawValue }.flatMap { deactivate($0) }
     }
 
-    /// The call ended. If that was between two streams, nothing more comes about its audio.
+    /// The call ended. If it ended between two streams, no stream reports the end of its audio.
     mutating func ended(_ call: Call.ID) -> [CallEvent] {
         stale.contains(call) ? deactivate(call) : []
     }

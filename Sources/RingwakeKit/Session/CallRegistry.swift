@@ -1,6 +1,6 @@
 internal import ControlProtocol
 
-/// The app's calls, over any number of streams: makes each push, change, end and action come once.
+/// The app's calls, over any number of streams. Publishes each push, change, end and action once.
 ///
 ///     unknown --push, stream, claim--> in progress --end, in the stream or by asking--> ended
 ///
@@ -9,28 +9,28 @@ internal import ControlProtocol
 /// | unknown -> in progress | ``take(_:)-(IncomingPush)``, ``take(_:)-(CallStatus)`` |
 /// | in progress -> ended | ``take(_:)-(CallStatus)``, ``lookedUp(_:_:)`` |
 ///
-/// What holds: a call is in ``calls`` from the first message about it until its end is published. The end of each call, by
-/// its number, is published once.
+/// Invariants: a call is in ``calls`` from the first message about it until its end is published. The end of each
+/// call, identified by its number, is published once.
 struct CallRegistry: Sendable {
     typealias Effect = SessionStateMachine.Effect
 
-    /// As many ended calls as the daemon knows.
+    /// Maximum of ``publishedEnds``: as many as the daemon keeps ended calls.
     private static let maximumEnds = 1_024
-    /// More actions of a call than the daemon lets wait.
+    /// Maximum pending actions of a call: more than the daemon keeps.
     private static let maximumPending = 64
 
     private let app: String
     private var calls: [Call.ID: SessionCall] = [:]
     /// The highest number of any call.
     private var highestNumber: Int64 = 0
-    /// Numbers of calls whose end was published: another stream, or an answer, may report it again.
+    /// Numbers of calls whose end was published. A later stream or an answer may report such an end again.
     private var publishedEnds: Set<Int64> = []
     /// Calls that the new stream has not reported yet.
     private var unreported: Set<Call.ID> = []
     /// Calls that the app has reported or claimed before the stream has reported them.
     private var ownWhenReported: Set<Call.ID> = []
     private var audio = AudioActivations()
-    /// The call whose pending actions are being repeated.
+    /// The call whose pending actions the stream is repeating now.
     private var repeated: Call.ID?
     private var nextActionNumber: UInt64 = 1
     /// Whether requests can be made now.
@@ -46,7 +46,7 @@ struct CallRegistry: Sendable {
             .map(\.call)
     }
 
-    /// Whether a call belongs to this process.
+    /// Whether any call belongs to this process.
     var hasOwn: Bool { calls.values.contains { $0.call.isOwn } }
 
     /// The lowest number of a call in progress; else the lowest that the next call may have.
@@ -62,7 +62,7 @@ struct CallRegistry: Sendable {
         unreported = Set(calls.keys)
         ownWhenReported = []
         for call in calls.keys { calls[call]?.beginStream() }
-        // The stream reports no call that has ended and that the daemon has forgotten.
+        // The stream doesn't report ended calls that the daemon has forgotten, so look each call up.
         return audio.beginStream(inProgress: unreported).map { .event($0) }
             + unreported.sorted { $0.rawValue < $1.rawValue }.map { .lookUp($0) }
     }
@@ -71,26 +71,26 @@ struct CallRegistry: Sendable {
         isOpen = false
     }
 
-    /// A line about anything but an action: the repetition of pending actions is over.
+    /// Any line other than an action ends the repetition of pending actions.
     mutating func endRepetition() {
         repeated = nil
     }
 
     // MARK: - Pushes
 
-    /// A push that the daemon gave to this process, in any way.
+    /// A push for this process, however it arrived.
     mutating func take(_ push: IncomingPush) -> [Effect] {
         let known = calls[push.call]
         switch push.kind {
         case .claim:
             // This process had the call before: no need to ask the app.
             if known?.call.isOwn == true { return claim(push.call) }
-            // It comes with each fetch until the call is claimed.
+            // Each fetch returns it until the call is claimed.
             if known?.isClaimDelivered == true { return [] }
             calls[push.call] = known ?? SessionCall(Call(id: push.call, app: app, state: .woken))
             calls[push.call]?.isClaimDelivered = true
         case .call:
-            // Another attempt: the daemon was restarted, and has no report.
+            // A higher attempt: the daemon was restarted, and doesn't have the report.
             if let known, known.attempt >= push.attempt { return [] }
             own(push.call)
             calls[push.call]?.attempt = push.attempt
@@ -100,7 +100,7 @@ struct CallRegistry: Sendable {
         return [.push(push)]
     }
 
-    /// A call that was not reported comes with all its pushes in each fetch.
+    /// Each fetch returns all pushes of a call that isn't reported yet. Delivers each update once.
     mutating func take(fetched push: IncomingPush) -> [Effect] {
         let effects = take(push)
         guard push.kind == .update, !effects.isEmpty else { return effects }
@@ -123,7 +123,8 @@ struct CallRegistry: Sendable {
         var isClaim = false
     }
 
-    /// The app reports or claims the call: its actions may come before the answer to that.
+    /// The app reports or claims the call. Actions may arrive before the daemon's answer, so the call is this
+    /// process's from now on.
     mutating func beginOwning(_ call: Call.ID, isClaim: Bool) -> Owning {
         guard let entry = calls[call] else {
             if ownWhenReported.count < Self.maximumEnds { ownWhenReported.insert(call) }
@@ -135,7 +136,7 @@ struct CallRegistry: Sendable {
         return owning
     }
 
-    /// The daemon refused it.
+    /// The daemon refused the report or the claim.
     mutating func endOwning(_ call: Call.ID, _ owning: Owning) {
         if owning.isNew {
             ownWhenReported.remove(call)
@@ -167,7 +168,8 @@ struct CallRegistry: Sendable {
         let isClaimed = entry.isBeingClaimed && status.claimWithin == nil
         if isClaimed { entry.isBeingClaimed = false }
         calls[status.call] = entry
-        // Pending actions follow immediately: on a new stream, and when the call has a handler again.
+        // The stream repeats the pending actions right after this: on a new stream, and when the call has a handler
+        // again.
         if isFirst || isClaimed { repeated = status.call }
         var effects: [Effect] = before == entry.call ? [] : [.event(.changed(entry.call))]
         if isClaimed { effects.append(.event(.claimed(entry.call))) }
@@ -181,7 +183,7 @@ struct CallRegistry: Sendable {
 
     private mutating func end(_ status: CallStatus) -> [Effect] {
         let known = calls[status.call]
-        // A later call has the same id; that one is in progress.
+        // A later call with the same id is in progress; this isn't its end.
         if let number = status.number, let later = known?.number, later > number { return [] }
         var call = known?.call ?? Call(id: status.call, app: app, state: .ended)
         let reason = status.endReason ?? .failed
@@ -201,13 +203,13 @@ struct CallRegistry: Sendable {
     mutating func lookedUp(_ call: Call.ID, _ status: CallStatus?) -> [Effect] {
         guard let entry = calls[call] else { return [] }
         var status = status ?? CallStatus(forgotten: call)
-        // The stream reports what is in progress; only an end can be missing.
+        // The stream reports calls in progress. It can only miss ends.
         guard status.state == .ended else { return [] }
         status.number = entry.number
         return end(status)
     }
 
-    /// What happens to the audio of a call; empty for all other events.
+    /// The effects of an audio event; empty for all other events.
     mutating func takeAudio(_ event: EventMessage) -> [Effect] {
         let events =
             switch event {
@@ -250,7 +252,7 @@ struct CallRegistry: Sendable {
             case .none: break
             }
         }
-        // The deadline of a former action of that kind has passed: the daemon requests nothing twice.
+        // The daemon requests an action again only after the earlier one's deadline, so drop the earlier one.
         if kind != .dtmf { entry.pending.removeAll { $0.kind == kind } }
         let number = nextActionNumber
         nextActionNumber += 1
@@ -262,7 +264,7 @@ struct CallRegistry: Sendable {
         ]
     }
 
-    /// The app answers an action.
+    /// The app begins to fulfil or fail an action.
     ///
     /// - Returns: False if the action is not pending, or not any more.
     mutating func beginAnswer(_ call: Call.ID, _ number: UInt64) -> Bool {
@@ -273,7 +275,7 @@ struct CallRegistry: Sendable {
         return true
     }
 
-    /// What became of an answer.
+    /// The outcome of fulfilling or failing an action.
     enum AnswerOutcome: Sendable {
         case fulfilled
         case failed

@@ -5,40 +5,40 @@ struct SessionCall: Sendable {
         let number: UInt64
         let kind: CallAction.Kind
         let digits: String
-        /// Its answer is in progress.
+        /// Whether the app is fulfilling or failing it now.
         var isBeingAnswered = false
     }
 
     var call: Call
-    /// Which of all calls it is; nil until the daemon has reported it.
+    /// The daemon's number for the call; nil until the daemon has reported it.
     var number: Int64?
     /// Whether the daemon has reported it on a stream.
     var isReported = false
-    /// It lost its handler, and is being claimed.
+    /// Whether a claim is in progress.
     var isBeingClaimed = false
-    /// The app got the push to claim it.
+    /// Whether the app got the push to claim it.
     var isClaimDelivered = false
     /// The highest attempt with a delivered push.
     var attempt = 0
-    /// Payloads that were fetched before the call was reported: they come again with each fetch until then.
+    /// Payloads of updates that were fetched before the call is reported. Each fetch returns them again until then.
     var fetched: Set<[UInt8]> = []
     var pending: [PendingAction] = []
     /// Fulfilled actions that cannot be undone. If requested again, they are fulfilled without asking the app.
     var fulfilled: Set<CallAction.Kind> = []
-    /// How many of the pending digits the daemon has requested again.
+    /// Number of pending groups of digits that the stream has repeated.
     private var repeatedDigits = 0
 
     init(_ call: Call) {
         self.call = call
     }
 
-    /// A new stream will repeat what is pending, and whether the call has to be claimed.
+    /// A new stream repeats the pending actions, and says whether the call has to be claimed.
     mutating func beginStream() {
         repeatedDigits = 0
         isBeingClaimed = false
     }
 
-    /// What the daemon requests again.
+    /// Whether a requested action is a repetition.
     enum Repeat: Equatable {
         /// The app has the action, or is answering it.
         case known

@@ -156,8 +156,8 @@ final class SessionDriver {
         }
     }
 
-    /// Gives the session an answer; `notFound` for a refusal that says so. Other failures need nothing: the next stream
-    /// repeats the request.
+    /// Passes a decoded answer to the session, or `notFound` if the daemon answers so. Ignores other failures: the
+    /// next stream repeats the request.
     private func take<Value>(
         _ answer: Answer, _ read: ([UInt8]) throws(RingwakeKitError) -> Value, notFound: Value,
         _ input: (inout SessionStateMachine, Value) -> [SessionStateMachine.Effect]
@@ -196,7 +196,8 @@ final class SessionDriver {
     }
 
     private func fulfill(_ call: Call.ID, _ kind: CallAction.Kind) {
-        // If it is refused or lost again, the daemon asks again or has gone on without it.
+        // Ignore the outcome. If the request is lost, the next stream requests the action again; if it is refused,
+        // the daemon no longer waits for it.
         ask("POST", target(of: call, .fulfill), body: controlJSON(ActionResult(action: kind.rawValue))) { _ in }
     }
 
@@ -223,13 +224,13 @@ final class SessionDriver {
         session.calls.endAnswer(action.call, action.id.number, outcome)
     }
 
-    /// The app reports or claims a call, and so means to own it.
+    /// The app begins to report or claim a call, which makes the call its own.
     func beginOwning(_ call: Call.ID, isClaim: Bool) -> CallRegistry.Owning {
         defer { state.set(session.calls.inProgress) }
         return session.calls.beginOwning(call, isClaim: isClaim)
     }
 
-    /// It does not get it.
+    /// The report or the claim failed.
     func endOwning(_ call: Call.ID, _ owning: CallRegistry.Owning) {
         session.calls.endOwning(call, owning)
         state.set(session.calls.inProgress)

@@ -12,16 +12,17 @@ internal import ControlProtocol
 /// |---|---|
 /// | idle -> opening | ``start()`` |
 /// | opening -> open | ``take(_:)`` of the event `handler` |
-/// | opening -> opening, waiting | ``refused(_:_:)`` |
+/// | opening -> opening, waiting | ``refused(_:)`` |
 /// | opening, open -> waiting | ``streamEnded(_:lasted:)`` |
 /// | waiting -> opening | ``retryDue()`` |
 /// | any -> closed | ``close()`` |
 ///
-/// What holds: there is one stream in `opening` and `open`, and none in the other states. ``calls`` outlive the streams.
+/// Invariants: there is one stream in `opening` and `open`, and none in the other states. ``calls`` survive the end
+/// of a stream.
 struct SessionStateMachine: Sendable {
     enum State: Equatable, Sendable {
         case idle
-        /// With this secret.
+        /// The stream is being opened with this secret.
         case opening(secret: String?)
         case open(secret: String?)
         case waiting
@@ -43,22 +44,22 @@ struct SessionStateMachine: Sendable {
         case fetchCredentials
         case credentials([PushCredentials])
         case claim(Call.ID)
-        /// The action was fulfilled before, and the daemon lost that.
+        /// Fulfil the action again: the app fulfilled it, and the daemon lost the report.
         case fulfillAgain(Call.ID, CallAction.Kind)
         /// Asks for the state of a call: the stream may not report it any more.
         case lookUp(Call.ID)
     }
 
-    /// The longest time from one try to the next while this process has calls: less than the daemon waits for claims.
+    /// Longest retry delay while this process has calls: shorter than the daemon's claim timeout.
     private static let longestRetryInCall = Duration.seconds(1)
 
     let app: String
     private(set) var state = State.idle
     /// The secret that this process was started with.
     private let startSecret: String?
-    /// The secret that the daemon gave to one that came by itself.
+    /// The secret that the daemon gave to this process as a self-connected handler.
     private var givenSecret: String?
-    /// Streams in a row that did not come about, or broke soon.
+    /// Consecutive streams that failed to open, or broke soon.
     private var failures = 0
     private let firstRetry: Duration
     private let lastRetry: Duration
@@ -112,7 +113,7 @@ struct SessionStateMachine: Sendable {
     mutating func refused(_ error: RingwakeKitError) -> [Effect] {
         guard case .opening(let secret) = state else { return [] }
         guard error.code == .notPermitted, secret != nil else { return streamEnded(error, lasted: .zero) }
-        // The secret ended with its handler; this process may connect as a new one.
+        // The secret expired with its handler. This process may connect as a new handler.
         givenSecret = nil
         return open(with: secret == startSecret ? nil : startSecret)
     }
@@ -123,9 +124,9 @@ struct SessionStateMachine: Sendable {
         case .opening, .open: break
         case .idle, .waiting, .closed: return []
         }
-        // A stream that soon breaks, again and again, must not keep two processes busy.
+        // Only a long stream resets the delay, so that streams that break soon don't keep both processes busy.
         if isOpen, lasted >= lastRetry { failures = 0 }
-        // Calls of this process wait only some seconds for it to come back.
+        // The daemon keeps the calls of a lost process only for some seconds.
         let longest = calls.hasOwn ? min(lastRetry, Self.longestRetryInCall) : lastRetry
         let delay = min(longest, firstRetry * (1 << min(failures, 16)))
         failures += 1
@@ -192,7 +193,7 @@ struct SessionStateMachine: Sendable {
         isFetching = false
         var effects: [Effect] = []
         for push in pushes ?? [] { effects += calls.take(fetched: push) }
-        // More may wait than one answer has.
+        // One answer may not contain all waiting pushes.
         let isMore = !effects.isEmpty || isFetchDue
         isFetchDue = false
         return effects + (isMore && isOpen ? fetch() : [])

@@ -7,7 +7,7 @@ enum StreamLine: Sendable {
     case wake(IncomingPush)
     case event(EventMessage)
 
-    /// - Throws: `badAnswer`: it is no line of a ringwaked of this version.
+    /// - Throws: `badAnswer`: this version doesn't understand the line.
     init(_ bytes: [UInt8]) throws(RingwakeKitError) {
         let push = JSONSlice.member("push", of: bytes)
         let rest = push.map { Array(bytes[..<$0.lowerBound] + Array("{}".utf8) + bytes[$0.upperBound...]) } ?? bytes

@@ -5,8 +5,8 @@
 package protocol ControlTransport: AnyObject {
     /// Opens the stream of a connected handler. There is one at a time: the one before has ended, or was closed.
     ///
-    /// Reports `streamOpened` once the daemon has answered 200, then `streamLine` for each line, then `streamEnded` once; or
-    /// `streamRefused`, or `streamEnded` if there is no daemon.
+    /// Reports `streamOpened` once the daemon has answered 200, then `streamLine` for each line, then `streamEnded`
+    /// once; or `streamRefused`, or `streamEnded` if there is no daemon.
     func openStream(_ number: UInt64, _ request: ControlRequest)
 
     /// Closes the stream. Later events of it are ignored.
@@ -24,8 +24,8 @@ package protocol ControlTransport: AnyObject {
 
 /// A request of the control API.
 package struct ControlRequest: Hashable, Sendable {
-    /// Requests of one sender are answered in order. The senders are independent: a user's request completes only after the
-    /// handler's, and both may come from one process.
+    /// Requests of one sender are answered in order. The senders are independent: a user's request completes only
+    /// after the handler's, and both may come from one process.
     package enum Sender: Hashable, Sendable, CaseIterable {
         /// A handler, with its secret.
         case handler
@@ -40,7 +40,7 @@ package struct ControlRequest: Hashable, Sendable {
     package var target: String
     /// For `Authorization: Bearer SECRET`.
     package var secret: String?
-    /// Nil for none; empty for a POST that says nothing.
+    /// Nil for none; empty for a POST without content.
     package var body: [UInt8]?
     /// Whether `body` is JSON; else it is octets.
     package var isJSON = true
@@ -58,7 +58,7 @@ package struct ControlRequest: Hashable, Sendable {
     }
 }
 
-/// An answer of the control API, whole.
+/// A complete answer of the control API.
 package struct ControlAnswer: Hashable, Sendable {
     package var status: Int
     package var body: [UInt8]
@@ -69,27 +69,27 @@ package struct ControlAnswer: Hashable, Sendable {
     }
 }
 
-/// An event of a transport. The numbers are those that the transport got.
+/// An event of a transport. The numbers are those that were given to ``ControlTransport``.
 package enum TransportEvent: Sendable {
     /// The daemon has answered 200.
     case streamOpened(UInt64)
     /// One line of JSON, without its end.
     case streamLine(UInt64, [UInt8])
-    /// The daemon does not give the stream, and says why.
+    /// The daemon refuses the stream. The answer says why.
     case streamRefused(UInt64, ControlAnswer)
-    /// It is over, or there is no daemon.
+    /// The stream ended, or no daemon runs.
     case streamEnded(UInt64, RingwakeKitError)
     case answered(UInt64, ControlAnswer)
-    /// There is no answer. `wasSent`: the daemon may have got the request, and done what it asks for.
+    /// There is no answer. `wasSent`: the daemon may have carried out the request.
     case failed(UInt64, RingwakeKitError, wasSent: Bool)
 }
 
-/// Bounds of every transport.
+/// The limits of every transport.
 package enum TransportLimits {
-    /// Bytes of a line of the stream.
+    /// Maximum bytes of a line of the stream.
     package static let lineBytes = 1 << 20
-    /// Bytes of an answer.
+    /// Maximum bytes of an answer.
     package static let answerBytes = 8 << 20
-    /// Requests that wait.
+    /// Maximum waiting requests.
     package static let requests = 256
 }

@@ -1,7 +1,7 @@
 internal import HTTP1
 internal import RunLoop
 
-/// Requests one after the other, on a connection that is kept: the next is sent when the one before is answered.
+/// Sends requests one at a time over a persistent connection, each after the answer to the previous one.
 final class RequestConnection {
     private struct Waiting {
         let number: UInt64
@@ -12,7 +12,7 @@ final class RequestConnection {
     private let runLoop: RunLoop
     private let deliver: (TransportEvent) -> Void
     private var connection: SocketConnection?
-    /// Those that are not answered; the first was sent when ``isSent``.
+    /// Requests without an answer. The first was sent if ``isSent``.
     private var waiting: [Waiting] = []
     private var isSent = false
     private var parser = HTTP1ResponseParser(requestMethod: "GET", limits: .init())
@@ -30,7 +30,8 @@ final class RequestConnection {
         sendNext()
     }
 
-    /// One that was sent takes the connection with it: its answer would be taken for that of the next.
+    /// Cancels a request. If it was sent, also closes the connection: its answer would be taken for the next
+    /// request's.
     func cancel(_ number: UInt64) {
         guard let index = waiting.firstIndex(where: { $0.number == number }) else { return }
         waiting.remove(at: index)
@@ -39,7 +40,7 @@ final class RequestConnection {
         sendNext()
     }
 
-    /// Ends it without an event. Idempotent.
+    /// Closes the connection without an event. Idempotent.
     func close() {
         waiting = []
         drop()
@@ -71,7 +72,7 @@ final class RequestConnection {
             parser.consume(bytes)
             takeEvents()
         case .ended(let error):
-            // Between two requests the daemon may close it: the next one makes another.
+            // The daemon may close an idle connection. The next request opens another.
             guard isSent else { return drop() }
             guard connection?.wasConnected == true else { return fail(error) }
             do throws(HTTP1Error) {
@@ -109,7 +110,7 @@ final class RequestConnection {
         sendNext()
     }
 
-    /// The connection is over, and with it all that waits for it: whoever asked decides what is said again, and when.
+    /// The connection failed, and with it all its requests. ``RequestQueue`` decides which of them to send again.
     private func fail(_ error: RingwakeKitError) {
         let wasConnected = connection?.wasConnected ?? false
         let failed = waiting

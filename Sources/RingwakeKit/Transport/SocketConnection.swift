@@ -1,11 +1,11 @@
 internal import Glibc
 internal import RunLoop
 
-/// A connection to a unix socket, on the loop. Delivers bytes and its end, never from within a call.
+/// A unix socket connection on the run loop. Delivers its bytes and its end, never from within a call.
 final class SocketConnection {
     enum Event {
         case bytes(ArraySlice<UInt8>)
-        /// Once, and nothing after it.
+        /// Delivered once, as the last event.
         case ended(RingwakeKitError)
     }
 
@@ -13,10 +13,10 @@ final class SocketConnection {
     private let deliver: (Event) -> Void
     private var socket: StreamSocket?
     private var isOver = false
-    /// Whether there was a daemon to send to.
+    /// Whether the connection was established.
     private(set) var wasConnected = false
 
-    /// Connects. A failure is delivered too.
+    /// Connects. Delivers a failure as ``Event/ended(_:)``.
     init(path: String, runLoop: RunLoop, deliver: @escaping (Event) -> Void) {
         self.path = path
         self.deliver = deliver
@@ -48,10 +48,9 @@ final class SocketConnection {
         self.socket = socket
     }
 
-    /// Sends after what was given before.
     func send(_ bytes: [UInt8]) { socket?.send(bytes) }
 
-    /// Ends it without an event. Idempotent.
+    /// Closes the connection without an event. Idempotent.
     func close() {
         isOver = true
         socket?.close()

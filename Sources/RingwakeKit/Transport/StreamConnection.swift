@@ -2,7 +2,7 @@ internal import ControlProtocol
 internal import HTTP1
 internal import RunLoop
 
-/// The connection of one stream, which it cuts into lines.
+/// The connection of one event stream. Splits the stream into lines.
 final class StreamConnection {
     let number: UInt64
     private let deliver: (TransportEvent) -> Void
@@ -11,7 +11,7 @@ final class StreamConnection {
     private var lines = LineSplitter(
         maximumBytes: TransportLimits.lineBytes,
         tooLong: StreamConnection.bad("a line longer than \(TransportLimits.lineBytes) bytes"))
-    /// The status of an answer that is no stream, and what came of its body.
+    /// Status and received body of an answer other than 200.
     private var refusal: (status: Int, body: [UInt8])?
     private var isOver = false
 
@@ -26,7 +26,7 @@ final class StreamConnection {
         connection.send(request.bytes)
     }
 
-    /// Ends it without an event. Idempotent.
+    /// Closes the connection without an event. Idempotent.
     func close() {
         isOver = true
         connection?.close()
@@ -44,7 +44,7 @@ final class StreamConnection {
             parser.consume(bytes)
             takeEvents()
         case .ended(let error):
-            // A daemon that stops or is killed breaks the stream off; there is nothing more either way.
+            // A daemon that stops or is killed closes the connection in the middle of the stream.
             end(.streamEnded(number, error))
         }
     }

@@ -3,12 +3,12 @@ internal import Glibc
 internal import HTTP1
 internal import RunLoop
 
-/// The connections to a daemon's control socket: one for the stream, and one for the requests of each sender.
+/// The connections to a daemon's control socket: one for the event stream, and one for the requests of each sender.
 final class UnixTransport: ControlTransport {
     private let path: String
     private let runLoop: RunLoop
     private var stream: StreamConnection?
-    /// Made with the first request of a sender.
+    /// Created with the first request of each sender.
     private var connections: [ControlRequest.Sender: RequestConnection] = [:]
     /// Called on the loop's thread, and never from within a call.
     var deliver: (TransportEvent) -> Void = { _ in }
@@ -59,7 +59,7 @@ final class UnixTransport: ControlTransport {
 }
 
 extension ControlRequest {
-    /// As it is sent.
+    /// The HTTP request, as sent.
     var bytes: [UInt8] {
         var fields: [HTTP1Field] = []
         if let secret { fields.append(HTTP1Field(name: "authorization", value: "Bearer \(secret)")) }

@@ -1,6 +1,6 @@
 internal import RingwakeCore
 
-/// The lists of callers of a simulated daemon: searched one by one, because a test's lists are short.
+/// The caller lists of a simulated daemon. Searched one by one, because a test's lists are short.
 struct CallerLists: Sendable {
     private struct List: Sendable {
         let kind: CallerListKind
@@ -20,7 +20,7 @@ struct CallerLists: Sendable {
     private var imports: [String: Import] = [:]
     private var importsMade = 0
 
-    /// What all lists together say about a caller: of each kind the closest entry.
+    /// The closest entry of each kind, over all lists.
     func verdict(on caller: CallerHandle) -> ListVerdict? {
         ListVerdict(blocked: match(caller, .block), identified: match(caller, .identify))
     }
@@ -104,7 +104,7 @@ struct CallerLists: Sendable {
 }
 
 extension CallerPattern {
-    /// The caller itself is closer than a prefix, a longer prefix closer than a shorter one, and the host comes last.
+    /// An exact entry is closer than a prefix, a longer prefix is closer than a shorter one, and a host comes last.
     fileprivate var closeness: Int {
         switch kind {
         case .exact, .anonymous: 1000

@@ -4,20 +4,20 @@ internal import RingwakeCore
 internal import RingwakeKit
 internal import RunLoop
 
-/// All of a simulated daemon: the daemon's call service, a clock that is set by hand, a disk that never fails, and
-/// clients in the place of processes.
+/// The state of a simulated daemon: the daemon's call service, a clock that is set by hand, a disk that never fails,
+/// and clients in the place of processes.
 ///
-/// What clients and tests get is put into ``outbox``, and delivered when the lock around this value is free again.
+/// It puts deliveries to clients and tests into ``outbox``. The owner runs them after it has released its lock.
 struct DaemonState: Sendable {
     typealias Delivery = @Sendable () -> Void
 
     let app: AppID
     private let settings: SimulatedDaemon.Settings
     private(set) var service = CallServiceStateMachine()
-    /// As of a daemon that touches no audio server.
+    /// Without an engine, so it touches no audio server.
     private var audio = AudioArbiter(settings: .withoutEngine)
     private var audioNeeds = CallAudioNeeds.none
-    /// The present, on the clock that only ``advance(by:)`` moves.
+    /// The current time. Only ``advance(by:)`` moves it.
     private(set) var now = BootInstant(nanoseconds: 3_600_000_000_000)
     private var lists = CallerLists()
     private var tokens: [PushEnvironment: DeviceToken] = [:]
@@ -39,7 +39,7 @@ struct DaemonState: Sendable {
     private var waits = Waits()
     var outbox: [Delivery] = []
     private var queue = EventQueue<ServiceEvent>()
-    /// Whether the push at hand was refused.
+    /// Whether the push in progress was refused.
     private var isPushRefused = false
 
     init(app: AppID, settings: SimulatedDaemon.Settings) {
@@ -92,7 +92,7 @@ struct DaemonState: Sendable {
         }
     }
 
-    /// A client stands for a process; its secrets need not be secret.
+    /// A client stands for a process, and its secrets needn't be secret.
     private var host: HostQueries {
         HostQueries(
             wallMilliseconds: { [moment] in moment.wallMilliseconds }, moment: { [moment] in moment },
@@ -106,7 +106,7 @@ struct DaemonState: Sendable {
             ringing.remove(call.number)
             return
         }
-        // Each change of a ringing call is reported; only the first is a ring.
+        // A ringing call may change again. Only the first change is a ring.
         if ringing.insert(call.number).inserted { rings[call.key, default: 0] += 1 }
     }
 
@@ -150,7 +150,7 @@ struct DaemonState: Sendable {
     }
 
     /// A request of the device's user.
-    /// - Returns: Why it was refused at once; nil: it was not.
+    /// - Returns: Why the daemon refused it at once; nil if it didn't.
     mutating func user(_ method: String, _ target: String, _ body: [UInt8]) -> ErrorMessage? {
         guard isRunning else { return nil }
         lastRequest += 1
@@ -182,7 +182,7 @@ struct DaemonState: Sendable {
         end(id, .answered(answer))
     }
 
-    /// Every connection breaks, as of clients that did not read.
+    /// Closes every connection, as a daemon does with clients that don't read.
     mutating func disconnect() {
         for id in exchanges.keys.sorted(by: { $0.number < $1.number }) {
             deliver(.ended, to: id)
@@ -276,7 +276,7 @@ struct DaemonState: Sendable {
 
     // MARK: - Pushes
 
-    /// - Returns: whether the sender is answered 200.
+    /// - Returns: whether the daemon answers 200 to the sender.
     mutating func receive(_ sent: SimulatedPush) -> Bool {
         guard isRunning else { return false }
         pushesSent += 1
@@ -337,7 +337,7 @@ struct DaemonState: Sendable {
         now = target
     }
 
-    /// The present by the wall clock: noon of a Wednesday when the daemon was made.
+    /// The current wall-clock time. It starts at noon on a Wednesday.
     var moment: LocalMoment {
         let passed = now.nanoseconds / 1_000_000 - 3_600_000
         let minute = 12 * 60 + passed / 60_000

@@ -1,6 +1,6 @@
 internal import RingwakeKit
 
-/// Receives what a client gets: in order, outside of the lock.
+/// Receives a client's events, in order, outside the lock.
 typealias SimulatedExchange = @Sendable (SimulatedExchangeEvent) -> Void
 
 enum SimulatedExchangeEvent: Sendable {
@@ -11,6 +11,6 @@ enum SimulatedExchangeEvent: Sendable {
     /// The stream ended.
     case ended
     case answered(ControlAnswer)
-    /// The daemon ended before it answered, or in the stream.
+    /// The daemon stopped before its answer, or in the middle of the stream.
     case dropped
 }

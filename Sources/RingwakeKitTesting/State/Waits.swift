@@ -1,7 +1,7 @@
-/// Tests that wait until something is so.
+/// Conditions that tests wait for.
 struct Waits: Sendable {
     private struct Wait: Sendable {
-        /// Looks; if it is so, returns what to deliver.
+        /// Checks the condition. Returns what to deliver if it is met.
         let look: @Sendable (inout DaemonState) -> DaemonState.Delivery?
         let cancelled: DaemonState.Delivery
     }
@@ -16,7 +16,7 @@ struct Waits: Sendable {
         return last
     }
 
-    /// Calls `resume` with what `look` finds, as soon as it finds something; with nil if the wait is cancelled.
+    /// Calls `resume` with the first value that `look` finds, or with nil if the wait is cancelled.
     mutating func add<Value: Sendable>(
         _ number: UInt64, _ look: @escaping @Sendable (inout DaemonState) -> Value?,
         _ resume: @escaping @Sendable (Value?) -> Void

@@ -1,10 +1,10 @@
 internal import Glibc
 internal import RunLoop
 
-/// Where a user's audio server is.
+/// The address of a user's audio server.
 package enum PulseAddress: Hashable, Sendable {
-    /// Where every other program with this environment finds it: `PULSE_SERVER`, libpulse's client.conf, the user's
-    /// runtime directory.
+    /// Found in the same way as by every other program with this environment: `PULSE_SERVER`, libpulse's client.conf,
+    /// the user's runtime directory.
     case standard
     /// In the form of `PULSE_SERVER`: a path, `unix:/path`, `tcp:host`, or several of these.
     case server(String)
@@ -17,7 +17,7 @@ package enum PulseAddress: Hashable, Sendable {
         }
     }
 
-    /// The sockets that can appear: those that libpulse would look for.
+    /// The sockets that can appear: those that libpulse looks for.
     ///
     /// - Parameter lastTried: The last address that libpulse tried, which includes what its configuration names.
     func sockets(environment: [String: String], user: UInt32, lastTried: String?) -> [String] {
@@ -31,8 +31,8 @@ package enum PulseAddress: Hashable, Sendable {
         } else {
             sockets.append("/run/user/\(user)/pulse/native")
         }
-        // The last one that is tried without a configuration is a server for the whole system. Without its directory,
-        // /run would have to be watched, where much else comes and goes.
+        // Without a configuration, libpulse tries the server for the whole system last. Skip it if its directory
+        // doesn't exist: /run would have to be watched, where much else comes and goes.
         for socket in Self.sockets(in: lastTried ?? "") where !sockets.contains(socket) {
             if access(Self.directory(of: socket), F_OK) == 0 { sockets.append(socket) }
         }
@@ -49,8 +49,8 @@ package enum PulseAddress: Hashable, Sendable {
         }
     }
 
-    /// Whether a process listens on a socket, even if it accepts nobody: the queue of a server that hangs fills up,
-    /// which libpulse reports as refused, as it does without a server.
+    /// Whether a process listens on a socket, even if it accepts nobody: libpulse reports the full queue of a server
+    /// that hangs as refused, as it does without a server.
     static func hasListener(_ socket: String) -> Bool {
         do throws(RunLoopError) {
             close(try UnixSocket.connect(to: socket))

@@ -1,12 +1,12 @@
 internal import CRingwakePulse
 
-// The changes that are asked of a server.
+// The commands to a server.
 extension PulseConnection {
     /// Sends one command.
     ///
     /// - Parameters:
-    ///   - image: What is known of the server: how many channels a stream has.
-    ///   - completion: The failure; nil where the server acknowledged the command.
+    ///   - image: it tells how many channels a stream has.
+    ///   - completion: called with the failure; nil if the server acknowledged the command.
     func perform(_ command: AudioServerCommand, image: AudioServerImage, completion: @escaping Completion) {
         if let problem = command.problem(image) {
             return request(command.text, completion: { _ in completion(problem) }) { _, _ in nil }
@@ -56,7 +56,7 @@ extension PulseConnection {
         }
     }
 
-    /// For the next stream of its kind: those that exist keep what they have.
+    /// Stores values for the next stream of the kind: existing streams keep theirs.
     private static func store(
         _ stored: StoredStream, _ context: OpaquePointer, _ done: @escaping pa_context_success_cb_t,
         _ data: UnsafeMutableRawPointer
@@ -85,7 +85,7 @@ extension PulseConnection {
         }
     }
 
-    /// - Parameter channels: To how many a single value is spread; nil: to none.
+    /// - Parameter channels: the number of channels to which a single value is spread; nil: one.
     private static func cvolume(_ values: [UInt32], channels: Int?) -> pa_cvolume {
         var volume = pa_cvolume()
         let values = values.count == 1 ? Array(repeating: values[0], count: max(1, channels ?? 1)) : values
@@ -103,7 +103,7 @@ extension AudioServerCommand {
     private static let maximumChannels = 32
     private static let maximumVolume = UInt32.max / 2
 
-    /// Why it is not sent: libpulse would assert, or cut a text at a NUL.
+    /// Why the command can't be sent: libpulse would assert, or cut a text at a NUL. Nil if it can.
     fileprivate func problem(_ image: AudioServerImage) -> AudioServerFailure? {
         let names: [String?]
         switch self {

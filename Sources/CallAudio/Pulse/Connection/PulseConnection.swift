@@ -13,16 +13,16 @@ final class PulseConnection {
         var message: String { PulseConnection.message(code) }
     }
 
-    /// The server accepted us.
+    /// Called when the server has accepted us.
     var onReady: (() -> Void)?
-    /// It has ended: called once, and not after ``close()``.
+    /// Called once when the connection has ended, and not after ``close()``.
     var onEnd: ((End) -> Void)?
-    /// The object of this kind and index changed.
+    /// Called when the object of this kind and index has changed.
     var onChange: ((PulseObjectKind, UInt32, _ isRemoved: Bool) -> Void)?
 
     private let mainLoop: PulseMainLoop
     private(set) var context: OpaquePointer?
-    /// In their order.
+    /// By number, in their order.
     private var requests: [UInt64: PulseRequest] = [:]
     private var lastRequest: UInt64 = 0
     private var hasEnded = false
@@ -45,7 +45,7 @@ final class PulseConnection {
     deinit { close() }
 
     /// Begins to connect; the callbacks report the result.
-    /// - Returns: Why it cannot even begin.
+    /// - Returns: Why it can't even begin; nil if it has begun.
     func connect(to server: String?, as name: String) -> End? {
         guard let context = pa_context_new(mainLoop.api, name) else { return End(code: Self.code(PA_ERR_INTERNAL)) }
         self.context = context
@@ -77,12 +77,12 @@ final class PulseConnection {
         if let failure { for request in open { request.completion(failure) } }
     }
 
-    /// The last failure is that the server has no such extension.
+    /// Whether the last failure was that the server lacks the extension.
     var isExtensionMissing: Bool {
         context.map { UInt32(bitPattern: pa_context_errno($0)) } == Self.code(PA_ERR_NOEXTENSION)
     }
 
-    /// Ends it because the server does not work any more.
+    /// Ends it because the server no longer works.
     func fail(_ code: pa_error_code_t) {
         end(End(code: Self.code(code)))
     }
@@ -163,7 +163,7 @@ final class PulseConnection {
         let failure = succeeded ? nil : failure(request.what)
         request.release()
         request.completion(failure)
-        // The result is unknown, and every other request would wait as long.
+        // The result is unknown, and every other request would also wait until the timeout.
         if let failure, failure.kind == .lost { fail(PA_ERR_TIMEOUT) }
     }
 

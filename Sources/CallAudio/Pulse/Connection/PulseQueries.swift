@@ -18,7 +18,7 @@ enum PulseObjectKind: CaseIterable {
         }
     }
 
-    /// What is subscribed to.
+    /// The mask of the subscription.
     static let mask = pa_subscription_mask(
         rawValue: [
             PA_SUBSCRIPTION_MASK_SERVER, PA_SUBSCRIPTION_MASK_CLIENT, PA_SUBSCRIPTION_MASK_CARD,
@@ -27,7 +27,7 @@ enum PulseObjectKind: CaseIterable {
         ].reduce(0) { $0 | $1.rawValue })
 }
 
-// The questions of the mirror.
+// The queries of the mirror.
 extension PulseConnection {
     typealias Completion = (AudioServerFailure?) -> Void
 
@@ -37,10 +37,10 @@ extension PulseConnection {
         }
     }
 
-    /// Asks for the objects of a kind.
+    /// Reads the objects of a kind.
     ///
     /// - Parameters:
-    ///   - index: The only one that is asked for; nil: all.
+    ///   - index: the object to read; nil: all.
     ///   - item: Called for each, with libpulse's struct for the kind.
     func objects(
         _ kind: PulseObjectKind, _ index: UInt32?, item: @escaping (UnsafeRawPointer) -> Void,
@@ -73,7 +73,7 @@ extension PulseConnection {
         }
     }
 
-    /// Asks for the stored values of streams; refused where the server has no such store.
+    /// Reads the stored values of streams; refused if the server has no such store.
     func storedStreams(_ item: @escaping (StoredStream?) -> Void, completion: @escaping Completion) {
         request(
             "asking for stored streams", item: { item(PulseReading.stored(PulseReading.info($0))) },

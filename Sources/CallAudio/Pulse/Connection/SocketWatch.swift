@@ -1,7 +1,7 @@
 internal import Glibc
 internal import RunLoop
 
-/// Reports when a socket may have appeared: something with its name came into its directory.
+/// Reports when a socket may have appeared: something with its name appeared in its directory.
 ///
 /// While that directory does not exist, its nearest existing ancestor is watched for the next part of the path.
 final class SocketWatch {
@@ -10,7 +10,7 @@ final class SocketWatch {
     private let onChange: () -> Void
     private let inotify: Inotify
     private var source: ReadinessSource?
-    /// The kernel watches no longer: make a new watch.
+    /// The kernel no longer watches: make a new watch.
     private(set) var isBroken = false
     /// Awaited names, by watch descriptor.
     private var awaited: [Int32: Set<String>] = [:]
@@ -18,7 +18,7 @@ final class SocketWatch {
     /// - Parameters:
     ///   - sockets: Absolute paths.
     ///   - onChange: Called on the loop, once for all events of a turn.
-    /// - Throws: The kernel gives no descriptor, or watches none of the directories.
+    /// - Throws: The kernel refuses a descriptor, or watches none of the directories.
     init(runLoop: RunLoop, sockets: [String], onChange: @escaping () -> Void) throws(RunLoopError) {
         self.runLoop = runLoop
         self.sockets = sockets
@@ -32,7 +32,7 @@ final class SocketWatch {
 
     deinit { close() }
 
-    /// Nothing is reported after this. Idempotent.
+    /// Ends the reports. Idempotent.
     func close() {
         source?.cancel()
         source = nil
@@ -54,7 +54,7 @@ final class SocketWatch {
         while true {
             let directory = PulseAddress.directory(of: path)
             let name = String(path.dropFirst(directory == "/" ? 1 : directory.utf8.count + 1))
-            // ATTRIB: a directory that can be searched now, a socket that can be connected to now.
+            // IN_ATTRIB: a directory may be searchable now, and a socket accessible.
             let events = IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF | Int32(IN_ONLYDIR)
             let watch = inotify_add_watch(inotify.descriptor, directory, UInt32(bitPattern: events))
             if watch >= 0 { return (watch, name) }
@@ -71,10 +71,10 @@ final class SocketWatch {
         }
         guard isAwaited else { return }
         do throws(RunLoopError) {
-            // A directory on the path may exist now. The owner looks for what it holds already.
+            // A directory on the path may exist now. The owner checks for sockets that it contains already.
             try follow()
         } catch {
-            // Reported all the same: the owner then makes a new watch, and gets the reason of its failure.
+            // Report it nevertheless: the owner then makes a new watch, and gets the reason of its failure.
             isBroken = true
         }
         onChange()

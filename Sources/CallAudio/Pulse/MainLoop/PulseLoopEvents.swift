@@ -54,8 +54,8 @@ class PulseLoopEvent {
 /// Readiness of a descriptor.
 final class PulseIOEvent: PulseLoopEvent {
     private let descriptor: Int32
-    /// A duplicate: where a connection over a network fails, libpulse closes its descriptor before it frees the event,
-    /// and the number could belong to another file by then.
+    /// A duplicate: if a connection over a network fails, libpulse closes its descriptor before it frees the event,
+    /// and by then the number may belong to another file.
     private let duplicate: Int32
     private let callback: pa_io_event_cb_t
     private var source: ReadinessSource?
@@ -101,7 +101,7 @@ final class PulseIOEvent: PulseLoopEvent {
     }
 }
 
-/// A time: libpulse uses them for timeouts of seconds.
+/// A timer: libpulse uses these for timeouts of seconds.
 final class PulseTimeEvent: PulseLoopEvent {
     /// Timeouts may come this much later.
     private static let tolerance = Duration.milliseconds(100)

@@ -1,10 +1,10 @@
 internal import CRingwakePulse
 internal import RingwakeCore
 
-/// What a connector is, from what a server says of it: the port's type, which PulseAudio has since 14 and PipeWire for
-/// what ALSA knows; its name; and what it is part of.
+/// Classifies a connector by what the server reports: the port's type, which PulseAudio has since 14 and PipeWire for
+/// devices that ALSA knows; its name; and the properties of its device and card.
 struct PortClassification {
-    /// Of the device, then of its card.
+    /// The properties of the device, then of its card.
     let properties: [[String: String]]
     /// The card's active profile.
     let activeProfile: String?
@@ -16,7 +16,7 @@ struct PortClassification {
         return kind(isInput: isInput)
     }
 
-    /// Of a device without ports.
+    /// The kind by the properties of the device alone.
     func kind(isInput: Bool) -> AudioPort.Kind {
         if isBluetooth(type: PA_DEVICE_PORT_TYPE_UNKNOWN.rawValue) { return bluetoothKind }
         switch property("device.form_factor") {
@@ -43,7 +43,7 @@ struct PortClassification {
             || property("device.api")?.hasPrefix("bluez") == true
     }
 
-    /// Hands-free goes through the profile that the device is in now; without one, it is what it would be for music.
+    /// Hands-free if the current profile of the device is; without a profile, it is a device for music.
     private var bluetoothKind: AudioPort.Kind {
         let profile = property("api.bluez5.profile") ?? property("bluetooth.protocol") ?? activeProfile ?? ""
         let isHandsFree = ["headset", "handsfree", "hfp", "hsp"].contains { profile.contains($0) }
@@ -65,8 +65,8 @@ struct PortClassification {
         }
     }
 
-    /// The names of PulseAudio's mixer paths (`analog-output-headphones`), and those of ALSA's use case manager
-    /// (`[Out] Earpiece`), in this order: the first that is part of the name tells.
+    /// By the names of PulseAudio's mixer paths (`analog-output-headphones`), and those of ALSA's use case manager
+    /// (`[Out] Earpiece`), in this order: the first that the name contains decides.
     private static func kind(ofName name: String, isInput: Bool) -> AudioPort.Kind? {
         let name = name.lowercased()
         let outputs: [(String, AudioPort.Kind)] = [

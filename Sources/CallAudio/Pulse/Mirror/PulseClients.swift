@@ -4,7 +4,7 @@
 struct PulseClients {
     struct Client: Hashable {
         let index: UInt32
-        /// The process that it names.
+        /// The process that the client names.
         let process: Int32?
         /// The process that PipeWire sees at the other end. For clients of PulseAudio's protocol that is the process
         /// which translates it.

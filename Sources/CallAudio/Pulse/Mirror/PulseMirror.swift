@@ -2,26 +2,26 @@ internal import CRingwakePulse
 internal import RingwakeCore
 internal import RunLoop
 
-/// Keeps an image of a server: reads everything once, then what the server reports as changed.
+/// Mirrors a server: reads everything once, then the objects that the server reports as changed.
 ///
-/// Questions are sent in rounds. What changes during a round waits for the next, so that an object that changes all the
-/// time is read once a round. A round that nobody waits for begins at least ``shortestInterval`` after the last.
+/// Queries are sent in rounds. Changes during a round wait for the next one, so that an object that changes all the
+/// time is read once a round. A round that no command waits for begins at least ``shortestInterval`` after the last.
 final class PulseMirror {
     /// At most a hundred times a second, whatever a server reports.
     private static let shortestInterval = Duration.milliseconds(10)
-    /// Objects of a kind that are read one by one; for more, all are read.
+    /// Maximum objects of a kind to read one by one; for more, all are read.
     private static let singleQuestions = 32
 
-    /// The image is complete, or updated after a round.
+    /// Called when the image is complete, or updated by a round.
     var onRound: (() -> Void)?
-    /// Somebody waits for the result of a round: do not delay it.
+    /// Whether a command waits for the result of a round: then it isn't delayed.
     var isAwaited = false
 
     private(set) var image: AudioServerImage?
     private let connection: PulseConnection
     private let runLoop: RunLoop
     private var draft = Draft()
-    /// What changed since it was last read.
+    /// The objects that changed since they were last read.
     private var changed: [PulseObjectKind: Set<UInt32>] = [:]
     private var isRoundOpen = false
     private var isRoundDue = false
@@ -60,7 +60,7 @@ final class PulseMirror {
         for kind in PulseObjectKind.allCases { ask(kind, nil, answers.note) }
     }
 
-    /// Reads these now, behind what was sent already, whether or not the server reports a change.
+    /// Reads these objects now, after all requests sent so far, whether or not the server reports a change.
     func refresh(_ objects: [PulseObject], completion: @escaping () -> Void) {
         guard !objects.isEmpty else { return completion() }
         // A new stream's client may be unknown yet, and with it the process.
@@ -76,7 +76,7 @@ final class PulseMirror {
 
     private func happened(_ kind: PulseObjectKind, _ index: UInt32, isRemoved: Bool) {
         if isRemoved {
-            // A round without a question publishes the removal.
+            // A round without a query publishes the removal.
             changed[kind, default: []].remove(index)
             draft.remove(kind, index)
         } else {
@@ -91,7 +91,7 @@ final class PulseMirror {
         changed.contains { kind, indexes in kind != .client || !indexes.isDisjoint(with: draft.clients.awaited) }
     }
 
-    /// At the end of this turn, or when the interval is over.
+    /// Begins a round at the end of this turn, or when the interval is over.
     func beginRoundSoon() {
         guard !isRoundOpen, !isRoundDue || isAwaited else { return }
         if let delay { runLoop.cancel(delay) }
@@ -165,7 +165,7 @@ final class PulseMirror {
         }
     }
 
-    /// Asks for one object, or for all of a kind, and takes the answer when it is complete.
+    /// Reads one object, or all of a kind, and stores the answer when it is complete.
     private func ask<Object: PulseIndexed>(
         _ kind: PulseObjectKind, _ index: UInt32?, _ list: WritableKeyPath<Draft, [UInt32: Object]>,
         _ completion: @escaping (AudioServerFailure?) -> Void, read: @escaping (UnsafeRawPointer) -> Object
@@ -183,7 +183,7 @@ final class PulseMirror {
                     draft.remove(kind, index)
                 }
             }
-            // A single object that is gone, or was refused, is no failure of the mirror.
+            // A single object that is gone or refused isn't a failure of the mirror.
             completion(index == nil ? failure : nil)
         }
     }
@@ -230,7 +230,7 @@ final class PulseAnswers {
     }
 }
 
-/// What has been read, before it is shown.
+/// The objects that have been read, before they are published.
 private struct Draft {
     var image = AudioServerImage(
         cookie: 0, server: AudioServerDescription(name: "", version: "", location: ""), isPipeWire: false,

@@ -1,9 +1,9 @@
 internal import CRingwakePulse
 internal import RingwakeCore
 
-// What libpulse tells, as values. Its pointers are valid only in the callback, and each of them may be nil.
+// Converts libpulse's structs to values. Their pointers are valid only in the callback, and each of them may be nil.
 
-/// The most objects of a kind, ports of a device and profiles of a card that are mirrored.
+/// Maximum mirrored objects of a kind, ports of a device, and profiles of a card.
 enum PulseLimits {
     static let objects = 4_096
     static let parts = 256
@@ -53,7 +53,7 @@ enum PulseReading {
             })
     }
 
-    /// - Parameter isPipeWire: It announces streams before it knows their volume, and says 0 until it does.
+    /// - Parameter isPipeWire: it announces streams before it knows their volume, and reports 0 until then.
     static func sinkInput(_ info: pa_sink_input_info, isPipeWire: Bool) -> AudioServerImage.Stream {
         let isKnown = info.has_volume != 0 && !(isPipeWire && volume(info.volume).allSatisfy { $0 == 0 })
         return stream(
@@ -84,7 +84,7 @@ enum PulseReading {
         }
     }
 
-    /// Where each channel is.
+    /// The position of each channel.
     private static func positions(_ map: pa_channel_map) -> [Int32] {
         withUnsafeBytes(of: map.map) { bytes in
             bytes.bindMemory(to: pa_channel_position_t.self).prefix(Int(map.channels)).map { Int32($0.rawValue) }
@@ -105,7 +105,7 @@ enum PulseReading {
             properties: properties)
     }
 
-    /// A process's number as a client wrote it, or what else it wrote there.
+    /// The PID that a client wrote; nil if the text isn't one.
     private static func process(_ text: String?) -> Int32? {
         text.flatMap { Int32($0) }.flatMap { $0 > 0 ? $0 : nil }
     }
@@ -123,7 +123,7 @@ enum PulseReading {
         }
     }
 
-    /// The parts of an array of pointers, each of which may be nil, and so may the array.
+    /// The elements of an array of pointers. The array and each pointer may be nil.
     private static func parts<Part>(
         _ array: UnsafeMutablePointer<UnsafeMutablePointer<Part>?>?, _ count: UInt32
     ) -> [Part] {

@@ -16,7 +16,7 @@ struct DoNotDisturbExceptionOptions: ParsableArguments {
         try require(!apps.isEmpty || !callers.isEmpty, "Give --app or --caller.")
     }
 
-    /// The callers, as the daemon writes them back.
+    /// The callers as patterns, in the daemon's form.
     func patterns() throws(RingwakeError) -> [String] {
         var patterns: [String] = []
         for caller in callers {
@@ -82,8 +82,8 @@ struct DoNotDisturbDisallowCommand: DoNotDisturbSubcommand {
         }
     }
 
-    /// The pattern that is there of a caller that was written in these forms. What a national number stands for is for
-    /// the daemon to say.
+    /// The exception for a caller that was given in these forms; nil if there is none. Only the daemon can normalize
+    /// a national number.
     private func allowed(
         among patterns: [String], _ forms: [String], in context: CommandContext
     ) throws(RingwakeError) -> String? {

@@ -53,7 +53,7 @@ extension DoNotDisturbSubcommand {
     }
 }
 
-/// `ringwake dnd status`, which `ringwake dnd` alone is too
+/// `ringwake dnd status`, the default of `ringwake dnd`
 struct DoNotDisturbStatusCommand: DoNotDisturbSubcommand {
     static let configuration = CommandConfiguration(
         "status", "Show whether calls are blocked, until when, and the exceptions.",
@@ -142,7 +142,7 @@ struct DoNotDisturbRepeatCommand: DoNotDisturbSubcommand {
         try require(milliseconds != nil, "'\(within)' is neither 'off' nor a duration from 1s to 1h.")
     }
 
-    /// 0 for off; nil for what makes no sense.
+    /// 0 for off; nil if the argument is invalid.
     private var milliseconds: Int64? {
         if within == "off" { return 0 }
         guard let duration = DurationArgument(argument: within)?.duration,

@@ -33,7 +33,7 @@ struct ScheduleEntryArguments: ParsableArguments {
     var text: String { words.joined(separator: " ") }
 }
 
-/// `ringwake dnd schedule list`, which `ringwake dnd schedule` alone is too
+/// `ringwake dnd schedule list`, the default of `ringwake dnd schedule`
 struct DoNotDisturbScheduleListCommand: DoNotDisturbSubcommand {
     static let configuration = CommandConfiguration(
         "list", "List the times, in the form that 'remove' takes.",

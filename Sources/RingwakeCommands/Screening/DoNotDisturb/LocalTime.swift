@@ -17,19 +17,19 @@ struct TimeOfDayArgument: ExpressibleByArgument, Equatable, Sendable {
         self.minute = minute
     }
 
-    /// When it comes next after `now`, by this machine's local time; both in seconds since 1970.
+    /// The next time after `now` at which the local clock shows this time. Both are in seconds since 1970.
     func next(after now: Int64) -> Int64 {
         var clock = time_t(now)
         var local = tm()
         guard localtime_r(&clock, &local) != nil else { return now }
         var result = now
-        // A day on where it was already; another one where the clocks are changed meanwhile.
+        // Tries today, then the next days: the time may have passed, or a clock change may skip it.
         for _ in 0..<3 where result <= now {
             local.tm_hour = hour
             local.tm_min = minute
             local.tm_sec = 0
             local.tm_isdst = -1
-            // mktime puts days beyond the month's end, and hours that there are not, right.
+            // mktime(3) normalizes days beyond the month's end, and hours that a clock change skips.
             var candidate = local
             result = Int64(mktime(&candidate))
             local.tm_mday += 1
@@ -38,9 +38,9 @@ struct TimeOfDayArgument: ExpressibleByArgument, Equatable, Sendable {
     }
 }
 
-/// Times of the daemon's as this machine's local time.
+/// Converts the daemon's times to this machine's local time.
 enum LocalTimeText {
-    /// `2026-11-22 07:00`, of a time as the daemon writes it; any other text stands for itself.
+    /// `2026-11-22 07:00`, from a time in the daemon's format. Other text is returned unchanged.
     static func dateAndTime(_ text: String) -> String {
         guard let time = UTCTime(text) else { return text }
         var clock = time_t(time.milliseconds / 1000)

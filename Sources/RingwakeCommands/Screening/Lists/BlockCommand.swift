@@ -29,7 +29,7 @@ struct BlockCommand: ParsableCommand {
 
 /// Which list, and of which kind.
 struct CallerListOptions: ParsableArguments {
-    /// The list of each kind where none is named.
+    /// The default list of each kind.
     static let blockList = "blocked"
     static let identificationList = "known"
 
@@ -45,10 +45,11 @@ struct CallerListOptions: ParsableArguments {
         named?.name ?? (identify ? CallerListOptions.identificationList : CallerListOptions.blockList)
     }
 
-    /// A change is answered when calls are looked up in the changed list, which takes a while with a million entries.
+    /// Timeout of a change. The daemon answers when the changed list is in use, which takes a while for a million
+    /// entries.
     static let changeTimeout = Duration.seconds(300)
 
-    /// The kind to ask for; nil where a list that is named has its own.
+    /// The kind to create a list with; nil for a named list, which keeps its kind.
     var kind: CallerListKind? {
         identify ? .identify : named == nil ? .block : nil
     }
@@ -75,7 +76,7 @@ struct BlockAddCommand: DaemonCommand {
             ringwake block add +4989123456 --label 'Dr. Bauer' --identify
             """)
 
-    /// The most patterns of one command; an import takes more.
+    /// Maximum patterns of one command; an import accepts more.
     static let maximumPatterns = 500
 
     @Argument(help: .of("pattern", "The callers to add."))

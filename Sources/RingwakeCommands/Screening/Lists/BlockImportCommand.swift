@@ -61,7 +61,7 @@ struct BlockImportCommand: DaemonCommand {
             do throws(RingwakeError) {
                 report.add(try work.run(by: client, progress: progress), of: work)
             } catch {
-                // One list that cannot be had must not keep the others old.
+                // If one list can't be fetched, still refresh the others.
                 guard source == nil else { throw error }
                 report.add(error, of: work)
             }
@@ -77,7 +77,7 @@ struct BlockImportCommand: DaemonCommand {
                 source: source, list: list.name, kind: list.kind, format: format, caFile: caFile)
             if refresh {
                 let lists: CallerListsMessage = try client.get(RequestTarget("lists"))
-                // Of another source, the validator would say nothing.
+                // A validator is only valid for its own source.
                 work.validator = lists.lists.first { $0.list == list.name && $0.source == source }?.etag
             }
             return [work]

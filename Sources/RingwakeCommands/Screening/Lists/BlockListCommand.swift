@@ -52,7 +52,7 @@ struct BlockListCommand: DaemonCommand {
                 wantsJSON
                     ? try JSONText.document(page)
                     : CallerListText.text(of: page, goesOn: all, style: context.style))
-            // A page that leads nowhere else must not be asked for again without end.
+            // Stop if the next page is this one, or the loop would never end.
             guard all, let next = page.next, next != position else { break }
             position = next
         }

@@ -19,7 +19,7 @@ enum CallerListText {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// - Parameter goesOn: whether the next page is shown by itself.
+    /// - Parameter goesOn: whether the next page follows by itself.
     static func text(of page: CallerEntriesMessage, goesOn: Bool, style: TextStyle) -> String {
         guard !page.entries.isEmpty else { return goesOn ? "" : "no entries\n" }
         var table = TextTable([.left, .left])

@@ -2,32 +2,33 @@ import ControlProtocol
 import Glibc
 import RingwakeCore
 
-/// Gives the daemon the new entries of a list, piece by piece, when all of them are there: by pattern, for the daemon's
-/// store writes them many times faster in that order. The list stays as it is until the end.
+/// Sends the new entries of a list to the daemon, in pieces, when all of them have been added. Sends them in the
+/// order of their patterns: the daemon's store then writes them many times faster. The list changes only at the end.
 final class CallerListUpload {
-    /// How many bytes of entries one request has at most: below the daemon's limit of a body.
+    /// Maximum bytes of entries in one request: below the daemon's limit of a body.
     private static let pieceBytes = 48 * 1024
-    /// How many entries one request has at most: the daemon keeps a request in one go.
+    /// Maximum entries in one request, which the daemon stores in one step.
     private static let pieceEntries = 8_000
-    /// The most bytes of all entries together, which are held in memory.
+    /// Maximum bytes of all entries, which are held in memory.
     private static let maximumBytes = 512 * 1024 * 1024
-    /// How long the daemon may take to keep a piece.
+    /// Timeout of one piece.
     private static let pieceTimeout = Duration.seconds(60)
-    /// How often a piece is tried that the daemon has no room for at the moment, and how long it waits in between.
+    /// Maximum tries for a piece that the daemon has no room for at the moment, and the pause between two in
+    /// milliseconds.
     private static let (tries, pause) = (50, Int32(200))
 
     private let client: ControlClient
     private let list: String
     private let kind: CallerListKind?
     private var id: String?
-    /// All entries as lines of the request, one behind the other: a million would be too many small strings.
+    /// All entries as lines of a request, in one buffer: a million small strings would take too much memory.
     private var text: [UInt8] = []
     /// Where each line begins.
     private var starts: [UInt32] = []
 
-    /// Nothing is said to the daemon before ``finish(etag:source:)``.
+    /// Sends nothing to the daemon before ``finish(etag:source:)``.
     ///
-    /// - Parameter kind: nil: the kind that the list has, or `block`.
+    /// - Parameter kind: nil: the list's own kind, or `block` for a new list.
     init(client: ControlClient, list: String, kind: CallerListKind?) {
         self.client = client
         self.list = list
@@ -42,7 +43,7 @@ final class CallerListUpload {
                     "the entries have more than \(CallerListUpload.maximumBytes / 1024 / 1024) MiB: split the list")
             }
             starts.append(start)
-            // A pattern and a label hold neither tabs nor newlines: `CallerPattern` and `CallerEntry` see to that.
+            // `CallerPattern` and `CallerEntry` ensure that patterns and labels contain neither tabs nor newlines.
             text += entry.pattern.description.utf8
             if let label = entry.label {
                 text.append(UInt8(ascii: "\t"))
@@ -67,14 +68,14 @@ final class CallerListUpload {
         return list
     }
 
-    /// Drops what was given to the daemon; the list stays as it was. A failure is the daemon's to clear up.
+    /// Cancels the import; the list stays unchanged. Ignores a failure: the daemon drops abandoned imports.
     func abandon() {
         guard let id else { return }
         self.id = nil
         let _: ImportMessage? = try? client.delete(RequestTarget("imports", id))
     }
 
-    /// By pattern; of several with one pattern in the order that they came, for the last one's label is kept.
+    /// Sorts by pattern. Entries with the same pattern keep their order, because the last one's label counts.
     private func sort() {
         text.withUnsafeBufferPointer { bytes in
             starts.sort { left, right in
@@ -83,7 +84,7 @@ final class CallerListUpload {
                     first += 1
                     second += 1
                 }
-                // What ends a pattern is less than what stands in one.
+                // The end of a pattern, a tab or a newline, is less than any character in one.
                 let (one, other) = (bytes[first], bytes[second])
                 let areEqual = one <= UInt8(ascii: "\n") && other <= UInt8(ascii: "\n")
                 return areEqual ? left < right : one < other

@@ -2,7 +2,7 @@ import CallerListFiles
 import ControlProtocol
 import RingwakeCore
 
-/// What came of an import of one list or of several, as `ringwake block import --json` prints it.
+/// The results of importing one list or several, as `ringwake block import --json` prints them.
 struct ImportReport: Encodable, Equatable {
     var schema = ControlAPI.schema
     private(set) var imports: [Entry] = []
@@ -24,16 +24,16 @@ struct ImportReport: Encodable, Equatable {
         var why: String?
         /// How many entries the list has now.
         var entries: Int?
-        /// How the source was written.
+        /// The source's format.
         var format: String?
-        /// What names the source's state now.
+        /// The source's current validator.
         var etag: String?
-        /// Lines that made no sense: how many, and the first of them.
+        /// Number of invalid lines that were skipped; ``problems`` has the first of them.
         var passedOver: Int?
         var problems: [Problem]?
     }
 
-    /// A line that made no sense.
+    /// An invalid line.
     struct Problem: Encodable, Equatable {
         var line: Int
         var text: String
