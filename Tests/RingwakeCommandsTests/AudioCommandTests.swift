@@ -183,7 +183,7 @@ struct AudioRunTests {
 
     @Test("A daemon that goes away does not end the command, and that is said once")
     func daemonGone() {
-        let (run, _) = run(Self.opened, Self.active, arguments: ["--", "sh", "-c", "sleep 0.2; exit 5"])
+        let (run, _) = run(Self.opened, Self.active, arguments: ["--", "sh", "-c", "sleep 3; exit 5"])
         #expect(run.status == 5)
         #expect(run.errors.ranges(of: "continues without an audio session").count == 1, "\(run.errors)")
     }

@@ -151,8 +151,8 @@ package final class WakeKeeper {
             let former = inhibitor
             inhibitor = descriptor
             former?.close()
-            releaseKernelLock()
             worked()
+            releaseKernelLock()
         case .failure(let error):
             let isDenied = Self.denials.contains(error.name)
             loginRefused(
@@ -205,7 +205,9 @@ package final class WakeKeeper {
         isKernelHeld = false
         if let renewal { runLoop.cancel(renewal) }
         renewal = nil
-        if let refusal = lock.release() { failed(refusal) }
+        if let refusal = lock.release() {
+            failed(refusal, "the machine may stay awake without a call; release the kernel's wake lock by hand")
+        }
     }
 
     // MARK: - Status
@@ -215,13 +217,15 @@ package final class WakeKeeper {
         isReported = false
     }
 
-    private func failed(_ reason: String) {
+    private func failed(
+        _ reason: String,
+        _ consequence: String =
+            "the machine may fall asleep while a call rings; set awake.by to what this machine has, or to none"
+    ) {
         problem = reason
         // Log it once, not at each call; `doctor` and the status always show it.
         guard !isReported else { return }
         isReported = true
-        logger.warning(
-            "the machine may fall asleep while a call rings; set awake.by to what this machine has, or to none",
-            metadata: ["reason": "\(reason)"])
+        logger.warning("\(consequence)", metadata: ["reason": "\(reason)"])
     }
 }

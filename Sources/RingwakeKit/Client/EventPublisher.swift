@@ -80,8 +80,8 @@ final class EventPublisher<Event: QueuedEvent>: Sendable {
     private struct State {
         var waiting = EventQueue<Event>()
         var observers: [UInt64: Observer] = [:]
-        /// Observers that were removed before they were added on the client's thread.
-        var removed: Set<UInt64> = []
+        /// Observers that the client's thread has yet to add. One that is removed before that is never added.
+        var joining: Set<UInt64> = []
         var nextNumber: UInt64 = 0
         var isFinished = false
     }
@@ -133,12 +133,13 @@ final class EventPublisher<Event: QueuedEvent>: Sendable {
     private func add(_ observer: Observer, on queue: ClientQueue) -> Observation {
         let number = state.withLock { state in
             state.nextNumber += 1
+            state.joining.insert(state.nextNumber)
             return state.nextNumber
         }
         // On the client's thread, so that waiting events come before new ones.
         let isPosted = queue.post { _ in
             let waiting = self.state.withLock { state -> [Event]? in
-                guard !state.isFinished, state.removed.remove(number) == nil else { return nil }
+                guard state.joining.remove(number) != nil, !state.isFinished else { return nil }
                 state.observers[number] = observer
                 defer { state.waiting = EventQueue() }
                 return state.waiting.events
@@ -146,16 +147,18 @@ final class EventPublisher<Event: QueuedEvent>: Sendable {
             guard let waiting else { return observer.finish() }
             for event in waiting { observer.body(event) }
         }
-        if !isPosted { observer.finish() }
+        if !isPosted {
+            remove(number)
+            observer.finish()
+        }
         return Observation { self.remove(number) }
     }
 
     private func remove(_ number: UInt64) {
         // Release the observer outside the lock: its closures may hold objects whose deinit calls this publisher.
         _ = state.withLock { state -> Observer? in
-            let observer = state.observers.removeValue(forKey: number)
-            if observer == nil, !state.isFinished, number > 0 { state.removed.insert(number) }
-            return observer
+            state.joining.remove(number)
+            return state.observers.removeValue(forKey: number)
         }
     }
 }
