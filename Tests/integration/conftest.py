@@ -1,5 +1,6 @@
 """Fixtures: one set of development credentials for all tests, and a daemon of its own for each that wants one."""
 
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -14,6 +15,13 @@ from support.credentials import Credentials  # noqa: E402
 from support.daemon import Daemon  # noqa: E402
 from support.handlers import Recorder  # noqa: E402
 from support.netns import Namespace  # noqa: E402
+
+
+# A shell that runs this in the background, or nohup, has some signals ignored, and every program that is started here
+# would inherit that.
+for ignored in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(ignored) == signal.SIG_IGN:
+        signal.signal(ignored, signal.SIG_DFL)
 
 
 def pytest_sessionstart() -> None:
