@@ -6,6 +6,7 @@ Both have the null sinks `speaker` and `headset` and the source `microphone`, wh
 import json
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
 from pathlib import Path
@@ -208,11 +209,18 @@ class PipeWire(AudioServer):
 
     def has_started(self, number: int) -> bool:
         if number == 0:
-            return (self.folder / "run" / "pipewire-0").is_socket()
+            # A killed server leaves its socket's file behind, at which nobody answers.
+            return accepts(self.folder / "run" / "pipewire-0")
         if number == 1:
             # It answers before it has made its session; streams that come earlier go nowhere.
             return self.run("wpctl", "status").returncode == 0
         return self.has_devices() and self.info()["default_sink_name"] in DEVICES
+
+
+def accepts(path: Path) -> bool:
+    """Whether a process listens on a unix socket."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        return connection.connect_ex(str(path)) == 0
 
 
 SERVERS: dict[str, type[AudioServer]] = {server.kind: server for server in (PulseAudio, PipeWire)}
