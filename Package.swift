@@ -88,6 +88,7 @@ let package = Package(
 
         .target(
             name: "DBus", dependencies: ["CRingwakeSystemd", "RunLoop", logging], swiftSettings: common),
+        .target(name: "ServiceManager", dependencies: ["CRingwakeSystemd", "RingwakeCore"], swiftSettings: common),
         .target(
             name: "CallAudio",
             dependencies: [
@@ -152,7 +153,7 @@ let package = Package(
             dependencies: [
                 "CRingwakeLinux", "CallService", "ControlProtocol", "Cryptography", "DBus", "DaemonConfiguration",
                 "DeviceServices", "FileSystem", "HandlerActivation", "HTTPServer", "LogOutput", "NetworkMessages",
-                "PushGateway", "PushJournal", "Reachability", "RingwakeCore", "RunLoop", logging,
+                "PushGateway", "PushJournal", "Reachability", "RingwakeCore", "RunLoop", "ServiceManager", logging,
             ],
             swiftSettings: onTheRunLoop),
         .target(
@@ -168,7 +169,7 @@ let package = Package(
             name: "RingwakeAudioAgent",
             dependencies: [
                 "CallAudio", "CRingwakeLinux", "ControlProtocol", "FileSystem", "LogOutput", "RingwakeCore", "RunLoop",
-                logging,
+                "ServiceManager", logging,
             ],
             swiftSettings: common),
 

@@ -14,7 +14,7 @@ RINGS = {
     "CRingwakeSQLite": 0, "CRingwakeNetlink": 0, "CRingwakeSystemd": 0, "CRingwakePulse": 0,
     "RingwakeCore": 1, "HTTP1": 1, "RunLoop": 1, "FileSystem": 1, "LogOutput": 1,
     "Cryptography": 2, "HTTPServer": 2, "Reachability": 2, "DBus": 2, "CallerListFiles": 2, "CallAudio": 2,
-    "ProviderAPI": 2,
+    "ProviderAPI": 2, "ServiceManager": 2,
     "PushGateway": 3, "PushJournal": 3, "HandlerActivation": 3, "DeviceServices": 3,
     "PushClient": 3, "VoIPCertificates": 3, "ControlProtocol": 3,
     "RingwakeKit": 4, "NetworkMessages": 4, "CallService": 4, "DaemonConfiguration": 4,

@@ -9,6 +9,8 @@ package struct StandardPaths: Sendable {
     package let configurationFile: String
     package let stateDirectory: String
     package let runtimeDirectory: String
+    /// Where an earlier version's user unit kept the state; nil if it can't be there.
+    package let formerStateDirectory: String?
     package let wake: WakeDefaults
 
     /// - Parameter process: PID of this process.
@@ -22,6 +24,7 @@ package struct StandardPaths: Sendable {
             environment[name].flatMap { $0.hasPrefix("/") ? $0 : nil }
         }
         if isRoot {
+            formerStateDirectory = nil
             configurationFile = "/etc/ringwake/ringwaked.toml"
             stateDirectory = absolute("STATE_DIRECTORY") ?? "/var/lib/ringwake"
             runtimeDirectory = absolute("RUNTIME_DIRECTORY") ?? "/run/ringwake"
@@ -29,6 +32,7 @@ package struct StandardPaths: Sendable {
             let home = absolute("HOME") ?? "/"
             let configurationHome =
                 absolute("CONFIGURATION_DIRECTORY") ?? (absolute("XDG_CONFIG_HOME") ?? home + "/.config") + "/ringwake"
+            formerStateDirectory = absolute("STATE_DIRECTORY") == nil ? configurationHome : nil
             configurationFile = configurationHome + "/ringwaked.toml"
             stateDirectory =
                 absolute("STATE_DIRECTORY") ?? (absolute("XDG_STATE_HOME") ?? home + "/.local/state") + "/ringwake"

@@ -28,8 +28,6 @@ package final class PushGateway {
     package let tokens: TokenStore
     /// Number of pushes by result.
     package internal(set) var counters = GatewayCounters()
-    /// While true, every push is answered with Shutdown.
-    package private(set) var isShuttingDown = false
 
     private(set) var configuration: GatewayConfiguration
     /// Number of ``reconfigure(_:)`` calls. A connection discards its verdicts when it changes.
@@ -76,10 +74,5 @@ package final class PushGateway {
     package func reconfigure(_ configuration: GatewayConfiguration) {
         self.configuration = configuration
         generation += 1
-    }
-
-    /// Answers every further push with Shutdown. Pushes that were delivered before are still answered.
-    package func beginShutdown() {
-        isShuttingDown = true
     }
 }

@@ -4,6 +4,7 @@ internal import ControlProtocol
 internal import Glibc
 internal import RingwakeCore
 internal import RunLoop
+internal import ServiceManager
 
 /// Why the program does not start.
 struct AgentRefusal: Error {
@@ -19,9 +20,6 @@ struct AgentRefusal: Error {
 
 /// The sockets that the program is started with.
 enum AgentSocket {
-    /// The first descriptor that systemd passes (sd_listen_fds(3)).
-    private static let firstPassed: Int32 = 3
-
     /// Prepares the daemon's socket.
     /// - Throws: It is not open, or not a connected stream socket.
     static func checkConnected(_ descriptor: Int32) throws(AgentRefusal) {
@@ -37,16 +35,21 @@ enum AgentSocket {
     /// The listening socket that systemd passed.
     /// - Throws: There is none, or more than one, or it is not a listening unix socket.
     static func passedListener() throws(AgentRefusal) -> Int32 {
-        let variables = processEnvironment()
-        guard variables["LISTEN_PID"] == "\(getpid())", variables["LISTEN_FDS"] == "1" else {
+        let passed: [PassedSocket]
+        do throws(RingwakeError) {
+            passed = try PassedSocket.takeAll()
+        } catch {
+            throw AgentRefusal(2, error.message)
+        }
+        guard let socket = passed.first, passed.count == 1 else {
             throw AgentRefusal(
                 2, "--listen is for socket activation with one socket: enable ringwake-audio.socket, do not start this")
         }
-        guard isStream(firstPassed), option(SO_ACCEPTCONN, of: firstPassed) == 1,
-            option(SO_DOMAIN, of: firstPassed) == AF_UNIX
-        else { throw AgentRefusal(2, "the socket that was passed is no listening unix stream socket; mend the unit") }
-        try prepare(firstPassed)
-        return firstPassed
+        guard socket.isUnixListener() else {
+            throw AgentRefusal(2, "the socket that was passed is no listening unix stream socket; correct the unit")
+        }
+        try prepare(socket.descriptor)
+        return socket.descriptor
     }
 
     /// The users that may connect: root, the program's own, and these, by name or number.

@@ -10,17 +10,32 @@ internal import RingwakeCore
 
 // Requests of the control API that change the configuration or the apps.
 extension Daemon {
+    /// Reads the configuration again and applies it. After an error the old one stays in force.
     func reload() throws(RingwakeError) -> ReloadMessage {
+        service.reloading()
+        do throws(RingwakeError) {
+            let message = try applyConfiguration()
+            service.reloaded(nil)
+            return message
+        } catch {
+            logger.error(
+                "reload failed, the old configuration stays in force",
+                metadata: ["error": "\(error.code.slug)", "why": "\(error.message)"])
+            service.reloaded(error)
+            throw error
+        }
+    }
+
+    private func applyConfiguration() throws(RingwakeError) -> ReloadMessage {
         let new = try Configuration.load(file: configuration.file, defaults: defaults)
         try new.checkNames()
+        try passed.check(new)
         let newCredentials = try Credentials(new)
         try registerApps(new)
         let former = knownCredentials()
         let change = Configuration.change(from: configuration, to: new)
         if let tls = newCredentials.tls {
-            for (listener, _) in listeners {
-                listener.replaceTLS(tls)
-            }
+            listeners?.replaceTLS(tls)
         }
         gateway.reconfigure(newCredentials.gateway)
         credentials = newCredentials

@@ -19,7 +19,7 @@ extension Daemon {
             uptimeMs: startedAt.duration(to: BootClock.now()).milliseconds, configuration: configuration.file,
             appsDirectory: configuration.appsDirectory, stateDirectory: configuration.stateDirectory,
             controlSocket: configuration.controlSocket,
-            listeners: listeners.map { listener, environment in
+            listeners: (listeners?.providers ?? []).map { listener, environment in
                 StatusMessage.Listener(
                     address: listener.localAddress.description, environment: environment.rawValue,
                     connections: listener.connectionCount)

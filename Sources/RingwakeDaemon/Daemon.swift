@@ -20,6 +20,8 @@ internal import RunLoop
 ///              PushJournal, Restoration, CallerLists <-+ |  |  +<-------------- events -------------+
 ///                                          CallDevice <-+  |
 ///     CLI, handlers -> UnixHTTPListener -> ControlServer --+
+///
+/// ``Listeners`` has the sockets; systemd may have opened them.
 final class Daemon {
     /// A reload or the removal of an app replaces the whole configuration. The call driver then applies it.
     var configuration: Configuration { didSet { calls.reconfigure(configuration) } }
@@ -44,20 +46,30 @@ final class Daemon {
     private lazy var control = ControlServer(
         daemon: self, calls: calls, network: network, queries: queries, audio: audio)
     var credentials: Credentials
-    private(set) var listeners: [(listener: HTTP2TLSListener, environment: PushEnvironment)] = []
+    /// Set at the end of the setup.
+    private(set) var listeners: Listeners?
+    let passed: PassedSockets
+    let service: ServiceReporter
     private let judge: ClockJudge
-    private var controlListener: UnixHTTPListener?
     private var isStopping = false
 
     /// Opens the store, the control socket and the ports. After that the daemon can accept pushes.
     ///
+    /// - Parameter passed: the sockets that systemd has opened.
     /// - Throws: what is wrong and what to do. Nothing stays open then.
-    init(_ configuration: Configuration, defaults: StandardPaths, logger: Logger) throws(RingwakeError) {
+    init(
+        _ configuration: Configuration, defaults: StandardPaths, passed: PassedSockets, logger: Logger
+    ) throws(RingwakeError) {
         self.configuration = configuration
         self.defaults = defaults
+        self.passed = passed
         self.logger = logger
         try configuration.checkNames()
+        try passed.check(configuration)
         credentials = try Credentials(configuration)
+        if let former = defaults.formerStateDirectory, configuration.stateDirectory == defaults.stateDirectory {
+            try FormerState(former: former, current: configuration.stateDirectory).move(logger)
+        }
         try Daemon.makeDirectories(configuration)
         lock = try Daemon.lock(configuration.stateDirectory)
         tokens = try TokenStore(directory: configuration.stateDirectory)
@@ -66,6 +78,7 @@ final class Daemon {
         } catch {
             throw RingwakeError(.system, "the run loop cannot be set up: \(error)")
         }
+        service = ServiceReporter(runLoop: runLoop, logger: logger)
         buses = Buses(runLoop: runLoop, logger: logger, environment: processEnvironment())
         let original = (UInt64(descriptors.original.rlim_cur), UInt64(descriptors.original.rlim_max))
         let activator = HandlerActivator(
@@ -92,8 +105,8 @@ final class Daemon {
         judge = ClockJudge(newestArrival: contents.newestWallClock)
         do throws(RingwakeError) {
             try registerApps(configuration)
-            try listen()
             try watchSignals()
+            listeners = try listen()
         } catch {
             network.close()
             journal.close()
@@ -122,13 +135,14 @@ final class Daemon {
 
     /// Runs the loop until a signal ends it.
     func run() {
+        let addresses = listeners?.providers.map(\.listener.localAddress.description) ?? []
         logger.notice(
             "ringwaked is ready",
             metadata: [
                 "version": "\(ProductVersion.current)", "control": "\(configuration.controlSocket)",
-                "listeners": "\(listeners.map(\.listener.localAddress.description).joined(separator: ","))",
-                "apps": "\(configuration.apps.count)",
+                "listeners": "\(addresses.joined(separator: ","))", "apps": "\(configuration.apps.count)",
             ])
+        service.ready()
         runLoop.run()
         device.close()
         audio.close()
@@ -153,46 +167,20 @@ final class Daemon {
 
     /// Registers a token for each app and each environment of the listeners.
     func registerApps(_ configuration: Configuration) throws(RingwakeError) {
-        let environments = Set(configuration.listeners.map(\.environment))
+        let environments = passed.environments(with: configuration)
         for app in configuration.apps.keys {
             _ = try tokens.register(
-                app: app, topic: .voip(of: app), environments: Array(environments), at: unixMilliseconds())
+                app: app, topic: .voip(of: app), environments: environments, at: unixMilliseconds())
         }
     }
 
-    private func listen() throws(RingwakeError) {
-        do {
-            controlListener = try UnixHTTPListener(
-                runLoop: runLoop, path: configuration.controlSocket, mode: 0o666, limits: .control, logger: logger
-            ) { [control] peer in control.makeConnectionHandler(peer: peer) }
-            try listenForPushes()
-        } catch {
-            controlListener?.close()
-            for (listener, _) in listeners {
-                listener.closeNow()
-            }
-            throw error
-        }
-    }
-
-    private func listenForPushes() throws(RingwakeError) {
-        guard let tls = credentials.tls else { return }
-        var limits = ConnectionLimits()
-        limits.maximumConnections = min(
-            limits.maximumConnections, descriptors.connections(forEachOf: configuration.listeners.count))
-        limits.maximumBodyBytes = PushGateway.maximumPayloadBytes
-        let budget = BufferBudget()
-        for listener in configuration.listeners {
-            let environment = listener.environment
-            listeners.append(
-                (
-                    try HTTP2TLSListener(
-                        runLoop: runLoop, address: listener.address, tls: tls, limits: limits, budget: budget,
-                        logger: logger
-                    ) { [gateway] peer in gateway.makeConnectionHandler(peer: peer, environment: environment) },
-                    environment
-                ))
-        }
+    private func listen() throws(RingwakeError) -> Listeners {
+        try Listeners(
+            configuration, passed: passed, tls: credentials.tls, descriptors: descriptors, runLoop: runLoop,
+            logger: logger, makeControl: { [control] peer in control.makeConnectionHandler(peer: peer) },
+            makeProvider: { [gateway] peer, environment in
+                gateway.makeConnectionHandler(peer: peer, environment: environment)
+            })
     }
 
     private func watchSignals() throws(RingwakeError) {
@@ -214,21 +202,11 @@ final class Daemon {
         guard !isStopping else { return runLoop.stop() }
         isStopping = true
         logger.notice("ringwaked is stopping", metadata: ["signal": "\(signal)"])
-        gateway.beginShutdown()
+        service.stopping()
         calls.requests.endStreams()
         queries.finish()
         audio.clients.finish()
-        var draining = listeners.count + 1
-        let oneIsDrained = { [runLoop] in
-            draining -= 1
-            if draining == 0 {
-                runLoop.stop()
-            }
-        }
-        for (listener, _) in listeners {
-            listener.drain(whenDrained: oneIsDrained)
-        }
-        controlListener?.drain(whenDrained: oneIsDrained)
+        listeners?.drain { [runLoop] in runLoop.stop() }
     }
 
     // MARK: - Reload
@@ -237,10 +215,7 @@ final class Daemon {
         do throws(RingwakeError) {
             _ = try reload()
         } catch {
-            logger.error(
-                "reload failed, the old configuration stays in force",
-                metadata: ["error": "\(error.code.slug)", "why": "\(error.message)"])
+            // `reload()` has logged it.
         }
     }
-
 }

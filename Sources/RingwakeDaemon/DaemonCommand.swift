@@ -7,6 +7,7 @@ internal import LogOutput
 internal import Logging
 internal import RingwakeCore
 internal import RunLoop
+internal import ServiceManager
 
 /// The command line of `ringwaked`.
 struct DaemonCommand: Equatable {
@@ -108,7 +109,10 @@ private func run(_ command: DaemonCommand) throws(RingwakeError) {
         return
     }
     let log = StandardErrorLog(level: configuration.logLevel, environment: processEnvironment())
-    try Daemon(configuration, defaults: defaults, logger: Logger(label: "ringwaked") { _ in log }).run()
+    try Daemon(
+        configuration, defaults: defaults, passed: PassedSockets(try PassedSocket.takeAll()),
+        logger: Logger(label: "ringwaked") { _ in log }
+    ).run()
 }
 
 /// Opens /dev/null for missing standard streams. Otherwise a socket or file of the daemon would become descriptor 0, 1

@@ -291,6 +291,8 @@ import Testing
             if request.path == "/stream" {
                 exchange.onClose = { ended += 1 }
                 exchange.beginStream(status: 200, fields: [])
+            } else if request.path == "/done" {
+                exchange.respond(HTTPResponse(status: 200))
             }
         }
         let idle = server.client()
@@ -298,7 +300,8 @@ import Testing
         let streaming = server.client()
         waiting.send("GET /wait\(HTTP1ConnectionTests.head)\r\n")
         streaming.send("GET /stream\(HTTP1ConnectionTests.head)\r\n")
-        #expect(loop.drive { server.requests.count == 2 })
+        idle.send("GET /done\(HTTP1ConnectionTests.head)\r\n")
+        #expect(loop.drive { server.requests.count == 3 && !idle.text.isEmpty })
         var isDrained = false
         server.listener.drain { isDrained = true }
         #expect(loop.drive { idle.isClosed && streaming.isClosed })
@@ -308,5 +311,36 @@ import Testing
         server.exchanges.first { $0.isOpen }?.respond(HTTPResponse(status: 202))
         #expect(loop.drive { isDrained && waiting.isClosed })
         #expect(waiting.text == "HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+    }
+
+    @Test("Draining serves a client that has just connected, or whose request is on its way")
+    func drainNew() throws {
+        let loop = try TestLoop()
+        let server = try UnixTestServer(loop) { $0.drainGrace = .seconds(60) }
+        server.onRequest = { _, exchange in exchange.respond(HTTPResponse(status: 202)) }
+        let new = server.client()
+        let half = server.client()
+        half.send("GET /half HT")
+        #expect(loop.drive { server.handlers.count == 2 })
+        var isDrained = false
+        server.listener.drain { isDrained = true }
+        new.send("GET /new\(HTTP1ConnectionTests.head)\r\n")
+        #expect(loop.drive { new.isClosed })
+        half.send("TP/1.1\r\nHost: ringwake\r\n\r\n")
+        #expect(loop.drive { half.isClosed && isDrained })
+        for client in [new, half] {
+            #expect(client.text == "HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+        }
+    }
+
+    @Test("A client that has connected and sends nothing is closed after the grace period")
+    func drainSilent() throws {
+        let loop = try TestLoop()
+        let server = try UnixTestServer(loop) { $0.drainGrace = .milliseconds(20) }
+        let silent = server.client()
+        #expect(loop.drive { server.handlers.count == 1 })
+        var isDrained = false
+        server.listener.drain { isDrained = true }
+        #expect(loop.drive { silent.isClosed && isDrained })
     }
 }

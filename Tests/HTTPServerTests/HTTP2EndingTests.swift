@@ -93,10 +93,38 @@ import Testing
         #expect(server.handlers.first?.isClosed == true)
     }
 
-    @Test("Draining names the last stream, answers what is under way, and then closes")
+    @Test("Draining serves what arrives until all is answered, and says goodbye then")
     func drain() throws {
         let loop = try TestLoop()
-        let server = try H2TestServer(loop)
+        let server = try H2TestServer(loop) { $0.drainGrace = .seconds(60) }
+        defer { server.stop() }
+        server.onRequest = { _, _ in }
+        let client = TLSClient.http2(server)
+        client.send(.push(stream: 1, isEnd: true), .push(stream: 3, isEnd: true))
+        #expect(loop.drive { server.requests.count == 2 })
+        var isDrained = false
+        server.listener.drain { isDrained = true }
+        // A client that forgets its requests at a GOAWAY would lose the two, and can't know of the end yet.
+        client.send(.push(stream: 5, isEnd: true))
+        #expect(loop.drive { server.requests.count == 3 })
+        #expect(client.goAway == nil && !isDrained && !client.isClosed)
+        for exchange in server.exchanges { exchange.respond(.accepted) }
+        #expect(loop.drive { client.isClosed && isDrained })
+        #expect(!client.hasFailed)
+        #expect(client.goAway?.lastStream == 5)
+        #expect(client.goAway?.code == 0)
+        #expect(client.goAway?.debug == "{\"reason\":\"Shutdown\"}")
+        for stream in [1, 3, 5] as [UInt32] {
+            #expect(client.frames(on: stream).contains { $0.isEndOfStream })
+        }
+        let late = SocketClient.tcp(port: server.port, loop)
+        #expect(loop.drive { late.isClosed })
+    }
+
+    @Test("A client that is never idle is drained after the grace period, and nothing above the last stream is served")
+    func drainBusy() throws {
+        let loop = try TestLoop()
+        let server = try H2TestServer(loop) { $0.drainGrace = .milliseconds(20) }
         defer { server.stop() }
         server.onRequest = { _, _ in }
         let client = TLSClient.http2(server)
@@ -106,27 +134,43 @@ import Testing
         server.listener.drain { isDrained = true }
         #expect(loop.drive { client.goAway != nil })
         #expect(client.goAway?.lastStream == 3)
-        #expect(client.goAway?.code == 0)
-        #expect(client.goAway?.debug == "{\"reason\":\"Shutdown\"}")
-        // Too late: above the last stream.
         client.send(.push(stream: 5, isEnd: true))
         loop.drive(for: .milliseconds(30))
         #expect(!isDrained && !client.isClosed)
         #expect(server.requests.count == 2)
         for exchange in server.exchanges { exchange.respond(.accepted) }
         #expect(loop.drive { client.isClosed && isDrained })
-        #expect(!client.hasFailed)
         for stream in [1, 3] as [UInt32] {
             #expect(client.frames(on: stream).contains { $0.isEndOfStream })
         }
-        let late = SocketClient.tcp(port: server.port, loop)
-        #expect(loop.drive { late.isClosed })
+    }
+
+    @Test("A client whose handshake has begun, and one that has sent nothing yet, get their first request served")
+    func drainNew() throws {
+        let loop = try TestLoop()
+        let server = try H2TestServer(loop) { $0.drainGrace = .seconds(60) }
+        defer { server.stop() }
+        server.onRequest = { _, exchange in exchange.respond(.accepted) }
+        let quiet = TLSClient.http2(server)
+        #expect(loop.drive { quiet.frames.count >= 3 })
+        let beginning = TLSClient.http2(server)
+        #expect(loop.drive { server.listener.connectionCount == 2 })
+        var isDrained = false
+        server.listener.drain { isDrained = true }
+        for client in [quiet, beginning] {
+            client.send(.push(stream: 1, isEnd: true))
+            #expect(loop.drive { client.isClosed })
+            #expect(client.frames(on: 1).contains { $0.isEndOfStream })
+            #expect(client.goAway?.lastStream == 1)
+        }
+        #expect(isDrained)
     }
 
     @Test("Draining waits for answers only until its deadline")
     func drainDeadline() throws {
         let loop = try TestLoop()
         let server = try H2TestServer(loop) {
+            $0.drainGrace = .milliseconds(20)
             $0.drainDeadline = .milliseconds(50)
             $0.lingerDeadline = .milliseconds(50)
         }

@@ -183,14 +183,4 @@ import Testing
         let exchange = fixture.send(fixture.request(authorization: authorization), over: fixture.connect())
         #expect(exchange.reason == "ServiceUnavailable")
     }
-
-    @Test("A gateway that is stopping answers Shutdown, and finishes what it had handed on")
-    func shutdown() throws {
-        fixture.world.outcome = nil
-        let first = try fixture.push()
-        fixture.gateway.beginShutdown()
-        #expect(try fixture.push().reason == "Shutdown")
-        fixture.world.waiting.first?(.accepted)
-        #expect(first.status == 200)
-    }
 }

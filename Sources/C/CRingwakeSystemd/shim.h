@@ -1,4 +1,4 @@
-// sd-bus for Swift: a D-Bus client with a descriptor to wait for, without threads.
+// libsystemd for Swift: sd-bus, a D-Bus client with a descriptor to wait for, without threads; and sd-daemon.
 #ifndef RINGWAKE_SYSTEMD_SHIM_H
 #define RINGWAKE_SYSTEMD_SHIM_H
 
@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <systemd/sd-bus.h>
+#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 // Connects without blocking: EAGAIN if the backlog is full. Returns a non-blocking, close-on-exec descriptor, or a

@@ -49,6 +49,7 @@ final class HTTP1Connection {
     private var isLastAnswer = false
     private var isPeerDone = false
     private(set) var isDraining = false
+    private var hasServed = false
     private var drainDeadline: BootClock.Instant?
 
     /// Takes ownership of the descriptor.
@@ -96,7 +97,7 @@ final class HTTP1Connection {
             process()
             flush()
         case .lingering:
-            discard()
+            if !SocketInput.discard(from: descriptor, using: shared.input) { close() }
         case .closed:
             break
         }
@@ -176,6 +177,8 @@ final class HTTP1Connection {
     private func deliver(_ request: HTTP1Request) {
         let exchange = HTTP1Exchange(request, connection: self)
         self.exchange = exchange
+        hasServed = true
+        if isDraining { setDrainDeadline(shared.limits.drainDeadline) }
         let receivedAt = requestStart ?? shared.runLoop.now
         requestStart = nil
         handler.received(
@@ -296,20 +299,25 @@ final class HTTP1Connection {
 
     // MARK: - Ending
 
-    /// Answers the present request, then closes. Ends a streamed answer.
+    /// Answers the present request, or the first one of a client that has just connected, then closes. Ends a stream.
     func drain() {
         guard case .open = stage, !isDraining else { return }
         isDraining = true
-        let deadline = shared.runLoop.now.advanced(by: shared.limits.drainDeadline)
-        drainDeadline = deadline
-        require(deadline)
+        let isAwaited =
+            exchange == nil && (!hasServed || parser.isWithinRequest || SocketInput.isWaiting(on: descriptor))
+        setDrainDeadline(isAwaited ? shared.limits.drainGrace : shared.limits.drainDeadline)
         if let exchange, exchange.isStreaming {
             exchange.onClose?()
             exchange.finish()
-        } else if exchange == nil {
+        } else if exchange == nil, !isAwaited {
             isLastAnswer = true
             scheduleFlush()
         }
+    }
+
+    private func setDrainDeadline(_ time: Duration) {
+        drainDeadline = shared.runLoop.now.advanced(by: time)
+        checkDeadlines()
     }
 
     private func linger() {
@@ -345,13 +353,6 @@ final class HTTP1Connection {
         self.exchange = nil
         exchange?.wasClosed()
         handler.connectionClosed()
-    }
-
-    private func discard() {
-        let buffer = shared.input.bytes
-        let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
-        if count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR)) { return }
-        close()
     }
 
     private func watch(_ interest: Interest) {

@@ -21,20 +21,30 @@ package final class UnixHTTPListener {
     private var connections: [ObjectIdentifier: HTTP1Connection] = [:]
     private var whenDrained: (() -> Void)?
 
-    /// Starts listening. The socket of a dead process at the path is replaced.
+    /// Starts listening at a path. The socket of a dead process at the path is replaced.
     ///
     /// - Parameters:
     ///   - mode: permissions of the socket file, which decide who may connect.
     ///   - makeHandler: makes the handler of each connection.
     /// - Throws: `inUse` if a living process answers at the path, or the path isn't a socket; `badConfiguration` if the
     ///   path is too long; `notPermitted`, `system`.
-    package init(
+    package convenience init(
         runLoop: RunLoop, path: String, mode: UInt32, limits: ConnectionLimits = .control, logger: Logger,
         makeHandler: @escaping (PeerInfo) -> any HTTPConnectionHandler
     ) throws(RingwakeError) {
-        self.path = path
+        try self.init(
+            runLoop: runLoop, socket: try UnixListeningSocket.open(path, mode: mode), limits: limits, logger: logger,
+            makeHandler: makeHandler)
+    }
+
+    /// Accepts from a listening socket, which it closes at the end, even if it throws.
+    package init(
+        runLoop: RunLoop, socket: UnixListeningSocket, limits: ConnectionLimits = .control, logger: Logger,
+        makeHandler: @escaping (PeerInfo) -> any HTTPConnectionHandler
+    ) throws(RingwakeError) {
+        self.socket = socket
+        path = socket.path
         shared = HTTP1ListenerContext(runLoop: runLoop, limits: limits, logger: logger, makeHandler: makeHandler)
-        socket = try UnixListeningSocket.open(path, mode: mode)
         do {
             acceptor = try Acceptor(
                 runLoop: runLoop, descriptor: socket.descriptor, cause: .control,
@@ -101,7 +111,7 @@ package final class UnixHTTPListener {
         let idle = connections.values.compactMap { connection in
             connection === newest ? nil : connection.idleSince.map { (since: $0, connection: connection) }
         }
-        idle.sorted { $0.since < $1.since }.first { !$0.connection.hasUnread }?.connection.close()
+        idle.sorted { $0.since < $1.since }.first { !SocketInput.isWaiting(on: $0.connection.descriptor) }?.connection.close()
     }
 
     private var hasRoomForOtherUsers: Bool {
@@ -129,13 +139,5 @@ package final class UnixHTTPListener {
         guard connections.isEmpty, let whenDrained else { return }
         self.whenDrained = nil
         whenDrained()
-    }
-}
-
-extension HTTP1Connection {
-    /// Whether bytes have arrived that haven't been read.
-    fileprivate var hasUnread: Bool {
-        var byte: UInt8 = 0
-        return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) > 0
     }
 }

@@ -78,6 +78,8 @@ extension HTTP2Connection {
         }
         if outputWaitsFor.isEmpty {
             if session.isFinished { return linger() }
+            // GOAWAY has to be sent first.
+            if drainIfRetired() { return scheduleFlush() }
             if case .draining = stage, session.streams.isEmpty { return linger() }
         }
         watch(outputWaitsFor.isEmpty ? inputWaitsFor : outputWaitsFor)

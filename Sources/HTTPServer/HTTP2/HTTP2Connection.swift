@@ -48,6 +48,8 @@ final class HTTP2Connection {
     var isReadScheduled = false
     /// Why the connection has to be refused; set within a callback.
     var refusal: String?
+    /// Set while the connection waits for the right moment to drain: the reason for GOAWAY, and when to stop waiting.
+    private var retirement: (reason: String, deadline: BootClock.Instant)?
 
     private let descriptor: Int32
     private var source: ReadinessSource?
@@ -104,7 +106,7 @@ final class HTTP2Connection {
             }
             flush()
         case .lingering:
-            discard()
+            if !SocketInput.discard(from: descriptor, using: shared.input) { close() }
         case .closed:
             break
         }
@@ -141,6 +143,7 @@ final class HTTP2Connection {
         }
         stage = .preface(deadline: shared.runLoop.now.advanced(by: shared.limits.prefaceDeadline))
         requireStageDeadline()
+        if let retirement { setRetirement(retirement.reason) }
         // The client's first bytes may have arrived with the end of the handshake. Then OpenSSL has them, and epoll
         // doesn't report them. The flush also sends our SETTINGS.
         advance()
@@ -171,8 +174,44 @@ final class HTTP2Connection {
 
     // MARK: - Ending
 
-    /// Sends GOAWAY, and closes when every stream has been answered, or at the deadline.
+    /// Drains when that disturbs nobody: a new connection after its first request, others when every request has been
+    /// answered. A client library may forget its open requests at a GOAWAY, and a client that has just connected can't
+    /// know that it came too late. Doesn't wait longer than ``ConnectionLimits/drainGrace``.
+    func retire(reason: String) {
+        switch stage {
+        case .handshaking(let deadline):
+            let latest = shared.runLoop.now.advanced(by: shared.limits.drainDeadline)
+            stage = .handshaking(deadline: min(deadline, latest))
+            requireStageDeadline()
+            retirement = (reason, latest)
+        case .preface, .established:
+            setRetirement(reason)
+            // A request may have arrived that hasn't been read. This may be a call from within the session, which must
+            // not be entered again.
+            shared.runLoop.enqueue { self.advance() }
+        case .draining, .lingering, .closed:
+            break
+        }
+    }
+
+    private func setRetirement(_ reason: String) {
+        let deadline = shared.runLoop.now.advanced(by: shared.limits.drainGrace)
+        retirement = (reason, deadline)
+        require(deadline)
+    }
+
+    /// Drains a connection that waits for it, if this is the moment.
+    func drainIfRetired() -> Bool {
+        guard let retirement, let session, session.hasHadRequest, session.streams.isEmpty, unsent.isEmpty else {
+            return false
+        }
+        drain(reason: retirement.reason)
+        return true
+    }
+
+    /// Sends GOAWAY at once, and closes when every stream has been answered, or at the deadline.
     func drain(reason: String) {
+        retirement = nil
         switch stage {
         case .handshaking:
             close()
@@ -234,12 +273,6 @@ final class HTTP2Connection {
         handler?.connectionClosed()
     }
 
-    private func discard() {
-        let count = Glibc.read(descriptor, shared.input.bytes.baseAddress, shared.input.bytes.count)
-        if count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR)) { return }
-        close()
-    }
-
     // MARK: - Readiness and time
 
     /// Waits for exactly these events.
@@ -280,6 +313,10 @@ final class HTTP2Connection {
         if let stageDeadline, stageDeadline <= now {
             return stageIsLate()
         }
+        if let retirement, retirement.deadline <= now {
+            drain(reason: retirement.reason)
+            return requireDeadlines()
+        }
         if let outputDeadline, outputDeadline <= now {
             log("a connection was closed", "the peer did not fetch its answers in time")
             return close()
@@ -292,7 +329,9 @@ final class HTTP2Connection {
     }
 
     private func requireDeadlines() {
-        for deadline in [stageDeadline, outputDeadline, session?.inputDeadline, session?.nearestStreamDeadline] {
+        for deadline in [
+            stageDeadline, retirement?.deadline, outputDeadline, session?.inputDeadline, session?.nearestStreamDeadline,
+        ] {
             if let deadline { require(deadline) }
         }
     }

@@ -44,6 +44,8 @@ final class HTTP2Session {
     /// is closed then.
     private(set) var inputDeadline: BootClock.Instant?
     private var areSettingsSent = false
+    /// Whether a request has begun on this connection.
+    private(set) var hasHadRequest = false
     /// Bytes reserved by the streams.
     private var reservedBytes = 0
     /// Streams whose body waits for the connection's window; see ``readBody(of:into:)``.
@@ -247,6 +249,7 @@ final class HTTP2Session {
     }
 
     private func beginStream(_ streamID: Int32, _ head: HTTP2RequestHead) {
+        hasHadRequest = true
         let stream = HTTP2Stream(id: streamID, session: self, head: head)
         streams[streamID] = stream
         setDeadline(head.begunAt.advanced(by: limits.requestDeadline), of: stream)

@@ -1,5 +1,6 @@
 import CRingwakeLinux
 package import Cryptography
+import Glibc
 package import Logging
 package import RingwakeCore
 package import RunLoop
@@ -29,22 +30,36 @@ package final class HTTP2TLSListener {
     private var connections: [ObjectIdentifier: HTTP2Connection] = [:]
     private var whenDrained: (() -> Void)?
 
-    /// Starts listening.
+    /// Starts listening on an address.
     ///
     /// - Parameter makeHandler: makes the handler of each connection after the TLS handshake.
     /// - Throws: `inUse` if the port is taken; `notPermitted` if the privilege for the port is missing;
     ///   `badConfiguration` if this machine doesn't have the address; `system`.
-    package init(
+    package convenience init(
         runLoop: RunLoop, address: SocketAddress, tls: TLSServerContext, limits: ConnectionLimits,
         budget: BufferBudget, logger: Logger, makeHandler: @escaping (PeerInfo) -> any HTTPConnectionHandler
     ) throws(RingwakeError) {
+        try self.init(
+            runLoop: runLoop, socket: try TCPListeningSocket.open(address), tls: tls, limits: limits, budget: budget,
+            logger: logger, makeHandler: makeHandler)
+    }
+
+    /// Accepts from a listening socket, which it closes at the end, even if it throws.
+    package init(
+        runLoop: RunLoop, socket: TCPListeningSocket, tls: TLSServerContext, limits: ConnectionLimits,
+        budget: BufferBudget, logger: Logger, makeHandler: @escaping (PeerInfo) -> any HTTPConnectionHandler
+    ) throws(RingwakeError) {
         self.tls = tls
-        shared = try HTTP2ListenerContext(
-            runLoop: runLoop, limits: limits, budget: budget, logger: logger, makeHandler: makeHandler)
-        let descriptor = try TCPListeningSocket.open(address)
-        localAddress = TCPListeningSocket.localAddress(of: descriptor) ?? address
+        localAddress = socket.localAddress
+        do {
+            shared = try HTTP2ListenerContext(
+                runLoop: runLoop, limits: limits, budget: budget, logger: logger, makeHandler: makeHandler)
+        } catch {
+            _ = Glibc.close(socket.descriptor)
+            throw error
+        }
         acceptor = try Acceptor(
-            runLoop: runLoop, descriptor: descriptor, cause: .provider,
+            runLoop: runLoop, descriptor: socket.descriptor, cause: .provider,
             maximumConnections: limits.maximumConnections, logger: logger
         ) { descriptor, peer in
             // A strong reference: the loop keeps the listener until it is closed.
@@ -73,8 +88,8 @@ package final class HTTP2TLSListener {
         acceptor?.close()
     }
 
-    /// Stops accepting, sends GOAWAY with the last request that will be answered, and closes each connection when its
-    /// requests have been answered, or after ``ConnectionLimits/drainDeadline``.
+    /// Stops accepting, and closes each connection when its requests have been answered, with a GOAWAY, or after
+    /// ``ConnectionLimits/drainDeadline``. A client that has just connected gets its first request answered.
     ///
     /// - Parameters:
     ///   - reason: sent in GOAWAY as `{"reason":"..."}`.
@@ -83,7 +98,7 @@ package final class HTTP2TLSListener {
         close()
         self.whenDrained = whenDrained
         for connection in connections.values {
-            connection.drain(reason: reason)
+            connection.retire(reason: reason)
         }
         reportIfDrained()
     }

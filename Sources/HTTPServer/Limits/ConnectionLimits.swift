@@ -39,6 +39,9 @@ package nonisolated struct ConnectionLimits: Sendable {
     package var requestDeadline: Duration = .seconds(15)
     /// From an answer's submission until the kernel has accepted its last byte.
     package var writeDeadline: Duration = .seconds(30)
+    /// From `drain()` until a client that has connected, and has sent no request yet, is closed. A request that was on
+    /// its way is served.
+    package var drainGrace: Duration = .seconds(1)
     /// From `drain()` until connections that still wait for answers are closed.
     package var drainDeadline: Duration = .seconds(5)
     /// Time for the peer to read the last bytes of a closed connection.

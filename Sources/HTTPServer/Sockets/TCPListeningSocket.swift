@@ -1,16 +1,20 @@
 import CRingwakeLinux
 import Glibc
-import RingwakeCore
+package import RingwakeCore
 
-/// Creates TCP listening sockets.
-enum TCPListeningSocket {
+/// A listening TCP socket, non-blocking.
+package struct TCPListeningSocket {
+    let descriptor: Int32
+    /// The address with the real port, even if port 0 was requested.
+    package let localAddress: SocketAddress
+
     /// Ports below this need a privilege (ip(7), `ip_unprivileged_port_start`).
     private static let firstUnprivilegedPort: UInt16 = 1024
 
-    /// A listening, non-blocking socket. An IPv6 socket accepts only IPv6, so that `0.0.0.0` and `[::]` don't collide.
+    /// Opens a socket. An IPv6 socket accepts only IPv6, so that `0.0.0.0` and `[::]` don't collide.
     ///
     /// - Throws: `inUse` if the port is taken; `notPermitted` if the privilege for the port is missing; `system`.
-    static func open(_ address: SocketAddress) throws(RingwakeError) -> Int32 {
+    package static func open(_ address: SocketAddress) throws(RingwakeError) -> TCPListeningSocket {
         let descriptor = ringwake_stream_socket(address.isIPv6 ? AF_INET6 : AF_INET)
         guard descriptor >= 0 else { throw failure(.last, address) }
         var (storage, length) = address.kernelAddress
@@ -23,11 +27,20 @@ enum TCPListeningSocket {
             close(descriptor)
             throw failure(error, address)
         }
-        return descriptor
+        return TCPListeningSocket(descriptor: descriptor, localAddress: localAddress(of: descriptor) ?? address)
     }
 
-    /// The socket's address, with the port that the kernel chose.
-    static func localAddress(of descriptor: Int32) -> SocketAddress? {
+    /// Takes a listening socket that another process opened.
+    ///
+    /// - Throws: `system` if it isn't a TCP socket.
+    package static func adopt(_ descriptor: Int32) throws(RingwakeError) -> TCPListeningSocket {
+        guard ringwake_set_nonblocking(descriptor) == 0, let address = localAddress(of: descriptor) else {
+            throw RingwakeError(.system, "descriptor \(descriptor) cannot be used: it is not a TCP socket")
+        }
+        return TCPListeningSocket(descriptor: descriptor, localAddress: address)
+    }
+
+    private static func localAddress(of descriptor: Int32) -> SocketAddress? {
         var storage = sockaddr_storage()
         guard ringwake_local_address(descriptor, &storage) == 0 else { return nil }
         return SocketAddress(storage)

@@ -1,16 +1,17 @@
 import CRingwakeLinux
 import Glibc
-import RingwakeCore
+package import RingwakeCore
 import RunLoop
 
 /// A listening Unix socket that appears at its path only when it listens and has its mode.
 ///
 /// It is bound to a temporary path and then linked to its path, which fails if that exists (link(2)). So two daemons
 /// that start at the same time can't both have it, and no client finds a socket that doesn't listen yet.
-struct UnixListeningSocket {
+package struct UnixListeningSocket {
     let descriptor: Int32
-    private let path: String
-    private let identity: FileIdentity
+    let path: String
+    /// The file to remove at the end; nil if another process opened the socket.
+    private let identity: FileIdentity?
 
     /// The identity of the file at a path.
     private struct FileIdentity: Equatable {
@@ -27,7 +28,7 @@ struct UnixListeningSocket {
     ///   - mode: permissions of the socket file.
     /// - Throws: `inUse` if a living process answers at the path, or the path isn't a socket; `badConfiguration` if the
     ///   path is too long; `notPermitted`, `system`.
-    static func open(_ path: String, mode: mode_t) throws(RingwakeError) -> UnixListeningSocket {
+    package static func open(_ path: String, mode: UInt32) throws(RingwakeError) -> UnixListeningSocket {
         let temporaryPath = "\(path).\(getpid())"
         var address = sockaddr_storage()
         let length = ringwake_unix_address(temporaryPath, &address)
@@ -59,9 +60,19 @@ struct UnixListeningSocket {
         return UnixListeningSocket(descriptor: descriptor, path: path, identity: identity)
     }
 
+    /// Takes a listening socket that another process opened at `path`, and whose file that process removes.
+    ///
+    /// - Throws: `system` if the descriptor can't be used.
+    package static func adopt(_ descriptor: Int32, path: String) throws(RingwakeError) -> UnixListeningSocket {
+        guard ringwake_set_nonblocking(descriptor) == 0 else {
+            throw RingwakeError(.system, "descriptor \(descriptor) cannot be used: \(SystemCallError.last.reason)")
+        }
+        return UnixListeningSocket(descriptor: descriptor, path: path, identity: nil)
+    }
+
     /// Removes the file, unless the path now has the socket of a later daemon.
     func removeFile() {
-        if UnixListeningSocket.identity(of: path) == identity {
+        if let identity, UnixListeningSocket.identity(of: path) == identity {
             unlink(path)
         }
     }

@@ -47,7 +47,6 @@ struct RequestVerification {
     mutating func verify(
         _ request: HTTPRequest, headers: ProviderHeaders, pushID: String
     ) throws(Refusal) -> VerifiedPush {
-        guard !gateway.isShuttingDown else { throw Refusal(.shutdown, "the daemon is stopping") }
         let tokenText = try deviceTokenText(of: request)
         try headers.requireNoDuplicates()
         let wallClock = gateway.wallClock()

@@ -1,0 +1,16 @@
+import Glibc
+
+/// Looks at what has arrived on a socket, without a protocol.
+enum SocketInput {
+    /// Whether bytes have arrived that haven't been read.
+    static func isWaiting(on descriptor: Int32) -> Bool {
+        var byte: UInt8 = 0
+        return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) > 0
+    }
+
+    /// Reads and drops bytes. Returns false at the end, and after an error.
+    static func discard(from descriptor: Int32, using buffer: ScratchBuffer) -> Bool {
+        let count = read(descriptor, buffer.bytes.baseAddress, buffer.bytes.count)
+        return count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR))
+    }
+}

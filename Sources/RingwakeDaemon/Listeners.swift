@@ -1,0 +1,83 @@
+internal import Cryptography
+internal import DaemonConfiguration
+internal import HTTPServer
+internal import Logging
+internal import PushGateway
+internal import RingwakeCore
+internal import RunLoop
+internal import ServiceManager
+
+/// Every socket that the daemon accepts from: the control socket, and the provider ports.
+final class Listeners {
+    /// The provider ports, with the environment of each.
+    private(set) var providers: [(listener: HTTP2TLSListener, environment: PushEnvironment)] = []
+    private let control: UnixHTTPListener
+
+    /// Starts listening. Of what it opened, nothing stays open if it throws.
+    ///
+    /// - Parameters:
+    ///   - tls: nil if the configuration has no `[server]`; then there are no provider ports.
+    ///   - makeControl: makes the handler of a connection to the control socket.
+    ///   - makeProvider: makes the handler of a connection to a port of an environment.
+    init(
+        _ configuration: Configuration, passed: PassedSockets, tls: TLSServerContext?, descriptors: DescriptorLimit,
+        runLoop: RunLoop, logger: Logger, makeControl: @escaping (PeerInfo) -> any HTTPConnectionHandler,
+        makeProvider: @escaping @MainActor (PeerInfo, PushEnvironment) -> any HTTPConnectionHandler
+    ) throws(RingwakeError) {
+        let path = configuration.controlSocket
+        let socket: UnixListeningSocket =
+            if let given = passed.control {
+                try .adopt(given.descriptor, path: path)
+            } else {
+                try .open(path, mode: Listeners.controlMode)
+            }
+        control = try UnixHTTPListener(
+            runLoop: runLoop, socket: socket, limits: .control, logger: logger, makeHandler: makeControl)
+        guard let tls else { return }
+        var limits = ConnectionLimits()
+        let count = configuration.listeners.count + passed.providers.count
+        limits.maximumConnections = min(limits.maximumConnections, descriptors.connections(forEachOf: count))
+        limits.maximumBodyBytes = PushGateway.maximumPayloadBytes
+        let budget = BufferBudget()
+        let open = { (socket: TCPListeningSocket, environment: PushEnvironment) throws(RingwakeError) in
+            try HTTP2TLSListener(
+                runLoop: runLoop, socket: socket, tls: tls, limits: limits, budget: budget, logger: logger
+            ) { peer in makeProvider(peer, environment) }
+        }
+        do {
+            for given in passed.providers {
+                let socket = try TCPListeningSocket.adopt(given.socket.descriptor)
+                providers.append((try open(socket, given.environment), given.environment))
+            }
+            for listener in configuration.listeners {
+                let socket = try TCPListeningSocket.open(listener.address)
+                providers.append((try open(socket, listener.environment), listener.environment))
+            }
+        } catch {
+            control.close()
+            for (listener, _) in providers { listener.closeNow() }
+            throw error
+        }
+    }
+
+    /// Any local user may connect; the service decides what each may do.
+    private static let controlMode: UInt32 = 0o666
+
+    /// New connections get the certificate and the provider CAs of `context`.
+    func replaceTLS(_ context: TLSServerContext) {
+        for (listener, _) in providers { listener.replaceTLS(context) }
+    }
+
+    /// Stops accepting, answers what was requested, and closes every connection.
+    ///
+    /// - Parameter whenDrained: called once, when the last connection is closed.
+    func drain(whenDrained: @escaping () -> Void) {
+        var remaining = providers.count + 1
+        let oneIsDrained = {
+            remaining -= 1
+            if remaining == 0 { whenDrained() }
+        }
+        for (listener, _) in providers { listener.drain(whenDrained: oneIsDrained) }
+        control.drain(whenDrained: oneIsDrained)
+    }
+}
