@@ -1,0 +1,153 @@
+"""The system's units as they ship, booted by a real systemd: a call rings through them and survives what befalls them."""
+
+from collections.abc import Callable
+
+from support import programs
+from support.machine import Boot, Root
+
+WATCHDOG_FILE = programs.ROOT / "deploy" / "systemd" / "examples" / "watchdog.conf"
+Booted = Callable[[str], Boot]
+
+# Asks on the control socket, again and again, until the file is gone; each refusal is a line of the file.
+KNOCK = r"""
+knock() {
+    while [ -e /run/knocking ]; do
+        ringwake status --json >/dev/null 2>>/run/refused || echo "status: $?" >>/run/refused
+    done
+}
+touch /run/knocking
+knock &
+knocker=$!
+"""
+
+LIFE = r"""
+prepare
+step "start"
+systemctl enable --now ringwaked
+[ "$(systemctl show --property=Type --value ringwaked)" = notify ]
+systemctl is-active ringwaked ringwaked.socket
+step "the handler that exec starts, inside the sandbox"
+add_app
+connect first
+step "reload"
+systemctl reload ringwaked
+step "a reload that fails says so, and changes nothing"
+cp /etc/ringwake/ringwaked.toml /run/good.toml
+echo 'nonsense = true' >>/etc/ringwake/ringwaked.toml
+! systemctl reload ringwaked || fail "a wrong configuration was taken"
+systemctl show --property=StatusText --value ringwaked | grep nonsense
+systemctl is-active ringwaked
+cp /run/good.toml /etc/ringwake/ringwaked.toml
+systemctl reload ringwaked
+[ -z "$(systemctl show --property=StatusText --value ringwaked)" ]
+is first connected
+step "restart in a call, while somebody asks all the time"
+before=$(main_pid)
+systemctl restart ringwaked
+[ "$(main_pid)" != "$before" ]
+eventually is first connected
+step "upgrade in a call: another program file"
+cp /usr/bin/ringwaked /usr/bin/ringwaked.new && mv /usr/bin/ringwaked.new /usr/bin/ringwaked
+systemctl restart ringwaked
+eventually is first connected
+rm /run/knocking
+wait $knocker
+[ ! -s /run/refused ] || { cat /run/refused; fail "a client was refused during the restarts"; }
+step "kill -9 in a call"
+before=$(main_pid)
+kill -9 "$before"
+restarted() { [ "$(main_pid)" != "$before" ] && systemctl is-active --quiet ringwaked; }
+eventually restarted
+eventually is first connected
+step "the call ends, and its handler"
+hang_up first
+handler_is_gone() { ! pgrep -f '^/bin/sh /usr/libexec/phone-handler'; }
+eventually handler_is_gone
+step "stop: the service alone can be started again by a client"
+systemctl stop ringwaked
+ringwake status --json >/dev/null
+systemctl is-active ringwaked
+step "stop for good"
+systemctl stop ringwaked.socket
+! systemctl is-active ringwaked ringwaked.socket || fail "something still runs"
+status=0
+ringwake status >/dev/null 2>&1 || status=$?
+[ $status = 3 ]
+step "clean: state goes, configuration stays"
+systemctl clean --what=state ringwaked
+[ ! -e /var/lib/ringwake ]
+ls /etc/ringwake/ringwaked.toml /etc/ringwake/certs/server.key /etc/ringwake/apps.d/$app.toml
+systemctl start ringwaked
+connect second
+hang_up second
+"""
+
+PROVIDER_SOCKET = r"""
+prepare
+step "a [[listener]] beside a socket of systemd's is an error that names both"
+systemctl enable --now ringwaked-development.socket
+! systemctl start ringwaked || fail "it started"
+journalctl --output=cat --unit=ringwaked | grep 'FileDescriptorName=development' | grep '127.0.0.1:2197' | grep '2198' | tail -n 1
+step "without the [[listener]]"
+sed -i 's/^\[\[listener\]\]$/[[gone]]/; /^\[\[gone\]\]$/,/^environment/d' /etc/ringwake/ringwaked.toml
+[ "$(systemctl show --property=NRestarts --value ringwaked)" = 0 ]
+systemctl start ringwaked
+ringwake status --json | part '["listeners"]' | tee /dev/stderr | grep ':2198.*development'
+add_app
+token=$(ringwake app show $app --json | part '["tokens"]["development"]')
+push() {
+    curl --silent --show-error --fail --http2 --cacert /etc/ringwake/certs/ca.pem \
+        --cert /etc/ringwake/certs/voip-services-$app.pem --header "apns-topic: $app.voip" \
+        --header 'apns-push-type: voip' --header 'apns-expiration: 0' \
+        --data "{\"ringwake\":{\"call\":\"$1\",\"cancel\":true}}" "https://127.0.0.1:2198/3/device/$token"
+}
+step "no sender is refused while the daemon restarts"
+touch /run/pushing
+(number=0; while [ -e /run/pushing ]; do
+    number=$((number + 1)); push "call-$number" 2>>/run/refused || echo "push $number: $?" >>/run/refused
+done; echo $number >/run/pushed) &
+pusher=$!
+for round in 1 2 3; do systemctl restart ringwaked; done
+rm /run/pushing
+wait $pusher
+[ ! -s /run/refused ] || { cat /run/refused; fail "a sender was refused during the restarts"; }
+[ "$(cat /run/pushed)" -ge 3 ]
+step "stop and start: a sender waits meanwhile"
+systemctl stop ringwaked
+push waits
+systemctl is-active ringwaked
+step "the address of a socket of systemd's is systemd's: a [[listener]] for it is refused at reload too"
+printf '[[listener]]\naddress = "127.0.0.1:2299"\nenvironment = "development"\n' >>/etc/ringwake/ringwaked.toml
+! systemctl reload ringwaked || fail "it was taken"
+"""
+
+WATCHDOG = r"""
+prepare
+mkdir -p /etc/systemd/system/ringwaked.service.d
+sed 's/WatchdogSec=.*/WatchdogSec=2s/' /usr/share/ringwake-test/watchdog.conf \
+    >/etc/systemd/system/ringwaked.service.d/watchdog.conf
+systemctl daemon-reload
+systemctl start ringwaked
+step "a daemon that works is left alone"
+before=$(main_pid)
+[ "$(systemctl show --property=WatchdogUSec --value ringwaked)" = 2s ]
+sleep 5
+[ "$(main_pid)" = "$before" ]
+step "one that hangs is replaced"
+kill -STOP "$before"
+replaced() { [ "$(main_pid)" != "$before" ] && [ "$(main_pid)" != 0 ] && systemctl is-active --quiet ringwaked; }
+eventually replaced
+ringwake status >/dev/null
+"""
+
+def test_a_call_survives_everything_that_befalls_the_unit(boot: Booted) -> None:
+    boot(LIFE.replace('step "restart in a call', KNOCK + 'step "restart in a call', 1))
+
+
+def test_a_provider_port_of_systemd_refuses_nobody(boot: Booted) -> None:
+    boot(PROVIDER_SOCKET)
+
+
+def test_the_watchdog_replaces_a_daemon_that_hangs(device: Root, boot: Booted) -> None:
+    device.write("/usr/share/ringwake-test/watchdog.conf", WATCHDOG_FILE.read_bytes())
+    boot(WATCHDOG)

@@ -1,0 +1,96 @@
+"""A user's unit as it ships, under a real `systemd --user` of a machine that booted."""
+
+from collections.abc import Callable
+
+from support.machine import Boot
+
+Booted = Callable[[str], Boot]
+
+USER = r"""
+useradd --create-home --shell /bin/bash alice
+loginctl enable-linger alice
+user=$(id -u alice)
+eventually test -S /run/user/$user/systemd/private
+as_alice() {
+    setpriv --reuid=alice --regid=alice --init-groups env -i HOME=/home/alice USER=alice PATH=/usr/bin:/bin \
+        XDG_RUNTIME_DIR=/run/user/$user DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/$user/bus "$@"
+}
+home=/home/alice
+as_alice ringwake certs dev-ca --directory $home/.config/ringwake/certs --app $app --team DEVTEAM001 >/dev/null
+as_alice cp /usr/share/ringwake-test/ringwaked.toml $home/.config/ringwake/
+ctl() { as_alice systemctl --user "$@"; }
+trap 'journalctl --no-pager --output=cat _UID=$user | tail -n 40; fail "line $LINENO: $BASH_COMMAND"' ERR
+alice_is() { [ "$(as_alice ringwake call show "$1" --json | part '["state"]')" = "$2" ]; }
+alices_tokens() { as_alice ringwake app show $app --json | part '["tokens"]'; }
+dial() {
+    as_alice ringwake push --app $app --data "{\"ringwake\":{\"call\":\"$1\",\"caller\":\"sip:alice@example.org\"}}"
+    eventually alice_is "$1" ringing
+    as_alice ringwake call answer "$1"
+    eventually alice_is "$1" connected
+}
+"""
+
+LIFE = USER + r"""
+step "start"
+ctl enable --now ringwaked
+ctl is-active ringwaked ringwaked.socket
+step "a call, whose handler is a unit of its own"
+as_alice ringwake app add $app --exec /usr/libexec/phone-handler --payload ringwake --instances call
+dial first
+step "reload, restart and kill in a call"
+ctl reload ringwaked
+ctl restart ringwaked
+eventually alice_is first connected
+before=$(ctl show --property=MainPID --value ringwaked)
+kill -9 "$before"
+replaced() { ctl is-active --quiet ringwaked && [ "$(ctl show --property=MainPID --value ringwaked)" != "$before" ]; }
+eventually replaced
+eventually alice_is first connected
+as_alice ringwake call end first
+eventually alice_is first ended
+step "state is not among the configuration, and cleaning deletes none of that"
+test -f $home/.local/state/ringwake/store.db
+! ls $home/.config/ringwake | grep -E 'store|tokens|lock' || fail "there is state among the configuration"
+tokens=$(alices_tokens)
+step "a daemon that is started by hand has the same tokens"
+ctl stop ringwaked.socket
+as_alice ringwaked >/dev/null 2>&1 &
+eventually as_alice ringwake status
+[ "$(alices_tokens)" = "$tokens" ]
+kill %1
+wait %1 || true
+ctl clean --what=runtime ringwaked
+ls $home/.config/ringwake/ringwaked.toml $home/.config/ringwake/certs/server.key >/dev/null
+"""
+
+MOVED = USER + r"""
+step "the unit as it was: systemd 252 puts its state among the configuration"
+mkdir -p /etc/systemd/user/ringwaked.service.d
+printf '[Service]\nStateDirectory=ringwake\n' >/etc/systemd/user/ringwaked.service.d/former.conf
+ctl daemon-reload
+ctl start ringwaked
+as_alice ringwake app add $app --exec /usr/libexec/phone-handler --payload ringwake --instances call
+dial first
+tokens=$(alices_tokens)
+test -f $home/.config/ringwake/store.db
+step "the unit as it is: the state moves, in a call, and nothing else does"
+rm -r /etc/systemd/user/ringwaked.service.d
+ctl daemon-reload
+ctl restart ringwaked
+eventually alice_is first connected
+[ "$(alices_tokens)" = "$tokens" ]
+test -f $home/.local/state/ringwake/store.db
+! ls $home/.config/ringwake | grep -vE '^(certs|apps.d|ringwaked.toml)$' || fail "something was left behind"
+journalctl --output=cat _UID=$user | grep 'moved out of the configuration folder'
+step "once"
+ctl restart ringwaked
+[ "$(journalctl --output=cat _UID=$user | grep -c 'moved out of the configuration folder')" = 1 ]
+"""
+
+
+def test_a_call_survives_everything_that_befalls_a_users_unit(boot: Booted) -> None:
+    boot(LIFE)
+
+
+def test_the_state_of_an_older_unit_moves_out_of_the_configuration(boot: Booted) -> None:
+    boot(MOVED)
