@@ -14,6 +14,7 @@ extension Daemon {
         let new = try Configuration.load(file: configuration.file, defaults: defaults)
         try new.checkNames()
         let newCredentials = try Credentials(new)
+        try newCredentials.refuseExpiredCertificate(insteadOf: credentials, at: unixMilliseconds() / 1000)
         try registerApps(new)
         let former = knownCredentials()
         let change = Configuration.change(from: configuration, to: new)
