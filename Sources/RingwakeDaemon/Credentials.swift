@@ -26,12 +26,13 @@ struct Credentials {
         for team in configuration.teams {
             var keys: [String: P256PublicKey] = [:]
             for key in team.keys {
-                let pem = try Credentials.read(key.file, "the key \(key.id) of team \(team.id)")
+                let name = "the key \(key.id) of team \(team.id)"
+                let pem = try key.file.map { file throws(RingwakeError) in try Credentials.read(file, name) }
                 do {
-                    keys[key.id] = try P256PublicKey(pem: pem)
+                    keys[key.id] = try P256PublicKey(pem: pem ?? Array((key.publicPEM ?? "").utf8))
                 } catch {
                     throw RingwakeError(
-                        .badConfiguration, "\(key.file), the key \(key.id) of team \(team.id): \(error.message)")
+                        .badConfiguration, "\(key.file ?? team.file), \(name): \(error.message)")
                 }
             }
             teams.append(GatewayConfiguration.Team(id: team.id, topics: team.topics, keys: keys))
