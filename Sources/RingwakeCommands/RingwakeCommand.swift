@@ -31,8 +31,8 @@ struct RingwakeCommand: ParsableCommand {
         version: "ringwake \(ProductVersion.current)",
         subcommands: [
             StatusCommand.self, ReachabilityCommand.self, PowerCommand.self, WatchCommand.self, ReloadCommand.self,
-            AppCommand.self, CallCommand.self, AudioCommand.self, DoNotDisturbCommand.self, BlockCommand.self,
-            PushCommand.self,
-            CertsCommand.self,
+            AppCommand.self, TeamCommand.self, CallCommand.self, AudioCommand.self,
+            DoNotDisturbCommand.self, BlockCommand.self,
+            PushCommand.self, CertsCommand.self,
         ])
 }
