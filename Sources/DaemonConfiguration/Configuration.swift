@@ -6,7 +6,7 @@ package import PushJournal
 package import Reachability
 package import RingwakeCore
 
-/// `ringwaked.toml` and `apps.d`, checked, with absolute paths and all defaults. ``table`` has the keys. A reload
+/// `ringwaked.toml`, `teams.d` and `apps.d`, checked, with absolute paths and all defaults. ``table`` has the keys. A reload
 /// replaces the whole value.
 package struct Configuration: Sendable {
     /// Path of the configuration file.
@@ -48,6 +48,8 @@ package struct Configuration: Sendable {
 
     /// Directory of the apps' files.
     package var appsDirectory: String { Configuration.directory(of: file) + "/apps.d" }
+    /// Directory of the teams' files.
+    package var teamsDirectory: String { Configuration.directory(of: file) + "/teams.d" }
     /// The control socket.
     package var controlSocket: String { runtimeDirectory + "/control.sock" }
 
@@ -74,9 +76,11 @@ package struct Configuration: Sendable {
         package var environment = PushEnvironment.production
     }
 
-    /// A `[[team]]` table.
+    /// A `[[team]]` table, or a team's file in `teams.d`.
     package struct Team: Sendable, Equatable {
         package var id = ""
+        /// Path of the file that has it.
+        package var file = ""
         /// Topics that it may send to; nil for all.
         package var topics: [String]?
         /// Public keys of its provider tokens.
@@ -85,7 +89,10 @@ package struct Configuration: Sendable {
         /// A `[[team.key]]` table.
         package struct Key: Sendable, Equatable {
             package var id = ""
-            package var file = ""
+            /// PEM file with the key; nil if the configuration has the key itself.
+            package var file: String?
+            /// The key in PEM; nil if a file has it.
+            package var publicPEM: String?
         }
     }
 

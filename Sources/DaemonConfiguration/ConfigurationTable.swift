@@ -46,15 +46,24 @@ extension Configuration {
         .init("environment", .word, \.environment),
     ]
 
-    private static let team: [Setting<Team>] = [
-        .init("id", .name, \.id, isRequired: true),
+    private static let team: [Setting<Team>] = [.init("id", .name, \.id, isRequired: true)] + teamFile
+
+    /// The keys of a team's file, whose name has the id.
+    static let teamFile: [Setting<Team>] = [
         .init("topics", .texts, \.topics, standard: "every topic"),
-        .init("key", .sections(teamKey, blank: Team.Key(), id: "id") { $0.id }, \.keys),
+        .init(
+            "key",
+            .sections(teamKey, blank: Team.Key(), id: "id") {
+                $0.id
+            } check: { key, reader throws(RingwakeError) in
+                try key.check(reader)
+            }, \.keys),
     ]
 
     private static let teamKey: [Setting<Team.Key>] = [
         .init("id", .text, \.id, isRequired: true),
-        .init("file", .path, \.file, isRequired: true),
+        .init("file", .path, \.file),
+        .init("public", .text, \.publicPEM),
     ]
 
     private static let wake: [Setting<WakeDefaults>] = [
@@ -145,6 +154,15 @@ extension RingSettings {
     fileprivate func check(_ reader: TOMLReader) throws(RingwakeError) {
         guard ringtone == nil, command?.contains(where: { $0.contains(Self.filePlaceholder) }) == true else { return }
         throw reader.missing("ringtone")
+    }
+}
+
+extension Configuration.Team.Key {
+    fileprivate func check(_ reader: TOMLReader) throws(RingwakeError) {
+        if file == nil, publicPEM == nil { throw reader.missing("file") }
+        if file != nil, publicPEM != nil {
+            throw reader.invalid("public", "cannot be combined with 'file'; remove one")
+        }
     }
 }
 

@@ -57,9 +57,11 @@ struct ValueType<Value: Equatable & Sendable>: Sendable {
     /// - Parameters:
     ///   - id: the key whose value must be unique.
     ///   - value: that value; nil if it may be repeated.
+    ///   - check: checks the keys of one section together.
     static func sections<Element>(
         _ settings: [Setting<Element>], blank: Element, id: String, most: Int = .max,
-        _ value: @escaping @Sendable (Element) -> String?
+        _ value: @escaping @Sendable (Element) -> String?,
+        check: @escaping @Sendable (Element, TOMLReader) throws(RingwakeError) -> Void = { _, _ in }
     ) -> ValueType where Value == [Element] {
         ValueType(name: "sections", members: { _ in settings.flatMap { $0.facts(blank) } }) {
             reader, key, node, _ throws(RingwakeError) in
@@ -70,6 +72,7 @@ struct ValueType<Value: Equatable & Sendable>: Sendable {
                 }
                 var element = blank
                 try settings.read(table, into: &element)
+                try check(element, table)
                 if let own = value(element), elements.contains(where: { value($0) == own }) {
                     throw table.invalid(id, "'\(own)' appears twice; remove one of them")
                 }

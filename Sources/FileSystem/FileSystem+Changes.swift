@@ -10,10 +10,27 @@ extension FileSystem {
     package static func replace(
         _ path: String, with bytes: [UInt8], mode: UInt32
     ) throws(FileSystemError) {
+        try replace(path, with: bytes, mode: mode, owners: nil)
+    }
+
+    /// The same, with an owner and a group. EPERM if this process may not give files to them.
+    package static func replace(
+        _ path: String, with bytes: [UInt8], attributes: FileAttributes
+    ) throws(FileSystemError) {
+        try replace(path, with: bytes, mode: attributes.mode, owners: (attributes.owner, attributes.group))
+    }
+
+    private static func replace(
+        _ path: String, with bytes: [UInt8], mode: UInt32, owners: (user: UInt32, group: UInt32)?
+    ) throws(FileSystemError) {
         try check(path)
         let (directory, name) = split(path)
         let (file, temporary) = try makeTemporaryFile(for: name, in: directory, mode: mode)
         do throws(FileSystemError) {
+            // The owners first: fchown clears bits of the mode.
+            if let owners {
+                guard fchown(file.number, owners.user, owners.group) == 0 else { throw failure("chown", path) }
+            }
             guard fchmod(file.number, mode) == 0 else { throw failure("chmod", path) }
             try write(bytes, to: file, path: path)
             guard fsync(file.number) == 0 else { throw failure("sync", path) }

@@ -6,6 +6,7 @@ struct RingwakeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "ringwake", "Control ringwaked, which wakes call handlers on Linux for APNs VoIP pushes.",
         examples: """
+            ringwake setup
             ringwake status
             ringwake reachability sip.example.org
             ringwake app add com.example.phone --exec /usr/bin/phone-handler
@@ -31,8 +32,8 @@ struct RingwakeCommand: ParsableCommand {
         version: "ringwake \(ProductVersion.current)",
         subcommands: [
             StatusCommand.self, ReachabilityCommand.self, PowerCommand.self, WatchCommand.self, ReloadCommand.self,
-            AppCommand.self, CallCommand.self, AudioCommand.self, DoNotDisturbCommand.self, BlockCommand.self,
-            PushCommand.self,
-            CertsCommand.self,
+            SetupCommand.self, AppCommand.self, TeamCommand.self, CallCommand.self, AudioCommand.self,
+            DoNotDisturbCommand.self, BlockCommand.self,
+            PushCommand.self, CertsCommand.self,
         ])
 }

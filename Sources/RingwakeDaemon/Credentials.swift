@@ -8,6 +8,8 @@ internal import RingwakeCore
 struct Credentials {
     /// TLS settings of the listeners; nil without `[server]`.
     let tls: TLSServerContext?
+    /// The file of the server certificate; nil without `[server]`.
+    private let serverFile: String?
     /// The teams that may send.
     let gateway: GatewayConfiguration
 
@@ -18,22 +20,40 @@ struct Credentials {
     ///
     /// - Throws: `badConfiguration` with the file and its error.
     init(_ configuration: Configuration) throws(RingwakeError) {
+        serverFile = configuration.server?.certificateFile
         tls = try configuration.server.map { server throws(RingwakeError) in try Credentials.context(server) }
         var teams: [GatewayConfiguration.Team] = []
         for team in configuration.teams {
             var keys: [String: P256PublicKey] = [:]
             for key in team.keys {
-                let pem = try Credentials.read(key.file, "the key \(key.id) of team \(team.id)")
+                let name = "the key \(key.id) of team \(team.id)"
+                let pem = try key.file.map { file throws(RingwakeError) in try Credentials.read(file, name) }
                 do {
-                    keys[key.id] = try P256PublicKey(pem: pem)
+                    keys[key.id] = try P256PublicKey(pem: pem ?? Array((key.publicPEM ?? "").utf8))
                 } catch {
                     throw RingwakeError(
-                        .badConfiguration, "\(key.file), the key \(key.id) of team \(team.id): \(error.message)")
+                        .badConfiguration, "\(key.file ?? team.file), \(name): \(error.message)")
                 }
             }
             teams.append(GatewayConfiguration.Team(id: team.id, topics: team.topics, keys: keys))
         }
         gateway = GatewayConfiguration(teams: teams)
+    }
+
+    /// A reload must not replace a valid server certificate by one that has expired: no sender would connect any more.
+    ///
+    /// - Parameter now: seconds since 1970.
+    /// - Throws: `badConfiguration` with both dates.
+    func refuseExpiredCertificate(insteadOf present: Credentials, at now: Int64) throws(RingwakeError) {
+        guard let new = tls?.certificate, let old = present.tls?.certificate, new.notAfter < now, old.notAfter >= now,
+            let file = serverFile
+        else { return }
+        let text = { (seconds: Int64) in GregorianDate.text(secondsSince1970: seconds) + "Z" }
+        throw RingwakeError(
+            .badConfiguration,
+            "\(file) expired on \(text(new.notAfter)), and the certificate in use is valid until "
+                + "\(text(old.notAfter)), so that one stays; renew the file ('ringwake certs renew' for a development CA)"
+        )
     }
 
     private static func context(_ server: Configuration.Server) throws(RingwakeError) -> TLSServerContext {

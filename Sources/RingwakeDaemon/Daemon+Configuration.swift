@@ -31,6 +31,7 @@ extension Daemon {
         try new.checkNames()
         try passed.check(new)
         let newCredentials = try Credentials(new)
+        try newCredentials.refuseExpiredCertificate(insteadOf: credentials, at: unixMilliseconds() / 1000)
         try registerApps(new)
         let former = knownCredentials()
         let change = Configuration.change(from: configuration, to: new)

@@ -197,6 +197,23 @@ final class Daemon {
 
     // MARK: - Stopping
 
+    /// Stops the daemon when the writers of its standard input have gone.
+    ///
+    /// - Throws: `invalidRequest` if standard input is a file, which always ends at once.
+    func stopAtEndOfInput() throws(RingwakeError) {
+        var input: ReadinessSource?
+        do throws(RunLoopError) {
+            input = try runLoop.watch(STDIN_FILENO, for: .read, cause: .signal) { [weak self] _ in
+                var buffer = [UInt8](repeating: 0, count: 4096)
+                guard Glibc.read(STDIN_FILENO, &buffer, buffer.count) <= 0 else { return }
+                input?.cancel()
+                self?.stop("end of input")
+            }
+        } catch {
+            throw RingwakeError(.invalidRequest, "--stop-at-eof needs a pipe or a socket as standard input: \(error)")
+        }
+    }
+
     /// Stops accepting pushes, answers the open requests, and ends the loop. A second signal ends it at once.
     private func stop(_ signal: String) {
         guard !isStopping else { return runLoop.stop() }

@@ -15,6 +15,10 @@ struct DaemonCommand: Equatable {
     var configurationFile: String?
     /// Only check the configuration.
     var isCheck = false
+    /// With ``isCheck``: print the configuration as JSON.
+    var wantsJSON = false
+    /// Stop when standard input ends.
+    var stopsWithInput = false
 
     static let help = """
         ringwaked takes VoIP pushes, wakes call handlers and keeps the state of their calls.
@@ -27,6 +31,8 @@ struct DaemonCommand: Equatable {
           --config FILE    the configuration; default /etc/ringwake/ringwaked.toml for root,
                            $XDG_CONFIG_HOME/ringwake/ringwaked.toml for a user
           --check-config   check the configuration and every file that it names, and exit
+          --json           with --check-config: print what it has as one JSON object
+          --stop-at-eof    stop when standard input ends, so that it never outlives its parent
           --version        show the version
           --help           show this
 
@@ -44,7 +50,7 @@ struct DaemonCommand: Equatable {
         case wrongUsage(String)
     }
 
-    /// Parsed by hand: four options don't need a library, and the one that `ringwake` uses can't run on the main actor.
+    /// Parsed by hand: six options don't need a library, and the one that `ringwake` uses can't run on the main actor.
     static func parse(_ arguments: [String]) -> Parsed {
         var command = DaemonCommand()
         var rest = arguments[...]
@@ -53,6 +59,8 @@ struct DaemonCommand: Equatable {
             case "--help", "-h": return .show(help)
             case "--version": return .show(ProductVersion.current + "\n")
             case "--check-config": command.isCheck = true
+            case "--json": command.wantsJSON = true
+            case "--stop-at-eof": command.stopsWithInput = true
             case "--config":
                 guard let file = rest.popFirst(), !file.isEmpty else {
                     return .wrongUsage("--config needs a file")
@@ -64,6 +72,7 @@ struct DaemonCommand: Equatable {
                 return .wrongUsage("'\(argument)' is not an option; 'ringwaked --help' lists them")
             }
         }
+        guard command.isCheck || !command.wantsJSON else { return .wrongUsage("--json goes with --check-config") }
         return .run(command)
     }
 }
@@ -94,7 +103,7 @@ private func run(_ command: DaemonCommand) throws(RingwakeError) {
     let file = absolute(command.configurationFile ?? defaults.configurationFile)
     let configuration = try Configuration.load(file: file, defaults: defaults)
     if command.isCheck {
-        _ = try Credentials(configuration)
+        let credentials = try Credentials(configuration)
         for app in configuration.apps.values {
             do throws(RingwakeError) {
                 try app.way?.check(of: app.id)
@@ -103,16 +112,21 @@ private func run(_ command: DaemonCommand) throws(RingwakeError) {
                 throw RingwakeError(.badConfiguration, error.message)
             }
         }
+        if command.wantsJSON {
+            let message = try ConfigurationMessage(configuration, credentials.gateway)
+            return write(String(decoding: controlLine(message), as: UTF8.self), to: STDOUT_FILENO)
+        }
         let counts = [(configuration.listeners.count, "listener"), (configuration.apps.count, "app")]
         let text = counts.map { $0 == 1 ? "1 \($1)" : "\($0) \($1)s" }.joined(separator: ", ")
         write("\(file) is good: \(text)\n", to: STDOUT_FILENO)
         return
     }
     let log = StandardErrorLog(level: configuration.logLevel, environment: processEnvironment())
-    try Daemon(
+    let daemon = try Daemon(
         configuration, defaults: defaults, passed: PassedSockets(try PassedSocket.takeAll()),
-        logger: Logger(label: "ringwaked") { _ in log }
-    ).run()
+        logger: Logger(label: "ringwaked") { _ in log })
+    if command.stopsWithInput { try daemon.stopAtEndOfInput() }
+    daemon.run()
 }
 
 /// Opens /dev/null for missing standard streams. Otherwise a socket or file of the daemon would become descriptor 0, 1
@@ -136,5 +150,10 @@ private func absolute(_ path: String) -> String {
 
 /// Errors are ignored: there is nowhere to report them.
 private func write(_ text: String, to descriptor: Int32) {
-    _ = Array(text.utf8).withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+    var bytes = Array(text.utf8)[...]
+    while !bytes.isEmpty {
+        let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+        guard count > 0 else { return }
+        bytes = bytes.dropFirst(count)
+    }
 }

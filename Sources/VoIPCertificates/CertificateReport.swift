@@ -65,7 +65,7 @@ package struct CertificateReport: Codable, Equatable, Sendable {
     }
 
     /// As in `2026-11-21T07:29:00Z` (RFC 3339); nil outside the years 1 to 9999.
-    private static func text(secondsSince1970 seconds: Int64) -> String? {
+    static func text(secondsSince1970 seconds: Int64) -> String? {
         guard (-62_135_596_800...253_402_300_799).contains(seconds) else { return nil }
         return GregorianDate.text(secondsSince1970: seconds) + "Z"
     }

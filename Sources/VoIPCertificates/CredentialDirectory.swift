@@ -1,4 +1,5 @@
 import FileSystem
+import Glibc
 import RingwakeCore
 
 /// The directory of a development CA: checks, reads and writes its files.
@@ -8,6 +9,9 @@ struct CredentialDirectory {
     private static let directoryMode: UInt32 = 0o700
     private static let secretMode: UInt32 = 0o600
     private static let publicMode: UInt32 = 0o644
+    private static let sharedMode: UInt32 = 0o640
+    /// The mode of a folder that a daemon of another user reads, as `/etc/ringwake/certs` has it.
+    private static let sharedDirectoryMode: UInt32 = 0o750
 
     /// One file that belongs there.
     struct Entry {
@@ -27,6 +31,15 @@ struct CredentialDirectory {
                 .system,
                 "The directory \(path) cannot be made: \(error.reason); choose one that you may write in.")
         }
+    }
+
+    /// Opens an existing directory.
+    init(existing path: String) throws(RingwakeError) {
+        guard FileSystem.exists(path) else {
+            throw RingwakeError(
+                .notFound, "There is no directory \(path); name the one of 'ringwake certs dev-ca' with --directory.")
+        }
+        self.path = path
     }
 
     func path(of entry: Entry) -> String {
@@ -56,15 +69,31 @@ struct CredentialDirectory {
         }
     }
 
+    /// Replaces a file, which keeps its owner, group and mode, or makes it.
     func write(_ bytes: [UInt8], to entry: Entry) throws(RingwakeError) {
-        do {
-            try FileSystem.replace(
-                path(of: entry), with: bytes, mode: entry.kind.isSecret ? Self.secretMode : Self.publicMode)
+        let path = path(of: entry)
+        do throws(FileSystemError) {
+            let attributes = FileSystem.exists(path) ? try FileSystem.attributes(of: path) : try fresh(entry.kind)
+            try FileSystem.replace(path, with: bytes, attributes: attributes)
         } catch {
             throw RingwakeError(
-                .system,
-                "\(path(of: entry)) cannot be written: \(error.reason); choose a directory that you may write in.")
+                error.errno == EPERM ? .notPermitted : .system,
+                "\(path) cannot be written: \(error.reason); run as the owner of its folder or as root, or choose a "
+                    + "directory that you may write in.")
         }
+    }
+
+    /// The attributes of a new file. Root shares the daemon's key with the group that may read the directory: the
+    /// daemon runs as a user of that group.
+    private func fresh(_ kind: DevelopmentCredentials.Kind) throws(FileSystemError) -> FileAttributes {
+        var attributes = FileAttributes(
+            owner: geteuid(), group: getegid(), mode: kind.isSecret ? Self.secretMode : Self.publicMode)
+        guard geteuid() == 0 else { return attributes }
+        let directory = try FileSystem.attributes(of: path)
+        guard directory.mode == Self.sharedDirectoryMode, directory.group != 0 else { return attributes }
+        attributes.group = directory.group
+        if kind == .serverKey { attributes.mode = Self.sharedMode }
+        return attributes
     }
 
     /// The names of all files in the directory.

@@ -51,6 +51,8 @@ package struct DevelopmentCredentials: Codable, Equatable, Sendable {
     package let teamID: String
     /// The topic that the provider certificate is for.
     package let topic: String
+    /// The topics of all provider certificates of the team in the directory.
+    package let teamTopics: [String]
     /// The id of the token key, as in its file name.
     package let keyID: String
     /// Every file, in the order in which they were made.

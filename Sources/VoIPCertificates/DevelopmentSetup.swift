@@ -24,6 +24,8 @@ package struct DevelopmentSetup: Sendable {
     package var isPKCS12Legacy = false
     /// Whether existing certificates of the server and the provider are issued again.
     package var force = false
+    /// Whether a server certificate that lacks a name is issued again, for its own names and the missing ones.
+    package var addsServerNames = false
 
     /// The usual setup for `app`.
     package init(app: AppID, teamID: String) {

@@ -99,9 +99,9 @@ struct ConfigurationTests {
         #expect(
             configuration.teams == [
                 Configuration.Team(
-                    id: "DEVTEAM001", topics: ["com.example.phone.voip"],
+                    id: "DEVTEAM001", file: folder.file, topics: ["com.example.phone.voip"],
                     keys: [.init(id: "ABC123DEFG", file: folder.path + "/certs/key.pem")]),
-                Configuration.Team(id: "DEVTEAM002", topics: nil, keys: []),
+                Configuration.Team(id: "DEVTEAM002", file: folder.file, topics: nil, keys: []),
             ])
         #expect(configuration.policy.deadlines == CallDeadlines(report: .milliseconds(1500), ring: .seconds(120)))
         #expect(configuration.journal.maximumAge == .seconds(7 * 86_400))

@@ -22,6 +22,14 @@ struct DaemonCommandTests {
         #expect(problem.contains("'\(argument)'"))
     }
 
+    @Test("JSON goes with a check, and a daemon may stop with its input")
+    func more() {
+        #expect(
+            DaemonCommand.parse(["--json", "--check-config"]) == .run(DaemonCommand(isCheck: true, wantsJSON: true)))
+        #expect(DaemonCommand.parse(["--json"]) == .wrongUsage("--json goes with --check-config"))
+        #expect(DaemonCommand.parse(["--stop-at-eof"]) == .run(DaemonCommand(stopsWithInput: true)))
+    }
+
     @Test("A missing file name is wrong usage")
     func missingFile() {
         #expect(DaemonCommand.parse(["--config"]) == .wrongUsage("--config needs a file"))

@@ -129,6 +129,17 @@ package struct Certificate: Sendable {
         return isOverflow ? nil : (seconds >= 0 ? seconds : seconds - secondsPerDay + 1) / secondsPerDay
     }
 
+    /// Whether `authority` issued it: names, key identifiers and signature fit. Dates don't matter.
+    package func isIssued(by authority: Certificate) throws(RingwakeError) -> Bool {
+        let (own, issuer) = (try parsed(), try authority.parsed())
+        defer { OpenSSLErrors.clear() }
+        return own.withPointer { own in
+            issuer.withPointer { issuer in
+                X509_check_issued(issuer, own) == X509_V_OK && X509_verify(own, X509_get0_pubkey(issuer)) == 1
+            }
+        }
+    }
+
     /// A name for messages: the common name, else the UID, else the serial number.
     package var title: String {
         subjectCommonName ?? subjectUserID ?? "serial number \(serialNumber)"

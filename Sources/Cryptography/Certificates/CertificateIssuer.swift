@@ -52,6 +52,29 @@ package final class CertificateIssuer {
         try sign(template, subjectKey: key, issuer: nil, signingKey: key)
     }
 
+    /// `certificate` again for other dates: same subject, key and extensions, a new serial number.
+    ///
+    /// The caller makes sure that this CA issued it; the CA's own certificate is renewed by itself.
+    ///
+    /// - Parameters:
+    ///   - notBefore: first second of validity, since 1970.
+    ///   - notAfter: last second of validity, since 1970.
+    /// - Throws: `invalidRequest` for dates that X.509 cannot express.
+    package func reissue(
+        _ certificate: Certificate, notBefore: Int64, notAfter: Int64
+    ) throws(RingwakeError) -> Certificate {
+        OpenSSLErrors.clear()
+        let present = try certificate.parsed()
+        let draft = try OwnedPointer(
+            present.withPointer { X509_dup($0) }, freedBy: X509_free, operation: "renew a certificate")
+        try Self.setSerialNumber(of: draft.pointer)
+        try Self.setValidity(of: draft.pointer, from: notBefore, to: notAfter)
+        guard key.withPointer({ X509_sign(draft.pointer, $0, EVP_sha256()) }) > 0,
+            let renewed = Certificate(x509: draft.pointer)
+        else { throw .openSSL("sign a certificate") }
+        return renewed
+    }
+
     private static func sign(
         _ template: CertificateTemplate, subjectKey: PrivateKey, issuer: X509Reference?, signingKey: PrivateKey
     ) throws(RingwakeError) -> Certificate {
@@ -62,7 +85,7 @@ package final class CertificateIssuer {
             let publicKeyDER = subjectKey.publicKeyDER
         else { throw .openSSL("make a certificate") }
         try setSerialNumber(of: draft.pointer)
-        try setValidity(of: draft.pointer, from: template)
+        try setValidity(of: draft.pointer, from: template.notBefore, to: template.notAfter)
         let subject = try OwnedPointer(X509_NAME_new(), freedBy: X509_NAME_free, operation: "make a certificate")
         try fill(subject.pointer, from: template.subject)
         let isIssuerSet =
@@ -102,23 +125,22 @@ package final class CertificateIssuer {
     }
 
     private static func setValidity(
-        of draft: OpaquePointer, from template: CertificateTemplate
+        of draft: OpaquePointer, from first: Int64, to last: Int64
     ) throws(RingwakeError) {
-        guard template.notBefore <= template.notAfter, let notBefore = ASN1_TIME_set(nil, Int(template.notBefore))
-        else { throw invalidDates(template) }
+        guard first <= last, let notBefore = ASN1_TIME_set(nil, Int(first)) else { throw invalidDates(first, last) }
         defer { ASN1_TIME_free(notBefore) }
-        guard let notAfter = ASN1_TIME_set(nil, Int(template.notAfter)) else { throw invalidDates(template) }
+        guard let notAfter = ASN1_TIME_set(nil, Int(last)) else { throw invalidDates(first, last) }
         defer { ASN1_TIME_free(notAfter) }
         guard X509_set1_notBefore(draft, notBefore) == 1, X509_set1_notAfter(draft, notAfter) == 1 else {
             throw .openSSL("date a certificate")
         }
     }
 
-    private static func invalidDates(_ template: CertificateTemplate) -> RingwakeError {
+    private static func invalidDates(_ first: Int64, _ last: Int64) -> RingwakeError {
         OpenSSLErrors.clear()
         return RingwakeError(
             .invalidRequest,
-            "A certificate cannot be valid from \(template.notBefore) to \(template.notAfter) (seconds since 1970); "
+            "A certificate cannot be valid from \(first) to \(last) (seconds since 1970); "
                 + "give a first date before the last, both within the years 0 to 9999.")
     }
 

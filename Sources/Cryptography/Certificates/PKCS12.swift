@@ -74,6 +74,13 @@ package enum PKCS12 {
         parse(bytes) != nil
     }
 
+    /// Whether the file is encrypted for old readers, with 3DES. The algorithm's name is not encrypted.
+    package static func isLegacy(_ bytes: [UInt8]) -> Bool {
+        // 1.2.840.113549.1.12.1.3, pbeWithSHAAnd3-KeyTripleDES-CBC (RFC 7292 appendix C).
+        let name: [UInt8] = [0x06, 0x0A, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x0C, 0x01, 0x03]
+        return bytes.indices.contains { bytes[$0...].starts(with: name) }
+    }
+
     /// Reads a file. Files of old key chains (RC2, 3DES) are read too if OpenSSL's legacy provider is installed.
     ///
     /// - Throws: `notPermitted` for a wrong password; `badCredential` for a damaged file, or one without a key or

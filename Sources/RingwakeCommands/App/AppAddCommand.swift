@@ -55,7 +55,7 @@ struct AppAddCommand: DaemonCommand {
         try wake.checkProgram(isForced: force)
         let client = control.client(in: context)
         let status: StatusMessage = try client.get(RequestTarget("status"))
-        let file = AppFile(app: id, directory: status.appsDirectory)
+        let file = AppFile.of(id, in: status.appsDirectory)
         guard try file.contents() == nil || replace else {
             throw RingwakeError(
                 .conflict, "the app '\(id)' already exists, in '\(file.path)'; use --replace to replace it")

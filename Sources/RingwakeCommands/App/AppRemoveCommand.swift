@@ -22,7 +22,7 @@ struct AppRemoveCommand: DaemonCommand {
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let client = control.client(in: context)
         let status: StatusMessage = try client.get(RequestTarget("status"))
-        let file = AppFile(app: id, directory: status.appsDirectory)
+        let file = AppFile.of(id, in: status.appsDirectory)
         // Remove the file first, or the next reload would register the app again with new tokens.
         let app: AppMessage = try file.change(to: nil) { () throws(RingwakeError) in
             try client.delete(RequestTarget("apps", id.rawValue))

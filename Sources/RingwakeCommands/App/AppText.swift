@@ -22,7 +22,11 @@ enum AppText {
         if app.connected > 0 { table.add(["connected", "\(app.connected)"]) }
         if let payload = app.payload { table.add(["payload", TerminalText.printable(payload)]) }
         if let level = app.level { table.add(["level", "\(level)"]) }
-        if !app.teams.isEmpty { table.add(["teams", TerminalText.printable(app.teams.joined(separator: ", "))]) }
+        if !app.teams.isEmpty {
+            table.add(["teams", TerminalText.printable(app.teams.joined(separator: ", "))])
+        } else if app.state == "registered" {
+            table.add(["teams", noTeam(app)])
+        }
         table.add(["strikes", strikes(of: app, style: style)])
         for strike in app.strikes.recent {
             table.add(["", TerminalText.printable(text(of: strike))])
@@ -45,6 +49,10 @@ enum AppText {
             ])
         }
         return table.lines().joined(separator: "\n") + "\n"
+    }
+
+    private static func noTeam(_ app: AppMessage) -> String {
+        "none, so every push is refused; add one: 'ringwake team add ID --app \(TerminalText.printable(app.app))'"
     }
 
     /// How the handler is woken.

@@ -85,6 +85,10 @@ struct AppWakeOptions: ParsableArguments {
     /// Checks that the program exists and is executable: most mistakes are made here.
     func checkProgram(isForced: Bool) throws(RingwakeError) {
         guard let exec else { return }
+        try AppWakeOptions.check(program: exec, isForced: isForced)
+    }
+
+    static func check(program exec: String, isForced: Bool) throws(RingwakeError) {
         guard exec.hasPrefix("/") else {
             throw RingwakeError(
                 .invalidRequest,

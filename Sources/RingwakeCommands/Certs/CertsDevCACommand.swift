@@ -18,7 +18,7 @@ struct CertsDevCACommand: RunnableCommand {
             Apple's VoIP Services certificates for each app, and a key that signs
             provider tokens; then prints the lines for ringwaked.toml. Existing files
             stay, so that you can run it again for another app; --force issues new server
-            and provider certificates, for other names or a new year.
+            and provider certificates, for other names. For a new year use 'certs renew'.
             """)
 
     /// The app of the examples in this documentation.

@@ -21,6 +21,7 @@ enum DevelopmentConfiguration {
 
             [[team]]
             id = \(AppFile.tomlString(credentials.teamID))
+            topics = [\(credentials.teamTopics.map(AppFile.tomlString).joined(separator: ", "))]
 
             [[team.key]]
             id = \(AppFile.tomlString(credentials.keyID))

@@ -50,6 +50,13 @@ extension InputFile {
         return String(cString: resolved)
     }
 
+    /// The working directory; `.` if it was removed.
+    static var workingDirectory: String {
+        guard let path = getcwd(nil, 0) else { return "." }
+        defer { free(path) }
+        return String(cString: path)
+    }
+
     /// Bytes of one read.
     private static let pieceBytes = 64 * 1024
 

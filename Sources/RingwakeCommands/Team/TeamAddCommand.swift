@@ -1,0 +1,113 @@
+import ArgumentParser
+import ControlProtocol
+import RingwakeCore
+
+/// `ringwake team add`
+struct TeamAddCommand: DaemonCommand {
+    static let configuration = CommandConfiguration(
+        "add", "Add a team that may send pushes.",
+        examples: """
+            ringwake team add TEAM123456 --app com.example.phone --key AuthKey_ABC123DEFG.p8
+            ringwake team add TEAM123456 --topic com.example.phone.voip
+            ringwake team add TEAM123456 --all-topics --key public.pem --key-id ABC123DEFG
+            ringwake team add TEAM123456 --app com.example.door --replace
+            """,
+        details: """
+            Writes ID.toml to the daemon's folder of teams and makes the daemon read it. If
+            the daemon refuses the file, nothing changes. The team sends with the key, or
+            with a provider certificate whose OU is its id, of a CA in provider_cas. Of a
+            P8 only the public half is stored: this device cannot sign for the team.
+            --replace replaces the topics and keeps the keys.
+            """)
+
+    @Argument(help: .of("id", "The team's id: 10 letters and digits at Apple."))
+    var id: String
+
+    @Option(help: .of("id", "An app that it may send to; may be repeated."))
+    var app: [AppID] = []
+
+    @Option(help: .of("topic", "A topic that it may send to; may be repeated."))
+    var topic: [String] = []
+
+    @Flag(help: "Let it send to every topic.")
+    var allTopics = false
+
+    @Option(help: .of("file", "A key that signs its provider tokens: a P8, or its public half."))
+    var key: String?
+
+    @Option(help: .of("id", "The key's id (default: from a file name like AuthKey_ID.p8)."))
+    var keyID: String?
+
+    @Flag(help: "Replace the topics of an existing team.")
+    var replace = false
+
+    @OptionGroup var control: ControlOptions
+
+    func validate() throws {
+        try require(
+            !app.isEmpty || !topic.isEmpty || allTopics,
+            "Give --app or --topic for what it may send to, or --all-topics.")
+        try require(!allTopics || (app.isEmpty && topic.isEmpty), "Give --all-topics alone, without --app and --topic.")
+        try require(key != nil || keyID == nil, "--key-id goes with --key.")
+        try require(TeamFile.isID(id), "'\(id)' is not a team id; give letters, digits, '-' and '_', at most 64.")
+    }
+
+    func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        let added = try key.map { file throws(RingwakeError) in try TeamFile.key(of: file, id: keyID) }
+        var teams = try Teams(control, in: context)
+        let topics = allTopics ? nil : Array(Set(app.map { Topic.voip(of: $0).rawValue } + topic)).sorted()
+        var new = TeamFile(id: id, topics: topics)
+        var file = ConfiguredFile(path: TeamFile.path(of: id, in: teams.configuration.teamsDirectory))
+        if let present = teams.configuration.teams.first(where: { $0.id == id }) {
+            guard replace else {
+                throw RingwakeError(
+                    .conflict,
+                    "the team '\(id)' already exists, in '\(present.file)'; use --replace to replace its topics")
+            }
+            file = try teams.file(of: present)
+            new.keys = TeamFile(present).keys
+        }
+        if let added { try new.add(added) }
+        let configuration = try teams.change(file, to: new)
+        let message = TeamMessage(try teams.team(id), in: configuration)
+        return try show(
+            message, TeamText.text(of: message, style: context.style) + teams.outcome + "\n", in: context)
+    }
+}
+
+/// `ringwake team key add`
+struct TeamKeyAddCommand: DaemonCommand {
+    static let configuration = CommandConfiguration(
+        "add", "Accept provider tokens of another key, for example of its successor.",
+        examples: """
+            ringwake team key add TEAM123456 AuthKey_XYZ987WVUT.p8
+            ringwake team key add TEAM123456 public.pem --key-id XYZ987WVUT
+            """,
+        details: """
+            Stores the public half only. The keys that the team has stay valid until you
+            retire them.
+            """)
+
+    @Argument(help: .of("id", "The team's id."))
+    var id: String
+
+    @Argument(help: .of("file", "The key: a P8, or its public half."))
+    var file: String
+
+    @Option(help: .of("id", "The key's id (default: from a file name like AuthKey_ID.p8)."))
+    var keyID: String?
+
+    @OptionGroup var control: ControlOptions
+
+    func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        let key = try TeamFile.key(of: file, id: keyID)
+        var teams = try Teams(control, in: context)
+        let team = try teams.team(id)
+        var new = TeamFile(team)
+        try new.add(key)
+        let configuration = try teams.change(try teams.file(of: team), to: new)
+        let message = TeamMessage(try teams.team(id), in: configuration)
+        return try show(
+            message, TeamText.text(of: message, style: context.style) + teams.outcome + "\n", in: context)
+    }
+}

@@ -1,0 +1,49 @@
+import ControlProtocol
+
+/// One team, as `--json` prints it.
+struct TeamMessage: Encodable {
+    var schema = ControlAPI.schema
+    let team: ConfigurationMessage.Team
+    /// Bundle IDs of the apps that it may send to.
+    let apps: [String]
+
+    init(_ team: ConfigurationMessage.Team, in configuration: ConfigurationMessage) {
+        self.team = team
+        apps = configuration.apps.filter { team.maySend(to: $0 + ".voip") }
+    }
+}
+
+/// All teams, as `--json` prints them.
+struct TeamListMessage: Encodable {
+    var schema = ControlAPI.schema
+    let teams: [ConfigurationMessage.Team]
+}
+
+/// Formats teams for people.
+enum TeamText {
+    static func text(of message: TeamMessage, style: TextStyle) -> String {
+        var table = TextTable([.left, .left])
+        let add = { (label: String, texts: [String], none: String) in
+            for (index, text) in (texts.isEmpty ? [none] : texts).enumerated() {
+                table.add([index == 0 ? label : "", TerminalText.printable(text)])
+            }
+        }
+        add("topics", message.team.topics ?? ["every topic"], "none")
+        add("keys", message.team.keys.map { $0.id + ($0.file.map { " (\($0))" } ?? "") }, "none; certificates only")
+        add("apps", message.apps, "none of this device's")
+        add("file", [message.team.file], "")
+        return ([style.bold(TerminalText.printable(message.team.id))] + table.lines(indent: 2)).joined(separator: "\n")
+            + "\n"
+    }
+
+    static func text(of teams: [ConfigurationMessage.Team]) -> String {
+        guard !teams.isEmpty else { return "no teams, so every push is refused; add one with 'ringwake team add'\n" }
+        var table = TextTable([.left, .left, .left])
+        for team in teams {
+            let keys = team.keys.count == 1 ? "1 key" : "\(team.keys.count) keys"
+            let topics = team.topics.map { $0.isEmpty ? "no topic" : $0.joined(separator: ", ") } ?? "every topic"
+            table.add([team.id, keys, topics].map(TerminalText.printable))
+        }
+        return table.lines().joined(separator: "\n") + "\n"
+    }
+}

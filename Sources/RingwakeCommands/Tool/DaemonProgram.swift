@@ -1,0 +1,131 @@
+import CRingwakeLinux
+import ControlProtocol
+import FileSystem
+import FoundationEssentials
+import Glibc
+import RingwakeCore
+
+/// The program `ringwaked`, which this program starts to read a configuration, or for an ephemeral endpoint.
+struct DaemonProgram {
+    /// Where packages install it, if it isn't beside this program.
+    private static let installed = ["/usr/bin/ringwaked", "/usr/local/bin/ringwaked", "/usr/sbin/ringwaked"]
+
+    let path: String
+
+    /// Finds it: beside this program, else where packages install it.
+    init() throws(RingwakeError) {
+        let candidates = DaemonProgram.own.map { [FileSystem.split($0).directory + "/ringwaked"] } ?? []
+        guard let path = (candidates + DaemonProgram.installed).first(where: FileSystem.isExecutableFile) else {
+            throw RingwakeError(
+                .notFound,
+                "there is no 'ringwaked' beside this program or in /usr/bin, and it reads the configuration; install it"
+            )
+        }
+        self.path = path
+    }
+
+    /// The path of this program; nil if /proc is not mounted.
+    static var own: String? {
+        var path = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let length = readlink("/proc/self/exe", &path, path.count - 1)
+        guard length > 0 else { return nil }
+        return String(decoding: path.prefix(length).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// The contents of a configuration, checked as the daemon checks them at its start.
+    ///
+    /// - Throws: the daemon's own error.
+    func configuration(_ file: String) throws(RingwakeError) -> ConfigurationMessage {
+        let done = try run(["--check-config", "--json", "--config", file])
+        guard done.status == 0 else {
+            let text = String(decoding: done.errors, as: UTF8.self)
+            let prefix = "ringwaked: "
+            let line = text.hasPrefix(prefix) ? text.dropFirst(prefix.count) : text[...]
+            let code = RingwakeError.Code.all.first { $0.exitStatus == done.status } ?? .failed
+            throw RingwakeError(code, String(line.prefix { $0 != "\n" }))
+        }
+        do {
+            return try JSONDecoder().decode(ConfigurationMessage.self, from: Data(done.output))
+        } catch {
+            throw RingwakeError(
+                .failed,
+                "'\(path)' did not print the configuration as this version expects; install the same version of both")
+        }
+    }
+
+    /// Starts it with standard input, output and error as given, in a process group of its own.
+    func start(_ arguments: [String], input: Int32, output: Int32, error: Int32) throws(RingwakeError) -> pid_t {
+        var process: pid_t = 0
+        var bytes: [CChar] = []
+        var starts: [Int] = []
+        for word in [path] + arguments {
+            starts.append(bytes.count)
+            bytes += word.utf8CString
+        }
+        let failure = bytes.withUnsafeMutableBufferPointer { buffer in
+            let words = starts.map { buffer.baseAddress?.advanced(by: $0) } + [nil]
+            return ringwake_spawn(&process, words, ringwake_environment(), input, output, error)
+        }
+        guard failure == 0 else {
+            throw RingwakeError(.system, "'\(path)' cannot be started: \(String(cString: strerror(failure)))")
+        }
+        return process
+    }
+
+    /// Waits for a child, and returns its exit status; 128 and the number of the signal that ended it.
+    static func reap(_ process: pid_t) -> Int32 {
+        var status: Int32 = 0
+        while waitpid(process, &status, 0) < 0 {
+            guard errno == EINTR else { return 1 }
+        }
+        let signal = status & 0x7f
+        return signal == 0 ? (status >> 8) & 0xff : 128 + signal
+    }
+
+    /// Runs it to its end.
+    private func run(
+        _ arguments: [String]
+    ) throws(RingwakeError) -> (status: Int32, output: [UInt8], errors: [UInt8]) {
+        let (output, errors, input) = (try Pipe(), try Pipe(), try Pipe())
+        let process = try start(arguments, input: input.reading, output: output.writing, error: errors.writing)
+        for pipe in [output, errors, input] { pipe.closeWriting() }
+        // Its error is one message, which fits into the pipe: it doesn't block while its output is read.
+        let (text, complaint) = (output.readAll(), errors.readAll())
+        return (DaemonProgram.reap(process), text, complaint)
+    }
+}
+
+/// Both ends of a pipe, closed with this object.
+final class Pipe {
+    let reading: Int32
+    private(set) var writing: Int32
+
+    init() throws(RingwakeError) {
+        var ends: [Int32] = [-1, -1]
+        guard ringwake_pipe(&ends, 0) == 0 else {
+            throw RingwakeError(.system, "no pipe could be made: \(String(cString: strerror(errno)))")
+        }
+        (reading, writing) = (ends[0], ends[1])
+    }
+
+    deinit {
+        close(reading)
+        closeWriting()
+    }
+
+    func closeWriting() {
+        if writing >= 0 { close(writing) }
+        writing = -1
+    }
+
+    /// Everything until the last writer closes.
+    func readAll() -> [UInt8] {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = Glibc.read(reading, &buffer, buffer.count)
+            if count > 0 { bytes += buffer[..<count] }
+            if count == 0 || (count < 0 && errno != EINTR) { return bytes }
+        }
+    }
+}

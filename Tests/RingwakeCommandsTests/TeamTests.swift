@@ -1,0 +1,78 @@
+import Cryptography
+import RingwakeCore
+import Testing
+
+@testable import RingwakeCommands
+
+@Suite("Teams: their files, and what is said of them")
+struct TeamTests {
+    private let directory = TemporaryDirectory()
+
+    @Test("A team's file has its topics and the public half of each key, and no secret")
+    func file() throws {
+        let key = try P256PrivateKey.generate()
+        directory.write(String(decoding: try key.pem, as: UTF8.self), to: "AuthKey_ABC123DEFG.p8")
+        let read = try TeamFile.key(of: directory.path + "/AuthKey_ABC123DEFG.p8", id: nil)
+        #expect(read.id == "ABC123DEFG")
+        var file = TeamFile(id: "TEAM123456", topics: ["a.voip", "b\"c"])
+        try file.add(read)
+        let pem = String(decoding: try key.publicKeyPEM, as: UTF8.self)
+        #expect(
+            file.text == """
+                \(TeamFile.mark)
+                topics = ["a.voip", "b\\"c"]
+
+                [[key]]
+                id = "ABC123DEFG"
+                public = \"""
+                \(pem)\"""
+
+                """)
+        #expect(TeamFile(id: "T", topics: nil).text == TeamFile.mark + "\n")
+    }
+
+    @Test("The same key may come twice; another one with its id is a conflict")
+    func keys() throws {
+        var file = TeamFile(id: "T", topics: nil, keys: [("A", "one")])
+        try file.add(("A", "one"))
+        #expect(file.keys.count == 1)
+        let error = #expect(throws: RingwakeError.self) { try file.add(("A", "two")) }
+        #expect(error?.code == .conflict && error?.message.contains("key retire") == true)
+    }
+
+    @Test("The key's id comes from a name like Apple's, or has to be given")
+    func keyIDs() {
+        directory.write("x", to: "key.p8")
+        let error = #expect(throws: RingwakeError.self) { try TeamFile.key(of: directory.path + "/key.p8", id: nil) }
+        #expect(error?.code == .invalidRequest && error?.message.contains("--key-id") == true)
+        let damaged = #expect(throws: RingwakeError.self) { try TeamFile.key(of: directory.path + "/key.p8", id: "A") }
+        #expect(damaged?.code == .badCredential && damaged?.message.contains(directory.path) == true)
+    }
+
+    @Test(
+        "An id is a file name",
+        arguments: [("TEAM123456", true), ("a-b_c", true), ("", false), ("a/b", false), ("a.b", false)])
+    func ids(id: String, isGood: Bool) {
+        #expect(TeamFile.isID(id) == isGood)
+        #expect(!TeamFile.isID(String(repeating: "a", count: 65)))
+    }
+
+    @Test("Only a file that this program wrote is its to change")
+    func ours() throws {
+        directory.write(TeamFile(id: "T", topics: nil).text, to: "ours.toml")
+        directory.write("# mine\n", to: "theirs.toml")
+        #expect(try TeamFile.isOurs(directory.path + "/ours.toml"))
+        #expect(try !TeamFile.isOurs(directory.path + "/theirs.toml"))
+    }
+
+    @Test("An app that no team may send to says so, and what to do")
+    func noTeam() {
+        let daemon = FakeDaemon { _ in .json(Sample.app(teams: "")) }
+        let ran = ringwake(["app", "show", "com.example.phone"], at: daemon)
+        #expect(
+            ran.output.contains(
+                "none, so every push is refused; add one: 'ringwake team add ID --app com.example.phone'"))
+        let other = FakeDaemon { _ in .json(Sample.app) }
+        #expect(!ringwake(["app", "show", "com.example.phone"], at: other).output.contains("refused"))
+    }
+}
