@@ -51,7 +51,8 @@ struct BlockListCommand: DaemonCommand {
             context.output.write(
                 wantsJSON
                     ? try JSONText.document(page)
-                    : CallerListText.text(of: page, goesOn: all, style: context.style))
+                    : CallerListText.text(
+                        of: page, isFirst: position == after, goesOn: all, style: context.style))
             // Stop if the next page is this one, or the loop would never end.
             guard all, let next = page.next, next != position else { break }
             position = next
