@@ -16,7 +16,7 @@ struct BlockListCommand: DaemonCommand {
             With --json and --all, prints one document for each page.
             """)
 
-    @Argument(help: .of("name", "The list whose entries to show."))
+    @Argument(help: .of("name", "The list whose entries to show."), completion: .lists)
     var name: CallerListNameArgument?
 
     @Option(help: .of("pattern", "List only entries after this one."))
