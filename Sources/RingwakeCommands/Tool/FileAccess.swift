@@ -50,6 +50,13 @@ extension InputFile {
         return String(cString: resolved)
     }
 
+    /// The size of a regular file in bytes; nil for anything else, such as standard input.
+    static func size(of path: String) -> Int64? {
+        var status = stat()
+        guard path != "-", stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return Int64(status.st_size)
+    }
+
     /// Bytes of one read.
     private static let pieceBytes = 64 * 1024
 
