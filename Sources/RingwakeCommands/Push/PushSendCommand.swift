@@ -83,7 +83,7 @@ struct PushSendCommand: DaemonCommand {
 
     private func plan(in context: CommandContext) throws(RingwakeError) -> PushPlan {
         if let token = target.token {
-            return try PushPlan(target, credentials, token: token)
+            return try PushPlan(target, credentials, token: token, in: context)
         }
         guard let app = target.app?.rawValue else {
             throw RingwakeError(.invalidRequest, "give one of --app and --token")
@@ -91,7 +91,7 @@ struct PushSendCommand: DaemonCommand {
         let client = control.client(in: context)
         return try PushPlan(
             target, credentials, app: client.get(RequestTarget("apps", app)),
-            status: client.get(RequestTarget("status")))
+            status: client.get(RequestTarget("status")), in: context)
     }
 
     private func sendSeries(

@@ -80,14 +80,3 @@ extension InputFile {
         }
     }
 }
-
-/// Where a password comes from: the command line, or a file that others cannot see in a process list.
-enum PasswordSource {
-    /// The password, or the first line of the file; nil if neither is given.
-    static func password(_ password: String?, file: String?) throws(RingwakeError) -> String? {
-        guard let file else { return password }
-        let bytes = try InputFile.read(file, allowsStandardInput: true)
-        let line = bytes.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
-        return String(decoding: line, as: UTF8.self)
-    }
-}
