@@ -41,7 +41,9 @@ struct PushSendCommand: DaemonCommand {
     @Flag(help: "Show how long each stage took; with --app also follow the call until it ends.")
     var trace = false
 
-    @Option(help: .of("duration", "How long --trace follows the call."))
+    @Option(
+        help: .of("duration", "How long --trace follows the call (default: 10s)."),
+        transform: DurationArgument.init(parsing:))
     var traceTimeout = DurationArgument(.seconds(10))
 
     @Option(help: .of("n", "Send the push this many times over one connection."))
