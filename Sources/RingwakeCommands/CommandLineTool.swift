@@ -27,9 +27,11 @@ package enum CommandLineTool {
     static func run(_ arguments: [String], in context: CommandContext) -> Int32 {
         let command: any ParsableCommand
         do {
-            command = try RingwakeCommand.parseAsRoot(arguments)
+            command = try RingwakeCommand.parseAsRoot(CommandTree.arranged(arguments))
         } catch {
-            return report(parsing: error, wantsJSON: wantsJSON(arguments), in: context)
+            return report(
+                parsing: error, mistake: CommandTree.mistake(in: arguments), wantsJSON: wantsJSON(arguments),
+                in: context)
         }
         guard let runnable = command as? any RunnableCommand else {
             return runGroup(command, in: context)
@@ -50,7 +52,7 @@ package enum CommandLineTool {
             try command.run()
             return 0
         } catch {
-            return report(parsing: error, wantsJSON: false, in: context)
+            return report(parsing: error, mistake: nil, wantsJSON: false, in: context)
         }
     }
 
@@ -63,19 +65,32 @@ package enum CommandLineTool {
         return error.code.exitStatus
     }
 
+    /// The width of help: argument-parser breaks lines of this length, so lines have at most 80 columns. It is fixed,
+    /// because wrapping at a narrow terminal's width would break the examples; such a terminal wraps them itself, and
+    /// they can be copied as a whole.
+    static let helpColumns = 81
+
     /// Help, version and completion scripts arrive as errors too; their exit status is 0.
-    private static func report(parsing error: any Error, wantsJSON: Bool, in context: CommandContext) -> Int32 {
+    ///
+    /// - Parameter mistake: describes a wrong command better than `error`; nil: there is none.
+    private static func report(
+        parsing error: any Error, mistake: String?, wantsJSON: Bool, in context: CommandContext
+    ) -> Int32 {
+        var text = RingwakeCommand.fullMessage(for: error, columns: helpColumns)
         guard !RingwakeCommand.exitCode(for: error).isSuccess else {
-            context.output.write(RingwakeCommand.fullMessage(for: error) + "\n")
+            // A shell asked for values, and there are none.
+            if !text.isEmpty { context.output.write(text + "\n") }
             return 0
         }
         let message = RingwakeCommand.message(for: error)
         guard !wantsJSON else {
-            return report(RingwakeError(.invalidRequest, message), wantsJSON: true, in: context)
+            return report(RingwakeError(.invalidRequest, mistake ?? message), wantsJSON: true, in: context)
         }
-        var text = RingwakeCommand.fullMessage(for: error)
         if text.hasPrefix("Error: ") {
             text.removeFirst("Error: ".count)
+        }
+        if let mistake, text.hasPrefix(message) {
+            text = TerminalText.printable(mistake) + text.dropFirst(message.count)
         }
         context.errors.write("ringwake: \(text)\n")
         return usageStatus

@@ -19,6 +19,15 @@ struct RingwakeCommand: ParsableCommand {
             ringwake watch --json
             """,
         details: """
+            OPTIONS OF EVERY COMMAND:
+              --json            print JSON
+              --socket <path>   the daemon's control socket, for commands that use it;
+                                both may stand before the command too
+
+            SHELL COMPLETION:
+              source <(ringwake --generate-completion-script bash)
+              completes commands, options, and values: calls, apps, lists, outputs
+
             EXIT STATUS:
               0 success, 1 failure, 2 wrong usage, 3 daemon not running,
               4 not permitted, 5 not found, 6 timed out, 7 push refused,
@@ -27,7 +36,8 @@ struct RingwakeCommand: ParsableCommand {
             ENVIRONMENT:
               The daemon sets RINGWAKE_SOCKET, RINGWAKE_APP, RINGWAKE_CALL and
               RINGWAKE_WAKE_SECRET for a handler that it wakes; here they are
-              defaults. NO_COLOR turns colours off.
+              defaults. RINGWAKE_PASSWORD is the password of a P12 file or key.
+              NO_COLOR turns colours off.
             """,
         version: "ringwake \(ProductVersion.current)",
         subcommands: [

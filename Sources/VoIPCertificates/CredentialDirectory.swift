@@ -24,11 +24,11 @@ struct CredentialDirectory {
     /// Creates the directory, with mode 0700, if it is missing.
     init(path: String) throws(RingwakeError) {
         self.path = path
-        do {
+        do throws(FileSystemError) {
             try FileSystem.createDirectory(path, mode: Self.directoryMode)
         } catch {
             throw RingwakeError(
-                .system,
+                Self.code(of: error),
                 "The directory \(path) cannot be made: \(error.reason); choose one that you may write in.")
         }
     }
@@ -60,11 +60,11 @@ struct CredentialDirectory {
     }
 
     func read(_ entry: Entry) throws(RingwakeError) -> [UInt8] {
-        do {
+        do throws(FileSystemError) {
             return try FileSystem.read(path(of: entry), maximumSize: Self.maximumFileBytes)
         } catch {
             throw RingwakeError(
-                .system,
+                Self.code(of: error),
                 "\(path(of: entry)) cannot be read: \(error.reason); check who owns it, or choose another directory.")
         }
     }
@@ -77,7 +77,7 @@ struct CredentialDirectory {
             try FileSystem.replace(path, with: bytes, attributes: attributes)
         } catch {
             throw RingwakeError(
-                error.errno == EPERM ? .notPermitted : .system,
+                Self.code(of: error),
                 "\(path) cannot be written: \(error.reason); run as the owner of its folder or as root, or choose a "
                     + "directory that you may write in.")
         }
@@ -98,11 +98,21 @@ struct CredentialDirectory {
 
     /// The names of all files in the directory.
     func names() throws(RingwakeError) -> [String] {
-        do {
+        do throws(FileSystemError) {
             return try FileSystem.entries(of: path)
         } catch {
             throw RingwakeError(
-                .system, "The directory \(path) cannot be read: \(error.reason); choose one that you may read.")
+                Self.code(of: error),
+                "The directory \(path) cannot be read: \(error.reason); choose one that you may read.")
+        }
+    }
+
+    /// The exit status of `ringwake` says whether the user may not, or the path is wrong.
+    private static func code(of error: FileSystemError) -> RingwakeError.Code {
+        switch error.errno {
+        case EACCES, EPERM, EROFS: .notPermitted
+        case ENOENT, ENOTDIR: .notFound
+        default: .system
         }
     }
 

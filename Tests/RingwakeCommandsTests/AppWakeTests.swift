@@ -64,7 +64,12 @@ struct AppWakeTests {
         }
         #expect(!output.contains("exec"))
         let list = ringwake(["app", "list"], at: FakeDaemon { _ in .json(#"{"schema":1,"apps":[\#(app)]}"#) })
-        #expect(list.output == "com.example.phone  struck out  dbus org.example.Phone (session)\n")
+        #expect(
+            list.output == """
+                app                state       handler
+                com.example.phone  struck out  dbus org.example.Phone (session)
+
+                """)
     }
 
     @Test("clear-strikes deletes the strikes of the app")

@@ -90,8 +90,11 @@ struct AudioCommandTests {
             + #""options":["duckOthers","mixWithOthers"],"pids":[7],"schema":1,"state":"active"}"#
         let (run, _) = tool("audio", "sessions", answers: .json(#"{"schema":1,"sessions":[\#(session)]}"#))
         #expect(
-            run.output
-                == "0  active  playAndRecord/voiceChat  duckOthers,mixWithOthers  phone (a.b), call c1  1 min\n")
+            run.output == """
+                id  state   category                 options                   name                   open
+                 0  active  playAndRecord/voiceChat  duckOthers,mixWithOthers  phone (a.b), call c1  1 min
+
+                """)
         let (none, _) = tool("audio", "sessions", answers: .json(#"{"schema":1,"sessions":[]}"#))
         #expect(none.output == "no audio session is open\n")
     }

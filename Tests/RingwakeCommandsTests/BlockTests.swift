@@ -53,12 +53,25 @@ struct BlockTests {
 
     @Test("remove takes entries off, or the list away")
     func removes() {
-        let daemon = daemon()
+        let daemon = daemon { $0.contains("GET /v1/lists ") ? Self.lists(entries: 4) : nil }
         #expect(ringwake(["block", "remove", "+49 900 123"], at: daemon).status == 0)
-        #expect(body(of: daemon.requests[0]) == #"{"remove":["+49900123"]}"# + "\n")
+        #expect(body(of: daemon.requests[1]) == #"{"remove":["+49900123"]}"# + "\n")
         let ran = ringwake(["block", "remove", "--all", "--list", "spam"], at: daemon)
         #expect(ran.output == "removed the list 'blocked'\n")
-        #expect(daemon.requestLines[1] == "DELETE /v1/lists/spam HTTP/1.1")
+        #expect(daemon.requestLines[2] == "DELETE /v1/lists/spam HTTP/1.1")
+    }
+
+    private static func lists(entries: Int) -> FakeDaemon.Reply {
+        .json(#"{"schema":1,"lists":[{"schema":1,"list":"blocked","kind":"block","entries":\#(entries)}]}"#)
+    }
+
+    @Test("removing what the list does not have is an error that says so")
+    func removesNothing() {
+        let daemon = daemon { $0.contains("GET /v1/lists ") ? Self.lists(entries: 3) : nil }
+        let one = ringwake(["block", "remove", "+49 900 123"], at: daemon)
+        #expect(one.status == 5 && one.errors.contains("'+49900123' is not in the list 'blocked'"), "\(one.errors)")
+        let some = ringwake(["block", "remove", "+491", "+492"], at: daemon)
+        #expect(some.status == 5 && some.errors.contains("only 0 of 2"), "\(some.errors)")
     }
 
     @Test("list shows the lists, or page after page of one")
@@ -74,10 +87,10 @@ struct BlockTests {
                 == "list     kind   entries  changed  source\nblocked  block        3\n")
         #expect(
             ringwake(["block", "list", "spam"], at: daemon).output
-                == "+49900*  premium ?\nmore: --after '+49900*'\n")
+                == "pattern  label\n+49900*  premium ?\nmore: --after '+49900*'\n")
         #expect(
             ringwake(["block", "list", "spam", "--all"], at: daemon).output
-                == "+49900*  premium ?\n+49900*  premium ?\n")
+                == "pattern  label\n+49900*  premium ?\n+49900*  premium ?\n")
         #expect(
             daemon.requestLines.suffix(2) == [
                 "GET /v1/lists/spam?limit=500 HTTP/1.1", "GET /v1/lists/spam?after=%2B49900%2A&limit=500 HTTP/1.1",

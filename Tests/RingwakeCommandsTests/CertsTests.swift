@@ -35,7 +35,9 @@ struct CertsTests {
 
     @Test("show explains each file, and exits with 1 for one that cannot be used")
     func show() {
-        #expect(devCA(["--p12-password", "secret"]).status == 0)
+        directory.write("secret\n", to: "password")
+        directory.write("wrong\n", to: "wrong")
+        #expect(devCA(["--p12-password-file", directory.path + "/password"]).status == 0)
         let path = { (name: String) in directory.path + "/" + name }
         let pem = path("voip-services-com.example.phone.pem")
         let good = ringwake(["certs", "show", pem, path("ca.pem"), "--json"])
@@ -43,8 +45,10 @@ struct CertsTests {
         #expect(
             good.output.contains(#""kind" : "voip-provider-certificate""#) && good.output.contains(#""schema" : 1"#))
         let pkcs12 = path("voip-services-com.example.phone.p12")
-        #expect(ringwake(["certs", "show", pkcs12, "--password", "secret"]).status == 0)
-        #expect(ringwake(["certs", "show", pkcs12, "--password", "wrong"]).status == 4)
+        #expect(ringwake(["certs", "show", pkcs12, "--password-file", path("password")]).status == 0)
+        #expect(ringwake(["certs", "show", pkcs12, "--password-file", path("wrong")]).status == 4)
+        #expect(ringwake(["certs", "show", pkcs12], environment: ["RINGWAKE_PASSWORD": "secret"]).status == 0)
+        #expect(ringwake(["certs", "show", pkcs12]).status == 4)
         #expect(ringwake(["certs", "show", path("none.pem")]).status == 5)
         #expect(ringwake(["certs", "show", "/"]).status == 1)
         directory.write("garbage", to: "garbage")

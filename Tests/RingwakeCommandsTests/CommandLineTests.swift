@@ -24,7 +24,7 @@ struct CommandLineTests {
         arguments: [
             ["bogus"], ["status", "--bogus"], ["push"], ["push", "--token", "a", "--app", "com.example"],
             ["push", "--token", "a", "--key", "k.p8"], ["push", "--token", "a", "--key", "k.p8", "--team", "T"],
-            ["push", "--token", "a", "--cert", "c", "--key", "k"], ["push", "--token", "a", "--password", "p"],
+            ["push", "--token", "a", "--cert", "c", "--key", "k"], ["push", "--token", "a", "--password-file", "p"],
             ["push", "--token", "a", "--payload", "-", "--data", "{}"], ["push", "--token", "a", "--count", "0"],
             ["push", "--token", "a", "--port", "0"], ["push", "--token", "a", "--port", "70000"],
             ["push", "--token", "a", "--host", "127.0.0.1:2197"], ["push", "--token", "a", "--host", "name:443"],
@@ -116,13 +116,66 @@ struct CommandLineTests {
 
     @Test("durations are read with their units and bounded")
     func durations() {
-        #expect(DurationArgument(argument: "30s")?.duration == .seconds(30))
-        #expect(DurationArgument(argument: "500ms")?.duration == .milliseconds(500))
-        #expect(DurationArgument(argument: "2m")?.duration == .seconds(120))
-        #expect(DurationArgument(argument: "0")?.duration == .zero)
-        for bad in ["", "s", "-1s", "1.5s", "1w", "99999999999999999999", "9223372036854775807h", "400d", "٣s"] {
-            #expect(DurationArgument(argument: bad) == nil, "\(bad)")
+        for (text, duration) in [
+            ("30s", Duration.seconds(30)), ("500ms", .milliseconds(500)), ("2m", .seconds(120)),
+            ("2min", .seconds(120)),
+            ("0", .zero),
+        ] {
+            #expect((try? DurationArgument(parsing: text))?.duration == duration, "\(text)")
         }
+        let bad = [
+            "", "s", "-1s", "1.5s", "1w", "5", "99999999999999999999", "9223372036854775807h", "400d", "٣s", "min",
+        ]
+        for text in bad {
+            #expect(throws: ValidationError.self, "\(text)") { try DurationArgument(parsing: text) }
+        }
+    }
+
+    @Test(
+        "a duration without a unit is refused wherever one is taken, and the error names durations with a unit",
+        arguments: [
+            ["dnd", "on", "--for", "5"], ["dnd", "repeat", "5"], ["watch", "--timeout", "5"],
+            ["push", "--token", "a", "--timeout", "5"], ["push", "--token", "a", "--expires", "5"],
+            ["push", "--token", "a", "--trace-timeout", "5"], ["reachability", "--local", "--loss-hold", "5"],
+            ["app", "connect", "com.example", "--timeout", "5"],
+        ])
+    func durationWithoutUnit(arguments: [String]) {
+        let ran = ringwake(arguments)
+        #expect(ran.status == 2 && ran.errors.contains("5m") && ran.errors.contains("5h"), "\(ran.errors)")
+    }
+
+    @Test("--socket and --json may stand before the command")
+    func optionsBeforeTheCommand() {
+        let before = CommandTree.arranged
+        #expect(before(["--socket", "/s", "call", "list", "-x"]) == ["call", "list", "--socket", "/s", "-x"])
+        #expect(before(["--socket=/s", "--json", "dnd"]) == ["dnd", "--socket=/s", "--json"])
+        #expect(before(["status", "--socket", "/s"]) == ["status", "--socket", "/s"])
+        #expect(before(["--socket", "/s", "call"]) == ["call"])
+        #expect(before(["--socket"]) == ["--socket"])
+        let ran = ringwake(["--socket", "/nowhere/control.sock", "--json", "call", "show", "7b0e"])
+        #expect(ran.status == 3 && ran.errors.contains("'/nowhere/control.sock'") && ran.errors.hasPrefix("{"))
+        #expect(ringwake(["--socket", "/s", "call"]).output.contains("SUBCOMMANDS"))
+    }
+
+    @Test(
+        "a mistyped command is named, with the one that was probably meant",
+        arguments: [
+            (["call", "anwser"], "'anwser' is not a command of 'ringwake call'; did you mean 'answer'?"),
+            (["stauts"], "'stauts' is not a command of 'ringwake'; did you mean 'status'?"),
+            (["reach", "any"], "'reach' is not a command of 'ringwake'; did you mean 'reachability'?"),
+            (["dnd", "onn"], "'onn' is not a command of 'ringwake dnd'; did you mean 'on'?"),
+            (["dnd", "schedule", "ad", "daily"], "of 'ringwake dnd schedule'; did you mean 'add'?"),
+            (["answer", "7b0e"], "'answer' is not a command of 'ringwake'; did you mean 'ringwake call answer'?"),
+            (["anwser"], "'anwser' is not a command of 'ringwake'; did you mean 'ringwake call answer'?"),
+            (["nonsense"], "'nonsense' is not a command of 'ringwake'; 'ringwake --help' lists the commands"),
+            (["--socket", "/s", "call", "hlod"], "did you mean 'hold'?"),
+            (["call", "list", "--mised"], "'--mised'. Did you mean '--missed'?"),
+        ])
+    func mistypedCommand(arguments: [String], says: String) {
+        let ran = ringwake(arguments)
+        #expect(ran.status == 2 && ran.output.isEmpty && ran.errors.contains(says), "\(ran.errors)")
+        let json = ringwake(arguments + ["--json"])
+        #expect(json.status == 2 && json.errors.contains(says), "\(json.errors)")
     }
 
     @Test("the socket is the option's, then the environment's, then whichever is there")

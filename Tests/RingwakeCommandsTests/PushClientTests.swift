@@ -92,7 +92,11 @@ struct PushClientTests {
     @Test("certificate and key are read from PEM and P12, and must belong together")
     func credentials() throws {
         let directory = TemporaryDirectory()
-        let arguments = ["certs", "dev-ca", "--directory", directory.path, "--p12-password", "secret"]
+        let arguments = [
+            "certs", "dev-ca", "--directory", directory.path, "--p12-password-file", directory.path + "/password",
+        ]
+        directory.write("secret\nmore\n", to: "password")
+        directory.write("wrong", to: "wrong")
         #expect(ringwake(arguments).status == 0)
         let file = "voip-services-com.example.phone"
         let path = { (name: String) in directory.path + "/" + name }
@@ -100,10 +104,8 @@ struct PushClientTests {
             ringwake(["push", "--token", "00", "--host", "127.0.0.1", "--port", "1", "--timeout", "2s"] + options)
         }
         #expect(push(["--cert", path(file + ".pem")]).status == 8)
-        #expect(push(["--cert", path(file + ".p12"), "--password", "secret"]).status == 8)
-        directory.write("secret\nmore\n", to: "password")
         #expect(push(["--cert", path(file + ".p12"), "--password-file", path("password")]).status == 8)
-        let wrong = push(["--cert", path(file + ".p12"), "--password", "wrong"])
+        let wrong = push(["--cert", path(file + ".p12"), "--password-file", path("wrong")])
         #expect(wrong.status == 4 && wrong.errors.contains("password"))
         let mismatch = push(["--cert", path(file + ".pem"), "--cert-key", path("server.key")])
         #expect(mismatch.status == 1 && mismatch.errors.contains("does not belong"))

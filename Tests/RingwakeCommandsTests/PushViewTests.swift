@@ -14,13 +14,13 @@ struct PushViewTests {
             ran.output == """
                 push A-1
                   app       com.example.phone
-                  state     missed (unanswered)
+                  state     missed (nobody answered)
                   call      C1
                   sender    team TEAM123456, production
                   priority  10
                   received  2026-11-21T23:59:58.900Z
 
-                  stage      since push      step  UTC
+                  stage      since push      step  time (UTC)
                   received         0 us            23:59:58.900
                   journaled     2.10 ms  +2.10 ms  23:59:58.902
 
@@ -39,8 +39,9 @@ struct PushViewTests {
         #expect(daemon.requestLines == ["GET /v1/pushes?app=com.example.phone&limit=2&before=19 HTTP/1.1"])
         #expect(
             ran.output == """
-                2026-11-21 23:59:58Z  A-1  com.example.phone  ringing
-                2026-11-21 23:59:58Z  A-1  com.example.phone  expired  expired
+                time (UTC)            push  app                state    outcome
+                2026-11-21 23:59:58Z  A-1   com.example.phone  ringing
+                2026-11-21 23:59:58Z  A-1   com.example.phone  expired  expired
                 for older entries: --before 17
 
                 """)
@@ -54,7 +55,9 @@ struct PushViewTests {
         #expect(daemon.requestLines == ["GET /v1/calls?missed=true&limit=3 HTTP/1.1"])
         #expect(
             ran.output
-                == "2026-11-21 23:59:58Z  C1  com.example.phone  missed (unanswered)  Alice <sip:alice@example.com>\n")
+                == "time (UTC)            call  app                state                     caller\n"
+                + "2026-11-21 23:59:58Z  C1    com.example.phone  missed (nobody answered)  "
+                + "Alice <sip:alice@example.com>\n")
     }
 
     @Test("call list says when the log is not complete, and why")

@@ -16,12 +16,12 @@ struct TextTests {
             ran.output == """
                 call C1
                   app       com.example.phone
-                  state     ended (remoteEnded)
+                  state     ended (caller hung up)
                   caller    Alice <sip:alice@example.com>
                   sender    team TEAM123456, production
                   received  2026-11-21T23:59:58.900Z
 
-                  stage      since push      step  UTC
+                  stage      since push      step  time (UTC)
                   received         0 us            23:59:58.900
                   verified       210 us   +210 us  23:59:58.900
                   woke          1.31 ms  +1.10 ms  23:59:58.901
@@ -177,9 +177,9 @@ struct TextTests {
         #expect(daemon.requests[1].hasSuffix(#"{"action":"answer"}"# + "\n"))
     }
 
-    @Test("a call command without an id says where to find one")
+    @Test("a handler's command without an id says where to find one")
     func missingCall() {
-        let ran = ringwake(["call", "end"], at: FakeDaemon { _ in .json("{}") })
+        let ran = ringwake(["call", "claim"], at: FakeDaemon { _ in .json("{}") })
         #expect(ran.status == 2 && ran.errors.contains("'ringwake call list'"))
     }
 }

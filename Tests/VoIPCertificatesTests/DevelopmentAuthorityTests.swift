@@ -177,7 +177,7 @@ import VoIPCertificates
         let error = #expect(throws: RingwakeError.self) {
             try DevelopmentAuthority(directory: temporary.file("file/certs"), now: now)
         }
-        #expect(error?.code == .system)
+        #expect(error?.code == .notFound)
         #expect(error?.message.contains("file/certs") == true)
     }
 

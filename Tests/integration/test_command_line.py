@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from support.credentials import APP, P12_PASSWORD, TOPIC, Credentials
+from support.credentials import APP, TOPIC, Credentials
 from support.daemon import Daemon
 from support.handlers import Recorder, script
 from support.programs import RINGWAKE, ringwake
@@ -67,7 +67,7 @@ def test_a_whole_call(scripted: Daemon) -> None:
         "ended",
     ]  # fmt: skip
     text = scripted.ringwake("call", "show", call).stdout
-    for word in (call, "Alice", "ended", "localEnded", "ms"):
+    for word in (call, "Alice", "ended (you hung up)", "ms"):
         assert word in text, text
     until(lambda: shown(scripted, call).get("pid") is None, 10, "the handler to leave")
 
@@ -136,7 +136,7 @@ def test_push_by_app_needs_nothing_else(daemon: Daemon, handler: Recorder) -> No
 def credential(credentials: Credentials, kind: str) -> list[object]:
     return {
         "pem": ["--cert", credentials.provider_pem],
-        "p12": ["--cert", credentials.provider_p12, "--password", P12_PASSWORD],
+        "p12": ["--cert", credentials.provider_p12, "--password-file", credentials.p12_password_file],
         "token": ["--key", credentials.token_key, "--key-id", credentials.key_id, "--team", "DEVTEAM001"],
     }[kind]
 

@@ -63,7 +63,8 @@ def expire(credentials: Credentials) -> None:
 
 def test_a_running_daemon_serves_the_renewed_certificate_and_senders_go_on(renewable: Daemon) -> None:
     before = served(renewable)
-    done = renewable.ringwake("certs", "renew", "--all", "--p12-password", "open sesame", "--json")
+    password = {"RINGWAKE_PASSWORD": "open sesame"}
+    done = renewable.ringwake("certs", "renew", "--all", "--json", env=password)
     assert done.returncode == 0, done
     report = json.loads(done.stdout)
     assert report["daemon"] == "reloaded"
@@ -112,8 +113,10 @@ def test_a_daemon_of_another_user_can_read_what_root_renewed(command: list[str])
         os.chown(folder, 0, GROUP)
         folder.chmod(0o750)
         Credentials.make(folder)
-        password = ["--p12-password", "open sesame"]
-        done = ringwake("certs", *command, "--directory", folder, *password, env={"RINGWAKE_SOCKET": "/nonexistent"})
+        done = ringwake(
+            "certs", *command, "--directory", folder, "--p12-password-file", "-", input="open sesame", stdin=None,
+            env={"RINGWAKE_SOCKET": "/nonexistent"},
+        )  # fmt: skip
         assert done.returncode == 0, done
         reader = ["setpriv", "--reuid=1234", f"--regid={GROUP}", "--clear-groups", "--", "cat"]
         for name in ("server.pem", "server.key", "ca.pem"):

@@ -9,7 +9,7 @@ struct AppAddCommand: DaemonCommand {
         "add", "Add an app; print its topic and device tokens.",
         examples: """
             ringwake app add com.example.phone --exec /usr/bin/phone-handler
-            ringwake app add com.example.phone --exec /usr/bin/phone-handler -- --account a
+            ringwake app add com.example.phone --exec /opt/handler -- --account a
             ringwake app add com.example.phone --exec /opt/handler --payload flexisip
             ringwake app add com.example.phone --exec /opt/new-handler --replace
             ringwake app add com.example.phone --exec /usr/bin/phone-handler --way unit

@@ -21,7 +21,7 @@ struct AppConnectCommand: DaemonCommand {
             (handler) has the secret for the handler's requests.
             """)
 
-    @Argument(help: .of("id", "The app's bundle id (default: $RINGWAKE_APP)."))
+    @Argument(help: .of("id", "The app's bundle id (default: $RINGWAKE_APP)."), completion: .apps)
     var id: AppID?
 
     @OptionGroup var stream: StreamOptions

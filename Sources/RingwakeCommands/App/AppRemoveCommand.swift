@@ -14,7 +14,7 @@ struct AppRemoveCommand: DaemonCommand {
             tokens for ever: if you add the app again, it gets new tokens.
             """)
 
-    @Argument(help: .of("id", "The app's bundle id."))
+    @Argument(help: .of("id", "The app's bundle id."), completion: .apps)
     var id: AppID
 
     @OptionGroup var control: ControlOptions

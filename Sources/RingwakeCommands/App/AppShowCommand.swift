@@ -18,13 +18,13 @@ struct AppShowCommand: DaemonCommand {
               sip:alice@192.0.2.7;pn-provider=apns;pn-param=...;pn-prid=...
             """)
 
-    @Argument(help: .of("id", "The app's bundle id."))
+    @Argument(help: .of("id", "The app's bundle id, or its first characters."), completion: .apps)
     var id: AppID
 
     @Flag(help: "Show only the parameters for the Contact of a SIP client (RFC 8599).")
     var pn = false
 
-    @Option(help: .of("id", "With --pn: the team that pushes; required if several may."))
+    @Option(help: .of("id", "With --pn: the team that pushes; required if several may."), completion: .teams)
     var team: String?
 
     @Option(
@@ -39,7 +39,10 @@ struct AppShowCommand: DaemonCommand {
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let app: AppMessage = try control.client(in: context).get(RequestTarget("apps", id.rawValue))
+        let client = control.client(in: context)
+        let app = try AppChoice(client: client).use(id) { (id) throws(RingwakeError) -> AppMessage in
+            try client.get(RequestTarget("apps", id))
+        }
         if pn {
             let parameters = try ContactParameters(of: app, team: team, environment: environment)
             return try show(parameters, TerminalText.printable(parameters.parameters) + "\n", in: context)
@@ -62,14 +65,17 @@ struct AppClearStrikesCommand: DaemonCommand {
             show' lists the strikes.
             """)
 
-    @Argument(help: .of("id", "The app's bundle id."))
+    @Argument(help: .of("id", "The app's bundle id, or its first characters."), completion: .apps)
     var id: AppID
 
     @OptionGroup var control: ControlOptions
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let app: AppMessage = try control.client(in: context).delete(
-            RequestTarget("apps", id.rawValue, "strikes"))
-        return try show(app, "cleared: the handler of \(id) has no strikes now\n", in: context)
+        let client = control.client(in: context)
+        let app = try AppChoice(client: client).use(id) { (id) throws(RingwakeError) -> AppMessage in
+            try client.delete(RequestTarget("apps", id, "strikes"))
+        }
+        let name = TerminalText.printable(app.app)
+        return try show(app, "cleared: the handler of \(name) has no strikes now\n", in: context)
     }
 }

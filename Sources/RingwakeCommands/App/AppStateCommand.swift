@@ -19,10 +19,10 @@ struct AppStateCommand: DaemonCommand {
             file says [restoration] state = true. It does not interpret them.
             """)
 
-    @Argument(help: .of("id", "The app's bundle id (default: $RINGWAKE_APP)."))
+    @Argument(help: .of("id", "The app's bundle id (default: $RINGWAKE_APP)."), completion: .apps)
     var id: AppID?
 
-    @Option(help: .of("file", "Store the contents of this file; - is standard input."))
+    @Option(help: .of("file", "Store the contents of this file; - is standard input."), completion: .file())
     var put: String?
 
     @Flag(help: "Delete the state.")

@@ -41,6 +41,7 @@ enum AppText {
             return "no apps; add one with 'ringwake app add ID --exec PATH'\n"
         }
         var table = TextTable([.left, .left, .left])
+        table.add(["app", "state", "handler"])
         for app in apps {
             let state = app.strikes.struckOut ? "struck out" : app.state
             table.add([
@@ -48,7 +49,7 @@ enum AppText {
                 app.exec.isEmpty ? way(of: app) : command(app.exec),
             ])
         }
-        return table.lines().joined(separator: "\n") + "\n"
+        return table.list(style: style)
     }
 
     private static func noTeam(_ app: AppMessage) -> String {

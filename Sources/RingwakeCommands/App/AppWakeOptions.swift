@@ -4,7 +4,7 @@ import RingwakeCore
 
 /// How to wake an app: the settings in `[wake]` of its file.
 struct AppWakeOptions: ParsableArguments {
-    @Option(help: .of("path", "Start this program for a push: an absolute path."))
+    @Option(help: .of("path", "Start this program for a push: an absolute path."), completion: .file())
     var exec: String?
 
     @Option(

@@ -25,7 +25,7 @@ struct AudioRouteCommand: DaemonCommand {
             "output",
             "speaker, receiver, headset, bluetooth, auto, another kind of port, or the audio server's name of a device."
         ),
-        completion: .list(AudioOutputName.words))
+        completion: .outputs)
     var name: String?
 
     @OptionGroup var control: ControlOptions

@@ -36,7 +36,7 @@ struct AudioRunCommand: DaemonCommand {
 
     @Option(
         help: .of("output", "The preferred output: a kind of port, or the audio server's name of a device."),
-        completion: .list(AudioOutputName.words))
+        completion: .outputs)
     var preferredOutput: String?
 
     @Option(help: .of("input", "The preferred input, in the same form."))

@@ -43,6 +43,7 @@ enum AudioText {
     static func text(of list: AudioSessionListMessage, style: TextStyle) -> String {
         guard !list.sessions.isEmpty else { return "no audio session is open\n" }
         var table = TextTable([.right, .left, .left, .left, .left, .right])
+        table.add(["id", "state", "category", "options", "name", "open"])
         for session in list.sessions {
             let kind = [session.category, session.mode == "default" ? nil : session.mode].compactMap { $0 }
             let whose = session.app.flatMap { $0 == session.name ? nil : "\(session.name) (\($0))" } ?? session.name
@@ -54,7 +55,7 @@ enum AudioText {
                 DurationText.long(milliseconds: session.openMs),
             ])
         }
-        return table.lines().joined(separator: "\n") + "\n"
+        return table.list(style: style)
     }
 
     /// `builtInReceiver (Earpiece) with builtInMicrophone (Microphone)`

@@ -9,12 +9,17 @@ struct CallCommand: ParsableCommand {
         examples: """
             ringwake call list
             ringwake call list --missed
-            ringwake call show 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11
-            ringwake call answer 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11
-            ringwake call hold 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11
-            ringwake call dtmf 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11 1234#
+            ringwake call answer
+            ringwake call show 7b0e
+            ringwake call hold 7b0e
+            ringwake call dtmf 1234#
             """,
         details: """
+            The first 4 or more characters of a call's id are enough if only one call begins
+            with them. Without an id, a command for users applies to the only call that
+            fits: 'answer' and 'decline' to the one that rings, 'hold' to the connected one,
+            'end' to the one in progress.
+
               In a handler that a push woke ($RINGWAKE_CALL names the call):
               ringwake call report --caller sip:alice@example.com --ring
               ringwake call fulfill answer
@@ -42,12 +47,12 @@ struct CallCommand: ParsableCommand {
 
 /// Options that select a call's app and the form of the output.
 struct CallOptions: ParsableArguments {
-    @Option(help: .of("id", "The call's app, if two apps have a call with this id."))
+    @Option(help: .of("id", "The call's app, if two apps have a call with this id."), completion: .apps)
     var app: String?
 
     @OptionGroup var control: ControlOptions
 
-    /// The id of the call: `id`, else that of the call that this handler was woken for.
+    /// The id of the call that a handler's command is about: `id`, else that of the call that it was woken for.
     func call(_ id: String?, in context: CommandContext) throws(RingwakeError) -> String {
         guard let call = id ?? context.environment("RINGWAKE_CALL") else {
             throw RingwakeError(
@@ -55,6 +60,15 @@ struct CallOptions: ParsableArguments {
                 "no call: give its id ('ringwake call list' shows it); only a woken handler has $RINGWAKE_CALL")
         }
         return call
+    }
+
+    /// Finds the call that a user's command is about.
+    ///
+    /// - Parameter verb: the command's name.
+    func choice(
+        _ verb: String, of fit: CallChoice.Fit, by client: ControlClient, in context: CommandContext
+    ) -> CallChoice {
+        CallChoice(client: client, app: appFilter(in: context), command: "ringwake call \(verb)", fit: fit)
     }
 
     /// The call's app, if known.
@@ -73,10 +87,19 @@ extension CallSubcommand {
     func post(
         _ verb: CallVerb, to id: String?, _ body: (some Encodable)?, in context: CommandContext
     ) throws(RingwakeError) -> ExitStatus {
-        let target = RequestTarget(
-            "calls", try options.call(id, in: context), verb.rawValue,
-            query: [("app", options.appFilter(in: context))])
-        let call: CallMessage = try control.client(in: context).post(target, body)
+        let client = control.client(in: context)
+        let act = { (reference: CallChoice.Reference) throws(RingwakeError) -> CallMessage in
+            let target = RequestTarget("calls", reference.id, verb.rawValue, query: [("app", reference.app)])
+            return try client.post(target, body)
+        }
+        let call: CallMessage
+        if verb.isHandlers {
+            call = try act(
+                CallChoice.Reference(id: try options.call(id, in: context), app: options.appFilter(in: context)))
+        } else {
+            let choice = options.choice(verb.rawValue, of: CallChoice.Fit(verb), by: client, in: context)
+            call = try choice.use(id ?? context.environment("RINGWAKE_CALL"), act)
+        }
         return try show(call, TerminalText.printable(CallText.summary(of: call)) + "\n", in: context)
     }
 }

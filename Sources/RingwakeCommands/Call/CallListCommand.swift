@@ -15,7 +15,7 @@ struct CallListCommand: CallSubcommand {
             The daemon's journal keeps the log over restarts. A missed call is one that
             nobody answered or declined, on this device or another; a call that a block
             list stopped is not missed. --limit applies to the log only; --before leaves
-            out the calls in progress.
+            out the calls in progress. Times are local on a terminal, and UTC in a pipe.
             """)
 
     @Flag(help: "List missed calls only.")
@@ -37,22 +37,29 @@ struct CallShowCommand: CallSubcommand {
     static let configuration = CommandConfiguration(
         "show", "Show a call and its timeline.",
         examples: """
-            ringwake call show 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11
+            ringwake call show
+            ringwake call show 7b0e
             ringwake call show --json 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11 | jq .timeline
             """,
         details: """
             For each stage the timeline shows the time since the push arrived, the time
-            since the previous stage, and the time of day in UTC.
+            since the previous stage, and the time of day: local time on a terminal, UTC in
+            a pipe.
             """)
 
-    @Argument(help: .of("id", "The call's id (default: $RINGWAKE_CALL)."))
+    @Argument(help: .usersCall(.looking), completion: .calls(nil))
     var id: String?
 
     @OptionGroup var options: CallOptions
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let target = RequestTarget(
-            "calls", try options.call(id, in: context), query: [("app", options.appFilter(in: context))])
-        return try show(CallMessage.self, at: target, CallText.text, in: context)
+        let client = control.client(in: context)
+        var choice = options.choice("show", of: .looking, by: client, in: context)
+        choice.includesEnded = true
+        let call = try choice.use(id ?? context.environment("RINGWAKE_CALL")) {
+            (reference) throws(RingwakeError) -> CallMessage in
+            try client.get(RequestTarget("calls", reference.id, query: [("app", reference.app)]))
+        }
+        return try show(call, CallText.text(of: call, style: context.style), in: context)
     }
 }

@@ -16,7 +16,7 @@ struct CallReportCommand: CallSubcommand {
             call ring'. Both return once it rings and the journal has recorded that.
             """)
 
-    @Argument(help: .of("id", "The call's id (default: $RINGWAKE_CALL)."))
+    @Argument(help: .handlersCall, completion: .calls(.report))
     var id: String?
 
     @Option(help: .of("uri", "Who calls: a SIP URI, a number, any handle."))
@@ -49,7 +49,7 @@ struct CallEndedCommand: CallSubcommand {
             ringwake call ended --reason answeredElsewhere
             """)
 
-    @Argument(help: .of("id", "The call's id (default: $RINGWAKE_CALL)."))
+    @Argument(help: .handlersCall, completion: .calls(.report))
     var id: String?
 
     @Option(help: "Why it ended (default: remoteEnded).")

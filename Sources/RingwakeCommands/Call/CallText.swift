@@ -1,4 +1,5 @@
 import ControlProtocol
+import RingwakeCore
 
 /// Formats calls for people.
 enum CallText {
@@ -20,7 +21,7 @@ enum CallText {
         if let team = call.team, let environment = call.environment {
             table.add(["sender", "team \(team), \(environment)"])
         }
-        table.add(["received", call.receivedAt])
+        table.add(["received", style.times.full(call.receivedAt)])
         if call.attempt > 1 { table.add(["attempt", "\(call.attempt)"]) }
         if call.ringer != "app" { table.add(["ringer", call.ringer]) }
         if let pid = call.pid { table.add(["handler", "pid \(pid)"]) }
@@ -38,14 +39,14 @@ enum CallText {
 
     static func text(of list: CallListMessage, style: TextStyle) -> String {
         var table = TextTable([.left, .left, .left, .left, .left])
+        table.add([style.times.heading, "call", "app", "state", "caller"])
         for call in list.calls {
             table.add([
-                TimelineText.dateAndTime(call.receivedAt), call.call, call.app, state(of: call),
+                style.times.short(call.receivedAt), call.call, call.app, state(of: call),
                 ([caller(of: call)] + remarks(on: call)).filter { !$0.isEmpty }.joined(separator: "  "),
             ])
         }
-        var text = table.lines().map { TerminalText.printable($0) + "\n" }.joined()
-        if list.calls.isEmpty { text = "no calls\n" }
+        var text = list.calls.isEmpty ? "no calls\n" : table.list(style: style)
         if let why = list.incomplete {
             text += style.bad("the call log is incomplete:") + " \(TerminalText.printable(why))\n"
         }
@@ -54,9 +55,17 @@ enum CallText {
 
     /// `ID: connected, pending: hold`
     static func summary(of call: CallMessage) -> String {
-        "\(call.call): \(call.state)" + (call.reason.map { " (\($0))" } ?? "")
+        "\(call.call): \(call.state)" + (call.reason.map { " (\(reason($0)))" } ?? "")
             + (pending(of: call).map { ", \($0)" } ?? "")
     }
+
+    /// `Alice <sip:alice@example.org>, ringing`: what tells one call from the others in a sentence.
+    static func short(of call: CallMessage) -> String {
+        [caller(of: call), state(of: call)].filter { !$0.isEmpty }.joined(separator: ", ")
+    }
+
+    /// Why a call ended, in words; an unknown reason is printed as received.
+    static func reason(_ reason: String) -> String { CallEndReason(rawValue: reason)?.words ?? reason }
 
     /// `active on Headset`, `failed (mediaServicesFailed): WHY`
     private static func text(of audio: CallAudioMessage) -> String {
@@ -72,7 +81,7 @@ enum CallText {
     }
 
     private static func state(of call: CallMessage) -> String {
-        (call.missed ? "missed" : call.state) + (call.reason.map { " (\($0))" } ?? "")
+        (call.missed ? "missed" : call.state) + (call.reason.map { " (\(reason($0)))" } ?? "")
     }
 
     /// `NAME <HANDLE>`, and the name from an identification list; empty if nothing is known.

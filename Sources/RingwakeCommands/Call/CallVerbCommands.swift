@@ -2,6 +2,19 @@ import ArgumentParser
 import ControlProtocol
 import RingwakeCore
 
+extension ArgumentHelp {
+    /// For the id of a handler's command.
+    static let handlersCall = ArgumentHelp.of("id", "The call's id (default: $RINGWAKE_CALL).")
+
+    /// For the id of a user's command.
+    static func usersCall(_ fit: CallChoice.Fit) -> ArgumentHelp {
+        .of(
+            "id",
+            "The call's id, or its first \(ShortID<CallMessage>.minimumCharacters) or more characters (default: "
+                + "$RINGWAKE_CALL, else the only call that is \(fit.adjective)).")
+    }
+}
+
 // Commands that send one request about one call: a declaration for each verb, and a command for each form of
 // arguments.
 
@@ -15,21 +28,24 @@ protocol CallVerbDeclaration {
 extension CallVerbDeclaration {
     static var details: String { "" }
 
-    /// The first example of a handler's verb leaves out the call's id.
+    /// The first example leaves out the call's id. A handler gives whole ids, a user the first characters.
     static func configuration(usage: String? = nil, _ words: [String] = [""]) -> CommandConfiguration {
-        let (command, id) = ("ringwake call \(verb.rawValue)", "7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11")
-        let handlers = verb.isHandlers ? words.prefix(1).map { command + $0 } : []
+        let command = "ringwake call \(verb.rawValue)"
+        let id = verb.isHandlers ? "7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11" : "7b0e"
+        let examples = words.prefix(1).map { command + $0 } + words.map { "\(command) \(id)\($0)" }
         return CommandConfiguration(
-            verb.rawValue, abstract, usage: usage,
-            examples: (handlers + words.map { "\(command) \(id)\($0)" }).joined(separator: "\n"), details: details)
+            verb.rawValue, abstract, usage: usage, examples: examples.joined(separator: "\n"), details: details)
     }
+
+    /// The help of the call's id.
+    static var idHelp: ArgumentHelp { verb.isHandlers ? .handlersCall : .usersCall(CallChoice.Fit(verb)) }
 }
 
 /// `ringwake call VERB [ID]`
 struct CallVerbCommand<Declaration: CallVerbDeclaration>: CallSubcommand {
     static var configuration: CommandConfiguration { Declaration.configuration() }
 
-    @Argument(help: .of("id", "The call's id (default: $RINGWAKE_CALL)."))
+    @Argument(help: Declaration.idHelp, completion: .calls(Declaration.verb))
     var id: String?
 
     @OptionGroup var options: CallOptions
@@ -80,7 +96,7 @@ enum UnmuteVerb: CallVerbDeclaration {
 struct OtherCallsCommand<Declaration: CallVerbDeclaration>: CallSubcommand {
     static var configuration: CommandConfiguration { Declaration.configuration(["", " --end-others"]) }
 
-    @Argument(help: .of("id", "The call's id (default: $RINGWAKE_CALL)."))
+    @Argument(help: Declaration.idHelp, completion: .calls(Declaration.verb))
     var id: String?
 
     @Flag(help: "End the other active calls, whatever the app's policy is.")
@@ -125,7 +141,9 @@ struct CallActionCommand<Declaration: CallVerbDeclaration>: CallSubcommand {
 
     private static var names: String { CallAction.allCases.map(\.rawValue).joined(separator: ", ") }
 
-    @Argument(help: .of("id> <action", "The call's id (default: $RINGWAKE_CALL), then the action: \(names)."))
+    @Argument(
+        help: .of("id> <action", "The call's id (default: $RINGWAKE_CALL), then the action: \(names)."),
+        completion: .list(CallAction.allCases.map(\.rawValue)))
     var words: [String] = []
 
     @OptionGroup var options: CallOptions
@@ -161,15 +179,18 @@ struct CallDTMFCommand: CallSubcommand {
     static let configuration = CommandConfiguration(
         "dtmf", "Play digits to the other side.", usage: "ringwake call dtmf [<id>] <digits> [options]",
         examples: """
-            ringwake call dtmf 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11 1234#
-            ringwake call dtmf 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11 0,,42
+            ringwake call dtmf 1234#
+            ringwake call dtmf 7b0e 0,,42
             """,
         details: """
             Digits are 0-9, *, #, A-D, and a comma for a pause; at most \(PendingAction.maximumDigits) at a time.
             The call's handler plays them in the order of the requests.
             """)
 
-    @Argument(help: .of("id> <digits", "The call's id (default: $RINGWAKE_CALL), then the digits."))
+    @Argument(
+        help: .of(
+            "id> <digits", "The call's id or its first characters (default: the connected call), then the digits."),
+        completion: .calls(.dtmf))
     var words: [String] = []
 
     @OptionGroup var options: CallOptions

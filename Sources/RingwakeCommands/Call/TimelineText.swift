@@ -9,14 +9,14 @@ enum TimelineText {
     static func text(of timeline: [Hop], receivedAt: String, style: TextStyle) -> String {
         let arrival = UTCTime(receivedAt)
         var table = TextTable([.left, .right, .right, .left])
-        table.add(["stage", "since push", "step", arrival == nil ? "" : "UTC"])
+        table.add(["stage", "since push", "step", arrival == nil ? "" : style.times.heading])
         var previous: Int64?
         for hop in timeline {
             let step = previous.map { hop.atUs.subtractingReportingOverflow($0).partialValue }
             table.add([
                 TerminalText.printable(hop.stage), DurationText.short(microseconds: hop.atUs),
                 step.map { "+" + DurationText.short(microseconds: $0) } ?? "",
-                arrival.map { timeOfDay(hop, after: $0) } ?? "",
+                arrival.map { timeOfDay(hop, after: $0, style.times) } ?? "",
             ])
             previous = hop.atUs
         }
@@ -26,14 +26,8 @@ enum TimelineText {
     }
 
     /// `18:58:52.123`
-    private static func timeOfDay(_ hop: Hop, after arrival: UTCTime) -> String {
+    private static func timeOfDay(_ hop: Hop, after arrival: UTCTime, _ times: TimeStyle) -> String {
         let (sum, overflow) = arrival.milliseconds.addingReportingOverflow(hop.atUs / 1000)
-        return String(UTCTime(milliseconds: overflow ? .max : sum).description.dropFirst(11).dropLast())
-    }
-
-    /// `2026-11-21 18:58:52Z`, from a time in the daemon's format. Other text is returned unchanged.
-    static func dateAndTime(_ text: String) -> String {
-        guard UTCTime(text) != nil else { return text }
-        return text.prefix(10) + " " + text.dropFirst(11).prefix(8) + "Z"
+        return times.timeOfDay(milliseconds: overflow ? .max : sum)
     }
 }

@@ -26,7 +26,7 @@ struct CertsDevCACommand: RunnableCommand {
     /// The team of the examples.
     static let exampleTeam = "DEVTEAM001"
 
-    @Option(help: .of("path", "The directory for the files; created if it is missing."))
+    @Option(help: .of("path", "The directory for the files; created if it is missing."), completion: .directory)
     var directory = "ringwake-certs"
 
     @Option(help: .of("id", "A bundle id (default: \(exampleApp)); may be repeated."))
@@ -41,8 +41,14 @@ struct CertsDevCACommand: RunnableCommand {
     @Flag(help: "Issue the server certificate for Apple's host names too, for senders that accept no others.")
     var appleNames = false
 
-    @Option(name: .customLong("p12-password"), help: .of("text", "The password of the P12 files."))
-    var pkcs12Password = ""
+    @Option(
+        name: .customLong("p12-password-file"),
+        help: .of(
+            "file",
+            "A file whose first line is the password for the P12 files; - is standard input (default: "
+                + "$RINGWAKE_PASSWORD, else no password)."),
+        completion: .file())
+    var pkcs12PasswordFile: String?
 
     @Flag(name: .customLong("legacy-p12"), help: "Encrypt P12 files for old readers: 3DES and SHA-1.")
     var isPKCS12Legacy = false
@@ -67,6 +73,7 @@ struct CertsDevCACommand: RunnableCommand {
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        let password = try PasswordSource.password(file: pkcs12PasswordFile, for: "the P12 files", in: context)
         let authority = try DevelopmentAuthority(directory: directory, now: WallClock.seconds())
         let apps = app.isEmpty ? AppID(CertsDevCACommand.exampleApp).map { [$0] } ?? [] : app
         var made: [DevelopmentCredentials] = []
@@ -74,7 +81,7 @@ struct CertsDevCACommand: RunnableCommand {
             var setup = DevelopmentSetup(app: app, teamID: team)
             setup.serverNames = host
             setup.includesAppleNames = appleNames
-            setup.pkcs12Password = pkcs12Password
+            setup.pkcs12Password = password ?? ""
             setup.isPKCS12Legacy = isPKCS12Legacy
             setup.force = force
             made.append(try authority.setUp(setup))

@@ -36,12 +36,13 @@ struct CertsRenewCommand: DaemonCommand {
     @Flag(help: "Renew the CA's own certificate, with its key, and all others.")
     var ca = false
 
-    @Option(name: .customLong("p12-password"), help: .of("text", "The password of the P12 files."))
-    var pkcs12Password: String?
-
     @Option(
         name: .customLong("p12-password-file"),
-        help: .of("file", "A file whose first line is that password; - is standard input."))
+        help: .of(
+            "file",
+            "A file whose first line is the password of the P12 files; - is standard input (default: "
+                + "$RINGWAKE_PASSWORD, else no password)."),
+        completion: .file())
     var pkcs12PasswordFile: String?
 
     @OptionGroup var control: ControlOptions
@@ -67,12 +68,6 @@ struct CertsRenewCommand: DaemonCommand {
         case refused
     }
 
-    func validate() throws {
-        try require(
-            pkcs12Password == nil || pkcs12PasswordFile == nil,
-            "Give --p12-password or --p12-password-file, not both.")
-    }
-
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let client = control.client(in: context)
         let used = CertsRenewCommand.directoryInUse(by: client)
@@ -80,7 +75,7 @@ struct CertsRenewCommand: DaemonCommand {
         var renewal = try CertificateRenewal(directory: folder, now: WallClock.seconds())
         renewal.within = all ? .max : within.duration.components.seconds
         renewal.renewsAuthority = ca
-        renewal.pkcs12Password = try PasswordSource.password(pkcs12Password, file: pkcs12PasswordFile) ?? ""
+        renewal.pkcs12Password = try PasswordSource.password(file: pkcs12PasswordFile, for: "the P12 files", in: context) ?? ""
         let report = try renewal.run()
 
         var (daemon, refusal) = (DaemonState.unchanged, RingwakeError?.none)

@@ -18,13 +18,15 @@ struct CertsShowCommand: RunnableCommand {
             a certificate has expired.
             """)
 
-    @Argument(help: .of("file", "The files; - is standard input."))
+    @Argument(help: .of("file", "The files; - is standard input."), completion: .file())
     var files: [String]
 
-    @Option(help: .of("text", "The password of a P12; other users can see it in the list of processes."))
-    var password: String?
-
-    @Option(help: .of("file", "A file whose first line is the password; - is standard input."))
+    @Option(
+        help: .of(
+            "file",
+            "A file whose first line is the password of a P12; - is standard input (default: $RINGWAKE_PASSWORD, else "
+                + "asks at a terminal)."),
+        completion: .file())
     var passwordFile: String?
 
     @OptionGroup var output: OutputOptions
@@ -37,17 +39,15 @@ struct CertsShowCommand: RunnableCommand {
         let files: [CredentialReport]
     }
 
-    func validate() throws {
-        try require(password == nil || passwordFile == nil, "Give --password or --password-file, not both.")
-    }
-
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let password = try PasswordSource.password(password, file: passwordFile)
         var reports: [CredentialReport] = []
         for file in files {
             let bytes = try InputFile.read(file, allowsStandardInput: true)
             reports.append(
-                try CredentialReport.inspect(bytes, fileName: file, password: password, now: WallClock.seconds()))
+                try PasswordSource.use(file: passwordFile, for: file, in: context) {
+                    (password) throws(RingwakeError) -> CredentialReport in
+                    try .inspect(bytes, fileName: file, password: password, now: WallClock.seconds())
+                })
         }
         if wantsJSON {
             context.output.write(try JSONText.document(Message(files: reports)))

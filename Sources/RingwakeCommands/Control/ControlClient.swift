@@ -174,7 +174,8 @@ struct ControlClient {
 
     private func refusal(_ status: Int, _ body: [UInt8]) -> RingwakeError {
         guard let message = try? JSONDecoder().decode(ErrorMessage.self, from: Data(body)) else {
-            return invalidAnswer("status \(status) without a message")
+            let code = RingwakeError.Code.all.first { $0.httpStatus == status && $0 == .notPermitted }
+            return invalidAnswer("status \(status) without a message", code ?? .unreachable)
         }
         let code = RingwakeError.Code.all.first { $0.slug == message.error }
         // For a failure of an audio session, append the name of its code.
@@ -182,9 +183,9 @@ struct ControlClient {
         return RingwakeError(code ?? .failed, message.message + name)
     }
 
-    private func invalidAnswer(_ detail: String) -> RingwakeError {
+    private func invalidAnswer(_ detail: String, _ code: RingwakeError.Code = .unreachable) -> RingwakeError {
         RingwakeError(
-            .unreachable,
+            code,
             "'\(path)' did not answer as ringwaked does: \(detail). Is it the socket of a ringwaked "
                 + "\(ProductVersion.current)? See its log")
     }

@@ -125,7 +125,7 @@ struct ControlSocket: ~Copyable {
 
     private static func connectError(_ error: Int32, _ path: String) -> RingwakeError {
         switch error {
-        case ENOENT:
+        case ENOENT, ENOTDIR:
             RingwakeError(
                 .daemonNotRunning,
                 "no daemon runs: there is no socket '\(path)'; start 'ringwaked' (or 'systemctl start ringwaked'), "

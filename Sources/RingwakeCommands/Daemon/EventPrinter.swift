@@ -7,7 +7,8 @@ struct StreamOptions: ParsableArguments {
     @Option(help: .of("n", "Exit after this many lines."))
     var count: Int?
 
-    @Option(help: .of("duration", "Exit after this time: 30s, 5m."))
+    @Option(
+        help: .of("duration", "Exit after this time: 30s, 5m."), transform: DurationArgument.init(parsing:))
     var timeout: DurationArgument?
 
     func validate() throws {

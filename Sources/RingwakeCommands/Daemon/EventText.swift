@@ -27,7 +27,7 @@ struct EventText {
         case .call(let call):
             (
                 call.state, [call.app, call.call, call.caller, call.identifiedAs.map { "maybe \($0)" }],
-                (call.muted ? ["muted"] : []) + reason(call.endReason) + lost(call.claimMs)
+                (call.muted ? ["muted"] : []) + reason(call.endReason.map(CallText.reason)) + lost(call.claimMs)
             )
         case .action(let event):
             (
@@ -43,7 +43,8 @@ struct EventText {
                 "", [event.app, event.call],
                 reason(RestrictionText.kind(event.restriction.kind)) + [printable(event.restriction.detail)]
             )
-        case .missed(let event): ("", [event.app, event.call, event.caller], reason(event.endReason))
+        case .missed(let event):
+            ("", [event.app, event.call, event.caller], reason(event.endReason.map(CallText.reason)))
         case .cellular(let event): (event.active ? "in a call" : "no call", [], [])
         case .audioActivated(let event): ("", [event.app, event.call], [AudioText.line(of: event.route)])
         case .audioDeactivated(let event): ("", [event.app, event.call], [])

@@ -19,20 +19,44 @@ struct WatchCommand: DaemonCommand {
             --timeout, the exit status is 6.
             """)
 
-    @Option(help: .of("id", "Only events of this app (default: $RINGWAKE_APP)."))
+    @Option(help: .of("id", "Only events of this app (default: $RINGWAKE_APP)."), completion: .apps)
     var app: String?
 
-    @Option(help: .of("id", "Only events of this call."))
+    @Option(
+        help: .of("id", "Only events of this call; the first 4 characters of its id are enough."),
+        completion: .calls(nil))
     var call: String?
 
     @OptionGroup var stream: StreamOptions
     @OptionGroup var control: ControlOptions
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let target = RequestTarget(
-            "events", query: [("app", app ?? context.environment("RINGWAKE_APP")), ("call", call)])
-        let events = try control.client(in: context).events(target)
+        let client = control.client(in: context)
+        let app = app ?? context.environment("RINGWAKE_APP")
+        let call = try call.map { (call) throws(RingwakeError) in try whole(call, of: app, by: client, in: context) }
+        let target = RequestTarget("events", query: [("app", app), ("call", call)])
+        let events = try client.events(target)
         try stream.print(events, wantsJSON: wantsJSON, in: context)
         return .success
+    }
+
+    /// The id that begins with `call`. A call that doesn't exist yet may be watched too, by its whole id.
+    private func whole(
+        _ call: String, of app: String?, by client: ControlClient, in context: CommandContext
+    ) throws(RingwakeError) -> String {
+        // A handler has the whole id.
+        guard call != context.environment("RINGWAKE_CALL") else { return call }
+        var choice = CallChoice(client: client, app: app, command: "ringwake watch --call", fit: .looking)
+        choice.includesEnded = true
+        do throws(RingwakeError) {
+            return try choice.use(call) { (reference) throws(RingwakeError) -> String in
+                let call: CallMessage = try client.get(
+                    RequestTarget("calls", reference.id, query: [("app", reference.app)]))
+                return call.call
+            }
+        } catch {
+            guard error.code == .notFound else { throw error }
+            return call
+        }
     }
 }

@@ -26,7 +26,7 @@ struct ReachabilityCommand: DaemonCommand {
             without the daemon's configuration of interfaces.
             """)
 
-    @Argument(help: .of("target", "any, an address, LOCAL,REMOTE, or a host name."))
+    @Argument(help: .of("target", "any, an address, LOCAL,REMOTE, or a host name."), completion: .targets)
     var targets: [String] = []
 
     @Flag(help: "Keep running, and print a line for each change.")
@@ -38,7 +38,9 @@ struct ReachabilityCommand: DaemonCommand {
     @Flag(help: "Do not ask the daemon.")
     var local = false
 
-    @Option(help: .of("duration", "With --local: how long a loss has to last before it is reported (default: 200ms)."))
+    @Option(
+        help: .of("duration", "With --local: how long a loss has to last before it is reported (default: 200ms)."),
+        transform: DurationArgument.init(parsing:))
     var lossHold: DurationArgument?
 
     @Option(

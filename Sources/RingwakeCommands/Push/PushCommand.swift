@@ -13,7 +13,7 @@ struct PushCommand: ParsableCommand {
             ringwake push --app com.example.phone --trace
             ringwake push --host push.example.net --token TOKEN --cert voip.p12
             ringwake push list --app com.example.phone --limit 10
-            ringwake push show 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11
+            ringwake push show 7b0e
             """,
         details: """
             'ringwake push' alone is 'ringwake push send'; 'ringwake push send --help'

@@ -5,33 +5,33 @@ import RingwakeCore
 
 /// The credentials of a sender.
 struct PushCredentialOptions: ParsableArguments {
-    @Option(help: .of("file", "The provider certificate: PEM or P12."))
+    @Option(help: .of("file", "The provider certificate: PEM or P12."), completion: .file())
     var cert: String?
 
-    @Option(help: .of("file", "Its key in PEM, if --cert has none."))
+    @Option(help: .of("file", "Its key in PEM, if --cert has none."), completion: .file())
     var certKey: String?
 
-    @Option(help: .of("text", "The password of P12 or key; other users can see it in the list of processes."))
-    var password: String?
-
-    @Option(help: .of("file", "A file whose first line is the password; - is standard input."))
+    @Option(
+        help: .of(
+            "file",
+            "A file whose first line is the password of P12 or key; - is standard input (default: $RINGWAKE_PASSWORD, "
+                + "else asks at a terminal)."),
+        completion: .file())
     var passwordFile: String?
 
-    @Option(help: .of("file", "The key that signs provider tokens: a P8 file."))
+    @Option(help: .of("file", "The key that signs provider tokens: a P8 file."), completion: .file())
     var key: String?
 
     @Option(help: .of("id", "The key's id (default: from a file name like AuthKey_ID.p8)."))
     var keyID: String?
 
-    @Option(help: .of("id", "The team that the key belongs to."))
+    @Option(help: .of("id", "The team that the key belongs to."), completion: .teams)
     var team: String?
 
     func validate() throws {
         try require(cert == nil || key == nil, "Give --cert or --key, not both: a connection uses one of them.")
-        try require(password == nil || passwordFile == nil, "Give --password or --password-file, not both.")
         try require(
-            cert != nil || (certKey == nil && password == nil && passwordFile == nil),
-            "--cert-key, --password and --password-file go with --cert.")
+            cert != nil || (certKey == nil && passwordFile == nil), "--cert-key and --password-file go with --cert.")
         if key == nil {
             try require(keyID == nil && team == nil, "--key-id and --team go with --key.")
             return
@@ -43,7 +43,9 @@ struct PushCredentialOptions: ParsableArguments {
     var isGiven: Bool { cert != nil || key != nil }
 
     /// Reads the given files, or `certificateFile` if none is given.
-    func credential(orElse certificateFile: String?) throws(RingwakeError) -> ProviderCredential {
+    func credential(orElse certificateFile: String?, in context: CommandContext) throws(RingwakeError)
+        -> ProviderCredential
+    {
         if let key, let keyID = resolvedKeyID, let team {
             let key = try P256PrivateKey(pem: InputFile.read(key))
             return .token(key: key, keyID: keyID, teamID: team)
@@ -51,9 +53,11 @@ struct PushCredentialOptions: ParsableArguments {
         guard let file = cert ?? certificateFile else { return .none }
         let keyBytes: [UInt8]?
         if let certKey { keyBytes = try InputFile.read(certKey) } else { keyBytes = nil }
-        return try ProviderCredential.certificate(
-            file: InputFile.read(file), keyFile: keyBytes,
-            password: PasswordSource.password(password, file: passwordFile))
+        let bytes = try InputFile.read(file)
+        return try PasswordSource.use(file: passwordFile, for: file, in: context) {
+            (password) throws(RingwakeError) -> ProviderCredential in
+            try .certificate(file: bytes, keyFile: keyBytes, password: password)
+        }
     }
 
     /// `--key-id`, else the ID of `AuthKey_ID.p8`, the name that Apple gives its files.

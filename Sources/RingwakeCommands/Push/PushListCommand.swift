@@ -16,7 +16,7 @@ struct PushListCommand: DaemonCommand {
             'ringwake status' counts refusals by reason.
             """)
 
-    @Option(help: .of("id", "Only pushes for this app (default: $RINGWAKE_APP)."))
+    @Option(help: .of("id", "Only pushes for this app (default: $RINGWAKE_APP)."), completion: .apps)
     var app: String?
 
     @OptionGroup var list: ListOptions
@@ -34,7 +34,7 @@ struct PushShowCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
         "show", "Show the state of one push.",
         examples: """
-            ringwake push show 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11
+            ringwake push show 7b0e
             ringwake push show 7b0e2f2a-6a39-4f0b-9d5e-0f6c2e0f8c11 --json | jq .state
             """,
         details: """
@@ -42,20 +42,42 @@ struct PushShowCommand: DaemonCommand {
             answered, ended, expired, missed, cancelled, restricted (blocked by do not
             disturb, a block list or a limit) or withheld (the app's handler has too many
             strikes). For each stage the timeline shows the time since the push arrived,
-            the time since the previous stage, and the time of day in UTC.
+            the time since the previous stage, and the time of day: local time on a
+            terminal, UTC in a pipe.
             """)
 
-    @Argument(help: .of("push-id", "The push's id, in either case."))
+    @Argument(
+        help: .of("push-id", "The push's id, or its first 4 or more characters, in either case."),
+        completion: .pushes)
     var pushID: String
 
-    @Option(help: .of("id", "The push's app, if two apps have a push with this id (default: $RINGWAKE_APP)."))
+    @Option(
+        help: .of("id", "The push's app, if two apps have a push with this id (default: $RINGWAKE_APP)."),
+        completion: .apps)
     var app: String?
 
     @OptionGroup var control: ControlOptions
 
+    private var ids: ShortID<PushMessage> {
+        ShortID(plural: "pushes", heading: "The newest pushes", id: \.pushId, details: { "\($0.app), \($0.state)" })
+    }
+
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let target = RequestTarget(
-            "pushes", pushID, query: [("app", app ?? context.environment("RINGWAKE_APP"))])
-        return try show(PushMessage.self, at: target, PushStateText.text, in: context)
+        let client = control.client(in: context)
+        let app = app ?? context.environment("RINGWAKE_APP")
+        let get = { (id: String, app: String?) throws(RingwakeError) -> PushMessage in
+            try client.get(RequestTarget("pushes", id, query: [("app", app)]))
+        }
+        let push = try ids.use(
+            pushID,
+            { () throws(RingwakeError) in try get(pushID, app) },
+            list: { () throws(RingwakeError) in
+                let limit = "\(ControlAPI.maximumListLimit)"
+                let list: PushListMessage = try client.get(
+                    RequestTarget("pushes", query: [("app", app), ("limit", limit)]))
+                return list.pushes
+            },
+            found: { (push) throws(RingwakeError) in try get(push.pushId, push.app) })
+        return try show(push, PushStateText.text(of: push, style: context.style), in: context)
     }
 }

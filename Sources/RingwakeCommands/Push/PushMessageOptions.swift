@@ -6,7 +6,7 @@ import RingwakeCore
 /// The contents of a push. Only the form of the options is checked: the push service validates the rest, and may be
 /// under test.
 struct PushMessageOptions: ParsableArguments {
-    @Option(help: .of("file", "A file with the payload, sent byte for byte; - is standard input."))
+    @Option(help: .of("file", "A file with the payload, sent byte for byte; - is standard input."), completion: .file())
     var payload: String?
 
     @Option(help: .of("json", "The payload itself (default: {}, for alerts {\"aps\":{}})."))
@@ -21,7 +21,9 @@ struct PushMessageOptions: ParsableArguments {
     @Option(help: .of("number", "apns-priority: 10, 5 or 1."))
     var priority: String?
 
-    @Option(help: .of("duration", "When the push expires; 0: one delivery attempt only."))
+    @Option(
+        help: .of("duration", "When the push expires; 0: one delivery attempt only."),
+        transform: DurationArgument.init(parsing:))
     var expires: DurationArgument?
 
     @Option(help: .of("text", "apns-collapse-id."))

@@ -11,18 +11,21 @@ struct PushPlan {
     let topic: String?
 
     /// From the options alone. Without a host, the push service is Apple's.
-    init(_ target: PushTargetOptions, _ credentials: PushCredentialOptions, token: String) throws(RingwakeError) {
-        server = PushPlan.server(
+    init(
+        _ target: PushTargetOptions, _ credentials: PushCredentialOptions, token: String, in context: CommandContext
+    ) throws(RingwakeError) {
+        server = try PushPlan.server(
             target, host: target.host ?? PushServer.appleHost(for: target.environment),
             port: target.port ?? PushServer.defaultPort, ca: target.ca)
-        credential = try credentials.credential(orElse: nil)
+        credential = try credentials.credential(orElse: nil, in: context)
         self.token = token
         topic = nil
     }
 
     /// For an app of the local daemon, which provides token, topic and address.
     init(
-        _ target: PushTargetOptions, _ credentials: PushCredentialOptions, app: AppMessage, status: StatusMessage
+        _ target: PushTargetOptions, _ credentials: PushCredentialOptions, app: AppMessage, status: StatusMessage,
+        in context: CommandContext
     ) throws(RingwakeError) {
         guard let token = app.tokens[target.environment.rawValue] else {
             throw RingwakeError(
@@ -32,20 +35,24 @@ struct PushPlan {
         }
         let address = try PushPlan.address(target, status)
         let development = DevelopmentFiles(beside: status.serverCertificate?.file, app: app.app)
-        server = PushPlan.server(target, host: address.host, port: address.port, ca: target.ca ?? development?.ca)
+        server = try PushPlan.server(target, host: address.host, port: address.port, ca: target.ca ?? development?.ca)
         if !credentials.isGiven, development?.certificate == nil {
             throw RingwakeError(
                 .notFound,
                 "there is no development certificate 'voip-services-\(app.app).pem' next to the daemon's own; "
                     + "make one with 'ringwake certs dev-ca --app \(app.app)', or give --cert or --key")
         }
-        credential = try credentials.credential(orElse: development?.certificate)
+        credential = try credentials.credential(orElse: development?.certificate, in: context)
         self.token = token
         topic = app.topic
     }
 
-    private static func server(_ target: PushTargetOptions, host: String, port: UInt16, ca: String?) -> PushServer {
-        PushServer(
+    private static func server(
+        _ target: PushTargetOptions, host: String, port: UInt16, ca: String?
+    ) throws(RingwakeError) -> PushServer {
+        // libcurl doesn't say whether the file is missing or may not be read.
+        if let ca { _ = try InputFile.read(ca) }
+        return PushServer(
             host: host, port: port, caFile: ca, connectTo: target.connectTo,
             connectTimeout: min(.seconds(10), target.timeout.duration), timeout: target.timeout.duration)
     }

@@ -41,7 +41,9 @@ struct PushSendCommand: DaemonCommand {
     @Flag(help: "Show how long each stage took; with --app also follow the call until it ends.")
     var trace = false
 
-    @Option(help: .of("duration", "How long --trace follows the call."))
+    @Option(
+        help: .of("duration", "How long --trace follows the call (default: 10s)."),
+        transform: DurationArgument.init(parsing:))
     var traceTimeout = DurationArgument(.seconds(10))
 
     @Option(help: .of("n", "Send the push this many times over one connection."))
@@ -83,7 +85,7 @@ struct PushSendCommand: DaemonCommand {
 
     private func plan(in context: CommandContext) throws(RingwakeError) -> PushPlan {
         if let token = target.token {
-            return try PushPlan(target, credentials, token: token)
+            return try PushPlan(target, credentials, token: token, in: context)
         }
         guard let app = target.app?.rawValue else {
             throw RingwakeError(.invalidRequest, "give one of --app and --token")
@@ -91,7 +93,7 @@ struct PushSendCommand: DaemonCommand {
         let client = control.client(in: context)
         return try PushPlan(
             target, credentials, app: client.get(RequestTarget("apps", app)),
-            status: client.get(RequestTarget("status")))
+            status: client.get(RequestTarget("status")), in: context)
     }
 
     private func sendSeries(

@@ -21,7 +21,7 @@ enum PushStateText {
         if let priority = push.priority { table.add(["priority", "\(priority)"]) }
         if let collapseID = push.collapseId { table.add(["collapse-id", collapseID]) }
         if push.attempt > 1 { table.add(["attempt", "\(push.attempt)"]) }
-        table.add(["received", push.receivedAt])
+        table.add(["received", style.times.full(push.receivedAt)])
         let details = table.lines(indent: 2).map(TerminalText.printable)
         let lines = [style.bold("push " + TerminalText.printable(push.pushId))] + details + [""]
         return lines.joined(separator: "\n") + "\n"
@@ -31,13 +31,14 @@ enum PushStateText {
     static func text(of list: PushListMessage, style: TextStyle) -> String {
         guard !list.pushes.isEmpty else { return "no pushes\n" }
         var table = TextTable([.left, .left, .left, .left, .left])
+        table.add([style.times.heading, "push", "app", "state", "outcome"])
         for push in list.pushes {
             table.add([
-                TimelineText.dateAndTime(push.receivedAt), push.pushId, push.app, state(of: push),
+                style.times.short(push.receivedAt), push.pushId, push.app, state(of: push),
                 push.outcome == "started" ? "" : push.outcome,
             ])
         }
-        return table.lines().map(TerminalText.printable).joined(separator: "\n") + "\n"
+        return table.list(style: style)
             + ListOptions.more(list.next, style: style)
     }
 
@@ -58,6 +59,6 @@ enum PushStateText {
 
     /// The state, and why the call ended if the state doesn't show that.
     private static func state(of push: PushMessage) -> String {
-        push.state + (push.reason.map { $0 == push.state ? "" : " (\($0))" } ?? "")
+        push.state + (push.reason.map { $0 == push.state ? "" : " (\(CallText.reason($0)))" } ?? "")
     }
 }

@@ -4,7 +4,9 @@ import RingwakeCore
 
 /// The recipient of a push, and the push service.
 struct PushTargetOptions: ParsableArguments {
-    @Option(help: .of("id", "An app of the local daemon: fills in token, topic, address and development credentials."))
+    @Option(
+        help: .of("id", "An app of the local daemon: fills in token, topic, address and development credentials."),
+        completion: .apps)
     var app: AppID?
 
     @Option(help: .of("hex", "The device token, in hex."))
@@ -22,7 +24,7 @@ struct PushTargetOptions: ParsableArguments {
     @Option(
         help: .of(
             "file", "CA certificates in PEM to trust instead of the system's (default with --app: the daemon's ca.pem)."
-        ))
+        ), completion: .file())
     var ca: String?
 
     @Option(
@@ -31,7 +33,9 @@ struct PushTargetOptions: ParsableArguments {
             "Connect to another address than the host's, to test a push service that uses Apple's names."))
     var connectTo: PushServer.ConnectTo?
 
-    @Option(help: .of("duration", "How long to wait for an answer."))
+    @Option(
+        help: .of("duration", "How long to wait for an answer (default: 30s)."),
+        transform: DurationArgument.init(parsing:))
     var timeout = DurationArgument(.seconds(30))
 
     func validate() throws {

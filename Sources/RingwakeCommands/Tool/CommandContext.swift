@@ -12,6 +12,8 @@ struct CommandContext {
     let userID: UInt32
     /// The style of output for people.
     let style: TextStyle
+    /// Whether a user is at a terminal, and can be asked.
+    let canAsk: Bool
 
     init(
         output: Output = Output(descriptor: STDOUT_FILENO), errors: Output = Output(descriptor: STDERR_FILENO),
@@ -22,7 +24,10 @@ struct CommandContext {
         self.environment = environment
         self.userID = userID
         let isPlain = environment("NO_COLOR") != nil || environment("TERM") == "dumb"
-        style = TextStyle(isEnabled: output.isTerminal && !isPlain)
+        style = TextStyle(
+            isEnabled: output.isTerminal && !isPlain,
+            times: output.isTerminal ? .local(now: WallClock.seconds()) : .utc)
+        canAsk = errors.isTerminal && isatty(STDIN_FILENO) == 1
     }
 }
 

@@ -44,22 +44,27 @@ enum DurationText {
     }
 }
 
-/// A duration on the command line: `30s`, `500ms`, `2m`, `1h`, or a bare number of seconds.
-struct DurationArgument: ExpressibleByArgument, Equatable, Sendable {
+/// A duration on the command line: `30s`, `500ms`, `2m`, `1h`, or 0. A number without a unit is refused: it could mean
+/// seconds or minutes.
+struct DurationArgument: Equatable, Sendable {
     let duration: Duration
 
     init(_ duration: Duration) {
         self.duration = duration
     }
 
-    init?(argument: String) {
-        let isBare = argument.allSatisfy { $0.isASCII && $0.isNumber }
-        let text = isBare ? argument + "s" : argument.hasSuffix("min") ? String(argument.dropLast(2)) : argument
-        guard let duration = Duration(settingText: text) else { return nil }
+    /// Throws a `ValidationError` that says what to write instead.
+    @Sendable
+    init(parsing text: String) throws {
+        let isNumber = !text.isEmpty && text.allSatisfy { $0.isASCII && $0.isNumber }
+        if isNumber, text.contains(where: { $0 != "0" }) {
+            throw ValidationError("give the number a unit, such as \(text)s, \(text)m or \(text)h")
+        }
+        let withUnit = isNumber ? "0s" : text.hasSuffix("min") ? String(text.dropLast(2)) : text
+        guard let duration = Duration(settingText: withUnit) else {
+            throw ValidationError(
+                "give a whole number and a unit (ms, s, m, h or d), such as 30s or 5m; at most a year")
+        }
         self.duration = duration
-    }
-
-    var defaultValueDescription: String {
-        DurationText.long(milliseconds: duration.components.seconds * 1_000)
     }
 }

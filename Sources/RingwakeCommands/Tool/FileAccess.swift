@@ -57,6 +57,13 @@ extension InputFile {
         return String(cString: path)
     }
 
+    /// The size of a regular file in bytes; nil for anything else, such as standard input.
+    static func size(of path: String) -> Int64? {
+        var status = stat()
+        guard path != "-", stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return Int64(status.st_size)
+    }
+
     /// Bytes of one read.
     private static let pieceBytes = 64 * 1024
 
@@ -78,16 +85,5 @@ extension InputFile {
                 throw RingwakeError(FileSystemError(operation: "read", path: path, errno: errno))
             }
         }
-    }
-}
-
-/// Where a password comes from: the command line, or a file that others cannot see in a process list.
-enum PasswordSource {
-    /// The password, or the first line of the file; nil if neither is given.
-    static func password(_ password: String?, file: String?) throws(RingwakeError) -> String? {
-        guard let file else { return password }
-        let bytes = try InputFile.read(file, allowsStandardInput: true)
-        let line = bytes.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
-        return String(decoding: line, as: UTF8.self)
     }
 }

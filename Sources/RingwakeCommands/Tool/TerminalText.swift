@@ -1,8 +1,10 @@
 import ControlProtocol
 
-/// Colours for people, where the output is a terminal.
+/// How output for people looks: colours and local times where the output is a terminal.
 struct TextStyle: Equatable, Sendable {
+    /// Whether there are colours.
     let isEnabled: Bool
+    var times = TimeStyle.utc
 
     func bold(_ text: String) -> String { dress(text, "1") }
     func dim(_ text: String) -> String { dress(text, "2") }
@@ -45,6 +47,13 @@ struct TextTable {
 
     mutating func add(_ cells: [String]) {
         rows.append(cells)
+    }
+
+    /// The text of a list: one line a row. The first row is the headings.
+    func list(style: TextStyle) -> String {
+        var lines = lines().map(TerminalText.printable)
+        if let headings = lines.first { lines[0] = style.dim(headings) }
+        return lines.map { $0 + "\n" }.joined()
     }
 
     /// The rows, each with `indent` spaces before and two between the columns, and no space at its end.

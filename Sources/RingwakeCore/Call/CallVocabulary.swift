@@ -33,23 +33,25 @@ package enum CallEndReason: String, Sendable, Codable, CaseIterable {
     package static let ofPushes = Set(allCases.filter(\.facts.isOfPushes))
     /// Whether a call that ended for this reason, and that nobody answered, counts as missed.
     package var isMissed: Bool { facts.isMissed }
+    /// The reason in words, to stand in brackets after the state of a call: `ended (you hung up)`.
+    package var words: String { facts.words }
 
     /// The properties of each reason.
-    private var facts: (isReportable: Bool, isOfPushes: Bool, isMissed: Bool) {
+    private var facts: (isReportable: Bool, isOfPushes: Bool, isMissed: Bool, words: String) {
         switch self {
-        case .failed: (true, false, true)
-        case .remoteEnded: (true, false, true)
-        case .unanswered: (true, false, true)
-        case .answeredElsewhere: (true, true, false)
-        case .declinedElsewhere: (true, true, false)
-        case .declined: (false, false, false)
-        case .localEnded: (false, false, false)
-        case .expired: (false, false, true)
-        case .cancelled: (false, true, true)
-        case .handlerFailed: (false, false, true)
-        case .restricted: (false, false, true)
-        case .blocked: (false, false, false)
-        case .busy: (false, false, true)
+        case .failed: (true, false, true, "the connection failed")
+        case .remoteEnded: (true, false, true, "caller hung up")
+        case .unanswered: (true, false, true, "nobody answered")
+        case .answeredElsewhere: (true, true, false, "answered on another device")
+        case .declinedElsewhere: (true, true, false, "declined on another device")
+        case .declined: (false, false, false, "you declined")
+        case .localEnded: (false, false, false, "you hung up")
+        case .expired: (false, false, true, "it came too late")
+        case .cancelled: (false, true, true, "caller cancelled")
+        case .handlerFailed: (false, false, true, "handler failed")
+        case .restricted: (false, false, true, "kept out by a rule")
+        case .blocked: (false, false, false, "caller is blocked")
+        case .busy: (false, false, true, "another call was active")
         }
     }
 }

@@ -31,6 +31,12 @@ struct AudioRequests {
         try request.require("POST")
         let choice = try request.decode(AudioRouteChoice.self, empty: nil)
         guard let output = fitting(exchange, { () throws(AudioSessionError) in try choice.validated() }) else { return }
+        guard audio.program.way != nil else {
+            throw RingwakeError(
+                .conflict,
+                "no output was chosen: [audio] backend is \"none\", so the daemon uses no audio server; set "
+                    + "backend = \"program\" in ringwaked.toml(5)")
+        }
         try audio.clients.choose(output, exchange)
     }
 

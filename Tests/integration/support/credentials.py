@@ -30,7 +30,7 @@ class Credentials:
         """Makes a CA and everything that it issues for one app."""
         done = ringwake(
             "certs", "dev-ca", "--directory", directory, "--app", app, "--team", team, "--apple-names",
-            "--p12-password", P12_PASSWORD,
+            "--p12-password-file", "-", input=P12_PASSWORD, stdin=None,
         )  # fmt: skip
         assert done.returncode == 0, f"certs dev-ca failed: {done.stderr}{done.stdout}"
         return cls(directory)
@@ -55,6 +55,12 @@ class Credentials:
     @property
     def provider_p12(self) -> Path:
         return self._only("voip-services-*.p12")
+
+    @property
+    def p12_password_file(self) -> Path:
+        file = self.directory.with_name(self.directory.name + ".password")
+        file.write_text(P12_PASSWORD + "\n")
+        return file
 
     @property
     def token_key(self) -> Path:

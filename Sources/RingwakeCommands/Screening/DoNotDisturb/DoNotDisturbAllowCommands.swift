@@ -4,12 +4,13 @@ import RingwakeCore
 
 /// Apps and callers that ring during do not disturb.
 struct DoNotDisturbExceptionOptions: ParsableArguments {
-    @Option(name: .customLong("app"), help: .of("id", "An app; may be repeated."))
+    @Option(name: .customLong("app"), help: .of("id", "An app; may be repeated."), completion: .apps)
     var apps: [AppID] = []
 
     @Option(
         name: .customLong("caller"),
-        help: .of("pattern", "A caller: a number, +49900*, alice@example.org, *@example.org; may be repeated."))
+        help: .of("pattern", "A caller: a number, +49900*, alice@example.org, *@example.org; may be repeated."),
+        completion: .allowedCallers)
     var callers: [String] = []
 
     func validate() throws {

@@ -82,7 +82,9 @@ struct DoNotDisturbOnCommand: DoNotDisturbSubcommand {
             Without --for and --until it lasts until 'ringwake dnd off'.
             """)
 
-    @Option(name: .customLong("for"), help: .of("duration", "Block calls for this long: 30m, 2h, 1d."))
+    @Option(
+        name: .customLong("for"), help: .of("duration", "Block calls for this long: 30m, 2h, 1d."),
+        transform: DurationArgument.init(parsing:))
     var duration: DurationArgument?
 
     @Option(help: .of("hh:mm", "Block calls until the next time the clock shows this local time."))
@@ -139,19 +141,30 @@ struct DoNotDisturbRepeatCommand: DoNotDisturbSubcommand {
     @OptionGroup var control: ControlOptions
 
     func validate() throws {
-        try require(milliseconds != nil, "'\(within)' is neither 'off' nor a duration from 1s to 1h.")
+        _ = try milliseconds
     }
 
-    /// 0 for off; nil if the argument is invalid.
-    private var milliseconds: Int64? {
-        if within == "off" { return 0 }
-        guard let duration = DurationArgument(argument: within)?.duration,
-            (.seconds(1)...DoNotDisturb.longestRepeat).contains(duration)
-        else { return nil }
-        return duration.milliseconds
+    /// 0 for off.
+    private var milliseconds: Int64 {
+        get throws(ValidationError) {
+            if within == "off" { return 0 }
+            do {
+                let duration = try DurationArgument(parsing: within).duration
+                if (.seconds(1)...DoNotDisturb.longestRepeat).contains(duration) { return duration.milliseconds }
+            } catch {
+                throw ValidationError("'\(within)' is neither 'off' nor a duration: \(error)")
+            }
+            throw ValidationError("'\(within)' is neither 'off' nor a duration from 1s to 1h.")
+        }
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        try change(in: context) { $0.repeatWithinMs = milliseconds }
+        let milliseconds: Int64
+        do throws(ValidationError) {
+            milliseconds = try self.milliseconds
+        } catch {
+            throw RingwakeError(.invalidRequest, error.message)
+        }
+        return try change(in: context) { $0.repeatWithinMs = milliseconds }
     }
 }

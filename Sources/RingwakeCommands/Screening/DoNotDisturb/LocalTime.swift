@@ -42,13 +42,17 @@ struct TimeOfDayArgument: ExpressibleByArgument, Equatable, Sendable {
 enum LocalTimeText {
     /// `2026-11-22 07:00`, from a time in the daemon's format. Other text is returned unchanged.
     static func dateAndTime(_ text: String) -> String {
-        guard let time = UTCTime(text) else { return text }
-        var clock = time_t(time.milliseconds / 1000)
+        UTCTime(text).flatMap { self.text(ofSeconds: $0.milliseconds / 1000, "%Y-%m-%d %H:%M") } ?? text
+    }
+
+    /// A time in seconds since 1970, in a format of strftime(3) that gives at most 31 bytes; nil if it has no text.
+    static func text(ofSeconds seconds: Int64, _ format: String) -> String? {
+        var clock = time_t(seconds)
         var local = tm()
-        guard localtime_r(&clock, &local) != nil else { return text }
+        guard localtime_r(&clock, &local) != nil else { return nil }
         var buffer = [CChar](repeating: 0, count: 32)
-        let length = strftime(&buffer, buffer.count, "%Y-%m-%d %H:%M", &local)
-        guard length > 0 else { return text }
+        let length = strftime(&buffer, buffer.count, format, &local)
+        guard length > 0 else { return nil }
         return String(decoding: buffer.prefix(length).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 }

@@ -35,7 +35,8 @@ struct CallerListOptions: ParsableArguments {
 
     @Option(
         name: .customLong("list"),
-        help: .of("name", "The list (default: \(blockList), with --identify \(identificationList))."))
+        help: .of("name", "The list (default: \(blockList), with --identify \(identificationList))."),
+        completion: .lists)
     var named: CallerListNameArgument?
 
     @Flag(help: "Use a list that identifies callers and does not block them.")
@@ -149,10 +150,24 @@ struct BlockRemoveCommand: DaemonCommand {
             for pattern in patterns {
                 remove.append(try CallerPattern(pattern).description)
             }
+            let lists: CallerListsMessage = try client.get(RequestTarget("lists"))
             changed = try client.post(
                 RequestTarget("lists", list.name, "entries"), CallerListChange(remove: remove))
+            let before = lists.lists.first { $0.list == list.name }?.entries ?? changed.entries
+            try check(removed: before - changed.entries, of: remove)
         }
         let text = all ? "removed the list '\(changed.list)'" : CallerListText.summary(of: changed)
         return try show(changed, TerminalText.printable(text) + "\n", in: context)
+    }
+
+    /// The daemon ignores patterns that the list doesn't have, so the number of entries shows whether it had them.
+    private func check(removed: Int, of patterns: [String]) throws(RingwakeError) {
+        guard removed < Set(patterns).count else { return }
+        let what =
+            patterns.count == 1
+            ? "'\(patterns[0])' is not in the list '\(list.name)'"
+            : "only \(removed) of \(patterns.count) patterns were in the list '\(list.name)', and were removed"
+        throw RingwakeError(
+            .notFound, "\(what); 'ringwake block list \(list.name)' shows its entries as they have to be written")
     }
 }

@@ -54,6 +54,8 @@ struct BlockImportCommand: DaemonCommand {
     }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        // libcurl doesn't say whether the file is missing or may not be read.
+        if let caFile { _ = try InputFile.read(caFile) }
         let client = control.client(in: context)
         var report = ImportReport()
         for work in try imports(by: client) {

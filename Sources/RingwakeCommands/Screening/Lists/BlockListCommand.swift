@@ -16,7 +16,7 @@ struct BlockListCommand: DaemonCommand {
             With --json and --all, prints one document for each page.
             """)
 
-    @Argument(help: .of("name", "The list whose entries to show."))
+    @Argument(help: .of("name", "The list whose entries to show."), completion: .lists)
     var name: CallerListNameArgument?
 
     @Option(help: .of("pattern", "List only entries after this one."))
@@ -51,7 +51,8 @@ struct BlockListCommand: DaemonCommand {
             context.output.write(
                 wantsJSON
                     ? try JSONText.document(page)
-                    : CallerListText.text(of: page, goesOn: all, style: context.style))
+                    : CallerListText.text(
+                        of: page, isFirst: position == after, goesOn: all, style: context.style))
             // Stop if the next page is this one, or the loop would never end.
             guard all, let next = page.next, next != position else { break }
             position = next

@@ -36,6 +36,7 @@ struct CallerListImport {
     private func run(_ upload: CallerListUpload, progress: ImportProgress) throws(RingwakeError) -> Outcome {
         let reading = Reading(format: format, upload: upload, progress: progress)
         var etag: String?
+        progress.begin("reading", of: Download.isURL(source) ? nil : InputFile.size(of: source), unit: .bytes)
         if Download.isURL(source) {
             let download = try Download(userAgent: "ringwake/\(ProductVersion.current)", caFile: caFile)
             let result = try download.fetch(source, unlessStill: validator) { piece throws(RingwakeError) in
@@ -50,10 +51,10 @@ struct CallerListImport {
             try InputFile.forEachPiece(of: source) { piece throws(RingwakeError) in try reading.take(piece) }
         }
         try reading.finish()
-        progress.end()
         try check(reading)
         let name = Download.isURL(source) || source == "-" ? source : InputFile.absolute(source)
-        let message = try upload.finish(etag: etag, source: name)
+        let message = try upload.finish(etag: etag, source: name, progress: progress)
+        progress.end()
         return .replaced(message, format: reading.reader.format, problems: reading.reader.problems)
     }
 
@@ -87,7 +88,7 @@ struct CallerListImport {
                 try refusePage(piece)
             }
             try upload.add(try reader.read(piece))
-            progress.show(bytes: piece.count, entries: reader.entryCount)
+            progress.advance(by: piece.count)
         }
 
         func finish() throws(RingwakeError) {
@@ -106,38 +107,5 @@ struct CallerListImport {
                         + "a portal requires a sign-in")
             }
         }
-    }
-}
-
-/// Shows on a terminal how far an import has come.
-final class ImportProgress {
-    /// How long a line stands before the next.
-    private static let step = Duration.milliseconds(200)
-
-    private let output: Output
-    private let name: String
-    private var bytes: Int64 = 0
-    private var next = Deadline(after: ImportProgress.step)
-    private var isShown = false
-
-    /// - Parameter output: standard error; nothing is shown where it is no terminal.
-    init(_ name: String, on output: Output) {
-        self.name = name
-        self.output = output
-    }
-
-    func show(bytes count: Int, entries: Int) {
-        bytes += Int64(count)
-        guard output.isTerminal, next.hasPassed else { return }
-        next = Deadline(after: ImportProgress.step)
-        isShown = true
-        output.write("\r\(name): \(bytes / 1024) KiB, \(CallerListText.entries(entries))\u{1B}[K")
-    }
-
-    /// Takes the line away.
-    func end() {
-        guard isShown else { return }
-        isShown = false
-        output.write("\r\u{1B}[K")
     }
 }

@@ -10,23 +10,25 @@ enum CallerListText {
         table.add(["list", "kind", "entries", "changed", "source"])
         for list in lists.lists {
             table.add([
-                list.list, list.kind, "\(list.entries)", list.updatedAt.map(TimelineText.dateAndTime) ?? "",
+                list.list, list.kind, "\(list.entries)", list.updatedAt.map { style.times.short($0) } ?? "",
                 list.source ?? "",
             ])
         }
-        var lines = table.lines().map(TerminalText.printable)
-        lines[0] = style.dim(lines[0])
-        return lines.joined(separator: "\n") + "\n"
+        return table.list(style: style)
     }
 
-    /// - Parameter goesOn: whether the next page follows by itself.
-    static func text(of page: CallerEntriesMessage, goesOn: Bool, style: TextStyle) -> String {
-        guard !page.entries.isEmpty else { return goesOn ? "" : "no entries\n" }
+    /// - Parameters:
+    ///   - isFirst: whether headings come first.
+    ///   - goesOn: whether the next page follows by itself.
+    static func text(of page: CallerEntriesMessage, isFirst: Bool, goesOn: Bool, style: TextStyle) -> String {
+        guard !page.entries.isEmpty else { return isFirst ? "no entries\n" : "" }
         var table = TextTable([.left, .left])
+        if isFirst { table.add(["pattern", "label"]) }
         for entry in page.entries {
             table.add([entry.pattern, entry.label ?? ""])
         }
-        let text = table.lines().map { TerminalText.printable($0) + "\n" }.joined()
+        let text =
+            isFirst ? table.list(style: style) : table.lines().map { TerminalText.printable($0) + "\n" }.joined()
         guard !goesOn, let next = page.next else { return text }
         return text + style.dim("more: --after '\(TerminalText.printable(next))'") + "\n"
     }

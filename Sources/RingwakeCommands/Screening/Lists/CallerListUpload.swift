@@ -54,12 +54,16 @@ final class CallerListUpload {
     }
 
     /// Replaces the list's entries by those that were added.
-    func finish(etag: String?, source: String) throws(RingwakeError) -> CallerListMessage {
+    func finish(etag: String?, source: String, progress: ImportProgress) throws(RingwakeError) -> CallerListMessage {
+        progress.begin("sorting", of: nil, unit: .entries)
         sort()
         let begun: ImportMessage = try client.post(
             RequestTarget("lists", list, "import"), CallerListCreation(kind: kind?.rawValue))
         id = begun.id
-        try sendAll(to: RequestTarget("imports", begun.id))
+        progress.begin("sending", of: Int64(starts.count), unit: .entries)
+        try sendAll(to: RequestTarget("imports", begun.id), progress)
+        // The daemon doesn't report how far it is.
+        progress.begin("waiting for the daemon's index of \(starts.count) entries", of: nil, unit: .entries)
         var client = client
         client.timeout = CallerListOptions.changeTimeout
         let list: CallerListMessage = try client.post(
@@ -92,13 +96,14 @@ final class CallerListUpload {
         }
     }
 
-    private func sendAll(to target: RequestTarget) throws(RingwakeError) {
+    private func sendAll(to target: RequestTarget, _ progress: ImportProgress) throws(RingwakeError) {
         var piece: [UInt8] = []
         var count = 0
         for start in starts {
             let line = text[Int(start)...].prefix { $0 != UInt8(ascii: "\n") }
             if piece.count + line.count + 1 > CallerListUpload.pieceBytes || count == CallerListUpload.pieceEntries {
                 try send(piece, to: target)
+                progress.advance(by: count)
                 piece.removeAll(keepingCapacity: true)
                 count = 0
             }
