@@ -1,0 +1,204 @@
+"""Machines that a test boots: a real systemd as PID 1 in a root folder of its own, without a network.
+
+    root = Root.overlay(directory)                      this machine's files; the changes stay in `directory`
+    root = Root.debian(directory, packages=["dbus"])    a fresh Debian 12
+    with root:
+        root.write("/etc/ringwake/ringwaked.toml", text)
+        boot = root.boot("systemctl start ringwaked && ringwake status")
+    assert boot.status == 0, boot.text
+
+The script runs in bash as root, as soon as the machine reaches multi-user.target; the machine switches off when the script
+ends. A root can boot several times. Needs root: `unavailable()` says so.
+"""
+
+import contextlib
+import os
+import secrets
+import shutil
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import programs
+
+# A boot takes some ten seconds, a new Debian some thirty; the bounds are for a machine that does other things. Seconds.
+BOOT_TIMEOUT = 240
+DEBIAN_TIMEOUT = 300
+
+UNIT = "test-script.service"
+SCRIPT = "/var/lib/test-machine/script"
+LOG = "/var/lib/test-machine/log"
+STATUS = "/var/lib/test-machine/status"
+PROPAGATED = Path("/run/systemd/nspawn/propagate")
+
+# Not oneshot: the script may wait for the end of the boot, which must not wait for the script.
+UNIT_TEXT = f"""\
+[Unit]
+Description=What the test runs
+After=basic.target dbus.service
+[Service]
+Type=exec
+Environment=HOME=/root LC_ALL=C.UTF-8
+ExecStart=/bin/bash -c '/bin/bash {SCRIPT} >{LOG} 2>&1 </dev/null; echo $? >{STATUS}; sync; poweroff -f'
+# A program that the script leaves running does not keep the machine from switching off.
+KillMode=process
+"""
+
+
+def unavailable() -> str | None:
+    """Why no machine can be booted here; None when one can."""
+    if os.getuid() != 0:
+        return "needs root: it boots a systemd in a container"
+    for tool, package in {"systemd-nspawn": "systemd-container", "mmdebstrap": "mmdebstrap"}.items():
+        if not shutil.which(tool):
+            return f"'{tool}' is not installed; apt-get install {package}"
+    return None
+
+
+@dataclass(frozen=True)
+class Boot:
+    """What a boot showed."""
+
+    # What the script printed, on both streams.
+    lines: list[str]
+    # Its exit status; None when the machine ended before the script did.
+    status: int | None
+    # What the boot itself wrote on its console.
+    console: str
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines) + f"\n(exit status {self.status})\n--- console\n{self.console[-4000:]}"
+
+
+class Root:
+    """The files of a machine. Leaving `with` unmounts them; the folder belongs to the caller."""
+
+    def __init__(self, path: Path, mounts: Iterable[Path] = ()) -> None:
+        self.path = path
+        self._mounts = list(mounts)
+
+    @classmethod
+    def overlay(cls, directory: Path) -> "Root":
+        """This machine's own files. They are in memory, because an overlay cannot lie on another one."""
+        directory.mkdir(exist_ok=True)
+        check("mount", "-t", "tmpfs", "-o", "mode=0755", "ringwake-test", directory)
+        root, upper, work = (directory / name for name in ("root", "upper", "work"))
+        try:
+            for folder in (root, upper, work):
+                folder.mkdir()
+            check("mount", "-t", "overlay", "overlay", "-o", f"lowerdir=/,upperdir={upper},workdir={work}", root)
+        except BaseException:
+            check("umount", directory)
+            raise
+        made = cls(root, [root, directory])
+        made.settle()
+        return made
+
+    @classmethod
+    def debian(cls, directory: Path, packages: Iterable[str] = (), archives: Iterable[Path] = ()) -> "Root":
+        """A new Debian 12 of apt's own sources, the smallest that boots.
+
+        - packages: further ones.
+        - archives: package files. What these depend on is downloaded and not installed, so that apt can install them
+          on the machine, which has no network.
+        """
+        hooks = [
+            f'--customize-hook=APT_CONFIG="$MMDEBSTRAP_APT_CONFIG" apt-get --yes --quiet --no-install-recommends'
+            f" --download-only install {archive.resolve()}"
+            for archive in archives
+        ]
+        check(
+            "mmdebstrap", "--quiet", "--mode=root", "--variant=minbase", "--skip=cleanup/apt",
+            f"--include={','.join(['systemd-sysv', 'dbus', *packages])}", *hooks, "bookworm", directory,
+            timeout=DEBIAN_TIMEOUT,
+        )  # fmt: skip
+        made = cls(directory)
+        made.settle()
+        return made
+
+    def __enter__(self) -> "Root":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for mount in self._mounts:
+            check("umount", mount)
+        self._mounts = []
+
+    def settle(self) -> None:
+        """Makes it a machine of its own: it takes neither the identity nor the name of this one."""
+        self.write("/etc/machine-id", secrets.token_hex(16) + "\n")
+        self.write("/etc/hostname", "device\n")
+        # What waits for hardware or a network, or asks somebody at a first boot, has nothing to do here.
+        for unit in (
+            "systemd-networkd-wait-online.service", "NetworkManager-wait-online.service", "systemd-firstboot.service",
+            "apt-daily.timer", "apt-daily-upgrade.timer", "systemd-udev-settle.service",
+        ):  # fmt: skip
+            link = self.file(f"/etc/systemd/system/{unit}")
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.unlink(missing_ok=True)
+            link.symlink_to("/dev/null")
+
+    def file(self, path: str) -> Path:
+        """Where a file of the machine is for this process."""
+        return self.path / path.lstrip("/")
+
+    def write(self, path: str, content: str | bytes, mode: int = 0o644) -> None:
+        """Writes a file of the machine, and the folders above it."""
+        file = self.file(path)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.unlink(missing_ok=True)
+        file.write_bytes(content.encode() if isinstance(content, str) else content)
+        file.chmod(mode)
+
+    def boot(self, script: str, timeout: float = BOOT_TIMEOUT) -> Boot:
+        """Boots the machine, runs the script on it, and waits until the machine is off.
+
+        Raises AssertionError with the log so far when that takes longer than `timeout` seconds.
+        """
+        for old in (LOG, STATUS):
+            self.file(old).unlink(missing_ok=True)
+        self.write(SCRIPT, script)
+        self.write(f"/etc/systemd/system/{UNIT}", UNIT_TEXT)
+        wants = self.file(f"/etc/systemd/system/multi-user.target.wants/{UNIT}")
+        wants.parent.mkdir(parents=True, exist_ok=True)
+        if not wants.is_symlink():
+            wants.symlink_to(f"/etc/systemd/system/{UNIT}")
+        name = f"ringwake-{secrets.token_hex(4)}"
+        command = [
+            "systemd-nspawn", "--quiet", f"--directory={self.path}", "--boot", "--register=no", "--keep-unit",
+            "--private-network", "--resolv-conf=off", "--timezone=off", "--link-journal=no", "--console=pipe",
+            f"--machine={name}",
+        ]  # fmt: skip
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        try:
+            output, _ = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            # Its PID 1 ends with it.
+            process.kill()
+            output, _ = process.communicate()
+            seen = self._seen(output)
+            raise AssertionError(f"the machine was not off after {timeout} s:\n{seen.text}") from None
+        finally:
+            # systemd-nspawn leaves this folder behind.
+            with contextlib.suppress(OSError):
+                (PROPAGATED / name).rmdir()
+        return self._seen(output)
+
+    def _seen(self, output: bytes) -> Boot:
+        log, status = self.file(LOG), self.file(STATUS)
+        return Boot(
+            lines=log.read_text(errors="replace").splitlines() if log.exists() else [],
+            status=int(status.read_text()) if status.exists() else None,
+            console=output.decode(errors="replace"),
+        )
+
+
+def check(*command: object, timeout: float = programs.COMMAND_TIMEOUT) -> str:
+    """Runs a command that has to succeed; answers what it printed."""
+    done = programs.run(*command, timeout=timeout)
+    assert done.returncode == 0, f"{' '.join(map(str, command))}: {done.stderr.strip() or done.stdout.strip()}"
+    return done.stdout
