@@ -58,7 +58,7 @@ def debian(packages: Packages) -> Path:
         if not folder.exists():
             made = folder.with_suffix(".new")
             shutil.rmtree(made, ignore_errors=True)
-            Root.debian(made, archives=[packages.current])
+            Root.debian(made, ["nftables"], archives=[packages.current])
             made.rename(folder)
     return folder
 
