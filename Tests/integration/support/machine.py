@@ -1,7 +1,8 @@
 """Machines that a test boots: a real systemd as PID 1 in a root folder of its own, without a network.
 
-    root = Root.overlay(directory)                      this machine's files; the changes stay in `directory`
-    root = Root.debian(directory, packages=["dbus"])    a fresh Debian 12
+    root = Root.overlay(directory)                      this machine's files; changes stay in memory
+    root = Root.debian(directory, packages=["curl"])    a fresh Debian 12
+    root = Root.overlay(directory, on=debian)           the files of another folder; changes stay in memory
     with root:
         root.write("/etc/ringwake/ringwaked.toml", text)
         boot = root.boot("systemctl start ringwaked && ringwake status")
@@ -80,15 +81,15 @@ class Root:
         self._mounts = list(mounts)
 
     @classmethod
-    def overlay(cls, directory: Path) -> "Root":
-        """This machine's own files. They are in memory, because an overlay cannot lie on another one."""
+    def overlay(cls, directory: Path, on: Path = Path("/")) -> "Root":
+        """The files of `on`, which do not change: what the machine writes is in memory, until the end of `with`."""
         directory.mkdir(exist_ok=True)
         check("mount", "-t", "tmpfs", "-o", "mode=0755", "ringwake-test", directory)
         root, upper, work = (directory / name for name in ("root", "upper", "work"))
         try:
             for folder in (root, upper, work):
                 folder.mkdir()
-            check("mount", "-t", "overlay", "overlay", "-o", f"lowerdir=/,upperdir={upper},workdir={work}", root)
+            check("mount", "-t", "overlay", "overlay", "-o", f"lowerdir={on},upperdir={upper},workdir={work}", root)
         except BaseException:
             check("umount", directory)
             raise

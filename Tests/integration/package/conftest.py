@@ -1,0 +1,81 @@
+"""Fixtures: the Debian package in two versions, and machines that are fresh installations of Debian 12."""
+
+import fcntl
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from support import machine, programs
+from support.machine import Root
+from support.package import OLDER, Device, Packages, build, readme_handler, setup_commands
+
+UNIT = programs.ROOT / "deploy" / "systemd" / "system" / "ringwaked.service"
+
+
+@contextmanager
+def locked(file: Path) -> Iterator[None]:
+    """Only one process at a time; the tests may run side by side."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@pytest.fixture(scope="session")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Packages:
+    """Built once for all processes that run tests."""
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    folder = shared / "packages"
+    with locked(shared / "packages.lock"):
+        if not folder.exists():
+            made = folder.with_name("packages.new")
+            build(made)
+            build(made, "--version", OLDER)
+            made.rename(folder)
+    (older,) = folder.glob(f"ringwake_{OLDER}_*.deb")
+    (current,) = (file for file in folder.glob("*.deb") if file != older)
+    return Packages(current=current, older=older)
+
+
+@pytest.fixture(scope="session")
+def debian(packages: Packages) -> Path:
+    """A fresh Debian 12, on which apt has downloaded what the package depends on and installed none of it.
+
+    It stays in .build, so that a test run needs a mirror only when the dependencies have changed.
+    """
+    if reason := machine.unavailable():
+        pytest.skip(reason)
+    needs = packages.control("Depends")
+    folder = programs.ROOT / ".build" / "machines" / f"debian-{hashlib.sha256(needs.encode()).hexdigest()[:16]}"
+    with locked(folder.with_suffix(".lock")):
+        if not folder.exists():
+            made = folder.with_suffix(".new")
+            shutil.rmtree(made, ignore_errors=True)
+            Root.debian(made, ["nftables"], archives=[packages.current])
+            made.rename(folder)
+    return folder
+
+
+@pytest.fixture
+def device(debian: Path, packages: Packages, tmp_path: Path) -> Iterator[Device]:
+    """A machine of the test's own. `ringwake.deb` and `older.deb` are in its /packages."""
+    with Root.overlay(tmp_path / "device", on=debian) as root:
+        for name, package in {"ringwake.deb": packages.current, "older.deb": packages.older}.items():
+            root.file("/packages").mkdir(exist_ok=True)
+            shutil.copy(package, root.file(f"/packages/{name}"))
+        root.write("/usr/local/bin/phone-handler", readme_handler(), mode=0o755)
+        root.write("/usr/local/bin/set-up", setup_commands())
+        if "ProcSubset=pid" in UNIT.read_text():
+            # With it the daemon cannot read the number of the boot, and does not start.
+            root.write(
+                "/etc/systemd/system/ringwaked.service.d/proc.conf",
+                "[Service]\nProcSubset=all\nProtectProc=default\n",
+            )
+        yield Device(root)

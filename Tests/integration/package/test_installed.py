@@ -1,0 +1,176 @@
+"""The Debian package on a fresh Debian 12 with a systemd of its own: installed, used, upgraded, removed."""
+
+from support.package import OLDER, Device, Packages
+
+# A push rings, and the user answers.
+CONNECTED_CALL = """
+ringwake app add "$app" --instances call --exec /usr/local/bin/phone-handler
+ringwake push --app "$app" --data '{"caller":"sip:alice@example.org"}'
+within 20 call_is ringing
+call=$(ringwake call list --json | tr -d ' \\n' | sed 's/.*"call":"\\([^"]*\\)".*/\\1/')
+ringwake call answer "$call"
+within 20 call_is connected
+"""
+
+# The files of the machine. What apt, dpkg and the journal keep of every package is not the package's.
+ALL_FILES = """
+all_files() {
+    find / -xdev \\( -path /var/lib/apt -o -path /var/cache -o -path /var/log -o -path /var/lib/dpkg/info \\
+        -o -path /var/lib/test-machine -o -path /var/lib/systemd -o -path /tmp -o -path /packages \\) -prune -o -print
+    find /run -path '*ringwake*' ! -path '*/credentials/*' ! -path '/run/systemd/units/*' -print
+    find /var/lib/systemd -path '*ringwake*' -print
+}
+"""
+
+
+def test_an_installation_enables_and_starts_nothing(device: Device, packages: Packages) -> None:
+    device.run(f"""
+install_package /packages/ringwake.deb
+test "$(dpkg-query -W -f '${{Version}} ${{db:Status-Status}}' ringwake)" = "{packages.control('Version')} installed"
+test -z "$(dpkg --verify ringwake)"
+for unit in $(cd /lib/systemd/system && ls ringwake*); do
+    fails systemctl is-active "$unit"
+    test "$(systemctl is-enabled "$unit")" = disabled
+done
+for unit in $(cd /usr/lib/systemd/user && ls ringwake*); do
+    test "$(systemctl --global is-enabled "$unit")" = "$(grep -q '^WantedBy=' "/usr/lib/systemd/user/$unit" && echo disabled || echo static)"
+done
+fails ringwake status
+# The folders, and a user who cannot log in.
+getent passwd ringwake | grep ':/usr/sbin/nologin$'
+test "$(stat -c '%U %G %a' /etc/ringwake /etc/ringwake/certs /var/lib/ringwake | tr '\\n' ,)" = \\
+    'root ringwake 750,root ringwake 750,ringwake ringwake 700,'
+test -z "$(find /etc/ringwake /var/lib/ringwake -type f)"
+# apt has brought each library of the two programs that it has to run.
+fails grep 'not found' <(ldd /usr/bin/ringwaked /usr/bin/ringwake)
+""")
+
+
+def test_a_push_rings_after_the_commands_of_the_manual_and_after_a_reboot(device: Device) -> None:
+    device.run(f"""
+install_package /packages/ringwake.deb
+. /usr/local/bin/set-up
+within 20 ringwake status
+{CONNECTED_CALL}
+ringwake call end "$call"
+within 20 call_is ended
+test "$(stat -c %U /proc/"$(main_pid)")" = ringwake
+""")
+    # It was enabled, so it is there without a command.
+    device.run("""
+within 20 ringwake status
+ringwake push --app "$app" --data '{"caller":"sip:bob@example.org"}'
+within 20 call_is ringing
+""")
+
+
+def test_a_call_survives_an_upgrade(device: Device) -> None:
+    device.run(f"""
+install_package /packages/older.deb
+. /usr/local/bin/set-up
+within 20 ringwake status
+{CONNECTED_CALL}
+before=$(main_pid)
+# The oldest of its processes; the others are its subshells.
+handler() {{ grep -lszx '/usr/local/bin/[p]hone-handler' /proc/[0-9]*/cmdline | sort -V | head -n 1; }}
+handler=$(handler)
+test -n "$handler"
+install_package /packages/ringwake.deb
+within 20 ringwake status
+# The daemon is another process, and the call continues with the same handler.
+after=$(main_pid)
+test "$before" != "$after"
+test "$(readlink /proc/"$after"/exe)" = /usr/bin/ringwaked
+call_is connected
+test "$handler" = "$(handler)"
+ringwake call mute "$call"
+ringwake call end "$call"
+within 20 call_is ended
+fails grep handlerFailed <(ringwake call list --json)
+test "$(systemctl is-enabled ringwaked)" = enabled
+""")
+
+
+def test_an_upgrade_does_not_start_a_stopped_daemon(device: Device) -> None:
+    device.run("""
+install_package /packages/older.deb
+. /usr/local/bin/set-up
+systemctl stop ringwaked
+install_package /packages/ringwake.deb
+fails systemctl is-active ringwaked
+""")
+
+
+def test_a_daemon_keeps_running_when_the_upgrade_refuses_its_configuration(device: Device) -> None:
+    text = device.run(f"""
+install_package /packages/older.deb
+. /usr/local/bin/set-up
+within 20 ringwake status
+before=$(main_pid)
+echo 'surprise = true' >/etc/ringwake/new && cat /etc/ringwake/ringwaked.toml >>/etc/ringwake/new
+cat /etc/ringwake/new >/etc/ringwake/ringwaked.toml
+install_package /packages/ringwake.deb
+test "$before" = "$(main_pid)"
+ringwake status
+""")
+    assert f"has not been restarted, and version {OLDER} keeps running" in " ".join(text.split())
+
+
+def test_an_older_package_is_refused_over_a_store(device: Device, packages: Packages) -> None:
+    text = device.run(f"""
+install_package /packages/ringwake.deb
+. /usr/local/bin/set-up
+within 20 ringwake status
+before=$(main_pid)
+fails install_package --allow-downgrades /packages/older.deb
+test "$(dpkg-query -W -f '${{Version}} ${{db:Status-Status}}' ringwake)" = "{packages.control('Version')} installed"
+test -z "$(dpkg --verify ringwake)"
+test "$before" = "$(main_pid)"
+# Nor is it after a removal that keeps the store.
+apt-get remove --yes ringwake
+fails install_package --allow-downgrades /packages/older.deb
+# The way that the message shows.
+mv /var/lib/ringwake /var/lib/ringwake.newer
+install_package --allow-downgrades /packages/older.deb
+""")
+    shown = " ".join(text.split())
+    assert f"version {OLDER} was not installed: the store /var/lib/ringwake/store.db is of the newer version" in shown
+    assert "move the folder /var/lib/ringwake away, and install again" in shown
+
+
+def test_a_removal_stops_the_daemon_and_keeps_configuration_and_store(device: Device) -> None:
+    device.run("""
+install_package /packages/ringwake.deb
+. /usr/local/bin/set-up
+within 20 ringwake status
+apt-get remove --yes ringwake
+fails systemctl is-active ringwaked
+test -f /etc/ringwake/ringwaked.toml
+test -f /var/lib/ringwake/store.db
+# It comes back as it was.
+install_package /packages/ringwake.deb
+test "$(systemctl is-enabled ringwaked)" = enabled
+""")
+
+
+def test_a_purge_leaves_nothing_but_the_user(device: Device) -> None:
+    device.run(f"""
+{ALL_FILES}
+mkdir /tmp/lists
+# What the package depends on stays, and what dpkg writes at its first work.
+install_package $(dpkg-deb --field /packages/ringwake.deb Depends |
+    sed 's/([^)]*)//g; s/|[^,]*//g; s/,/ /g')
+all_files | sort >/tmp/lists/before
+install_package /packages/ringwake.deb
+. /usr/local/bin/set-up
+within 20 ringwake status
+{CONNECTED_CALL}
+ringwake call end "$call"
+within 20 call_is ended
+apt-get purge --yes ringwake
+all_files | sort >/tmp/lists/after
+comm -13 /tmp/lists/before /tmp/lists/after >/tmp/lists/left
+cat /tmp/lists/left
+fails grep -v -e '^/etc/\\(passwd\\|group\\|shadow\\|gshadow\\)-\\?$' -e '/\\.\\(pwd\\.lock\\|updated\\)$' /tmp/lists/left
+getent passwd ringwake
+""")
