@@ -27,7 +27,8 @@ struct CertsRenewCommand: DaemonCommand {
     @Option(help: .of("path", "The directory of the CA (default: the daemon's, else the standard one)."))
     var directory: String?
 
-    @Option(help: .of("duration", "Renew what ends within this time."))
+    @Option(
+        help: .of("duration", "Renew what ends within this time."), transform: DurationArgument.init(parsing:))
     var within = DurationArgument(.seconds(30 * 86_400))
 
     @Flag(help: "Renew all of them.")
@@ -75,7 +76,8 @@ struct CertsRenewCommand: DaemonCommand {
         var renewal = try CertificateRenewal(directory: folder, now: WallClock.seconds())
         renewal.within = all ? .max : within.duration.components.seconds
         renewal.renewsAuthority = ca
-        renewal.pkcs12Password = try PasswordSource.password(file: pkcs12PasswordFile, for: "the P12 files", in: context) ?? ""
+        renewal.pkcs12Password =
+            try PasswordSource.password(file: pkcs12PasswordFile, for: "the P12 files", in: context) ?? ""
         let report = try renewal.run()
 
         var (daemon, refusal) = (DaemonState.unchanged, RingwakeError?.none)

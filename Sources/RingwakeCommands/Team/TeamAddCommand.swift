@@ -88,10 +88,10 @@ struct TeamKeyAddCommand: DaemonCommand {
             retire them.
             """)
 
-    @Argument(help: .of("id", "The team's id."))
+    @Argument(help: .of("id", "The team's id."), completion: .teams)
     var id: String
 
-    @Argument(help: .of("file", "The key: a P8, or its public half."))
+    @Argument(help: .of("file", "The key: a P8, or its public half."), completion: .file())
     var file: String
 
     @Option(help: .of("id", "The key's id (default: from a file name like AuthKey_ID.p8)."))

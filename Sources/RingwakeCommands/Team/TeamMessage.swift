@@ -36,14 +36,15 @@ enum TeamText {
             + "\n"
     }
 
-    static func text(of teams: [ConfigurationMessage.Team]) -> String {
+    static func text(of teams: [ConfigurationMessage.Team], style: TextStyle) -> String {
         guard !teams.isEmpty else { return "no teams, so every push is refused; add one with 'ringwake team add'\n" }
         var table = TextTable([.left, .left, .left])
+        table.add(["team", "keys", "topics"])
         for team in teams {
             let keys = team.keys.count == 1 ? "1 key" : "\(team.keys.count) keys"
             let topics = team.topics.map { $0.isEmpty ? "no topic" : $0.joined(separator: ", ") } ?? "every topic"
-            table.add([team.id, keys, topics].map(TerminalText.printable))
+            table.add([team.id, keys, topics])
         }
-        return table.lines().joined(separator: "\n") + "\n"
+        return table.list(style: style)
     }
 }

@@ -15,7 +15,7 @@ struct TeamListCommand: DaemonCommand {
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let teams = try Teams(control, in: context).configuration.teams
-        return try show(TeamListMessage(teams: teams), TeamText.text(of: teams), in: context)
+        return try show(TeamListMessage(teams: teams), TeamText.text(of: teams, style: context.style), in: context)
     }
 }
 
@@ -27,7 +27,7 @@ struct TeamShowCommand: DaemonCommand {
             ringwake team show TEAM123456
             """)
 
-    @Argument(help: .of("id", "The team's id."))
+    @Argument(help: .of("id", "The team's id."), completion: .teams)
     var id: String
 
     @OptionGroup var control: ControlOptions
@@ -47,7 +47,7 @@ struct TeamRemoveCommand: DaemonCommand {
             ringwake team remove TEAM123456
             """)
 
-    @Argument(help: .of("id", "The team's id."))
+    @Argument(help: .of("id", "The team's id."), completion: .teams)
     var id: String
 
     @OptionGroup var control: ControlOptions
@@ -74,7 +74,7 @@ struct TeamKeyRetireCommand: DaemonCommand {
             ringwake team key retire TEAM123456 ABC123DEFG
             """)
 
-    @Argument(help: .of("id", "The team's id."))
+    @Argument(help: .of("id", "The team's id."), completion: .teams)
     var id: String
 
     @Argument(help: .of("key", "The key's id."))
