@@ -1,4 +1,3 @@
-internal import Glibc
 package import HandlerActivation
 package import Reachability
 package import RingwakeCore
@@ -35,9 +34,20 @@ package struct AppConfiguration: Sendable, Equatable {
     package init(id: AppID, file: String, defaults: Configuration) {
         self.id = id
         self.file = file
-        wake = WakeSettings(way: defaults.wake.way, manager: defaults.wake.manager)
+        wake = WakeSettings(way: defaults.wake.way, manager: defaults.wake.manager, isSystem: defaults.isSystem)
         policy = defaults.policy
         limits = defaults.restrictions.limits
+    }
+
+    /// Whether its file was wrong at the start, so that nothing is known of it but its name.
+    package private(set) var isBare = false
+
+    /// What is left of an app whose file is wrong: only a handler that connects by itself gets its calls.
+    var bare: AppConfiguration {
+        var app = self
+        app.isBare = true
+        app.wake.isConnectedOnly = true
+        return app.resolved
     }
 
     /// This configuration, with the policy that its wake way implies.
@@ -59,6 +69,8 @@ package struct WakeSettings: Sendable, Equatable {
     var isConnectedOnly = false
     var way = HandlerStarter.exec
     var manager: SystemdManager?
+    /// Whether the daemon is the system's, which uses the system's systemd and bus by default.
+    var isSystem = false
     var path: String?
     var bus: MessageBus?
     var instances = HandlerInstances.app
@@ -82,13 +94,11 @@ package struct WakeSettings: Sendable, Equatable {
         {
             throw reader.invalid(key, "has no effect with '\(first)'; remove it")
         }
-        // Default: the system's systemd for root, otherwise the user's.
-        let isRoot = geteuid() == 0
-        let systemd = manager ?? (isRoot ? .system : .user)
+        let systemd = manager ?? (isSystem ? .system : .user)
         if let exec {
             handler = way == .exec ? .exec(exec) : .transientUnit(exec, systemd)
         } else if let dbus {
-            handler = .dbus(DBusHandlerName(name: dbus, path: path, bus: bus ?? (isRoot ? .system : .session)))
+            handler = .dbus(DBusHandlerName(name: dbus, path: path, bus: bus ?? (isSystem ? .system : .session)))
         } else {
             handler = socket.map { .socket($0) } ?? unit.map { .unit($0, systemd) }
         }

@@ -33,7 +33,7 @@ extension AppConfiguration {
         .init("way", .word, \.way, standard: asInTheDaemons),
         .init("manager", .word, \.manager, standard: asInTheDaemons),
         .init("path", .text, \.path, standard: "made from the name"),
-        .init("bus", .word, \.bus, standard: "`system` for root, else `session`"),
+        .init("bus", .word, \.bus, standard: "`system` for the system's daemon, else `session`"),
         .init("instances", .word, \.instances),
     ]
 

@@ -48,9 +48,9 @@ package enum AudioEngineWay: Equatable, Sendable {
     case socket(String)
 
     /// Nil if there is no audio server.
-    package init?(_ configuration: Configuration, isRoot: Bool) {
+    package init?(_ configuration: Configuration) {
         let audio = configuration.audio
-        switch audio.backend ?? (isRoot ? .none : .program) {
+        switch audio.backend ?? (configuration.isSystem ? .none : .program) {
         case .none: return nil
         case .socket:
             guard let socket = audio.socket else { return nil }

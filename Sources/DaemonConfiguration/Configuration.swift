@@ -6,11 +6,13 @@ package import PushJournal
 package import Reachability
 package import RingwakeCore
 
-/// `ringwaked.toml`, `teams.d` and `apps.d`, checked, with absolute paths and all defaults. ``table`` has the keys. A reload
-/// replaces the whole value.
+/// `ringwaked.toml` with its drop-ins, `teams.d` and `apps.d`, checked, with absolute paths and all defaults. ``table``
+/// has the keys. A reload replaces the whole value.
 package struct Configuration: Sendable {
     /// Path of the configuration file.
     package var file: String
+    /// Whether this is the system's daemon, not a user's.
+    package let isSystem: Bool
     /// Directory for state that must survive the daemon.
     package var stateDirectory: String
     /// Directory of the control socket; empty after a reboot.
@@ -46,6 +48,13 @@ package struct Configuration: Sendable {
     /// The apps of `apps.d`, by bundle ID.
     package var apps: [AppID: AppConfiguration] = [:]
 
+    /// Files of apps and teams that are wrong.
+    package var setAside: [SetAside] = []
+    /// The keys of `ringwaked.toml` and its drop-ins, with their values and where those are from.
+    package var origins: [SettingOrigin] = []
+
+    /// Directory of the drop-ins, which change settings of ``file``.
+    package var dropInDirectory: String { file + ".d" }
     /// Directory of the apps' files.
     package var appsDirectory: String { Configuration.directory(of: file) + "/apps.d" }
     /// Directory of the teams' files.
@@ -55,6 +64,7 @@ package struct Configuration: Sendable {
 
     package init(file: String, defaults: StandardPaths) {
         self.file = file
+        isSystem = defaults.isSystem
         stateDirectory = defaults.stateDirectory
         runtimeDirectory = defaults.runtimeDirectory
         wake = defaults.wake
@@ -102,16 +112,18 @@ package struct Configuration: Sendable {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// Checks that unit names and bus names are valid. It doesn't check that they exist, nor that programs and sockets
-    /// exist: they may be installed later.
-    @MainActor package func checkNames() throws(RingwakeError) {
-        for app in apps.values {
+    /// Sets apps with invalid unit names and bus names aside. It doesn't check that they exist, nor that programs and
+    /// sockets exist: they may be installed later.
+    @MainActor package mutating func checkNames(former: Configuration? = nil) {
+        for app in apps.values.sorted(by: { $0.id.rawValue < $1.id.rawValue }) {
             switch app.way {
             case .unit, .dbus:
                 do throws(RingwakeError) {
                     try app.way?.check(of: app.id)
                 } catch {
-                    throw RingwakeError(.badConfiguration, "\(app.file): \(error.message)")
+                    setAside(
+                        app: app.id, file: app.file,
+                        RingwakeError(.badConfiguration, "\(app.file): \(error.message)"), former: former)
                 }
             case .exec, .transientUnit, .socket, nil: break
             }
@@ -122,7 +134,7 @@ package struct Configuration: Sendable {
 /// Default way to start handlers that are commands.
 package struct WakeDefaults: Sendable, Equatable {
     package var way = HandlerStarter.exec
-    /// The systemd that starts units; nil: the system's for root, otherwise the user's.
+    /// The systemd that starts units; nil: the system's for the system's daemon, otherwise the user's.
     package var manager: SystemdManager?
 }
 

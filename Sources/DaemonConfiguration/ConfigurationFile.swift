@@ -7,13 +7,20 @@ extension Configuration {
     /// Maximum files in `apps.d`, and in `teams.d`.
     private static let maximumFiles = 10_000
 
-    /// Reads and checks `ringwaked.toml`, `teams.d` and `apps.d`. It doesn't open the certificates and keys that they name.
+    /// Reads and checks `ringwaked.toml`, its drop-ins, `teams.d` and `apps.d`. It doesn't open the certificates and keys
+    /// that they name. A wrong file of a team or an app is set aside.
     ///
+    /// - Parameter former: the configuration in use. What it has for a team or app whose file is wrong stays.
     /// - Throws: `badConfiguration` with file, line and key, `notFound` if the file doesn't exist, `system` if it can't
     ///   be read.
-    package static func load(file: String, defaults: StandardPaths) throws(RingwakeError) -> Configuration {
-        let document = try TOMLDocument(parsing: read(file), file: file)
+    package static func load(
+        file: String, defaults: StandardPaths, former: Configuration? = nil
+    ) throws(RingwakeError) -> Configuration {
+        var document = try TOMLDocument(parsing: read(file), file: file)
         var configuration = Configuration(file: file, defaults: defaults)
+        for (file, _) in try files(in: configuration.dropInDirectory) {
+            document.merge(try TOMLDocument(parsing: read(file, of: "drop-in"), file: file))
+        }
         try table.read(TOMLReader(document), into: &configuration)
         if configuration.server == nil, !configuration.listeners.isEmpty {
             throw RingwakeError(
@@ -21,36 +28,62 @@ extension Configuration {
                 "\(file): there is a [[listener]], but no [server] with its certificate and key; "
                     + "'ringwake certs dev-ca --directory \(directory(of: file))/certs' makes one for development")
         }
-        try configuration.readTeams()
-        try configuration.readApps()
+        configuration.origins = SettingOrigin.all(of: configuration, from: document)
+        try configuration.readTeams(former)
+        try configuration.readApps(former)
         return configuration
     }
 
     /// Reads and checks every app's file. A missing directory means that there are no apps.
-    private mutating func readApps() throws(RingwakeError) {
+    private mutating func readApps(_ former: Configuration?) throws(RingwakeError) {
         for (file, name) in try Configuration.files(in: appsDirectory) {
-            let app = try app(file: file, name: name)
-            apps[app.id] = app
+            guard let id = AppID(name) else {
+                let why =
+                    "\(file): the file is named after the app, com.example.phone.toml, and '\(name)' is not a bundle id"
+                setAside.append(SetAside(owner: .nobody, file: file, why: why, usesFormer: false))
+                continue
+            }
+            do throws(RingwakeError) {
+                apps[id] = try app(id, file: file)
+            } catch {
+                setAside(app: id, file: file, error, former: former)
+            }
         }
+    }
+
+    private func app(_ id: AppID, file: String) throws(RingwakeError) -> AppConfiguration {
+        let document = try TOMLDocument(parsing: Configuration.read(file, of: "app's file"), file: file)
+        var app = AppConfiguration(id: id, file: file, defaults: self)
+        try AppConfiguration.table.read(TOMLReader(document), into: &app)
+        return app.resolved
     }
 
     /// Reads and checks every team's file. A missing directory means that there are none.
-    private mutating func readTeams() throws(RingwakeError) {
+    private mutating func readTeams(_ former: Configuration?) throws(RingwakeError) {
         for index in teams.indices { teams[index].file = file }
         for (file, name) in try Configuration.files(in: teamsDirectory) {
             if let other = teams.first(where: { $0.id == name }) {
-                throw RingwakeError(
-                    .badConfiguration,
-                    "the team '\(name)' is in \(other.file) and in \(file); remove one of them")
+                let why = "the team '\(name)' is in \(other.file) and in \(file); remove one of them"
+                setAside.append(SetAside(owner: .team(name), file: file, why: why, usesFormer: true))
+                continue
             }
-            let document = try TOMLDocument(parsing: Configuration.read(file, of: "team"), file: file)
-            var team = Team(id: name, file: file)
-            try Configuration.teamFile.read(TOMLReader(document), into: &team)
-            teams.append(team)
+            do throws(RingwakeError) {
+                teams.append(try Configuration.team(name, file: file))
+            } catch {
+                setAside(team: name, file: file, error, former: former)
+            }
         }
     }
 
-    /// The TOML files of a directory with their names, without the suffix; none if the directory is missing.
+    private static func team(_ id: String, file: String) throws(RingwakeError) -> Team {
+        let document = try TOMLDocument(parsing: read(file, of: "team's file"), file: file)
+        var team = Team(id: id, file: file)
+        try teamFile.read(TOMLReader(document), into: &team)
+        return team
+    }
+
+    /// The TOML files of a directory in the order of their names, with those names without the suffix; none if the
+    /// directory is missing.
     private static func files(in directory: String) throws(RingwakeError) -> [(path: String, name: String)] {
         guard FileSystem.exists(directory) else { return [] }
         let suffix = ".toml"
@@ -63,31 +96,18 @@ extension Configuration {
         guard names.count <= maximumFiles else {
             throw RingwakeError(.badConfiguration, "\(directory) has more than \(maximumFiles) files; remove some")
         }
-        return names.map { ("\(directory)/\($0)", String($0.dropLast(suffix.count))) }
+        return names.sorted().map { ("\(directory)/\($0)", String($0.dropLast(suffix.count))) }
     }
 
-    private func app(file: String, name: String) throws(RingwakeError) -> AppConfiguration {
-        guard let id = AppID(name) else {
-            throw RingwakeError(
-                .badConfiguration,
-                "\(file): the file is named after the app, com.example.phone.toml, and '\(name)' is not a bundle id")
-        }
-        let document = try TOMLDocument(parsing: Configuration.read(file, of: "app"), file: file)
-        var app = AppConfiguration(id: id, file: file, defaults: self)
-        try AppConfiguration.table.read(TOMLReader(document), into: &app)
-        return app.resolved
-    }
-
-    /// The bytes of the configuration file, or of the file of a team or an app.
-    private static func read(_ file: String, of owner: String? = nil) throws(RingwakeError) -> [UInt8] {
+    /// The bytes of the configuration file, or of another that `kind` describes.
+    private static func read(_ file: String, of kind: String? = nil) throws(RingwakeError) -> [UInt8] {
         do {
             return try FileSystem.read(file, maximumSize: maximumFileSize)
         } catch {
-            if let owner {
+            if let kind {
                 throw RingwakeError(
                     .badConfiguration,
-                    "the \(owner)'s file \(file) cannot be read: \(error.reason); make it a readable file, or remove it"
-                )
+                    "the \(kind) \(file) cannot be read: \(error.reason); make it a readable file, or remove it")
             }
             let code: RingwakeError.Code = FileSystem.exists(file) ? .system : .notFound
             throw RingwakeError(

@@ -36,7 +36,8 @@ struct Setting<Root>: Sendable {
             let shown = standard ?? (isRequired ? "none" : type.show(root[keyPath: path]))
             return [
                 SettingFacts(
-                    key: name, type: type.name, accepts: type.accepts, standard: shown, needsRestart: needsRestart)
+                    key: name, type: type.name, accepts: type.accepts, standard: shown,
+                    value: type.show(root[keyPath: path]), needsRestart: needsRestart)
             ]
         }
     }
@@ -56,7 +57,7 @@ struct Setting<Root>: Sendable {
     }
 }
 
-/// Facts about a key, for the documents.
+/// Facts about a key, for the documents and `ringwake config show`.
 struct SettingFacts: Equatable, Sendable {
     /// The full key, such as `calls.ring`.
     var key: String
@@ -64,6 +65,10 @@ struct SettingFacts: Equatable, Sendable {
     /// The allowed words, or the ends of the range.
     let accepts: [String]
     let standard: String
+    /// The value in the root.
+    let value: String
+    /// Whether it is a key of a `[[section]]`.
+    var isRepeated = false
     var needsRestart: Bool
 
     fileprivate func within(_ section: String, needsRestart: Bool) -> SettingFacts {

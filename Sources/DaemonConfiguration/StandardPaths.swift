@@ -1,8 +1,8 @@
 internal import Glibc
 internal import RingwakeCore
 
-/// Defaults that depend on the user. Paths: the system's directories for root, the XDG directories for a user.
-/// Handlers: started by the user's systemd if that runs the daemon.
+/// Defaults that depend on whose daemon this is. Paths: the system's directories for root, the XDG directories for a
+/// user. Handlers: started by the user's systemd if that runs the daemon.
 ///
 /// See the XDG Base Directory Specification, and `RuntimeDirectory=` and the environment variables in systemd.exec(5).
 package struct StandardPaths: Sendable {
@@ -12,12 +12,16 @@ package struct StandardPaths: Sendable {
     /// Where an earlier version's user unit kept the state; nil if it can't be there.
     package let formerStateDirectory: String?
     package let wake: WakeDefaults
+    /// Whether this is the system's daemon: root's, or a service of the system's systemd, which has a user of its own.
+    package let isSystem: Bool
 
     /// - Parameter process: PID of this process.
     package init(isRoot: Bool, environment: [String: String], process: Int32 = getpid()) {
         // Only a user's manager sets MANAGERPID. Programs that a service starts (a terminal, for example) inherit it
         // together with SYSTEMD_EXEC_PID, so the latter has to be this process's PID.
-        let isUserService = environment["MANAGERPID"] != nil && environment["SYSTEMD_EXEC_PID"] == "\(process)"
+        let isService = environment["SYSTEMD_EXEC_PID"] == "\(process)"
+        let isUserService = isService && environment["MANAGERPID"] != nil
+        isSystem = isRoot || (isService && !isUserService)
         wake = WakeDefaults(way: isUserService ? .unit : .exec, manager: isUserService ? .user : nil)
         func absolute(_ name: String) -> String? {
             // By the XDG specification a relative path is invalid and must be ignored.

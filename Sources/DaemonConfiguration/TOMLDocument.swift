@@ -1,12 +1,12 @@
 internal import CRingwakeTOML
 internal import RingwakeCore
 
-/// A parsed TOML 1.0 document, with the line of each value.
+/// A parsed TOML 1.0 document, with the file and the line of each value.
 struct TOMLDocument {
     /// Path of the file, for messages.
     let file: String
     /// The root table.
-    let root: TOMLNode
+    private(set) var root: TOMLNode
 
     /// Maximum bytes of a line. A dotted key is one line, and each dot opens a nested table. toml++ frees nested tables
     /// recursively, so this limits its stack use.
@@ -38,19 +38,27 @@ struct TOMLDocument {
         }
         defer { ringwake_toml_free(document) }
         self.file = file
-        guard let root = TOMLNode(copying: ringwake_toml_root(document), line: 1, depth: 0) else {
+        guard let root = TOMLNode(copying: ringwake_toml_root(document), file: file, line: 1, depth: 0) else {
             throw RingwakeError(
                 .badConfiguration, "\(file): tables or arrays are nested deeper than any setting; remove a level")
         }
         self.root = root
     }
+
+    /// Adds a document that comes later: its values replace those of the same key, and its tables `[[key]]` are added.
+    mutating func merge(_ later: TOMLDocument) { root.merge(later.root) }
 }
 
 /// One value of a TOML document.
 struct TOMLNode {
+    /// Path of the file that has it.
+    let file: String
     /// Line of the value, from 1; the line of its key if it has one.
     let line: UInt32
-    let value: Value
+    private(set) var value: Value
+
+    /// `FILE:LINE`, for messages.
+    var place: String { "\(file):\(line)" }
 
     indirect enum Value {
         case table([(key: String, node: TOMLNode)])
@@ -66,12 +74,15 @@ struct TOMLNode {
     private static let maximumDepth = 16
 
     /// Copies the tree, so that nothing refers to the C document afterwards. Nil if it is too deep.
-    fileprivate init?(copying node: OpaquePointer, line: UInt32, depth: Int) {
+    fileprivate init?(copying node: OpaquePointer, file: String, line: UInt32, depth: Int) {
+        self.file = file
         let own = ringwake_toml_node_line(node)
         self.line = own == 0 ? line : min(own, line == 0 ? own : line)
         switch ringwake_toml_node_kind(node) {
         case RINGWAKE_TOML_TABLE, RINGWAKE_TOML_ARRAY:
-            guard let members = TOMLNode.members(of: node, line: self.line, depth: depth) else { return nil }
+            guard let members = TOMLNode.members(of: node, file: file, line: self.line, depth: depth) else {
+                return nil
+            }
             let isTable = ringwake_toml_node_kind(node) == RINGWAKE_TOML_TABLE
             value = isTable ? .table(members.sorted { $0.node.line < $1.node.line }) : .array(members.map(\.node))
         case RINGWAKE_TOML_STRING:
@@ -86,17 +97,42 @@ struct TOMLNode {
     }
 
     private static func members(
-        of node: OpaquePointer, line: UInt32, depth: Int
+        of node: OpaquePointer, file: String, line: UInt32, depth: Int
     ) -> [(key: String, node: TOMLNode)]? {
         guard depth < maximumDepth else { return nil }
         var members: [(key: String, node: TOMLNode)] = []
         var key = ringwake_toml_text()
         var keyLine: UInt32 = 0
         while let member = ringwake_toml_member(node, members.count, &key, &keyLine) {
-            guard let copied = TOMLNode(copying: member, line: keyLine, depth: depth + 1) else { return nil }
+            guard let copied = TOMLNode(copying: member, file: file, line: keyLine, depth: depth + 1) else {
+                return nil
+            }
             members.append((copy(key), copied))
         }
         return members
+    }
+
+    fileprivate mutating func merge(_ later: TOMLNode) {
+        switch (value, later.value) {
+        case (.table(var members), .table(let added)):
+            for (key, node) in added {
+                if let index = members.firstIndex(where: { $0.key == key }) {
+                    members[index].node.merge(node)
+                } else {
+                    members.append((key, node))
+                }
+            }
+            value = .table(members)
+        case (.array(let elements), .array(let added))
+        where elements.first?.isTable == true && added.first?.isTable == true:
+            value = .array(elements + added)
+        default: self = later
+        }
+    }
+
+    var isTable: Bool {
+        guard case .table = value else { return false }
+        return true
     }
 
     private static func copy(_ text: ringwake_toml_text) -> String {

@@ -3,20 +3,23 @@ internal import RingwakeCore
 /// A table of a TOML file, with the file, path and line for error messages.
 struct TOMLReader {
     private let file: String
+    /// The directory of relative paths.
+    private let directory: String
     /// Name of the table as in its header, `server` or `team.key`; empty for the root.
     private let path: String
     private let line: UInt32
     private let members: [String: TOMLNode]
 
     init(_ document: TOMLDocument) throws(RingwakeError) {
-        try self.init(document.root, path: "", file: document.file)
+        try self.init(document.root, path: "", directory: Configuration.directory(of: document.file))
     }
 
-    private init(_ node: TOMLNode, path: String, file: String) throws(RingwakeError) {
+    private init(_ node: TOMLNode, path: String, directory: String) throws(RingwakeError) {
         guard case .table(let members) = node.value else {
-            throw RingwakeError(.badConfiguration, "\(file):\(node.line): '\(path)' has to be a table, [\(path)]")
+            throw RingwakeError(.badConfiguration, "\(node.place): '\(path)' has to be a table, [\(path)]")
         }
-        self.file = file
+        file = node.file
+        self.directory = directory
         self.path = path
         line = node.line
         self.members = Dictionary(members.map { ($0.key, $0.node) }) { first, _ in first }
@@ -25,10 +28,8 @@ struct TOMLReader {
     /// The value of `key`; nil if absent.
     subscript(key: String) -> TOMLNode? { members[key] }
 
-    /// `path`; a relative one is resolved against the file's directory.
-    func absolute(_ path: String) -> String {
-        path.hasPrefix("/") ? path : Configuration.directory(of: file) + "/" + path
-    }
+    /// `path`; a relative one is resolved against the directory of the document, not of a drop-in.
+    func absolute(_ path: String) -> String { path.hasPrefix("/") ? path : directory + "/" + path }
 
     /// The string `node` of `key`.
     func text(_ key: String, _ node: TOMLNode) throws(RingwakeError) -> String {
@@ -52,7 +53,7 @@ struct TOMLReader {
 
     /// The table `node` of `key`.
     func table(_ key: String, _ node: TOMLNode) throws(RingwakeError) -> TOMLReader {
-        try TOMLReader(node, path: name(of: key), file: file)
+        try TOMLReader(node, path: name(of: key), directory: directory)
     }
 
     /// The tables of the array `[[key]]`.
@@ -67,12 +68,13 @@ struct TOMLReader {
 
     /// An error that names the setting `key`, its file and its line.
     func invalid(_ key: String, _ problem: String) -> RingwakeError {
-        RingwakeError(.badConfiguration, "\(file):\(members[key]?.line ?? line): '\(name(of: key))' \(problem)")
+        RingwakeError(
+            .badConfiguration, "\(members[key]?.place ?? "\(file):\(line)"): '\(name(of: key))' \(problem)")
     }
 
     /// An error for a value that is not of the type `expected`.
     func wrongType(_ key: String, _ node: TOMLNode, _ expected: String) -> RingwakeError {
-        RingwakeError(.badConfiguration, "\(file):\(node.line): '\(name(of: key))' has to be \(expected)")
+        RingwakeError(.badConfiguration, "\(node.place): '\(name(of: key))' has to be \(expected)")
     }
 
     /// An error for a required setting that is missing.
@@ -83,7 +85,8 @@ struct TOMLReader {
     /// Throws for the first key that isn't in `known`, and suggests the nearest one: a misspelt setting must not
     /// silently have its default.
     func refuseKeys(otherThan known: [String]) throws(RingwakeError) {
-        let unknown = members.filter { !known.contains($0.key) }.min { $0.value.line < $1.value.line }
+        let unknown = members.filter { !known.contains($0.key) }
+            .min { ($0.value.file, $0.value.line) < ($1.value.file, $1.value.line) }
         guard let key = unknown?.key else { return }
         throw invalid(key, "is not a setting" + TOMLReader.suggestion(for: key, among: known) { name(of: $0) })
     }

@@ -63,7 +63,16 @@ struct ValueType<Value: Equatable & Sendable>: Sendable {
         _ value: @escaping @Sendable (Element) -> String?,
         check: @escaping @Sendable (Element, TOMLReader) throws(RingwakeError) -> Void = { _, _ in }
     ) -> ValueType where Value == [Element] {
-        ValueType(name: "sections", members: { _ in settings.flatMap { $0.facts(blank) } }) {
+        ValueType(
+            name: "sections",
+            members: { _ in
+                settings.flatMap { $0.facts(blank) }.map { facts in
+                    var facts = facts
+                    facts.isRepeated = true
+                    return facts
+                }
+            }
+        ) {
             reader, key, node, _ throws(RingwakeError) in
             var elements: [Element] = []
             for table in try reader.tables(key, node) {

@@ -54,7 +54,7 @@ extension ValueType where Value == String {
     /// A string of at least one character.
     static let name = text("text", "a text that is not empty") { $0.isEmpty ? nil : $0 }
     /// A path; a relative one is resolved against the file's directory.
-    static let path = ValueType(name: "path") { reader, key, node, _ throws(RingwakeError) in
+    static let path = ValueType(name: "path", show: { $0 }) { reader, key, node, _ throws(RingwakeError) in
         reader.absolute(try reader.text(key, node))
     }
     static let socketPath = text("path", "the absolute path of the socket that the handler listens on") {

@@ -112,6 +112,9 @@ struct ExitStatus: Equatable, Sendable {
     /// A refusal that was reported as a result.
     static let rejected = ExitStatus(code: RingwakeError.Code.rejectedByPeer.exitStatus)
 
+    /// A configuration that is wrong in part, which was reported with the result.
+    static let badConfiguration = ExitStatus(code: RingwakeError.Code.badConfiguration.exitStatus)
+
     /// A target that cannot be reached, which was reported as a result.
     static let unreachable = ExitStatus(code: RingwakeError.Code.unreachable.exitStatus)
 }

@@ -42,8 +42,8 @@ struct RingwakeCommand: ParsableCommand {
         version: "ringwake \(ProductVersion.current)",
         subcommands: [
             StatusCommand.self, ReachabilityCommand.self, PowerCommand.self, WatchCommand.self, ReloadCommand.self,
-            SetupCommand.self, AppCommand.self, TeamCommand.self, CallCommand.self, AudioCommand.self,
-            DoNotDisturbCommand.self, BlockCommand.self,
+            SetupCommand.self, ConfigCommand.self, AppCommand.self, TeamCommand.self, CallCommand.self,
+            AudioCommand.self, DoNotDisturbCommand.self, BlockCommand.self,
             PushCommand.self, CertsCommand.self,
         ])
 }

@@ -16,28 +16,40 @@ struct Credentials {
     /// Maximum bytes of a PEM file. A bundle of all public CAs is smaller.
     private static let maximumFileSize = 4 << 20
 
-    /// Reads every file that `configuration` names.
+    /// Reads every file that `configuration` names. A team with a wrong key is set aside; what `former` has for it stays.
     ///
     /// - Throws: `badConfiguration` with the file and its error.
-    init(_ configuration: Configuration) throws(RingwakeError) {
+    init(
+        _ configuration: inout Configuration,
+        former: (configuration: Configuration, gateway: GatewayConfiguration)? = nil
+    ) throws(RingwakeError) {
         serverFile = configuration.server?.certificateFile
         tls = try configuration.server.map { server throws(RingwakeError) in try Credentials.context(server) }
         var teams: [GatewayConfiguration.Team] = []
         for team in configuration.teams {
-            var keys: [String: P256PublicKey] = [:]
-            for key in team.keys {
-                let name = "the key \(key.id) of team \(team.id)"
-                let pem = try key.file.map { file throws(RingwakeError) in try Credentials.read(file, name) }
-                do {
-                    keys[key.id] = try P256PublicKey(pem: pem ?? Array((key.publicPEM ?? "").utf8))
-                } catch {
-                    throw RingwakeError(
-                        .badConfiguration, "\(key.file ?? team.file), \(name): \(error.message)")
-                }
+            do throws(RingwakeError) {
+                let keys = try Credentials.keys(of: team)
+                teams.append(GatewayConfiguration.Team(id: team.id, topics: team.topics, keys: keys))
+            } catch {
+                configuration.setAside(team: team.id, file: team.file, error, former: former?.configuration)
+                if let kept = former?.gateway.teams[team.id] { teams.append(kept) }
             }
-            teams.append(GatewayConfiguration.Team(id: team.id, topics: team.topics, keys: keys))
         }
         gateway = GatewayConfiguration(teams: teams)
+    }
+
+    private static func keys(of team: Configuration.Team) throws(RingwakeError) -> [String: P256PublicKey] {
+        var keys: [String: P256PublicKey] = [:]
+        for key in team.keys {
+            let name = "the key \(key.id) of team \(team.id)"
+            let pem = try key.file.map { file throws(RingwakeError) in try read(file, name) }
+            do {
+                keys[key.id] = try P256PublicKey(pem: pem ?? Array((key.publicPEM ?? "").utf8))
+            } catch {
+                throw RingwakeError(.badConfiguration, "\(key.file ?? team.file), \(name): \(error.message)")
+            }
+        }
+        return keys
     }
 
     /// A reload must not replace a valid server certificate by one that has expired: no sender would connect any more.

@@ -7,6 +7,16 @@ internal import Logging
 internal import PushGateway
 internal import PushJournal
 internal import RingwakeCore
+internal import RunLoop
+
+/// How the last reload ended.
+struct LastReload {
+    let at: BootClock.Instant
+    /// What was wrong; nil if the configuration was applied.
+    let failure: String?
+    /// Settings that differ from the files' until a restart.
+    let needsRestart: [String]
+}
 
 // Requests of the control API that change the configuration or the apps.
 extension Daemon {
@@ -16,8 +26,11 @@ extension Daemon {
         do throws(RingwakeError) {
             let message = try applyConfiguration()
             service.reloaded(nil)
+            lastReload = LastReload(at: BootClock.now(), failure: nil, needsRestart: message.needsRestart)
             return message
         } catch {
+            lastReload = LastReload(
+                at: BootClock.now(), failure: error.message, needsRestart: lastReload?.needsRestart ?? [])
             logger.error(
                 "reload failed, the old configuration stays in force",
                 metadata: ["error": "\(error.code.slug)", "why": "\(error.message)"])
@@ -27,10 +40,10 @@ extension Daemon {
     }
 
     private func applyConfiguration() throws(RingwakeError) -> ReloadMessage {
-        let new = try Configuration.load(file: configuration.file, defaults: defaults)
-        try new.checkNames()
+        var new = try Configuration.load(file: configuration.file, defaults: defaults, former: configuration)
+        new.checkNames(former: configuration)
         try passed.check(new)
-        let newCredentials = try Credentials(new)
+        let newCredentials = try Credentials(&new, former: (configuration, credentials.gateway))
         try newCredentials.refuseExpiredCertificate(insteadOf: credentials, at: unixMilliseconds() / 1000)
         try registerApps(new)
         let former = knownCredentials()
@@ -51,12 +64,27 @@ extension Daemon {
             metadata: [
                 "apps": "\(new.apps.count)", "needs-restart": "\(change.needsRestart.joined(separator: ","))",
             ])
+        logFailures()
         calls.publish(.reload(.init()), to: .unfiltered)
         let credentials = knownCredentials()
         for app in Set(former.keys).union(credentials.keys) where former[app] != credentials[app] {
             calls.publish(EventMessage(credentialsOf: app, areValid: credentials[app] != nil), to: .app(app))
         }
-        return ReloadMessage(apps: new.apps.keys.map(\.rawValue).sorted(), needsRestart: change.needsRestart)
+        return ReloadMessage(
+            apps: new.apps.keys.map(\.rawValue).sorted(), needsRestart: change.needsRestart,
+            setAside: new.setAside.map(SetAsideMessage.init))
+    }
+
+    func logFailures() {
+        for file in configuration.setAside {
+            logger.error(
+                file.usesFormer
+                    ? "a file is wrong, what it said before stays in force" : "a file is wrong and is not in use",
+                metadata: ["file": "\(file.file)", "why": "\(file.why)"])
+        }
+        for program in configuration.missingPrograms() {
+            logger.warning("the device cannot ring as configured", metadata: ["why": "\(program)"])
+        }
     }
 
     func apps() -> [AppMessage] {
@@ -120,6 +148,7 @@ extension Daemon {
         }
         try tokens.unregister(app: id, at: unixMilliseconds())
         configuration.apps[id] = nil
+        configuration.setAside.removeAll { $0.owner == .app(id) }
         calls.submit(.strikesCleared(id))
         calls.submit(.removed(id))
         restoration.forget(id)

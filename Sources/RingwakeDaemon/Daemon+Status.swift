@@ -14,7 +14,7 @@ internal import RunLoop
 extension Daemon {
     func status() -> StatusMessage {
         let statistics = runLoop.statistics
-        return StatusMessage(
+        var message = StatusMessage(
             version: ProductVersion.current, pid: getpid(),
             uptimeMs: startedAt.duration(to: BootClock.now()).milliseconds, configuration: configuration.file,
             appsDirectory: configuration.appsDirectory, stateDirectory: configuration.stateDirectory,
@@ -44,6 +44,13 @@ extension Daemon {
             wakeups: StatusMessage.Wakeups(
                 total: statistics.total,
                 byCause: Dictionary(statistics.byCause.map { ($0.key.name, $0.value) }) { $0 + $1 }))
+        message.setAside = configuration.setAside.map(SetAsideMessage.init)
+        message.reload = lastReload.map { reload in
+            StatusMessage.Reload(
+                agoMs: max(0, reload.at.duration(to: BootClock.now()).milliseconds), why: reload.failure,
+                needsRestart: reload.needsRestart)
+        }
+        return message
     }
 
     private func journalStatus() -> StatusMessage.Journal {

@@ -46,6 +46,7 @@ final class Daemon {
     private lazy var control = ControlServer(
         daemon: self, calls: calls, network: network, queries: queries, audio: audio)
     var credentials: Credentials
+    var lastReload: LastReload?
     /// Set at the end of the setup.
     private(set) var listeners: Listeners?
     let passed: PassedSockets
@@ -60,13 +61,14 @@ final class Daemon {
     init(
         _ configuration: Configuration, defaults: StandardPaths, passed: PassedSockets, logger: Logger
     ) throws(RingwakeError) {
+        var configuration = configuration
+        configuration.checkNames()
+        credentials = try Credentials(&configuration)
         self.configuration = configuration
         self.defaults = defaults
         self.passed = passed
         self.logger = logger
-        try configuration.checkNames()
         try passed.check(configuration)
-        credentials = try Credentials(configuration)
         if let former = defaults.formerStateDirectory, configuration.stateDirectory == defaults.stateDirectory {
             try FormerState(former: former, current: configuration.stateDirectory).move(logger)
         }
@@ -142,6 +144,7 @@ final class Daemon {
                 "version": "\(ProductVersion.current)", "control": "\(configuration.controlSocket)",
                 "listeners": "\(addresses.joined(separator: ","))", "apps": "\(configuration.apps.count)",
             ])
+        logFailures()
         service.ready()
         runLoop.run()
         device.close()

@@ -17,6 +17,8 @@ struct DaemonCommand: Equatable {
     var isCheck = false
     /// With ``isCheck``: print the configuration as JSON.
     var wantsJSON = false
+    /// With ``isCheck``: the user to check as.
+    var user: String?
     /// Stop when standard input ends.
     var stopsWithInput = false
 
@@ -30,7 +32,9 @@ struct DaemonCommand: Equatable {
         OPTIONS
           --config FILE    the configuration; default /etc/ringwake/ringwaked.toml for root,
                            $XDG_CONFIG_HOME/ringwake/ringwaked.toml for a user
-          --check-config   check the configuration and every file that it names, and exit
+          --check-config   check the configuration and every file that it names, and exit;
+                           root checks the system's as the user of the service, ringwake
+          --as USER        with --check-config: check as this user
           --json           with --check-config: print what it has as one JSON object
           --stop-at-eof    stop when standard input ends, so that it never outlives its parent
           --version        show the version
@@ -50,7 +54,7 @@ struct DaemonCommand: Equatable {
         case wrongUsage(String)
     }
 
-    /// Parsed by hand: six options don't need a library, and the one that `ringwake` uses can't run on the main actor.
+    /// Parsed by hand: seven options don't need a library, and the one that `ringwake` uses can't run on the main actor.
     static func parse(_ arguments: [String]) -> Parsed {
         var command = DaemonCommand()
         var rest = arguments[...]
@@ -60,6 +64,9 @@ struct DaemonCommand: Equatable {
             case "--version": return .show(ProductVersion.current + "\n")
             case "--check-config": command.isCheck = true
             case "--json": command.wantsJSON = true
+            case "--as":
+                guard let user = rest.popFirst(), !user.isEmpty else { return .wrongUsage("--as needs a user") }
+                command.user = user
             case "--stop-at-eof": command.stopsWithInput = true
             case "--config":
                 guard let file = rest.popFirst(), !file.isEmpty else {
@@ -73,6 +80,7 @@ struct DaemonCommand: Equatable {
             }
         }
         guard command.isCheck || !command.wantsJSON else { return .wrongUsage("--json goes with --check-config") }
+        guard command.isCheck || command.user == nil else { return .wrongUsage("--as goes with --check-config") }
         return .run(command)
     }
 }
@@ -92,35 +100,31 @@ package func runDaemon() -> Int32 {
             try run(command)
             return 0
         } catch {
-            write("ringwaked: \(withoutControlCharacters(error.message))\n", to: STDERR_FILENO)
+            complain(error.message)
             return error.code.exitStatus
         }
     }
 }
 
+private func complain(_ problem: String) {
+    write("ringwaked: \(withoutControlCharacters(problem))\n", to: STDERR_FILENO)
+}
+
 private func run(_ command: DaemonCommand) throws(RingwakeError) {
     let defaults = StandardPaths(isRoot: geteuid() == 0, environment: processEnvironment())
     let file = absolute(command.configurationFile ?? defaults.configurationFile)
-    let configuration = try Configuration.load(file: file, defaults: defaults)
     if command.isCheck {
-        let credentials = try Credentials(configuration)
-        for app in configuration.apps.values {
-            do throws(RingwakeError) {
-                try app.way?.check(of: app.id)
-            } catch {
-                // The message already names the app's file.
-                throw RingwakeError(.badConfiguration, error.message)
-            }
+        let check = ConfigurationCheck(
+            file: file, defaults: defaults, user: command.user, wantsJSON: command.wantsJSON)
+        let result = try check.run()
+        write(result.text, to: STDOUT_FILENO)
+        if let last = result.failures.last {
+            if !command.wantsJSON { result.failures.dropLast().forEach(complain) }
+            throw RingwakeError(.badConfiguration, last)
         }
-        if command.wantsJSON {
-            let message = try ConfigurationMessage(configuration, credentials.gateway)
-            return write(String(decoding: controlLine(message), as: UTF8.self), to: STDOUT_FILENO)
-        }
-        let counts = [(configuration.listeners.count, "listener"), (configuration.apps.count, "app")]
-        let text = counts.map { $0 == 1 ? "1 \($1)" : "\($0) \($1)s" }.joined(separator: ", ")
-        write("\(file) is good: \(text)\n", to: STDOUT_FILENO)
         return
     }
+    let configuration = try Configuration.load(file: file, defaults: defaults)
     let log = StandardErrorLog(level: configuration.logLevel, environment: processEnvironment())
     let daemon = try Daemon(
         configuration, defaults: defaults, passed: PassedSockets(try PassedSocket.takeAll()),

@@ -128,6 +128,16 @@ enum MessageSamples {
         ("AppMessage/registered", app), ("AppMessage/unregistered", removedApp),
         ("AppListMessage/one", AppListMessage(apps: [app])),
         ("ReloadMessage/reload", ReloadMessage(apps: ["com.example.phone"], needsRestart: ["listener"])),
+        (
+            "ReloadMessage/set-aside",
+            ReloadMessage(
+                apps: ["com.example.phone"], needsRestart: [],
+                setAside: [
+                    SetAsideMessage(
+                        file: "/etc/ringwake/apps.d/com.example.phone.toml", app: "com.example.phone", team: nil,
+                        why: "what is wrong", usesFormer: true)
+                ])
+        ),
         ("ErrorMessage/not-found", ErrorMessage(error: "not-found", message: "no call 'c9'")),
     ]
 

@@ -26,7 +26,7 @@ struct AudioConfigurationTests {
         ).load()
         #expect(audio.audio.backend == .program && audio.audio.calls == .duck && audio.audio.ringing == .duck)
         #expect(audio.audio.activation == .milliseconds(500) && audio.audio.linger == .zero)
-        let way = try #require(AudioEngineWay(audio, isRoot: false))
+        let way = try #require(AudioEngineWay(audio))
         guard case .program(let path, let journal) = way else { return #expect(Bool(false), "\(way)") }
         #expect(path.hasPrefix("/") && path.hasSuffix("/bin/ringwake-audio"))
         #expect(journal == audio.stateDirectory + "/audio-effects.json")
@@ -37,18 +37,19 @@ struct AudioConfigurationTests {
 
     @Test("The machine's daemon touches no server unless it is told of a socket; a user's starts the program")
     func ways() throws {
+        let system = StandardPaths(isRoot: true, environment: [:])
+        #expect(AudioEngineWay(try Folder("").load(defaults: system)) == nil)
         let silent = try Folder("").load()
-        #expect(AudioEngineWay(silent, isRoot: true) == nil)
-        guard case .program(_, let journal)? = AudioEngineWay(silent, isRoot: false) else {
+        guard case .program(_, let journal)? = AudioEngineWay(silent) else {
             return #expect(Bool(false))
         }
         #expect(journal == silent.audioJournal)
-        let socket = try Folder("[audio]\nsocket = \"/run/ringwake-audio/7.sock\"").load()
-        for isRoot in [true, false] {
-            #expect(AudioEngineWay(socket, isRoot: isRoot) == .socket("/run/ringwake-audio/7.sock"))
+        for defaults in [system, Folder.user] {
+            let socket = try Folder("[audio]\nsocket = \"/run/ringwake-audio/7.sock\"")
+            #expect(AudioEngineWay(try socket.load(defaults: defaults)) == .socket("/run/ringwake-audio/7.sock"))
+            let none = try Folder("[audio]\nbackend = \"none\"\nsocket = \"/run/audio.sock\"")
+            #expect(AudioEngineWay(try none.load(defaults: defaults)) == nil)
         }
-        let none = try Folder("[audio]\nbackend = \"none\"\nsocket = \"/run/audio.sock\"").load()
-        #expect(AudioEngineWay(none, isRoot: true) == nil && AudioEngineWay(none, isRoot: false) == nil)
     }
 
     @Test(

@@ -30,13 +30,30 @@ struct ConfigurationTests {
 
         var file: String { path + "/ringwaked.toml" }
 
-        func load(
-            defaults: StandardPaths = StandardPaths(
-                isRoot: false, environment: ["HOME": "/home/u", "XDG_RUNTIME_DIR": "/run/user/7"])
+        static let user = StandardPaths(
+            isRoot: false, environment: ["HOME": "/home/u", "XDG_RUNTIME_DIR": "/run/user/7"])
+
+        /// The configuration, of which every file has to be right.
+        func load(defaults: StandardPaths = Folder.user) throws(RingwakeError) -> Configuration {
+            let configuration = try loadInPart(defaults: defaults)
+            if let wrong = configuration.setAside.first { throw RingwakeError(.badConfiguration, wrong.why) }
+            return configuration
+        }
+
+        /// The configuration; wrong files of apps and teams are set aside.
+        func loadInPart(
+            defaults: StandardPaths = Folder.user, former: Configuration? = nil
         ) throws(RingwakeError) -> Configuration {
             // An optimized build would let go of the folder once its name is known.
             defer { withExtendedLifetime(self) {} }
-            return try Configuration.load(file: file, defaults: defaults)
+            return try Configuration.load(file: file, defaults: defaults, former: former)
+        }
+
+        func write(_ text: String, to name: String) throws {
+            let url = URL(fileURLWithPath: path + "/" + name)
+            try FileManager.default.createDirectory(
+                at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(text.utf8).write(to: url)
         }
     }
 
@@ -242,6 +259,23 @@ struct ConfigurationTests {
         #expect(user.runtimeDirectory == "/run/user/7/r")
     }
 
+    @Test("The system's daemon uses the system's systemd and bus, though its user is not root")
+    func systemDaemon() throws {
+        let service = StandardPaths(isRoot: false, environment: ["SYSTEMD_EXEC_PID": "42"], process: 42)
+        #expect(service.isSystem)
+        let apps = [
+            "com.example.phone.toml": "[wake]\nunit = \"phone@.service\"",
+            "com.example.door.toml": "[wake]\ndbus = \"com.example.door\"",
+        ]
+        for (defaults, manager, bus) in [
+            (service, SystemdManager.system, MessageBus.system), (Folder.user, .user, .session),
+        ] {
+            let loaded = try Folder("", apps: apps).load(defaults: defaults).apps
+            #expect(loaded.values.contains { $0.way == .unit("phone@.service", manager) })
+            #expect(loaded.values.contains { if case .dbus(let name) = $0.way { name.bus == bus } else { false } })
+        }
+    }
+
     @Test("A service of a user's systemd has it start handlers, if the file does not say otherwise")
     func defaultWay() throws {
         let variables = ["MANAGERPID": "7", "SYSTEMD_EXEC_PID": "42"]
@@ -251,7 +285,7 @@ struct ConfigurationTests {
         #expect(StandardPaths(isRoot: false, environment: variables, process: 43).wake.way == .exec)
         // The machine's manager sets the one, but not the other.
         let machine = StandardPaths(isRoot: true, environment: ["SYSTEMD_EXEC_PID": "42"], process: 42)
-        #expect(machine.wake == WakeDefaults(way: .exec, manager: nil))
+        #expect(machine.wake == WakeDefaults(way: .exec, manager: nil) && machine.isSystem)
         let app = ["com.example.phone.toml": "[wake]\nexec = [\"/bin/true\"]"]
         let left = try Folder("", apps: app).load(defaults: service)
         #expect(left.apps.values.first?.way == .transientUnit(["/bin/true"], .user))

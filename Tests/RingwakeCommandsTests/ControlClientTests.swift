@@ -1,5 +1,6 @@
 import ControlProtocol
 import RingwakeCore
+import Synchronization
 import Testing
 
 @testable import RingwakeCommands
@@ -127,10 +128,40 @@ struct WatchTests {
         #expect(ringwake(["watch", "--timeout", "50ms"], at: daemon).status == 0)
     }
 
-    @Test("a stream that breaks off or is not JSON is status 8")
+    @Test("a stream that the daemon closes is opened again, and the handler of the call claims it")
+    func reopened() {
+        let end = Self.ringing.replacing(#""state":"ringing""#, with: #""state":"ended""#)
+        let streams = Mutex(0)
+        let daemon = FakeDaemon { line in
+            guard line.contains("/v1/events") else { return .json(status: 409, #"{"schema":1,"error":"conflict"}"#) }
+            let count = streams.withLock { count in
+                count += 1
+                return count
+            }
+            return count == 1
+                ? .raw([Self.head, Self.chunk(Self.ringing + "\n")]) : .hang(Self.head + Self.chunk(end + "\n"))
+        }
+        let ran = ringwake(
+            ["watch", "--json", "--call", "C1"], at: daemon,
+            environment: ["RINGWAKE_CALL": "C1", "RINGWAKE_WAKE_SECRET": "s"])
+        #expect(ran.status == 0 && ran.errors.isEmpty)
+        #expect(ran.output == Self.ringing + "\n" + end + "\n", "it ends with the call")
+        #expect(daemon.requestLines.contains("POST /v1/calls/C1/claim HTTP/1.1"))
+    }
+
+    @Test("a daemon that does not come back is waited for until the timeout")
+    func away() {
+        let daemon = FakeDaemon { _ in .raw([Self.head]) }
+        let ran = ringwake(["watch", "--timeout", "300ms"], at: daemon)
+        #expect(ran.status == 0 && ran.errors.contains("waiting until it is back"))
+        #expect(ringwake(["watch", "--count", "1", "--timeout", "300ms"], at: daemon).status == 6)
+        #expect(ringwake(["app", "connect", "a.b"], at: daemon).status == 8, "its secret is lost")
+    }
+
+    @Test("a stream that is not JSON is status 8")
     func brokenStream() {
         for pieces in [
-            [Self.head], [Self.head, Self.chunk("not json\n")], [Self.head, "zz\r\n"],
+            [Self.head, Self.chunk("not json\n")], [Self.head, "zz\r\n"],
         ] {
             #expect(ringwake(["watch", "--timeout", "10s"], at: FakeDaemon { _ in .raw(pieces) }).status == 8)
         }

@@ -12,6 +12,12 @@ struct TerminalTests {
         return ringwake(["---completion"] + command + ["--", argument, "\(words.count - 1)", "0"] + words)
     }
 
+    /// The values, without the blank lines that the parser's library adds for some shells. It keeps the shell for which a
+    /// script was generated last, also by another test.
+    private func offered(_ ran: Ran) -> String {
+        ran.output.split(separator: "\n").filter { $0.contains { $0 != " " } }.joined(separator: "\n")
+    }
+
     @Test("a shell completes calls that fit, apps, teams, lists, targets and outputs by asking the daemon")
     func completesValues() {
         let daemon = FakeDaemon { line in
@@ -37,14 +43,14 @@ struct TerminalTests {
             (["watch"], "--call", "C1\nC2"),
         ] {
             let ran = completed(command, argument, at: daemon)
-            #expect(ran.status == 0 && ran.output == values + "\n", "\(command) \(argument): \(ran.output)")
+            #expect(ran.status == 0 && offered(ran) == values, "\(command) \(argument): \(ran.output)")
         }
     }
 
     @Test("without a daemon a shell completes nothing and shows no error")
     func completesNothing() {
         let ran = completed(["call", "answer"], "positional@0", at: nil)
-        #expect(ran.status == 0 && ran.output.isEmpty && ran.errors.isEmpty)
+        #expect(ran.status == 0 && offered(ran).isEmpty && ran.errors.isEmpty)
     }
 
     @Test("progress shows percent and the time left, where they are known")

@@ -19,12 +19,12 @@ def other(tmp_path: Path) -> Credentials:
     return Credentials.make(tmp_path / "other", team=TEAM)
 
 
-def send(daemon: Daemon, sender: Credentials) -> tuple[int, str]:
+def send(daemon: Daemon, sender: Credentials, team: str = TEAM) -> tuple[int, str]:
     """A push with the sender's key: the exit status, and what was printed."""
     host, port = daemon.host_and_port
     done = ringwake(
         "push", "--token", daemon.device_token(), "--host", host, "--port", port, "--ca", daemon.credentials.ca,
-        "--topic", TOPIC, "--key", sender.token_key, "--team", TEAM,
+        "--topic", TOPIC, "--key", sender.token_key, "--team", team,
     )  # fmt: skip
     return done.returncode, done.stdout + done.stderr
 
@@ -83,11 +83,12 @@ def test_a_team_in_two_places_is_refused_and_both_are_named(daemon: Daemon) -> N
     done = daemon.ringwake("reload")
     assert done.returncode == 9
     for path in (file, daemon.configuration):
-        assert str(path) in done.stderr, done.stderr
+        assert str(path) in done.stdout, done
+    assert send(daemon, daemon.credentials, "DEVTEAM001")[0] == 0, "the one of ringwaked.toml counts"
 
 
 def test_a_file_that_the_daemon_refuses_changes_nothing(daemon: Daemon, other: Credentials) -> None:
-    (daemon.directory / "apps.d" / "not an app.toml").write_text("")
+    daemon.configuration.write_text(daemon.text() + "nonsense\n")
     done = daemon.ringwake("team", "add", TEAM, "--app", APP, "--key", other.token_key)
     assert done.returncode == 9, done
     assert not (daemon.directory / "teams.d" / f"{TEAM}.toml").exists()

@@ -24,8 +24,11 @@ package struct AppMessage: Codable, Equatable, Sendable {
     package var level: Int?
     /// Teams whose keys or certificates may push to it.
     package var teams: [String] = []
-    /// `registered`, or `unregistered` after it was removed.
+    /// `registered`, `broken` if its file is wrong and nothing else is known of it (its pushes are recorded, its handler
+    /// isn't started), or `unregistered` after it was removed.
     package var state: String
+    /// What is wrong with its file; nil if nothing is. Unless the state is `broken`, what the file said before is in force.
+    package var why: String?
     /// Its device tokens in hex, by environment.
     package var tokens: [String: String]
     /// Path of its configuration file.
@@ -112,9 +115,35 @@ package struct ReloadMessage: Codable, Equatable, Sendable {
     package var apps: [String]
     /// Settings that changed in the file and need a restart to take effect.
     package var needsRestart: [String]
+    /// Files of apps and teams that are wrong; nil from a daemon that doesn't set them aside.
+    package var setAside: [SetAsideMessage]?
 
-    package init(apps: [String], needsRestart: [String]) {
+    package init(apps: [String], needsRestart: [String], setAside: [SetAsideMessage]? = nil) {
         self.apps = apps
         self.needsRestart = needsRestart
+        self.setAside = setAside
+    }
+}
+
+/// A file of an app or a team that is wrong, and therefore not in use.
+package struct SetAsideMessage: Codable, Equatable, Sendable {
+    /// Path of the file.
+    package var file: String
+    /// Bundle ID of the app whose file it is.
+    package var app: String?
+    /// Id of the team whose file it is.
+    package var team: String?
+    /// What is wrong.
+    package var why: String
+    /// Whether what the file said before is in force. Otherwise an app's handler isn't started, and its pushes are
+    /// recorded; a team's pushes are refused.
+    package var usesFormer: Bool
+
+    package init(file: String, app: String?, team: String?, why: String, usesFormer: Bool) {
+        self.file = file
+        self.app = app
+        self.team = team
+        self.why = why
+        self.usesFormer = usesFormer
     }
 }

@@ -14,10 +14,17 @@ package struct ConfigurationMessage: Codable, Equatable, Sendable {
     package var teams: [Team]
     /// Bundle IDs of the apps.
     package var apps: [String]
+    /// Files of apps and teams that are wrong.
+    package var setAside: [SetAsideMessage]
+    /// What is wrong: those files, and programs that are missing. Empty if all is well.
+    package var failures: [String]
+    /// The keys of `ringwaked.toml` and its drop-ins.
+    package var settings: [Setting]
 
     package init(
         file: String, stateDirectory: String, appsDirectory: String, teamsDirectory: String, controlSocket: String,
-        server: Server?, listeners: [Listener], teams: [Team], apps: [String]
+        server: Server?, listeners: [Listener], teams: [Team], apps: [String], setAside: [SetAsideMessage],
+        failures: [String], settings: [Setting]
     ) {
         self.file = file
         self.stateDirectory = stateDirectory
@@ -28,6 +35,28 @@ package struct ConfigurationMessage: Codable, Equatable, Sendable {
         self.listeners = listeners
         self.teams = teams
         self.apps = apps
+        self.setAside = setAside
+        self.failures = failures
+        self.settings = settings
+    }
+
+    /// A key with its value.
+    package struct Setting: Codable, Equatable, Sendable {
+        /// The full key, such as `calls.ring` or `listener[1].address`.
+        package var key: String
+        /// The value, for people.
+        package var value: String
+        /// The file that has it; nil for a default.
+        package var file: String?
+        /// The line in the file, from 1.
+        package var line: Int?
+
+        package init(key: String, value: String, file: String?, line: Int?) {
+            self.key = key
+            self.value = value
+            self.file = file
+            self.line = line
+        }
     }
 
     /// `[server]`.

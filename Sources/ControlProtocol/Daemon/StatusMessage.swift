@@ -53,6 +53,10 @@ package struct StatusMessage: Codable, Equatable, Sendable {
     package var buses: [String: Bus]
     /// Number of times that the daemon woke up since its start.
     package var wakeups: Wakeups
+    /// Files of apps and teams that are wrong; nil from a daemon that doesn't set them aside.
+    package var setAside: [SetAsideMessage]?
+    /// The last reload; nil if there was none.
+    package var reload: Reload?
 
     package init(
         version: String, pid: Int32, uptimeMs: Int64, configuration: String, appsDirectory: String,
@@ -106,6 +110,22 @@ extension StatusMessage {
             self.address = address
             self.environment = environment
             self.connections = connections
+        }
+    }
+
+    /// How the last reload of the configuration ended.
+    package struct Reload: Codable, Equatable, Sendable {
+        /// Milliseconds since then.
+        package var agoMs: Int64
+        /// What was wrong; nil if the configuration was applied.
+        package var why: String?
+        /// Settings that changed in the files and need a restart to take effect.
+        package var needsRestart: [String]
+
+        package init(agoMs: Int64, why: String?, needsRestart: [String]) {
+            self.agoMs = agoMs
+            self.why = why
+            self.needsRestart = needsRestart
         }
     }
 

@@ -111,7 +111,8 @@ package final class UnixHTTPListener {
         let idle = connections.values.compactMap { connection in
             connection === newest ? nil : connection.idleSince.map { (since: $0, connection: connection) }
         }
-        idle.sorted { $0.since < $1.since }.first { !SocketInput.isWaiting(on: $0.connection.descriptor) }?.connection.close()
+        let oldest = idle.sorted { $0.since < $1.since }.first { !SocketInput.isWaiting(on: $0.connection.descriptor) }
+        oldest?.connection.close()
     }
 
     private var hasRoomForOtherUsers: Bool {

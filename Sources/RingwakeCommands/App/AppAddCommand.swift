@@ -64,8 +64,9 @@ struct AppAddCommand: DaemonCommand {
             try FileSystem.createDirectory(status.appsDirectory, mode: 0o755)
         }
         let text = AppFile.text(wake: wake.lines, rules: rules.lines, payload: payload)
-        let _: ReloadMessage = try file.change(to: Array(text.utf8)) { () throws(RingwakeError) in
-            try client.post(RequestTarget("reload"))
+        try file.change(to: Array(text.utf8)) { () throws(RingwakeError) in
+            let reload: ReloadMessage = try client.post(RequestTarget("reload"))
+            try file.check(reload.setAside)
         }
         let app: AppMessage = try client.get(RequestTarget("apps", id.rawValue))
         return try show(app, AppText.text(of: app, style: context.style), in: context)

@@ -34,7 +34,8 @@ struct AppConnectCommand: DaemonCommand {
         }
         let events = try control.client(in: context).events(RequestTarget("apps", app, "handler"))
         // Always JSON: the output is for programs, and contains payloads.
-        try stream.print(events, wantsJSON: true, in: context)
+        var printer = stream.printer(wantsJSON: true, in: context)
+        guard case .done = try printer.print(events) else { throw EventPrinter.closed }
         return .success
     }
 }

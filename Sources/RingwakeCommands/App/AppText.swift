@@ -6,7 +6,11 @@ enum AppText {
     static func text(of app: AppMessage, style: TextStyle) -> String {
         var table = TextTable([.left, .left])
         table.add(["topic", TerminalText.printable(app.topic)])
-        table.add(["state", TerminalText.printable(app.state)])
+        table.add(["state", app.state == "broken" ? style.bad("broken") : TerminalText.printable(app.state)])
+        if let why = app.why {
+            let effect = app.state == "broken" ? "its handler is not started" : "what it said before is in force"
+            table.add(["", TerminalText.printable("the file is wrong, \(effect): \(why)")])
+        }
         if let connection = app.connection {
             table.add(["connection", ReachabilityText.text(of: connection, style: style)])
             for target in connection.targets ?? [] {

@@ -34,7 +34,7 @@ struct AppWakeOptions: ParsableArguments {
     @Option(help: .of("object", "The object of the bus name (default: made from the name)."))
     var path: String?
 
-    @Option(help: .of("bus", "The bus of the bus name (default: system for root, else session)."))
+    @Option(help: .of("bus", "The bus of the bus name (default: system for the system's daemon, else session)."))
     var bus: MessageBus?
 
     @Option(help: .of("path", "Write a push to this socket, where a handler listens: an absolute path."))

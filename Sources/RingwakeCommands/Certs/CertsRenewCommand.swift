@@ -12,7 +12,7 @@ struct CertsRenewCommand: DaemonCommand {
             ringwake certs renew
             ringwake certs renew --directory /etc/ringwake/certs --within 60d
             ringwake certs renew --all
-            ringwake certs renew --ca                       # the CA too
+            ringwake certs renew --ca
             """,
         details: """
             Renews the server certificate and the provider certificates that end soon. They

@@ -11,8 +11,9 @@ struct ReloadCommand: DaemonCommand {
             ringwake reload --json
             """,
         details: """
-            The daemon checks everything first and applies it only if all of it is valid;
-            otherwise nothing changes, and the message names file and line.
+            If ringwaked.toml, a drop-in or a certificate is wrong, nothing changes, and the
+            message names file and line. A wrong file of an app or a team is set aside: what
+            it said before stays in force, the rest is applied, and the exit status is 9.
             """)
 
     @OptionGroup var control: ControlOptions
@@ -23,6 +24,9 @@ struct ReloadCommand: DaemonCommand {
         if !reload.needsRestart.isEmpty {
             lines.append("takes effect after a restart only: " + reload.needsRestart.joined(separator: ", "))
         }
-        return try show(reload, lines.map(TerminalText.printable).joined(separator: "\n") + "\n", in: context)
+        lines += SetAsideText.lines(reload.setAside)
+        let text = lines.map(TerminalText.printable).joined(separator: "\n") + "\n"
+        let status = try show(reload, text, in: context)
+        return reload.setAside?.isEmpty == false ? .badConfiguration : status
     }
 }

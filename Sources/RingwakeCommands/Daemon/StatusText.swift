@@ -15,7 +15,7 @@ enum StatusText {
         paths.add(["apps", TerminalText.printable(status.appsDirectory)])
         paths.add(["state", TerminalText.printable(status.stateDirectory)])
         paths.add(["socket", TerminalText.printable(status.controlSocket)])
-        lines += paths.lines(indent: 2)
+        lines += paths.lines(indent: 2) + reload(status, style: style)
 
         lines += ["", style.bold("connection") + "  " + connection(status, style: style)]
         if let path = status.path {
@@ -51,6 +51,22 @@ enum StatusText {
         lines.append(style.bold("wakeups") + "  \(status.wakeups.total)")
         lines += table(status.wakeups.byCause)
         return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// What a reload has left behind: an error, settings that wait for a restart, files that are set aside.
+    private static func reload(_ status: StatusMessage, style: TextStyle) -> [String] {
+        var lines: [String] = []
+        if let reload = status.reload {
+            let ago = "\(DurationText.long(milliseconds: reload.agoMs)) ago"
+            if let why = reload.why {
+                lines.append("  " + style.bad("the last reload failed") + TerminalText.printable(" \(ago): \(why)"))
+            }
+            if !reload.needsRestart.isEmpty {
+                let settings = TerminalText.printable(reload.needsRestart.joined(separator: ", "))
+                lines.append("  takes effect after a restart only: " + settings)
+            }
+        }
+        return lines + SetAsideText.lines(status.setAside).map { "  " + style.bad(TerminalText.printable($0)) }
     }
 
     private static func connection(_ status: StatusMessage, style: TextStyle) -> String {

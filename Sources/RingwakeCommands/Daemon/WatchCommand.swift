@@ -14,8 +14,10 @@ struct WatchCommand: DaemonCommand {
             """,
         details: """
             Begins with the current state of each matching call. With --json, prints one
-            JSON object per line. Exits after --count events, after --timeout, when the
-            daemon stops, or with Ctrl-C. If fewer than --count events arrive before
+            JSON object per line. If the daemon stops, waits until it is back, and begins
+            again with the current state; in a call's handler it then claims the call. Exits
+            after --count events, after --timeout, with --call and without --count when the
+            call has ended, or with Ctrl-C. If fewer than --count events arrive before
             --timeout, the exit status is 6.
             """)
 
@@ -35,8 +37,18 @@ struct WatchCommand: DaemonCommand {
         let app = app ?? context.environment("RINGWAKE_APP")
         let call = try call.map { (call) throws(RingwakeError) in try whole(call, of: app, by: client, in: context) }
         let target = RequestTarget("events", query: [("app", app), ("call", call)])
-        let events = try client.events(target)
-        try stream.print(events, wantsJSON: wantsJSON, in: context)
+        var printer = stream.printer(wantsJSON: wantsJSON, in: context)
+        printer.call = call
+        var events = try client.events(target)
+        while case .streamClosed = try printer.print(events) {
+            if !wantsJSON { context.errors.write("ringwake: the daemon closed the stream; waiting until it is back\n") }
+            let reopening = StreamReopening(client: client, target: target, context: context)
+            guard let again = try reopening.reopen(call: call, until: printer.deadline) else {
+                if printer.deadline?.hasPassed == true { try printer.timeOut() }
+                return .success
+            }
+            events = again
+        }
         return .success
     }
 

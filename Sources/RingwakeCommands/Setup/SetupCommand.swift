@@ -14,7 +14,7 @@ struct SetupCommand: RunnableCommand {
             ringwake setup --app com.example.phone --exec /usr/bin/phone-handler
             ringwake setup --host phone.example.net --listen 192.0.2.7:2197
             ringwake setup --json | jq .sender
-            ringwake setup --ephemeral --json      # a test endpoint that ends with its parent
+            ringwake setup --ephemeral --json
             """,
         details: """
             Writes certificates of a development CA, a team, an app and ringwaked.toml. What

@@ -7,7 +7,7 @@ struct TeamAddCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
         "add", "Add a team that may send pushes.",
         examples: """
-            ringwake team add TEAM123456 --app com.example.phone --key AuthKey_ABC123DEFG.p8
+            ringwake team add TEAM123456 --app com.example.phone --key AuthKey_ABC.p8
             ringwake team add TEAM123456 --topic com.example.phone.voip
             ringwake team add TEAM123456 --all-topics --key public.pem --key-id ABC123DEFG
             ringwake team add TEAM123456 --app com.example.door --replace

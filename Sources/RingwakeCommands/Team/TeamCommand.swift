@@ -8,7 +8,7 @@ struct TeamCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         "team", "Add, show and remove the teams that may send pushes.",
         examples: """
-            ringwake team add TEAM123456 --app com.example.phone --key AuthKey_ABC123DEFG.p8
+            ringwake team add TEAM123456 --app com.example.phone --key AuthKey_ABC.p8
             ringwake team list
             ringwake team show TEAM123456 --json
             ringwake team key add TEAM123456 AuthKey_XYZ987WVUT.p8
@@ -89,7 +89,11 @@ struct Teams {
         let (client, program, isRunning, path) = (client, program, isRunning, configuration.file)
         configuration = try file.change(to: contents.map { Array($0.text.utf8) }) { () throws(RingwakeError) in
             let new = try program.configuration(path)
-            if isRunning { let _: ReloadMessage = try client.post(RequestTarget("reload")) }
+            try file.check(new.setAside)
+            if isRunning {
+                let reload: ReloadMessage = try client.post(RequestTarget("reload"))
+                try file.check(reload.setAside)
+            }
             return new
         }
         return configuration

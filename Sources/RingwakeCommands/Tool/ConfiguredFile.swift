@@ -1,3 +1,4 @@
+import ControlProtocol
 import FileSystem
 import RingwakeCore
 
@@ -40,6 +41,14 @@ struct ConfiguredFile: Equatable {
             }
             throw RingwakeError(refusal.code, "the daemon refused, nothing was changed: \(refusal.message)")
         }
+    }
+
+    /// Throws if the daemon did not accept the file.
+    ///
+    /// - Parameter setAside: the files that it did not accept.
+    func check(_ setAside: [SetAsideMessage]?) throws(RingwakeError) {
+        guard let own = setAside?.first(where: { $0.file == path }) else { return }
+        throw RingwakeError(.badConfiguration, own.why)
     }
 
     private func put(_ contents: [UInt8]?) throws(RingwakeError) {

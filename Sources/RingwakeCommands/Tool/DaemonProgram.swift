@@ -32,12 +32,13 @@ struct DaemonProgram {
         return String(decoding: path.prefix(length).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// The contents of a configuration, checked as the daemon checks them at its start.
+    /// The contents of a configuration, checked as the daemon checks them at its start. Wrong files of apps and teams are
+    /// in the message.
     ///
     /// - Throws: the daemon's own error.
     func configuration(_ file: String) throws(RingwakeError) -> ConfigurationMessage {
         let done = try run(["--check-config", "--json", "--config", file])
-        guard done.status == 0 else {
+        guard !done.output.isEmpty else {
             let text = String(decoding: done.errors, as: UTF8.self)
             let prefix = "ringwaked: "
             let line = text.hasPrefix(prefix) ? text.dropFirst(prefix.count) : text[...]

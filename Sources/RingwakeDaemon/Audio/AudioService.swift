@@ -52,7 +52,7 @@ final class AudioService {
         self.calls = calls
         self.runLoop = runLoop
         self.logger = logger
-        program = AudioProgram(AudioEngineWay(configuration, isRoot: geteuid() == 0), runLoop: runLoop, logger: logger)
+        program = AudioProgram(AudioEngineWay(configuration), runLoop: runLoop, logger: logger)
         arbiter = AudioArbiter(settings: configuration.audio.arbiterSettings(program.way))
         program.onReport = { [weak self] in self?.reported($0) }
         program.onGone = { [weak self] in self?.gone($0) }
@@ -81,7 +81,7 @@ final class AudioService {
     }
 
     func reconfigure(_ configuration: Configuration) {
-        let way = AudioEngineWay(configuration, isRoot: geteuid() == 0)
+        let way = AudioEngineWay(configuration)
         if way != program.way { program.change(to: way) }
         submit(.settingsChanged(configuration.audio.arbiterSettings(way)))
     }

@@ -12,6 +12,8 @@ extension AppMessage {
         self.init(app: app.id.rawValue, topic: topic, exec: exec, file: app.file)
         (self.way, self.wake, instances) = (way, wake, app.instances.rawValue)
         (payload, level, self.teams, self.strikes) = (app.payload.preset, app.level, teams.sorted(), strikes)
+        if app.isBare { state = "broken" }
+        why = configuration.setAside(of: app.id)?.why
     }
 }
 

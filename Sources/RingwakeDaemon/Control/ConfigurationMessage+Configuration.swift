@@ -7,7 +7,10 @@ internal import RingwakeCore
 
 extension ConfigurationMessage {
     /// - Parameter gateway: the keys of the teams, as they were read.
-    init(_ configuration: Configuration, _ gateway: GatewayConfiguration) throws(RingwakeError) {
+    /// - Parameter failures: what `--check-config` found.
+    init(
+        _ configuration: Configuration, _ gateway: GatewayConfiguration, failures: [String]
+    ) throws(RingwakeError) {
         var teams: [Team] = []
         for team in configuration.teams {
             var keys: [Key] = []
@@ -27,6 +30,19 @@ extension ConfigurationMessage {
             listeners: configuration.listeners.map {
                 Listener(address: $0.address.description, environment: $0.environment.rawValue)
             },
-            teams: teams.sorted { $0.id < $1.id }, apps: configuration.apps.keys.map(\.rawValue).sorted())
+            teams: teams.sorted { $0.id < $1.id }, apps: configuration.apps.keys.map(\.rawValue).sorted(),
+            setAside: configuration.setAside.map(SetAsideMessage.init), failures: failures,
+            settings: configuration.origins.map { Setting(key: $0.key, value: $0.value, file: $0.file, line: $0.line) })
+    }
+}
+
+extension SetAsideMessage {
+    nonisolated init(_ file: SetAside) {
+        self.init(file: file.file, app: nil, team: nil, why: file.why, usesFormer: file.usesFormer)
+        switch file.owner {
+        case .app(let id): app = id.rawValue
+        case .team(let id): team = id
+        case .nobody: break
+        }
     }
 }
