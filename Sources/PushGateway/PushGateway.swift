@@ -29,6 +29,9 @@ package final class PushGateway {
     /// Number of pushes by result.
     package internal(set) var counters = GatewayCounters()
 
+    /// The newest refusals.
+    package internal(set) var refusals = RefusalLog()
+
     private(set) var configuration: GatewayConfiguration
     /// Number of ``reconfigure(_:)`` calls. A connection discards its verdicts when it changes.
     private(set) var generation: UInt64 = 0
@@ -68,6 +71,15 @@ package final class PushGateway {
         peer: PeerInfo, environment: PushEnvironment
     ) -> any HTTPConnectionHandler {
         ProviderConnection(gateway: self, peer: peer, environment: environment)
+    }
+
+    /// Records a connection that ended before its first request.
+    package func connectionFailed(_ failure: FailedConnection, environment: PushEnvironment) {
+        counters.countFailedConnection(failure.reason.rawValue)
+        refusals.add(
+            RefusedAttempt(
+                at: wallClock(), pushID: nil, peer: failure.peer, environment: environment, team: nil,
+                reason: failure.reason.rawValue, cause: "\(failure.reason.explanation) (\(failure.detail))"))
     }
 
     /// Applies other teams. Connections stay open; each verifies its sender again at the next push.

@@ -28,7 +28,7 @@ extension Daemon {
             activeCalls: calls.coordinator.active.count,
             pushes: StatusMessage.Pushes(
                 accepted: gateway.counters.accepted,
-                refused: gateway.counters.refused),
+                refused: gateway.counters.refused, failedConnections: gateway.counters.failedConnections),
             journal: journalStatus(), reachability: reachabilityStatus(), path: network.path.map { PathMessage($0) },
             connection: network.connection.map { ConnectionMessage($0) },
             strikes: Dictionary(calls.strikes.map { ($0.key.rawValue, $0.value) }) { $0 + $1 },
@@ -51,6 +51,23 @@ extension Daemon {
                 needsRestart: reload.needsRestart)
         }
         return message
+    }
+
+    /// The newest refusals.
+    ///
+    /// - Parameter id: the first characters of a push's id, in upper or lower case; nil for all.
+    func refusals(id: String?, limit: Int) -> RefusalListMessage {
+        let prefix = id?.lowercased()
+        let found = gateway.refusals.attempts.reversed().lazy.filter { attempt in
+            prefix.map { attempt.pushID?.lowercased().hasPrefix($0) == true } ?? true
+        }
+        return RefusalListMessage(
+            refusals: found.prefix(limit).map { attempt in
+                RefusalMessage(
+                    at: UTCTime(milliseconds: attempt.at).description, pushId: attempt.pushID, peer: attempt.peer,
+                    environment: attempt.environment.rawValue, team: attempt.team, reason: attempt.reason,
+                    cause: attempt.cause)
+            })
     }
 
     private func journalStatus() -> StatusMessage.Journal {

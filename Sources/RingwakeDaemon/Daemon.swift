@@ -183,6 +183,9 @@ final class Daemon {
             logger: logger, makeControl: { [control] peer in control.makeConnectionHandler(peer: peer) },
             makeProvider: { [gateway] peer, environment in
                 gateway.makeConnectionHandler(peer: peer, environment: environment)
+            },
+            onFailure: { [gateway] failure, environment in
+                gateway.connectionFailed(failure, environment: environment)
             })
     }
 

@@ -19,10 +19,12 @@ final class Listeners {
     ///   - tls: nil if the configuration has no `[server]`; then there are no provider ports.
     ///   - makeControl: makes the handler of a connection to the control socket.
     ///   - makeProvider: makes the handler of a connection to a port of an environment.
+    ///   - onFailure: is called for a connection to such a port that ends before its first request.
     init(
         _ configuration: Configuration, passed: PassedSockets, tls: TLSServerContext?, descriptors: DescriptorLimit,
         runLoop: RunLoop, logger: Logger, makeControl: @escaping (PeerInfo) -> any HTTPConnectionHandler,
-        makeProvider: @escaping @MainActor (PeerInfo, PushEnvironment) -> any HTTPConnectionHandler
+        makeProvider: @escaping @MainActor (PeerInfo, PushEnvironment) -> any HTTPConnectionHandler,
+        onFailure: @escaping @MainActor (FailedConnection, PushEnvironment) -> Void
     ) throws(RingwakeError) {
         let path = configuration.controlSocket
         let socket: UnixListeningSocket =
@@ -41,7 +43,8 @@ final class Listeners {
         let budget = BufferBudget()
         let open = { (socket: TCPListeningSocket, environment: PushEnvironment) throws(RingwakeError) in
             try HTTP2TLSListener(
-                runLoop: runLoop, socket: socket, tls: tls, limits: limits, budget: budget, logger: logger
+                runLoop: runLoop, socket: socket, tls: tls, limits: limits, budget: budget, logger: logger,
+                onFailure: { failure in onFailure(failure, environment) }
             ) { peer in makeProvider(peer, environment) }
         }
         do {

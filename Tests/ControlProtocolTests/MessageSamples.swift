@@ -138,6 +138,19 @@ enum MessageSamples {
                         why: "what is wrong", usesFormer: true)
                 ])
         ),
+        (
+            "RefusalListMessage/both",
+            RefusalListMessage(
+                refusals: [
+                    RefusalMessage(
+                        at: "2026-11-23T12:00:00.000Z", pushId: "7B0E2F2A-6A39-4F0B-9D5E-0F6C2E0F8C11",
+                        peer: "192.0.2.7:40000", environment: "production", team: "DEVTEAM001",
+                        reason: "InvalidProviderToken", cause: "what is wrong"),
+                    RefusalMessage(
+                        at: "2026-11-23T12:00:00.000Z", pushId: nil, peer: "192.0.2.7:40000",
+                        environment: "development", team: nil, reason: "notTLS", cause: "what is wrong"),
+                ])
+        ),
         ("ErrorMessage/not-found", ErrorMessage(error: "not-found", message: "no call 'c9'")),
     ]
 

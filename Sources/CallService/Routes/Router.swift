@@ -19,7 +19,7 @@ enum Router {
         switch (request.parts.first, request.parts.count) {
         // Every user may send these. The receiving part of the daemon limits what other users see and may do.
         case ("status", 1), ("path", 1), ("reachability", 1), ("audio", _): turn.add(.forward(request))
-        case ("reload", 1), ("apps", 1), ("apps", 2):
+        case ("reload", 1), ("refusals", 1), ("apps", 1), ("apps", 2):
             try request.caller.requireOwner()
             turn.add(.forward(request))
         case ("apps", 3): try AppRoutes.answer(request, &service, &turn)

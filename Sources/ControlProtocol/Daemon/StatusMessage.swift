@@ -154,10 +154,16 @@ extension StatusMessage {
         package var accepted: UInt64
         /// Refused, by reason.
         package var refused: [String: UInt64]
+        /// Senders' connections that ended before their first request, by reason; nil from a daemon that doesn't count
+        /// them.
+        package var failedConnections: [String: UInt64]?
 
-        package init(accepted: UInt64, refused: [String: UInt64]) {
+        package init(
+            accepted: UInt64, refused: [String: UInt64], failedConnections: [String: UInt64]? = nil
+        ) {
             self.accepted = accepted
             self.refused = refused
+            self.failedConnections = failedConnections
         }
     }
 

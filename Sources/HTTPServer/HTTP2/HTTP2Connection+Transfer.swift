@@ -24,6 +24,8 @@ extension HTTP2Connection {
                 return close()
             case .failed(let reason):
                 log("a connection broke", reason)
+                // With TLS 1.3 a client refuses the server's certificate after the server's handshake is done.
+                if isBeginning { fail(.init(openSSL: reason), reason) }
                 return close()
             }
         }
@@ -32,6 +34,7 @@ extension HTTP2Connection {
     private func receive(_ bytes: UnsafeRawBufferPointer, _ session: HTTP2Session) {
         if let reason = session.receive(bytes) {
             log("a connection does not speak HTTP/2 as it should", reason)
+            if isBeginning { fail(.notHTTP2, reason) }
             send()
             return linger()
         }

@@ -125,8 +125,20 @@ final class HTTP2Connection {
             close()
         case .failed(let reason):
             log("a TLS handshake failed", reason)
+            fail(.init(openSSL: reason), reason)
             close()
         }
+    }
+
+    /// Reports a connection that ends before its first request.
+    func fail(_ reason: FailedConnection.Reason, _ detail: String) {
+        shared.onFailure(FailedConnection(peer: address, reason: reason, detail: detail))
+    }
+
+    /// Whether the client has said nothing yet that is HTTP/2.
+    var isBeginning: Bool {
+        guard case .preface = stage else { return false }
+        return true
     }
 
     private func beginSession(_ tls: TLSServerConnection) {

@@ -9,6 +9,7 @@ final class HTTP2ListenerContext {
     let budget: BufferBudget
     let logger: Logger
     let makeHandler: (PeerInfo) -> any HTTPConnectionHandler
+    let onFailure: (FailedConnection) -> Void
     let template: HTTP2SessionTemplate
     /// Buffer into which TLS decrypts, used by one connection at a time.
     let input = ScratchBuffer(byteCount: HTTP2ListenerContext.inputBytes)
@@ -22,13 +23,15 @@ final class HTTP2ListenerContext {
 
     init(
         runLoop: RunLoop, limits: ConnectionLimits, budget: BufferBudget, logger: Logger,
-        makeHandler: @escaping (PeerInfo) -> any HTTPConnectionHandler
+        makeHandler: @escaping (PeerInfo) -> any HTTPConnectionHandler,
+        onFailure: @escaping (FailedConnection) -> Void = { _ in }
     ) throws(RingwakeError) {
         self.runLoop = runLoop
         self.limits = limits
         self.budget = budget
         self.logger = logger
         self.makeHandler = makeHandler
+        self.onFailure = onFailure
         template = try HTTP2SessionTemplate()
     }
 }

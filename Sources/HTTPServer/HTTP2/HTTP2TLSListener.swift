@@ -45,15 +45,20 @@ package final class HTTP2TLSListener {
     }
 
     /// Accepts from a listening socket, which it closes at the end, even if it throws.
+    ///
+    /// - Parameter onFailure: is called for a connection that ends before its first request, because the client and the
+    ///   listener could not agree.
     package init(
         runLoop: RunLoop, socket: TCPListeningSocket, tls: TLSServerContext, limits: ConnectionLimits,
-        budget: BufferBudget, logger: Logger, makeHandler: @escaping (PeerInfo) -> any HTTPConnectionHandler
+        budget: BufferBudget, logger: Logger, onFailure: @escaping (FailedConnection) -> Void = { _ in },
+        makeHandler: @escaping (PeerInfo) -> any HTTPConnectionHandler
     ) throws(RingwakeError) {
         self.tls = tls
         localAddress = socket.localAddress
         do {
             shared = try HTTP2ListenerContext(
-                runLoop: runLoop, limits: limits, budget: budget, logger: logger, makeHandler: makeHandler)
+                runLoop: runLoop, limits: limits, budget: budget, logger: logger, makeHandler: makeHandler,
+                onFailure: onFailure)
         } catch {
             _ = Glibc.close(socket.descriptor)
             throw error

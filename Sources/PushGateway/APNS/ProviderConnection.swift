@@ -62,6 +62,10 @@ final class ProviderConnection: HTTPConnectionHandler {
 
     private func refuse(_ refusal: Refusal, _ answer: ProviderAnswer, on exchange: any HTTPExchange) {
         gateway.counters.countRefused(refusal.reason.rawValue)
+        gateway.refusals.add(
+            RefusedAttempt(
+                at: gateway.wallClock(), pushID: answer.apnsID, peer: peer.address, environment: environment,
+                team: verification.team.map { gateway.configuration.teams[$0] == nil ? quoted($0) : $0 }, reason: refusal.reason.rawValue, cause: refusal.cause))
         gateway.logger.notice(
             "push refused",
             metadata: metadata(answer).merging([

@@ -35,6 +35,10 @@ enum StatusText {
         let refused = status.pushes.refused.values.reduce(UInt64(0)) { $0.addingReportingOverflow($1).partialValue }
         lines.append(style.bold("pushes") + "  \(status.pushes.accepted) accepted, \(refused) refused")
         lines += table(status.pushes.refused)
+        if let failed = status.pushes.failedConnections, !failed.isEmpty {
+            lines.append("  connections of senders that failed before a push; see 'ringwake push list --refused'")
+            lines += table(failed).map { "  " + $0 }
+        }
         lines.append(style.bold("journal") + " " + journal(status.journal, style: style))
         let strikes = status.strikes.values.reduce(UInt64(0)) { $0.addingReportingOverflow($1).partialValue }
         if strikes > 0 {

@@ -5,16 +5,21 @@ import RingwakeCore
 /// `ringwake push list`
 struct PushListCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        "list", "List the pushes that the daemon accepted, the newest first.",
+        "list", "List the pushes that the daemon accepted, or refused, the newest first.",
         examples: """
             ringwake push list
             ringwake push list --app com.example.phone --limit 10
+            ringwake push list --refused
             ringwake push list --json | jq '.pushes[] | select(.state=="missed").pushId'
             """,
         details: """
-            The daemon's journal keeps them over restarts. The list has no refused pushes;
-            'ringwake status' counts refusals by reason.
+            The daemon's journal keeps accepted pushes over restarts. Of refused pushes and
+            connections it keeps the last 1,000 since its start, with the exact cause, which
+            the sender is not told.
             """)
+
+    @Flag(help: "List what was refused, and why.")
+    var refused = false
 
     @Option(help: .of("id", "Only pushes for this app (default: $RINGWAKE_APP)."), completion: .apps)
     var app: String?
@@ -22,7 +27,15 @@ struct PushListCommand: DaemonCommand {
     @OptionGroup var list: ListOptions
     @OptionGroup var control: ControlOptions
 
+    func validate() throws {
+        try require(!refused || (app == nil && list.before == nil), "--refused takes no --app and no --before.")
+    }
+
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        if refused {
+            let target = RequestTarget("refusals", query: list.query)
+            return try show(RefusalListMessage.self, at: target, RefusalText.text, in: context)
+        }
         let target = RequestTarget(
             "pushes", query: [("app", app ?? context.environment("RINGWAKE_APP"))] + list.query)
         return try show(PushListMessage.self, at: target, PushStateText.text, in: context)
@@ -43,7 +56,8 @@ struct PushShowCommand: DaemonCommand {
             disturb, a block list or a limit) or withheld (the app's handler has too many
             strikes). For each stage the timeline shows the time since the push arrived,
             the time since the previous stage, and the time of day: local time on a
-            terminal, UTC in a pipe.
+            terminal, UTC in a pipe. Of a refused push it shows the exact cause, for the last
+            1,000 refusals since the daemon's start.
             """)
 
     @Argument(
@@ -68,7 +82,20 @@ struct PushShowCommand: DaemonCommand {
         let get = { (id: String, app: String?) throws(RingwakeError) -> PushMessage in
             try client.get(RequestTarget("pushes", id, query: [("app", app)]))
         }
-        let push = try ids.use(
+        let push: PushMessage
+        do throws(RingwakeError) {
+            push = try find(client, app, get)
+        } catch {
+            guard error.code == .notFound, let refusal = try Refusals(client).newest(of: pushID) else { throw error }
+            return try show(refusal, RefusalText.text(of: refusal, style: context.style), in: context)
+        }
+        return try show(push, PushStateText.text(of: push, style: context.style), in: context)
+    }
+
+    private func find(
+        _ client: ControlClient, _ app: String?, _ get: (String, String?) throws(RingwakeError) -> PushMessage
+    ) throws(RingwakeError) -> PushMessage {
+        try ids.use(
             pushID,
             { () throws(RingwakeError) in try get(pushID, app) },
             list: { () throws(RingwakeError) in
@@ -78,6 +105,5 @@ struct PushShowCommand: DaemonCommand {
                 return list.pushes
             },
             found: { (push) throws(RingwakeError) in try get(push.pushId, push.app) })
-        return try show(push, PushStateText.text(of: push, style: context.style), in: context)
     }
 }

@@ -16,6 +16,8 @@ struct PushResult: Encodable, Equatable {
     var apnsUniqueId: String?
     var reason: String?
     var hint: String?
+    /// With `--app`: the exact cause, which only the daemon's owner is told.
+    var cause: String?
     /// With 410: when the token became invalid, in milliseconds since 1970.
     var timestamp: Int64?
     var httpVersion: String
@@ -58,6 +60,7 @@ enum PushText {
         if let id = result.apnsId { table.add(["apns-id", id]) }
         if let id = result.apnsUniqueId { table.add(["apns-unique-id", id]) }
         if let timestamp = result.timestamp { table.add(["gone since", "\(timestamp) ms since 1970"]) }
+        if let cause = result.cause { table.add(["cause", cause]) }
         if let hint = result.hint { table.add(["hint", hint]) }
         let head = "\(verdict) \(place) in \(DurationText.short(microseconds: result.timings.totalUs))"
         let lines = [head] + table.lines(indent: 2).map(TerminalText.printable)

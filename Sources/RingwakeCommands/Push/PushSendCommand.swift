@@ -68,6 +68,10 @@ struct PushSendCommand: DaemonCommand {
             return try sendSeries(request, by: client, to: plan.server, in: context)
         }
         var result = PushResult(try client.send(request), from: plan.server)
+        if !result.accepted, target.app != nil, let pushID = result.apnsId {
+            // Without it the answer still stands: the push may have gone to another service.
+            result.cause = try? Refusals(control.client(in: context)).newest(of: pushID)?.cause
+        }
         if !wantsJSON {
             context.output.write(PushText.text(of: result, style: context.style))
             if trace {

@@ -45,6 +45,9 @@ final class ControlServer {
         case ("reload", _):
             try request.require("POST")
             exchange.respond(.success(try daemon.reload()))
+        case ("refusals", _):
+            try request.require("GET", parameters: ["id", "limit"])
+            exchange.respond(.success(daemon.refusals(id: request.query["id"], limit: try request.page().limit)))
         case ("path", _):
             try request.require("GET", parameters: ["watch"])
             if try request.flag("watch") {
