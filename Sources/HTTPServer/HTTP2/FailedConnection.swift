@@ -33,11 +33,12 @@ package struct FailedConnection: Equatable, Sendable {
         package var explanation: String {
             switch self {
             case .serverNotTrusted:
-                "the sender does not trust this server's certificate; give it the CA of the server certificate, and let it "
-                    + "use a name that is in the certificate"
+                "the sender does not trust this server's certificate; give it the CA of the server certificate, and "
+                    + "let it use a name that is in the certificate"
             case .serverExpired: "the sender says that this server's certificate has expired; renew it"
             case .notTLS: "the sender does not speak TLS; its address has to begin with https://"
-            case .oldTLS: "the sender offers only versions or ciphers of TLS that are too old; it needs TLS 1.2 or later"
+            case .oldTLS:
+                "the sender offers only versions or ciphers of TLS that are too old; it needs TLS 1.2 or later"
             case .notHTTP2: "the sender does not speak HTTP/2, which APNs requires"
             case .other: "the connection failed before its first request"
             }

@@ -65,7 +65,8 @@ final class ProviderConnection: HTTPConnectionHandler {
         gateway.refusals.add(
             RefusedAttempt(
                 at: gateway.wallClock(), pushID: answer.apnsID, peer: peer.address, environment: environment,
-                team: verification.team.map { gateway.configuration.teams[$0] == nil ? quoted($0) : $0 }, reason: refusal.reason.rawValue, cause: refusal.cause))
+                team: verification.team.map { gateway.configuration.teams[$0] == nil ? quoted($0) : $0 },
+                reason: refusal.reason.rawValue, cause: refusal.cause))
         gateway.logger.notice(
             "push refused",
             metadata: metadata(answer).merging([

@@ -115,7 +115,6 @@ struct EphemeralEndpoint {
                 *'"action":"'*)
                     action=${event#*'"action":"'}
                     \(ringwake) call fulfill "${action%%'"'*}" ;;
-                *'"state":"ended"'*) exit ;;
                 esac
             done
 
