@@ -102,11 +102,11 @@ class Root:
         """A new Debian 12 of apt's own sources, the smallest that boots.
 
         - packages: further ones.
-        - archives: package files. What these depend on is downloaded and not installed, so that apt can install them
-          on the machine, which has no network.
+        - archives: package files. What these depend on or recommend is downloaded and not installed, so that apt can
+          install them on the machine, which has no network.
         """
         hooks = [
-            f'--customize-hook=APT_CONFIG="$MMDEBSTRAP_APT_CONFIG" apt-get --yes --quiet --no-install-recommends'
+            f'--customize-hook=APT_CONFIG="$MMDEBSTRAP_APT_CONFIG" apt-get --yes --quiet --option APT::Install-Recommends=1'
             f" --download-only install {archive.resolve()}"
             for archive in archives
         ]
