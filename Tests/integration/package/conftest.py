@@ -14,6 +14,9 @@ from support import machine, programs
 from support.machine import Root
 from support.package import OLDER, Device, Packages, build, readme_handler, setup_commands
 
+# What the commands of the guides use besides; apt can install them on the machine.
+TOOLS = ["curl", "jq"]
+
 
 @contextmanager
 def locked(file: Path) -> Iterator[None]:
@@ -50,13 +53,13 @@ def debian(packages: Packages) -> Path:
     """
     if reason := machine.unavailable():
         pytest.skip(reason)
-    needs = packages.control("Depends") + packages.control("Recommends")
+    needs = packages.control("Depends") + packages.control("Recommends") + " ".join(TOOLS)
     folder = programs.ROOT / ".build" / "machines" / f"debian-{hashlib.sha256(needs.encode()).hexdigest()[:16]}"
     with locked(folder.with_suffix(".lock")):
         if not folder.exists():
             made = folder.with_suffix(".new")
             shutil.rmtree(made, ignore_errors=True)
-            Root.debian(made, ["nftables"], archives=[packages.current])
+            Root.debian(made, ["nftables"], downloads=[packages.current, *TOOLS])
             made.rename(folder)
     return folder
 
