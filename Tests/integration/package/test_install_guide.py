@@ -1,5 +1,7 @@
 """`Documentation/install.md`: its commands, in their order, on a fresh Debian 12."""
 
+import re
+
 import pytest
 
 from support.package import Device, blocks, links
@@ -7,6 +9,8 @@ from support.programs import ROOT
 
 GUIDE = "install.md"
 BLOCKS = blocks(GUIDE)
+# What the page writes into an editor that `systemctl edit` opens.
+DROP_IN = re.findall(r"```ini\n(.*?)```", (ROOT / "Documentation" / GUIDE).read_text(), re.DOTALL)
 # From `apt install` to the first ring.
 MAXIMUM_COMMANDS = 4
 
@@ -60,10 +64,7 @@ by_key NEWKEY0001
 cp /etc/ringwake/certs/server.pem /srv/before.pem
 """,
     "operators": "useradd alice && useradd bob\n",
-    # The versions before the upgrade and after it have the same programs.
     "upgrade": """
-push --cert voip-services-com.example.phone.pem --token "$(token production)" --environment production
-fails push --cert voip-services-com.example.phone.pem --token "$token"
 cd /srv/download
 rm ringwake_*.deb && ln -s /packages/ringwake.deb ringwake_1.0.0_amd64.deb
 before=$(main_pid)
@@ -91,6 +92,24 @@ before=$(main_pid)
 as alice systemctl restart ringwaked
 test "$before" != "$(main_pid)"
 fails as bob systemctl --no-ask-password restart ringwaked
+""",
+    # The other port, which keeps the tokens, and back.
+    "sockets": f"""
+push --cert voip-services-com.example.phone.pem --token "$(token production)" --environment production
+fails push --cert voip-services-com.example.phone.pem --token "$token"
+systemctl stop ringwaked.socket ringwaked-production.socket
+mkdir /etc/systemd/system/ringwaked-development.socket.d
+cat >/etc/systemd/system/ringwaked-development.socket.d/override.conf <<'END'
+{DROP_IN[0]}END
+systemctl daemon-reload
+systemctl start ringwaked-development.socket ringwaked
+push --cert voip-services-com.example.phone.pem --token "$token"
+systemctl stop ringwaked.socket ringwaked-development.socket
+systemctl start ringwaked-production.socket ringwaked
+""",
+    "gate": """
+cp /etc/ringwake/certs/voip-services-com.example.gate.pem .
+push --cert voip-services-com.example.gate.pem --token "$(token production com.example.gate)" --environment production
 """,
     "uninstall": "test ! -e /etc/ringwake -a ! -e /var/lib/ringwake\n",
 }  # fmt: skip
