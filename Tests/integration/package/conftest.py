@@ -14,7 +14,8 @@ from support import machine, programs
 from support.machine import Root
 from support.package import OLDER, Device, Packages, build, readme_handler, setup_commands
 
-UNIT = programs.ROOT / "deploy" / "systemd" / "system" / "ringwaked.service"
+# What the commands of the guides use besides; apt can install them on the machine.
+TOOLS = ["curl", "jq"]
 
 
 @contextmanager
@@ -46,19 +47,19 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Packages:
 
 @pytest.fixture(scope="session")
 def debian(packages: Packages) -> Path:
-    """A fresh Debian 12, on which apt has downloaded what the package depends on and installed none of it.
+    """A fresh Debian 12, on which apt has downloaded what the package depends on or recommends and installed none of it.
 
     It stays in .build, so that a test run needs a mirror only when the dependencies have changed.
     """
     if reason := machine.unavailable():
         pytest.skip(reason)
-    needs = packages.control("Depends")
+    needs = packages.control("Depends") + packages.control("Recommends") + " ".join(TOOLS)
     folder = programs.ROOT / ".build" / "machines" / f"debian-{hashlib.sha256(needs.encode()).hexdigest()[:16]}"
     with locked(folder.with_suffix(".lock")):
         if not folder.exists():
             made = folder.with_suffix(".new")
             shutil.rmtree(made, ignore_errors=True)
-            Root.debian(made, ["nftables"], archives=[packages.current])
+            Root.debian(made, ["nftables"], downloads=[packages.current, *TOOLS])
             made.rename(folder)
     return folder
 
@@ -72,10 +73,4 @@ def device(debian: Path, packages: Packages, tmp_path: Path) -> Iterator[Device]
             shutil.copy(package, root.file(f"/packages/{name}"))
         root.write("/usr/local/bin/phone-handler", readme_handler(), mode=0o755)
         root.write("/usr/local/bin/set-up", setup_commands())
-        if "ProcSubset=pid" in UNIT.read_text():
-            # With it the daemon cannot read the number of the boot, and does not start.
-            root.write(
-                "/etc/systemd/system/ringwaked.service.d/proc.conf",
-                "[Service]\nProcSubset=all\nProtectProc=default\n",
-            )
         yield Device(root)

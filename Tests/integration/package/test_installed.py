@@ -1,15 +1,38 @@
 """The Debian package on a fresh Debian 12 with a systemd of its own: installed, used, upgraded, removed."""
 
-from support.package import OLDER, Device, Packages
+from support.package import OLDER, Device, Packages, blocks
 
 # A push rings, and the user answers.
 CONNECTED_CALL = """
-ringwake app add "$app" --instances call --exec /usr/local/bin/phone-handler
+ringwake app add "$app" --instances call --exec /usr/local/bin/phone-handler --replace
 ringwake push --app "$app" --data '{"caller":"sip:alice@example.org"}'
 within 20 call_is ringing
 call=$(ringwake call list --json | tr -d ' \\n' | sed 's/.*"call":"\\([^"]*\\)".*/\\1/')
-ringwake call answer "$call"
+ringwake call answer
 within 20 call_is connected
+"""
+
+# systemd holds every port, and somebody else's program sends and asks without a pause. A repeated push rings nobody.
+SENDERS = f"""
+{blocks("install.md")["sockets"]}
+cp /usr/bin/ringwake /srv/sender && cp -r /etc/ringwake/certs /srv/certs
+token=$(token production)
+units=$(cd /lib/systemd/system && ls ringwaked*)
+each_unit() {{ for unit in $units; do echo "$unit $(systemctl is-enabled "$unit" || true)"; done; }}
+open_sockets() {{ systemctl show --property Id,ActiveState,ActiveEnterTimestampMonotonic 'ringwaked*.socket'; }}
+touch /run/asking
+ask() {{
+    while [ -e /run/asking ]; do
+        /srv/sender push --host localhost --port 2197 --environment production --ca /srv/certs/ca.pem --id "$call" \\
+            --cert "/srv/certs/voip-services-$app.pem" --token "$token" || echo "push: exit status $?" >>/run/refused
+        /srv/sender status || echo "status: exit status $?" >>/run/refused
+        echo >>/run/rounds
+    done >/dev/null 2>>/run/refused
+}}
+rounds() {{ wc -l </run/rounds 2>/dev/null || echo 0; }}
+more_rounds() {{ [ "$(rounds)" -gt $((asked + 2)) ]; }}
+set +x; ask & asker=$!; set -x
+asked=0; within 20 more_rounds
 """
 
 # The files of the machine. What apt, dpkg and the journal keep of every package is not the package's.
@@ -50,7 +73,6 @@ def test_a_push_rings_after_the_commands_of_the_manual_and_after_a_reboot(device
     device.run(f"""
 install_package /packages/ringwake.deb
 . /usr/local/bin/set-up
-within 20 ringwake status
 {CONNECTED_CALL}
 ringwake call end "$call"
 within 20 call_is ended
@@ -64,30 +86,69 @@ within 20 call_is ringing
 """)
 
 
-def test_a_call_survives_an_upgrade(device: Device) -> None:
+def test_a_call_survives_an_upgrade_and_no_sender_is_refused(device: Device) -> None:
     device.run(f"""
 install_package /packages/older.deb
 . /usr/local/bin/set-up
-within 20 ringwake status
 {CONNECTED_CALL}
+{SENDERS}
 before=$(main_pid)
+each_unit >/run/units-before
+open_sockets >/run/sockets-before
 # The oldest of its processes; the others are its subshells.
 handler() {{ grep -lszx '/usr/local/bin/[p]hone-handler' /proc/[0-9]*/cmdline | sort -V | head -n 1; }}
 handler=$(handler)
 test -n "$handler"
 install_package /packages/ringwake.deb
-within 20 ringwake status
 # The daemon is another process, and the call continues with the same handler.
 after=$(main_pid)
 test "$before" != "$after"
 test "$(readlink /proc/"$after"/exe)" = /usr/bin/ringwaked
-call_is connected
+within 20 call_is connected
 test "$handler" = "$(handler)"
+# Nobody was refused meanwhile: the sockets are the same. Which units are enabled is the administrator's business.
+asked=$(rounds); within 20 more_rounds
+rm /run/asking && wait $asker
+test ! -s /run/refused || {{ cat /run/refused; exit 1; }}
+open_sockets | diff /run/sockets-before -
+each_unit | diff /run/units-before -
 ringwake call mute "$call"
 ringwake call end "$call"
 within 20 call_is ended
 fails grep handlerFailed <(ringwake call list --json)
-test "$(systemctl is-enabled ringwaked)" = enabled
+""")
+
+
+def test_operators_control_the_service_and_nobody_else_does(device: Device) -> None:
+    device.run(f"""
+install_package /packages/ringwake.deb polkitd
+. /usr/local/bin/set-up
+useradd alice
+useradd bob
+{blocks("install.md")["operators"]}
+try() {{ as "$1" systemctl --no-ask-password "${{@:2}}"; }}
+for verb in restart try-restart reload reload-or-restart; do
+    before=$(main_pid)
+    fails try bob $verb ringwaked.service
+    test "$before" = "$(main_pid)"
+    try alice $verb ringwaked.service
+done
+fails try bob stop ringwaked.socket
+try alice stop ringwaked.socket
+fails systemctl is-active ringwaked
+fails try bob start ringwaked
+try alice start ringwaked
+# An operator gets no more than that: no root by a unit, and no other service.
+for attempt in 'kill ringwaked' 'enable ringwaked' 'set-property ringwaked MemoryMax=1G' 'restart systemd-journald'; do
+    fails try alice $attempt
+done
+fails as alice cat /etc/ringwake/certs/server.key
+# What every user may ask, and what nobody else may do.
+as bob ringwake status
+for command in 'call list' 'call answer' 'push list' 'app list' reload; do
+    status=0; as bob ringwake $command || status=$?
+    test "$status" = 4
+done
 """)
 
 
@@ -95,9 +156,10 @@ def test_an_upgrade_does_not_start_a_stopped_daemon(device: Device) -> None:
     device.run("""
 install_package /packages/older.deb
 . /usr/local/bin/set-up
-systemctl stop ringwaked
+systemctl stop ringwaked.socket
 install_package /packages/ringwake.deb
 fails systemctl is-active ringwaked
+fails systemctl is-active ringwaked.socket
 """)
 
 
@@ -105,7 +167,6 @@ def test_a_daemon_keeps_running_when_the_upgrade_refuses_its_configuration(devic
     text = device.run(f"""
 install_package /packages/older.deb
 . /usr/local/bin/set-up
-within 20 ringwake status
 before=$(main_pid)
 echo 'surprise = true' >/etc/ringwake/new && cat /etc/ringwake/ringwaked.toml >>/etc/ringwake/new
 cat /etc/ringwake/new >/etc/ringwake/ringwaked.toml
@@ -120,7 +181,6 @@ def test_an_older_package_is_refused_over_a_store(device: Device, packages: Pack
     text = device.run(f"""
 install_package /packages/ringwake.deb
 . /usr/local/bin/set-up
-within 20 ringwake status
 before=$(main_pid)
 fails install_package --allow-downgrades /packages/older.deb
 test "$(dpkg-query -W -f '${{Version}} ${{db:Status-Status}}' ringwake)" = "{packages.control('Version')} installed"
@@ -138,18 +198,25 @@ install_package --allow-downgrades /packages/older.deb
     assert "move the folder /var/lib/ringwake away, and install again" in shown
 
 
-def test_a_removal_stops_the_daemon_and_keeps_configuration_and_store(device: Device) -> None:
-    device.run("""
+def test_a_removal_stops_daemon_and_sockets_and_keeps_configuration_and_store(device: Device) -> None:
+    device.run(f"""
 install_package /packages/ringwake.deb
 . /usr/local/bin/set-up
-within 20 ringwake status
+{CONNECTED_CALL}
+{SENDERS}
+# Whoever asks meanwhile does not start it again.
 apt-get remove --yes ringwake
-fails systemctl is-active ringwaked
+for unit in $units; do fails systemctl is-active "$unit"; done
+test ! -e /run/ringwake/control.sock
+fails grep ':0895 .* 0A ' /proc/net/tcp /proc/net/tcp6
+rm /run/asking && wait $asker
 test -f /etc/ringwake/ringwaked.toml
 test -f /var/lib/ringwake/store.db
 # It comes back as it was.
 install_package /packages/ringwake.deb
-test "$(systemctl is-enabled ringwaked)" = enabled
+test "$(systemctl is-enabled ringwaked ringwaked.socket ringwaked-production.socket | sort -u)" = enabled
+systemctl start ringwaked
+test "$(token production)" = "$token"
 """)
 
 
@@ -163,10 +230,10 @@ install_package $(dpkg-deb --field /packages/ringwake.deb Depends |
 all_files | sort >/tmp/lists/before
 install_package /packages/ringwake.deb
 . /usr/local/bin/set-up
-within 20 ringwake status
 {CONNECTED_CALL}
 ringwake call end "$call"
 within 20 call_is ended
+systemctl enable ringwaked-production.socket ringwaked-development.socket
 apt-get purge --yes ringwake
 all_files | sort >/tmp/lists/after
 comm -13 /tmp/lists/before /tmp/lists/after >/tmp/lists/left

@@ -98,18 +98,18 @@ class Root:
         return made
 
     @classmethod
-    def debian(cls, directory: Path, packages: Iterable[str] = (), archives: Iterable[Path] = ()) -> "Root":
+    def debian(cls, directory: Path, packages: Iterable[str] = (), downloads: Iterable[str | Path] = ()) -> "Root":
         """A new Debian 12 of apt's own sources, the smallest that boots.
 
         - packages: further ones.
-        - archives: package files. What these depend on is downloaded and not installed, so that apt can install them
-          on the machine, which has no network.
+        - downloads: package files and names. They, what they depend on and what they recommend are downloaded and not
+          installed, so that apt can install them on the machine, which has no network.
         """
+        wanted = [item if isinstance(item, str) else str(item.resolve()) for item in downloads]
         hooks = [
-            f'--customize-hook=APT_CONFIG="$MMDEBSTRAP_APT_CONFIG" apt-get --yes --quiet --no-install-recommends'
-            f" --download-only install {archive.resolve()}"
-            for archive in archives
-        ]
+            f'--customize-hook=APT_CONFIG="$MMDEBSTRAP_APT_CONFIG" apt-get --yes --quiet --option APT::Install-Recommends=1'
+            f" --download-only install {' '.join(wanted)}"
+        ] if wanted else []  # fmt: skip
         check(
             "mmdebstrap", "--quiet", "--mode=root", "--variant=minbase", "--skip=cleanup/apt",
             f"--include={','.join(['systemd-sysv', 'dbus', *packages])}", *hooks, "bookworm", directory,

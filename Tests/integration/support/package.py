@@ -29,7 +29,11 @@ within() {
     return 1
 }
 call_is() { ringwake call list --json | tr -d ' \\n' | grep -q '"state":"'"$1"'"'; }
+# token ENVIRONMENT [APP]: the device token.
+token() { ringwake app show "${2:-$app}" --json | tr -d ' \\n' | sed 's/.*"'"$1"'":"\\([0-9a-f]*\\)".*/\\1/'; }
 main_pid() { systemctl show --property MainPID --value ringwaked; }
+# as USER COMMAND...
+as() { setpriv --reuid "$1" --regid "$1" --init-groups "${@:2}"; }
 """
 
 
@@ -73,8 +77,21 @@ def readme_handler() -> str:
 
 
 def setup_commands() -> str:
-    """The commands of README.Debian, as they stand there."""
+    """The commands of README.Debian that set the daemon up and start it, as they stand there."""
     text = (programs.ROOT / "deploy" / "debian" / "debian" / "ringwake.README.Debian").read_text()
-    commands = re.search(r"Make both:\n\n(.*?)\n\n\S", text, re.DOTALL)
-    assert commands, "README.Debian does not say how to configure the daemon"
-    return commands[1] + "\n"
+    commands = re.findall(r"^    (ringwake setup|systemctl enable --now ringwaked)$", text, re.MULTILINE)
+    assert len(commands) == 2, "README.Debian does not say how to set up and start the daemon"
+    return "\n".join(commands) + "\n"
+
+
+def blocks(guide: str) -> dict[str, str]:
+    """The blocks of commands in a page of Documentation, by the names in their marks, in the page's order."""
+    text = (programs.ROOT / "Documentation" / guide).read_text()
+    found = dict(re.findall(r"<!-- tested: (\w+) -->\n```sh\n(.*?)```", text, re.DOTALL))
+    assert text.count("```sh") == len(found) > 0, f"{guide} has a block of commands that is not tested"
+    return found
+
+
+def links(guide: str) -> list[str]:
+    """The files that a page of Documentation links to."""
+    return re.findall(r"\]\(([^)#]+)", (programs.ROOT / "Documentation" / guide).read_text())
