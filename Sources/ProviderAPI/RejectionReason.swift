@@ -73,7 +73,8 @@ package enum RejectionReason: String, Sendable, Codable, CaseIterable, Error {
         case .payloadEmpty: "the body has to be a JSON object; this one is empty or something else"
         case .topicDisallowed: "the certificate does not cover this topic; 'ringwake certs show' lists what it covers"
         case .badCertificate:
-            "the certificate has expired or no configured provider CA issued it; see 'ringwake certs show'"
+            "the certificate has expired, no configured provider CA issued it, or its team is not configured; see "
+                + "'ringwake certs show'"
         case .badCertificateEnvironment: "the certificate is for the other environment; use the other listener"
         case .expiredProviderToken:
             "the provider token is older than an hour; sign a new one (and check this machine's clock)"

@@ -70,18 +70,14 @@ class Mistake:
     """One mistake.
 
     - sees: what the sender sees; without an answer part of the client's own words, or one of several (` or `).
-    - log: what the device's log says of it; None: nothing.
-    - level: the log's level that shows it. A daemon as it is shipped logs no `debug`.
-
-    A refusal is a notice in the log, and `ringwake status` counts it by its reason. Of what ends in the TLS handshake
-    only the log tells, at the level `debug`.
+    - says: a part of the cause that the device's list of refusals has; None: nothing, because it looks to the device as
+      if the client had thought better of it.
     """
 
     name: str
     make: Callable[[Ground], str]
     sees: str
-    log: str | None
-    level: str = "notice"
+    says: str | None
 
     @property
     def reason(self) -> str | None:
@@ -110,7 +106,7 @@ def prepare(daemon: Daemon, folder: Path, foreign: Credentials) -> Ground:
     """Starts the daemon for `MISTAKES`."""
     for app in (APP, DOOR, GONE):
         daemon.add_app(app=app)
-    daemon.settings |= {"team.topics": [f"{app}.voip" for app in (APP, DOOR, GONE)], "log.level": "debug"}
+    daemon.settings |= {"team.topics": [f"{app}.voip" for app in (APP, DOOR, GONE)]}
     # Its first port is for development.
     daemon.write_configuration(daemon.text() + '[[listener]]\naddress = "127.0.0.1:0"\nenvironment = "production"\n')
     daemon.start()
@@ -165,13 +161,13 @@ def issued(ground: Ground, seconds: int) -> str:
 
 MISTAKES = [
     Mistake("trusts another CA", lambda g: g.by_certificate("--cacert", g.foreign.ca),
-            "SSL certificate problem", "alert unknown ca", "debug"),
+            "SSL certificate problem", "alert unknown ca"),
     Mistake("uses a name that the certificate lacks", another_name,
             "no alternative certificate subject name matches", None),
     Mistake("speaks HTTP/1.1", lambda g: g.by_certificate("--http1.1"), "no application protocol",
-            "no application protocol", "debug"),
-    Mistake("speaks an old TLS", old_version, "alert protocol version", "unsupported protocol", "debug"),
-    Mistake("speaks HTTP without TLS", plain, "Recv failure or Empty reply from server", "http request", "debug"),
+            "no application protocol"),
+    Mistake("speaks an old TLS", old_version, "alert protocol version", "unsupported protocol"),
+    Mistake("speaks HTTP without TLS", plain, "Recv failure or Empty reply from server", "http request"),
     Mistake("certificate of another CA", lambda g: g.by_certificate(certificate=g.foreign.provider_pem),
             "403 BadCertificate", "is not trusted: unable to get local issuer certificate"),
     Mistake("expired certificate", lambda g: g.by_certificate(certificate=g.expired),
