@@ -34,7 +34,9 @@ package struct AppConfiguration: Sendable, Equatable {
     package init(id: AppID, file: String, defaults: Configuration) {
         self.id = id
         self.file = file
-        wake = WakeSettings(way: defaults.wake.way, manager: defaults.wake.manager, isSystem: defaults.isSystem)
+        wake = WakeSettings(
+            way: defaults.wake.way, manager: defaults.wake.manager, isSystem: defaults.isSystem,
+            isSystemService: defaults.service == .system)
         policy = defaults.policy
         limits = defaults.restrictions.limits
     }
@@ -71,6 +73,9 @@ package struct WakeSettings: Sendable, Equatable {
     var manager: SystemdManager?
     /// Whether the daemon is the system's, which uses the system's systemd and bus by default.
     var isSystem = false
+    /// Whether the daemon is a service of the system's systemd. It may not make transient units there: who may, can run
+    /// anything as root.
+    var isSystemService = false
     var path: String?
     var bus: MessageBus?
     var instances = HandlerInstances.app
@@ -95,6 +100,13 @@ package struct WakeSettings: Sendable, Equatable {
             throw reader.invalid(key, "has no effect with '\(first)'; remove it")
         }
         let systemd = manager ?? (isSystem ? .system : .user)
+        if exec != nil, way == .unit, systemd == .system, isSystemService {
+            throw reader.invalid(
+                "exec",
+                "starts nothing here: the system's service starts units that root has installed ('unit = "
+                    + "\"ringwake-handler-phone@.service\"'), which have their own user and sandbox. To run the command in "
+                    + "the daemon's sandbox, as its user, add 'way = \"exec\"' ('ringwake app add --way exec')")
+        }
         if let exec {
             handler = way == .exec ? .exec(exec) : .transientUnit(exec, systemd)
         } else if let dbus {

@@ -13,6 +13,8 @@ package struct Configuration: Sendable {
     package var file: String
     /// Whether this is the system's daemon, not a user's.
     package let isSystem: Bool
+    /// The systemd whose service this is; nil if it is none.
+    package let service: SystemdManager?
     /// Directory for state that must survive the daemon.
     package var stateDirectory: String
     /// Directory of the control socket; empty after a reboot.
@@ -65,6 +67,7 @@ package struct Configuration: Sendable {
     package init(file: String, defaults: StandardPaths) {
         self.file = file
         isSystem = defaults.isSystem
+        service = defaults.service
         stateDirectory = defaults.stateDirectory
         runtimeDirectory = defaults.runtimeDirectory
         wake = defaults.wake

@@ -67,7 +67,7 @@ extension Configuration {
     ]
 
     private static let wake: [Setting<WakeDefaults>] = [
-        .init("way", .word, \.way, standard: "`unit` as a service of a user's systemd, else `exec`"),
+        .init("way", .word, \.way, standard: "`unit` as a service, else `exec`"),
         .init("manager", .word, \.manager, standard: "`system` for the system's daemon, else `user`"),
     ]
 

@@ -14,15 +14,22 @@ package struct StandardPaths: Sendable {
     package let wake: WakeDefaults
     /// Whether this is the system's daemon: root's, or a service of the system's systemd, which has a user of its own.
     package let isSystem: Bool
+    /// The systemd whose service this is; nil if it is none. Root's own service doesn't count as one: it may do anything.
+    package let service: SystemdManager?
 
-    /// - Parameter process: PID of this process.
-    package init(isRoot: Bool, environment: [String: String], process: Int32 = getpid()) {
+    /// - Parameters:
+    ///   - process: PID of this process.
+    ///   - service: the service for which this process stands, if it is none itself.
+    package init(
+        isRoot: Bool, environment: [String: String], process: Int32 = getpid(), service: SystemdManager? = nil
+    ) {
         // Only a user's manager sets MANAGERPID. Programs that a service starts (a terminal, for example) inherit it
         // together with SYSTEMD_EXEC_PID, so the latter has to be this process's PID.
         let isService = environment["SYSTEMD_EXEC_PID"] == "\(process)"
         let isUserService = isService && environment["MANAGERPID"] != nil
-        isSystem = isRoot || (isService && !isUserService)
-        wake = WakeDefaults(way: isUserService ? .unit : .exec, manager: isUserService ? .user : nil)
+        self.service = service ?? (isUserService ? .user : isService && !isRoot ? .system : nil)
+        isSystem = isRoot || self.service == .system
+        wake = WakeDefaults(way: self.service == nil ? .exec : .unit, manager: isUserService ? .user : nil)
         func absolute(_ name: String) -> String? {
             // By the XDG specification a relative path is invalid and must be ignored.
             environment[name].flatMap { $0.hasPrefix("/") ? $0 : nil }

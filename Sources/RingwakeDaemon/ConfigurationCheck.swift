@@ -27,16 +27,21 @@ struct ConfigurationCheck {
     }
 
     func run() throws(RingwakeError) -> Result {
-        let user = try becomeUser()
+        let isService = geteuid() == 0 && file == defaults.configurationFile && getpwnam(Self.serviceUser) != nil
+        let environment = processEnvironment()
+        let defaults =
+            isService && user == nil
+            ? StandardPaths(isRoot: true, environment: environment, service: .system) : defaults
+        let user = try becomeUser(isService)
         do throws(RingwakeError) {
-            return try check()
+            return try check(defaults)
         } catch {
             guard let user else { throw error }
             throw RingwakeError(error.code, error.message + " (checked as the user \(user); --as chooses another)")
         }
     }
 
-    private func check() throws(RingwakeError) -> Result {
+    private func check(_ defaults: StandardPaths) throws(RingwakeError) -> Result {
         var configuration = try Configuration.load(file: file, defaults: defaults)
         configuration.checkNames()
         let credentials = try Credentials(&configuration)
@@ -52,13 +57,9 @@ struct ConfigurationCheck {
     }
 
     /// A file that root can read may be unreadable for the daemon. Returns the user, if it isn't the caller.
-    private func becomeUser() throws(RingwakeError) -> String? {
-        let isService = geteuid() == 0 && file == defaults.configurationFile
+    private func becomeUser(_ isService: Bool) throws(RingwakeError) -> String? {
         guard let name = user ?? (isService ? Self.serviceUser : nil) else { return nil }
-        guard let entry = getpwnam(name) else {
-            guard user != nil else { return nil }
-            throw RingwakeError(.notFound, "there is no user '\(name)'")
-        }
+        guard let entry = getpwnam(name) else { throw RingwakeError(.notFound, "there is no user '\(name)'") }
         let (uid, gid) = (entry.pointee.pw_uid, entry.pointee.pw_gid)
         guard uid != geteuid() else { return nil }
         guard initgroups(name, gid) == 0, setgid(gid) == 0, setuid(uid) == 0 else {

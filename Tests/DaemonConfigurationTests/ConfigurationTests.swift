@@ -262,7 +262,14 @@ struct ConfigurationTests {
     @Test("The system's daemon uses the system's systemd and bus, though its user is not root")
     func systemDaemon() throws {
         let service = StandardPaths(isRoot: false, environment: ["SYSTEMD_EXEC_PID": "42"], process: 42)
-        #expect(service.isSystem)
+        #expect(service.isSystem && service.service == .system && service.wake.way == .unit)
+        let command = ["com.example.phone.toml": "[wake]\nexec = [\"/bin/true\"]"]
+        let error = #expect(throws: RingwakeError.self) { try Folder("", apps: command).load(defaults: service) }
+        #expect(error?.message.contains("ringwake-handler-phone@.service") == true)
+        for (text, app) in [("", "\nway = \"exec\""), ("[wake]\nway = \"exec\"", "")] {
+            let allowed = try Folder(text, apps: command.mapValues { $0 + app }).load(defaults: service)
+            #expect(allowed.apps.values.first?.way == .exec(["/bin/true"]))
+        }
         let apps = [
             "com.example.phone.toml": "[wake]\nunit = \"phone@.service\"",
             "com.example.door.toml": "[wake]\ndbus = \"com.example.door\"",

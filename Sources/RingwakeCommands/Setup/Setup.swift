@@ -25,7 +25,7 @@ struct Setup {
     let program: DaemonProgram
 
     private(set) var files: [SetupMessage.File] = []
-    private(set) var notes: [String] = []
+    var notes: [String] = []
 
     init(
         folder: SetupFolder, app: AppID, team: String, appLines: (wake: [String], rules: [String]),

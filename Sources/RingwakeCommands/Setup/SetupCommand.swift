@@ -87,8 +87,12 @@ struct SetupCommand: RunnableCommand {
     }
 
     /// `[wake]` and the rules of a new app.
-    private var appLines: (wake: [String], rules: [String]) {
-        if let exec { return (["exec = [\(AppFile.tomlString(exec))]"], []) }
+    private func appLines(isSystem: Bool) -> (wake: [String], rules: [String]) {
+        if let exec {
+            // Without this the system's service starts no commands.
+            let sandbox = ["# In the daemon's sandbox, if it is a service of the system.", "way = \"exec\""]
+            return (["exec = [\(AppFile.tomlString(exec))]"] + (isSystem ? sandbox : []), [])
+        }
         let rules = [
             "", "# No handler is started: unless one is connected, the daemon itself rings.", "[calls]",
             "report = \"1s\"",
@@ -102,9 +106,14 @@ struct SetupCommand: RunnableCommand {
         let path = directory.map { $0.hasPrefix("/") ? $0 : InputFile.workingDirectory + "/" + $0 } ?? standard
         let names = LocalNames()
         var setup = try Setup(
-            folder: SetupFolder(path, isStandard: path == standard), app: appID(), team: team, appLines: appLines,
+            folder: SetupFolder(path, isStandard: path == standard), app: appID(), team: team, appLines: appLines(isSystem: path == standard && context.userID == 0),
             program: DaemonProgram())
         (setup.hosts, setup.payload) = (host, payload)
+        if exec != nil, path == standard, context.userID == 0 {
+            setup.notes.append(
+                "The handler runs as the user ringwake, in the daemon's sandbox: without home directories, sound cards and "
+                    + "programs that compile at run time. 'ringwake app add --unit' gives it a unit, with its own user.")
+        }
         setup.standardHosts = names.all
         setup.listen =
             listen.isEmpty ? LocalNames.listenAddresses(port: SetupCommand.port) : listen.map(\.description)

@@ -57,5 +57,5 @@ prepare() {
 }
 
 add_app() {
-    ringwake app add "$app" --exec /usr/libexec/phone-handler --payload ringwake --instances call "$@"
+    ringwake app add "$app" --exec /usr/libexec/phone-handler --way exec --payload ringwake --instances call "$@"
 }

@@ -4,7 +4,7 @@ from support.package import OLDER, Device, Packages, blocks
 
 # A push rings, and the user answers.
 CONNECTED_CALL = """
-ringwake app add "$app" --instances call --exec /usr/local/bin/phone-handler --replace
+ringwake app add "$app" --instances call --exec /usr/local/bin/phone-handler --way exec --replace
 ringwake push --app "$app" --data '{"caller":"sip:alice@example.org"}'
 within 20 call_is ringing
 call=$(ringwake call list --json | tr -d ' \\n' | sed 's/.*"call":"\\([^"]*\\)".*/\\1/')
