@@ -105,14 +105,15 @@ struct SetupCommand: RunnableCommand {
         let standard = StandardDirectory.configuration(in: context)
         let path = directory.map { $0.hasPrefix("/") ? $0 : InputFile.workingDirectory + "/" + $0 } ?? standard
         let names = LocalNames()
+        let isSystem = path == standard && context.userID == 0
         var setup = try Setup(
-            folder: SetupFolder(path, isStandard: path == standard), app: appID(), team: team, appLines: appLines(isSystem: path == standard && context.userID == 0),
-            program: DaemonProgram())
+            folder: SetupFolder(path, isStandard: path == standard), app: appID(), team: team,
+            appLines: appLines(isSystem: isSystem), program: DaemonProgram())
         (setup.hosts, setup.payload) = (host, payload)
-        if exec != nil, path == standard, context.userID == 0 {
+        if exec != nil, isSystem {
             setup.notes.append(
-                "The handler runs as the user ringwake, in the daemon's sandbox: without home directories, sound cards and "
-                    + "programs that compile at run time. 'ringwake app add --unit' gives it a unit, with its own user.")
+                "The handler runs as the user ringwake, in the daemon's sandbox: without home directories, sound cards "
+                    + "and just-in-time compilers. 'ringwake app add --unit' gives it a unit, with its own user.")
         }
         setup.standardHosts = names.all
         setup.listen =
