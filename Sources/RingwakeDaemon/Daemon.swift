@@ -168,12 +168,13 @@ final class Daemon {
             })
     }
 
-    /// Registers a token for each app and each environment of the listeners.
+    /// Registers a token for each app and each environment of the listeners. An app whose file is wrong keeps those that
+    /// it has.
     func registerApps(_ configuration: Configuration) throws(RingwakeError) {
         let environments = passed.environments(with: configuration)
-        for app in configuration.apps.keys {
+        for app in configuration.apps.values where !app.isBare {
             _ = try tokens.register(
-                app: app, topic: .voip(of: app), environments: environments, at: unixMilliseconds())
+                app: app.id, topic: .voip(of: app.id), environments: environments, at: unixMilliseconds())
         }
     }
 

@@ -64,9 +64,16 @@ struct AppAddCommand: DaemonCommand {
             try FileSystem.createDirectory(status.appsDirectory, mode: 0o755)
         }
         let text = AppFile.text(wake: wake.lines, rules: rules.lines, payload: payload)
-        try file.change(to: Array(text.utf8)) { () throws(RingwakeError) in
-            let reload: ReloadMessage = try client.post(RequestTarget("reload"))
-            try file.check(reload.setAside)
+        do throws(RingwakeError) {
+            try file.change(to: Array(text.utf8)) { () throws(RingwakeError) in
+                let reload: ReloadMessage = try client.post(RequestTarget("reload"))
+                try file.check(reload.setAside)
+            }
+        } catch {
+            // The daemon has read the wrong file, and has to read what is there again. If that fails too, it says so
+            // in its status.
+            let _: ReloadMessage? = try? client.post(RequestTarget("reload"))
+            throw error
         }
         let app: AppMessage = try client.get(RequestTarget("apps", id.rawValue))
         return try show(app, AppText.text(of: app, style: context.style), in: context)

@@ -20,9 +20,8 @@ struct StreamReopening {
         while true {
             guard waits(pause), deadline?.hasPassed != true else { return nil }
             do throws(RingwakeError) {
-                let events = try client.events(target)
                 claim(call)
-                return events
+                return try client.events(target)
             } catch {
                 guard [.daemonNotRunning, .unreachable, .timedOut].contains(error.code) else { throw error }
             }
@@ -30,7 +29,8 @@ struct StreamReopening {
         }
     }
 
-    /// A refusal is usual: the daemon knows a handler again by its process, and then there is nothing to claim.
+    /// A refusal is usual: the daemon knows a handler again by its process, and then there is nothing to claim. If the
+    /// daemon is still away, the stream's error says so.
     private func claim(_ call: String?) {
         guard let call, call == context.environment("RINGWAKE_CALL"), client.secret != nil else { return }
         let _: CallMessage? = try? client.post(RequestTarget("calls", call, CallVerb.claim.rawValue))

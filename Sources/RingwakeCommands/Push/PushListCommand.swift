@@ -56,8 +56,8 @@ struct PushShowCommand: DaemonCommand {
             disturb, a block list or a limit) or withheld (the app's handler has too many
             strikes). For each stage the timeline shows the time since the push arrived,
             the time since the previous stage, and the time of day: local time on a
-            terminal, UTC in a pipe. Of a refused push it shows the exact cause, for the last
-            1,000 refusals since the daemon's start.
+            terminal, UTC in a pipe. For the last 1,000 refused pushes since the daemon's
+            start it shows the exact cause of the refusal.
             """)
 
     @Argument(
