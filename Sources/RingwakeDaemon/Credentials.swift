@@ -3,6 +3,7 @@ internal import Cryptography
 internal import FileSystem
 internal import PushGateway
 internal import RingwakeCore
+internal import VoIPCertificates
 
 /// The certificates and keys of the configuration, read and checked. A reload replaces all of them.
 struct Credentials {
@@ -12,6 +13,8 @@ struct Credentials {
     private let serverFile: String?
     /// The teams that may send.
     let gateway: GatewayConfiguration
+    /// The files, to find out what is wrong with them.
+    var inventory: CredentialInventory
 
     /// Maximum bytes of a PEM file. A bundle of all public CAs is smaller.
     private static let maximumFileSize = 4 << 20
@@ -38,6 +41,7 @@ struct Credentials {
             teams.append(GatewayConfiguration.Team(id: team.id, topics: team.topics, keys: keys))
         }
         gateway = GatewayConfiguration(teams: teams)
+        inventory = CredentialInventory(configuration)
     }
 
     /// A reload must not replace a valid server certificate by one that has expired: no sender would connect any more.

@@ -51,6 +51,7 @@ extension Daemon {
             metadata: [
                 "apps": "\(new.apps.count)", "needs-restart": "\(change.needsRestart.joined(separator: ","))",
             ])
+        logCredentialProblems()
         calls.publish(.reload(.init()), to: .unfiltered)
         let credentials = knownCredentials()
         for app in Set(former.keys).union(credentials.keys) where former[app] != credentials[app] {

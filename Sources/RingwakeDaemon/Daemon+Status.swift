@@ -14,7 +14,7 @@ internal import RunLoop
 extension Daemon {
     func status() -> StatusMessage {
         let statistics = runLoop.statistics
-        return StatusMessage(
+        var message = StatusMessage(
             version: ProductVersion.current, pid: getpid(),
             uptimeMs: startedAt.duration(to: BootClock.now()).milliseconds, configuration: configuration.file,
             appsDirectory: configuration.appsDirectory, stateDirectory: configuration.stateDirectory,
@@ -28,7 +28,12 @@ extension Daemon {
             activeCalls: calls.coordinator.active.count,
             pushes: StatusMessage.Pushes(
                 accepted: gateway.counters.accepted,
-                refused: gateway.counters.refused),
+                refused: gateway.counters.refused,
+                lastRefused: gateway.counters.lastRefusal.map {
+                    StatusMessage.LastRefused(
+                        reason: $0.reason, agoMs: max(0, $0.at.duration(to: BootClock.now()).milliseconds),
+                        acceptedSince: $0.acceptedSince)
+                }),
             journal: journalStatus(), reachability: reachabilityStatus(), path: network.path.map { PathMessage($0) },
             connection: network.connection.map { ConnectionMessage($0) },
             strikes: Dictionary(calls.strikes.map { ($0.key.rawValue, $0.value) }) { $0 + $1 },
@@ -44,6 +49,9 @@ extension Daemon {
             wakeups: StatusMessage.Wakeups(
                 total: statistics.total,
                 byCause: Dictionary(statistics.byCause.map { ($0.key.name, $0.value) }) { $0 + $1 }))
+        message.problems = credentialProblems()
+        message.facilities = facilities
+        return message
     }
 
     private func journalStatus() -> StatusMessage.Journal {

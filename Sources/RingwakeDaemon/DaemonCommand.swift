@@ -5,6 +5,7 @@ internal import Glibc
 internal import HandlerActivation
 internal import LogOutput
 internal import Logging
+internal import NetworkMessages
 internal import RingwakeCore
 internal import RunLoop
 internal import ServiceManager
@@ -17,6 +18,8 @@ struct DaemonCommand: Equatable {
     var isCheck = false
     /// With ``isCheck``: print the configuration as JSON.
     var wantsJSON = false
+    /// With ``isCheck``: the user to check as; nil for the present one.
+    var user: String?
     /// Stop when standard input ends.
     var stopsWithInput = false
 
@@ -32,6 +35,7 @@ struct DaemonCommand: Equatable {
                            $XDG_CONFIG_HOME/ringwake/ringwaked.toml for a user
           --check-config   check the configuration and every file that it names, and exit
           --json           with --check-config: print what it has as one JSON object
+          --user USER      with --check-config, for root: check what this user may read
           --stop-at-eof    stop when standard input ends, so that it never outlives its parent
           --version        show the version
           --help           show this
@@ -50,7 +54,7 @@ struct DaemonCommand: Equatable {
         case wrongUsage(String)
     }
 
-    /// Parsed by hand: six options don't need a library, and the one that `ringwake` uses can't run on the main actor.
+    /// Parsed by hand: seven options don't need a library, and the one that `ringwake` uses can't run on the main actor.
     static func parse(_ arguments: [String]) -> Parsed {
         var command = DaemonCommand()
         var rest = arguments[...]
@@ -61,6 +65,9 @@ struct DaemonCommand: Equatable {
             case "--check-config": command.isCheck = true
             case "--json": command.wantsJSON = true
             case "--stop-at-eof": command.stopsWithInput = true
+            case "--user":
+                guard let user = rest.popFirst(), !user.isEmpty else { return .wrongUsage("--user needs a user") }
+                command.user = user
             case "--config":
                 guard let file = rest.popFirst(), !file.isEmpty else {
                     return .wrongUsage("--config needs a file")
@@ -73,6 +80,7 @@ struct DaemonCommand: Equatable {
             }
         }
         guard command.isCheck || !command.wantsJSON else { return .wrongUsage("--json goes with --check-config") }
+        guard command.isCheck || command.user == nil else { return .wrongUsage("--user goes with --check-config") }
         return .run(command)
     }
 }
@@ -101,20 +109,20 @@ package func runDaemon() -> Int32 {
 private func run(_ command: DaemonCommand) throws(RingwakeError) {
     let defaults = StandardPaths(isRoot: geteuid() == 0, environment: processEnvironment())
     let file = absolute(command.configurationFile ?? defaults.configurationFile)
+    // After the defaults, which are root's for the system's daemon.
+    if let user = command.user { try CheckUser.become(user) }
     let configuration = try Configuration.load(file: file, defaults: defaults)
     if command.isCheck {
-        let credentials = try Credentials(configuration)
-        for app in configuration.apps.values {
-            do throws(RingwakeError) {
-                try app.way?.check(of: app.id)
-            } catch {
-                // The message already names the app's file.
-                throw RingwakeError(.badConfiguration, error.message)
-            }
-        }
+        let check = try ConfigurationCheck(configuration)
         if command.wantsJSON {
-            let message = try ConfigurationMessage(configuration, credentials.gateway)
-            return write(String(decoding: controlLine(message), as: UTF8.self), to: STDOUT_FILENO)
+            write(String(decoding: controlLine(check.message), as: UTF8.self), to: STDOUT_FILENO)
+        }
+        if let error = check.error { throw error }
+        guard !command.wantsJSON else { return }
+        for problem in check.message.problems {
+            write(
+                "ringwaked: warning: \(withoutControlCharacters("\(problem.file): \(problem.sentence)"))\n",
+                to: STDERR_FILENO)
         }
         let counts = [(configuration.listeners.count, "listener"), (configuration.apps.count, "app")]
         let text = counts.map { $0 == 1 ? "1 \($1)" : "\($0) \($1)s" }.joined(separator: ", ")
@@ -124,7 +132,7 @@ private func run(_ command: DaemonCommand) throws(RingwakeError) {
     let log = StandardErrorLog(level: configuration.logLevel, environment: processEnvironment())
     let daemon = try Daemon(
         configuration, defaults: defaults, passed: PassedSockets(try PassedSocket.takeAll()),
-        logger: Logger(label: "ringwaked") { _ in log })
+        facilities: FacilityMessage.probe(), logger: Logger(label: "ringwaked") { _ in log })
     if command.stopsWithInput { try daemon.stopAtEndOfInput() }
     daemon.run()
 }
