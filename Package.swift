@@ -137,7 +137,9 @@ let package = Package(
                 "Reachability", "RingwakeCore", logging,
             ],
             swiftSettings: common),
-        .target(name: "NetworkMessages", dependencies: ["ControlProtocol", "Reachability"], swiftSettings: common),
+        .target(
+            name: "NetworkMessages", dependencies: ["ControlProtocol", "Reachability", "RunLoop"], swiftSettings: common
+        ),
         .target(
             name: "RingwakeKit",
             dependencies: ["CRingwakeLinux", "ControlProtocol", "HTTP1", "RingwakeCore", "RunLoop"],
@@ -153,7 +155,8 @@ let package = Package(
             dependencies: [
                 "CRingwakeLinux", "CallService", "ControlProtocol", "Cryptography", "DBus", "DaemonConfiguration",
                 "DeviceServices", "FileSystem", "HandlerActivation", "HTTPServer", "LogOutput", "NetworkMessages",
-                "PushGateway", "PushJournal", "Reachability", "RingwakeCore", "RunLoop", "ServiceManager", logging,
+                "PushGateway", "PushJournal", "Reachability", "RingwakeCore", "RunLoop", "ServiceManager",
+                "VoIPCertificates", logging,
             ],
             swiftSettings: onTheRunLoop),
         .target(

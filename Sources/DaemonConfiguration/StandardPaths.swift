@@ -1,5 +1,5 @@
 internal import Glibc
-internal import RingwakeCore
+package import RingwakeCore
 
 /// Defaults that depend on whose daemon this is. Paths: the system's directories for root, the XDG directories for a
 /// user. Handlers: started by the user's systemd if that runs the daemon.

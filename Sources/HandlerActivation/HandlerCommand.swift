@@ -11,6 +11,9 @@ package enum HandlerCommand {
         let path = try checkForm(command, of: app)
         guard access(path, F_OK) == 0, isRegularFile(path) else { throw spawnFailure(errno, path: path, of: app) }
         guard faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0 else { throw spawnFailure(errno, path: path, of: app) }
+        if let interpreter = interpreter(of: path), access(interpreter, F_OK) != 0 {
+            throw spawnFailure(ENOENT, path: path, of: app)
+        }
     }
 
     /// The part of the check that needs no system call. Returns the path.

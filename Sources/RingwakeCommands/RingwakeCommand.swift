@@ -8,6 +8,7 @@ struct RingwakeCommand: ParsableCommand {
         examples: """
             ringwake setup
             ringwake status
+            ringwake doctor
             ringwake reachability sip.example.org
             ringwake app add com.example.phone --exec /usr/bin/phone-handler
             ringwake certs dev-ca --app com.example.phone --directory ~/ringwake-certs
@@ -41,9 +42,9 @@ struct RingwakeCommand: ParsableCommand {
             """,
         version: "ringwake \(ProductVersion.current)",
         subcommands: [
-            StatusCommand.self, ReachabilityCommand.self, PowerCommand.self, WatchCommand.self, ReloadCommand.self,
-            SetupCommand.self, ConfigCommand.self, AppCommand.self, TeamCommand.self, CallCommand.self,
-            AudioCommand.self, DoNotDisturbCommand.self, BlockCommand.self,
+            StatusCommand.self, DoctorCommand.self, ReachabilityCommand.self, PowerCommand.self, WatchCommand.self,
+            ReloadCommand.self, SetupCommand.self, ConfigCommand.self, AppCommand.self, TeamCommand.self,
+            CallCommand.self, AudioCommand.self, DoNotDisturbCommand.self, BlockCommand.self,
             PushCommand.self, CertsCommand.self,
         ])
 }

@@ -4,85 +4,136 @@ internal import DeviceServices
 internal import FileSystem
 internal import Glibc
 internal import HandlerActivation
+internal import PushGateway
 internal import RingwakeCore
+internal import RunLoop
+internal import VoIPCertificates
 
-/// `ringwaked --check-config`: reads all that the start reads, as the user that the daemon runs as, and looks for the
-/// programs that are named.
+/// `ringwaked --check-config`: everything that a configuration names, without starting anything.
 struct ConfigurationCheck {
     /// The user of the system's service; deploy/sysusers.d makes it.
     private static let serviceUser = "ringwake"
 
-    let file: String
-    let defaults: StandardPaths
-    /// The user to check as; nil: for the system's configuration, the service's user if this is root.
-    let user: String?
-    let wantsJSON: Bool
+    /// What the command line needs, with every problem.
+    let message: ConfigurationMessage
+    /// Everything that is wrong, except what certificates will be soon.
+    let failures: [RingwakeError]
 
-    /// What was found.
-    struct Result {
-        /// For standard output.
-        let text: String
-        /// One line for each file or program that is wrong.
-        let failures: [String]
-    }
-
-    func run() throws(RingwakeError) -> Result {
-        let isService = geteuid() == 0 && file == defaults.configurationFile && getpwnam(Self.serviceUser) != nil
-        let environment = processEnvironment()
+    /// - Parameter user: the user to check as; nil: for the system's configuration, the service's user if this is root.
+    /// - Throws: what makes the file unreadable as a whole.
+    init(_ file: String, defaults: StandardPaths, user: String?) throws(RingwakeError) {
+        let service = geteuid() == 0 && file == defaults.configurationFile ? getpwnam(Self.serviceUser) : nil
+        let isService =
+            service.map { user == nil || user == Self.serviceUser || user == "\($0.pointee.pw_uid)" } ?? false
+        // The service has root's paths, but not root's defaults for handlers.
         let defaults =
-            isService && user == nil
-            ? StandardPaths(isRoot: true, environment: environment, service: .system) : defaults
-        let user = try becomeUser(isService)
+            isService
+            ? StandardPaths(isRoot: true, environment: processEnvironment(), service: .system) : defaults
+        let user = user ?? (isService ? Self.serviceUser : nil)
+        if let user { try CheckUser.become(user) }
         do throws(RingwakeError) {
-            return try check(defaults)
+            var configuration = try Configuration.load(file: file, defaults: defaults)
+            configuration.checkNames()
+            try self.init(&configuration)
         } catch {
-            guard let user else { throw error }
-            throw RingwakeError(error.code, error.message + " (checked as the user \(user); --as chooses another)")
+            guard let user, "\(geteuid())" != "0" else { throw error }
+            throw RingwakeError(error.code, error.message + " (checked as the user \(user); --user chooses another)")
         }
     }
 
-    private func check(_ defaults: StandardPaths) throws(RingwakeError) -> Result {
-        var configuration = try Configuration.load(file: file, defaults: defaults)
-        configuration.checkNames()
-        let credentials = try Credentials(&configuration)
-        let failures =
-            configuration.setAside.map(\.why) + configuration.unusableHandlers() + configuration.missingPrograms()
-        if wantsJSON {
-            let message = try ConfigurationMessage(configuration, credentials.gateway, failures: failures)
-            return Result(text: String(decoding: controlLine(message), as: UTF8.self), failures: failures)
+    private init(_ configuration: inout Configuration) throws(RingwakeError) {
+        var failures: [RingwakeError] = []
+        var credentials: Credentials?
+        do throws(RingwakeError) {
+            credentials = try Credentials(&configuration)
+        } catch {
+            failures.append(error)
         }
-        let counts = [(configuration.listeners.count, "listener"), (configuration.apps.count, "app")]
-        let text = counts.map { $0 == 1 ? "1 \($1)" : "\($0) \($1)s" }.joined(separator: ", ")
-        return Result(text: failures.isEmpty ? "\(file) is good: \(text)\n" : "", failures: failures)
+        var message = try ConfigurationMessage(configuration, credentials?.gateway ?? .init(teams: []))
+        message.startFailure = failures.first?.message
+        failures += configuration.setAside.map { RingwakeError(.badConfiguration, $0.why) }
+        var inventory = CredentialInventory(configuration)
+        message.problems = inventory.problems(of: configuration)
+        for app in configuration.apps.values.sorted(by: { $0.id.rawValue < $1.id.rawValue }) {
+            var handler = ConfigurationMessage.Handler(app)
+            do throws(RingwakeError) {
+                try app.way?.check(of: app.id)
+            } catch {
+                handler.problem = error.message
+                // The message already names the app's file.
+                failures.append(RingwakeError(.badConfiguration, error.message))
+            }
+            message.handlers.append(handler)
+        }
+        message.dependencies = ConfigurationCheck.dependencies(of: configuration)
+        failures += configuration.missingPrograms().map { RingwakeError(.badConfiguration, $0) }
+        message.user = geteuid()
+        message.failures = failures.map(\.message)
+        self.message = message
+        self.failures = failures
     }
 
-    /// A file that root can read may be unreadable for the daemon. Returns the user, if it isn't the caller.
-    private func becomeUser(_ isService: Bool) throws(RingwakeError) -> String? {
-        guard let name = user ?? (isService ? Self.serviceUser : nil) else { return nil }
-        guard let entry = getpwnam(name) else { throw RingwakeError(.notFound, "there is no user '\(name)'") }
-        let (uid, gid) = (entry.pointee.pw_uid, entry.pointee.pw_gid)
-        guard uid != geteuid() else { return nil }
-        guard initgroups(name, gid) == 0, setgid(gid) == 0, setuid(uid) == 0 else {
-            throw RingwakeError(
-                .notPermitted, "this process cannot become the user '\(name)': \(String(cString: strerror(errno)))")
+    private typealias Dependency = ConfigurationMessage.Dependency
+
+    private static func dependencies(of configuration: Configuration) -> [Dependency] {
+        let ring = configuration.ring
+        let commands = [("ring.command", ring.command), ("ring.vibrate", ring.vibrate), ("ring.waiting", ring.waiting)]
+        var dependencies = commands.compactMap { name, command in
+            command?.first.map { Dependency(name: name, path: $0, problem: problem(ofProgram: $0)) }
         }
-        return name
+        if let file = ring.ringtone {
+            let isReadable = faccessat(AT_FDCWD, file, R_OK, AT_EACCESS) == 0
+            dependencies.append(
+                .init(
+                    name: "ring.ringtone", path: file,
+                    problem: isReadable ? nil : "the daemon's user cannot read it; put it there, or correct the path"))
+        }
+        switch AudioEngineWay(configuration) {
+        case .program(let path, journal: _):
+            dependencies.append(.init(name: "audio.program", path: path, problem: problem(ofProgram: path)))
+        case .socket(let path):
+            dependencies.append(
+                .init(
+                    name: "audio.socket", path: path,
+                    problem: FileSystem.exists(path)
+                        ? nil : "there is no socket; start ringwake-audio as the audio server's user"))
+        case nil: break
+        }
+        let state = configuration.stateDirectory
+        dependencies.append(.init(name: "state_directory", path: state, problem: problem(ofDirectory: state)))
+        return dependencies
+    }
+
+    private static func problem(ofProgram path: String) -> String? {
+        guard FileSystem.exists(path) else { return "there is no such file; install it, or correct the path" }
+        return FileSystem.isExecutableFile(path)
+            ? nil : "the daemon's user may not execute it; run chmod +x, or correct the path"
+    }
+
+    /// A missing directory is none: the daemon makes it, or systemd does.
+    private static func problem(ofDirectory path: String) -> String? {
+        guard faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) != 0, errno != ENOENT else { return nil }
+        return "the daemon's user cannot write there: \(String(cString: strerror(errno))); "
+            + "change its owner, or set state_directory to another"
+    }
+}
+
+extension ConfigurationMessage.Handler {
+    init(_ app: AppConfiguration) {
+        self.init(app: app.id.rawValue, way: "connected", target: "")
+        switch app.way {
+        case nil: break
+        case .exec(let command): (way, target) = ("exec", command.first ?? "")
+        case .transientUnit(let command, let manager):
+            (way, target, self.manager) = ("transient", command.first ?? "", manager.rawValue)
+        case .unit(let name, let manager): (way, target, self.manager) = ("unit", name, manager.rawValue)
+        case .dbus(let name): (way, target, bus) = ("dbus", name.name, name.bus.rawValue)
+        case .socket(let path): (way, target) = ("socket", path)
+        }
     }
 }
 
 extension Configuration {
-    /// What keeps handlers from starting, a line each.
-    fileprivate func unusableHandlers() -> [String] {
-        apps.values.sorted { $0.id.rawValue < $1.id.rawValue }.compactMap { app in
-            do throws(RingwakeError) {
-                try app.way?.check(of: app.id)
-                return nil
-            } catch {
-                return error.message
-            }
-        }
-    }
-
     /// The programs of `[ring]` that can't be started, a line each. The device would ring silently.
     func missingPrograms() -> [String] {
         [("command", ring.command), ("vibrate", ring.vibrate), ("waiting", ring.waiting)].compactMap { key, command in

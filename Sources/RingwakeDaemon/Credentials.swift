@@ -3,6 +3,7 @@ internal import Cryptography
 internal import FileSystem
 internal import PushGateway
 internal import RingwakeCore
+internal import VoIPCertificates
 
 /// The certificates and keys of the configuration, read and checked. A reload replaces all of them.
 struct Credentials {
@@ -12,6 +13,8 @@ struct Credentials {
     private let serverFile: String?
     /// The teams that may send.
     let gateway: GatewayConfiguration
+    /// The files, to find out what is wrong with them.
+    var inventory: CredentialInventory
 
     /// Maximum bytes of a PEM file. A bundle of all public CAs is smaller.
     private static let maximumFileSize = 4 << 20
@@ -36,6 +39,7 @@ struct Credentials {
             }
         }
         gateway = GatewayConfiguration(teams: teams)
+        inventory = CredentialInventory(configuration)
     }
 
     private static func keys(of team: Configuration.Team) throws(RingwakeError) -> [String: P256PublicKey] {

@@ -65,6 +65,7 @@ extension Daemon {
                 "apps": "\(new.apps.count)", "needs-restart": "\(change.needsRestart.joined(separator: ","))",
             ])
         logFailures()
+        logCredentialProblems()
         calls.publish(.reload(.init()), to: .unfiltered)
         let credentials = knownCredentials()
         for app in Set(former.keys).union(credentials.keys) where former[app] != credentials[app] {

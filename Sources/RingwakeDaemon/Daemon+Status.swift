@@ -28,7 +28,12 @@ extension Daemon {
             activeCalls: calls.coordinator.active.count,
             pushes: StatusMessage.Pushes(
                 accepted: gateway.counters.accepted,
-                refused: gateway.counters.refused, failedConnections: gateway.counters.failedConnections),
+                refused: gateway.counters.refused,
+                lastRefused: gateway.counters.lastRefusal.map {
+                    StatusMessage.LastRefused(
+                        reason: $0.reason, agoMs: max(0, $0.at.duration(to: BootClock.now()).milliseconds),
+                        acceptedSince: $0.acceptedSince)
+                }, failedConnections: gateway.counters.failedConnections),
             journal: journalStatus(), reachability: reachabilityStatus(), path: network.path.map { PathMessage($0) },
             connection: network.connection.map { ConnectionMessage($0) },
             strikes: Dictionary(calls.strikes.map { ($0.key.rawValue, $0.value) }) { $0 + $1 },
@@ -44,6 +49,8 @@ extension Daemon {
             wakeups: StatusMessage.Wakeups(
                 total: statistics.total,
                 byCause: Dictionary(statistics.byCause.map { ($0.key.name, $0.value) }) { $0 + $1 }))
+        message.problems = credentialProblems()
+        message.facilities = facilities
         message.setAside = configuration.setAside.map(SetAsideMessage.init)
         message.reload = lastReload.map { reload in
             StatusMessage.Reload(

@@ -50,21 +50,27 @@ final class Daemon {
     /// Set at the end of the setup.
     private(set) var listeners: Listeners?
     let passed: PassedSockets
+    /// What the kernel offers.
+    let facilities: [FacilityMessage]
     let service: ServiceReporter
     private let judge: ClockJudge
     private var isStopping = false
 
     /// Opens the store, the control socket and the ports. After that the daemon can accept pushes.
     ///
-    /// - Parameter passed: the sockets that systemd has opened.
+    /// - Parameters:
+    ///   - passed: the sockets that systemd has opened.
+    ///   - facilities: what the kernel offers.
     /// - Throws: what is wrong and what to do. Nothing stays open then.
     init(
-        _ configuration: Configuration, defaults: StandardPaths, passed: PassedSockets, logger: Logger
+        _ configuration: Configuration, defaults: StandardPaths, passed: PassedSockets,
+        facilities: [FacilityMessage], logger: Logger
     ) throws(RingwakeError) {
         var configuration = configuration
         configuration.checkNames()
         credentials = try Credentials(&configuration)
         self.configuration = configuration
+        self.facilities = facilities
         self.defaults = defaults
         self.passed = passed
         self.logger = logger
@@ -145,6 +151,7 @@ final class Daemon {
                 "listeners": "\(addresses.joined(separator: ","))", "apps": "\(configuration.apps.count)",
             ])
         logFailures()
+        logCredentialProblems()
         service.ready()
         runLoop.run()
         device.close()

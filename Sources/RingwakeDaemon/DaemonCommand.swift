@@ -5,6 +5,7 @@ internal import Glibc
 internal import HandlerActivation
 internal import LogOutput
 internal import Logging
+internal import NetworkMessages
 internal import RingwakeCore
 internal import RunLoop
 internal import ServiceManager
@@ -34,8 +35,8 @@ struct DaemonCommand: Equatable {
                            $XDG_CONFIG_HOME/ringwake/ringwaked.toml for a user
           --check-config   check the configuration and every file that it names, and exit;
                            root checks the system's as the user of the service, ringwake
-          --as USER        with --check-config: check as this user
           --json           with --check-config: print what it has as one JSON object
+          --user USER      with --check-config, for root: check as this user
           --stop-at-eof    stop when standard input ends, so that it never outlives its parent
           --version        show the version
           --help           show this
@@ -64,10 +65,10 @@ struct DaemonCommand: Equatable {
             case "--version": return .show(ProductVersion.current + "\n")
             case "--check-config": command.isCheck = true
             case "--json": command.wantsJSON = true
-            case "--as":
-                guard let user = rest.popFirst(), !user.isEmpty else { return .wrongUsage("--as needs a user") }
-                command.user = user
             case "--stop-at-eof": command.stopsWithInput = true
+            case "--user":
+                guard let user = rest.popFirst(), !user.isEmpty else { return .wrongUsage("--user needs a user") }
+                command.user = user
             case "--config":
                 guard let file = rest.popFirst(), !file.isEmpty else {
                     return .wrongUsage("--config needs a file")
@@ -80,7 +81,7 @@ struct DaemonCommand: Equatable {
             }
         }
         guard command.isCheck || !command.wantsJSON else { return .wrongUsage("--json goes with --check-config") }
-        guard command.isCheck || command.user == nil else { return .wrongUsage("--as goes with --check-config") }
+        guard command.isCheck || command.user == nil else { return .wrongUsage("--user goes with --check-config") }
         return .run(command)
     }
 }
@@ -110,25 +111,33 @@ private func complain(_ problem: String) {
     write("ringwaked: \(withoutControlCharacters(problem))\n", to: STDERR_FILENO)
 }
 
+/// `--check-config`: prints all that is wrong.
+private func check(_ command: DaemonCommand, _ file: String, _ defaults: StandardPaths) throws(RingwakeError) {
+    let check = try ConfigurationCheck(file, defaults: defaults, user: command.user)
+    if command.wantsJSON {
+        write(String(decoding: controlLine(check.message), as: UTF8.self), to: STDOUT_FILENO)
+    } else {
+        // What keeps the daemon from starting would be said twice.
+        let problems = check.failures.isEmpty ? check.message.problems : []
+        for problem in problems { complain("warning: \(problem.file): \(problem.sentence)") }
+        check.failures.dropLast().forEach { complain($0.message) }
+    }
+    if let last = check.failures.last { throw last }
+    guard !command.wantsJSON else { return }
+    let counts = [(check.message.listeners.count, "listener"), (check.message.apps.count, "app")]
+    let text = counts.map { $0 == 1 ? "1 \($1)" : "\($0) \($1)s" }.joined(separator: ", ")
+    write("\(file) is good: \(text)\n", to: STDOUT_FILENO)
+}
+
 private func run(_ command: DaemonCommand) throws(RingwakeError) {
     let defaults = StandardPaths(isRoot: geteuid() == 0, environment: processEnvironment())
     let file = absolute(command.configurationFile ?? defaults.configurationFile)
-    if command.isCheck {
-        let check = ConfigurationCheck(
-            file: file, defaults: defaults, user: command.user, wantsJSON: command.wantsJSON)
-        let result = try check.run()
-        write(result.text, to: STDOUT_FILENO)
-        if let last = result.failures.last {
-            if !command.wantsJSON { result.failures.dropLast().forEach(complain) }
-            throw RingwakeError(.badConfiguration, last)
-        }
-        return
-    }
+    if command.isCheck { return try check(command, file, defaults) }
     let configuration = try Configuration.load(file: file, defaults: defaults)
     let log = StandardErrorLog(level: configuration.logLevel, environment: processEnvironment())
     let daemon = try Daemon(
         configuration, defaults: defaults, passed: PassedSockets(try PassedSocket.takeAll()),
-        logger: Logger(label: "ringwaked") { _ in log })
+        facilities: FacilityMessage.probe(), logger: Logger(label: "ringwaked") { _ in log })
     if command.stopsWithInput { try daemon.stopAtEndOfInput() }
     daemon.run()
 }

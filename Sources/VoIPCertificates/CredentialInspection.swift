@@ -39,17 +39,19 @@ extension CredentialReport {
                 type: key.type, isPrivate: key.isPrivate, keyID: keyID,
                 belongsToCertificate: found.certificates.first.map(key.belongs))
         }
-        var problems = found.problems
+        let finder = CredentialProblems(file: fileName, now: now)
+        var problems = found.problems.map {
+            CredentialProblem(
+                file: fileName, .invalid, .error, message: "the private key beside the certificate is of no use",
+                hint: $0.message)
+        }
         for (certificate, report) in zip(found.certificates, certificates) {
-            problems += CredentialProblems.problems(of: certificate, report: report, now: now)
+            problems += finder.problems(of: certificate, kind: report.kind)
         }
-        if found.problems.isEmpty {
-            problems += CredentialProblems.problems(of: key, certificate: certificates.first)
-        }
-        let sorted = problems.filter { $0.severity == .error } + problems.filter { $0.severity == .warning }
+        if found.problems.isEmpty { problems += finder.problems(of: key, certificate: certificates.first) }
         return CredentialReport(
             file: fileName, format: found.format, kind: kind(certificates.first, key), certificates: certificates,
-            key: key, problems: sorted)
+            key: key, problems: CredentialProblem.sorted(problems))
     }
 
     private static func kind(_ certificate: CertificateReport?, _ key: Key?) -> Kind {
@@ -84,8 +86,8 @@ struct CredentialContents {
     private(set) var format: CredentialReport.Format
     private(set) var certificates: [Certificate] = []
     private(set) var key: Key?
-    /// Problems with parts that could not be read, beside others that could.
-    private(set) var problems: [CredentialReport.Problem] = []
+    /// Why a private key beside a certificate could not be read.
+    private(set) var problems: [RingwakeError] = []
 
     init(_ bytes: [UInt8], password: String?) throws(RingwakeError) {
         let labels = PEMLabels.all(in: bytes)
@@ -111,10 +113,7 @@ struct CredentialContents {
                 key = Key(try PrivateKey(pem: bytes))
             } catch {
                 guard hasCertificate else { throw error }
-                problems.append(
-                    .init(
-                        severity: .error, message: "the private key beside the certificate is of no use",
-                        hint: error.message))
+                problems.append(error)
             }
         } else if labels.contains("PUBLIC KEY"), !hasCertificate {
             key = Key(try P256PublicKey(pem: bytes))

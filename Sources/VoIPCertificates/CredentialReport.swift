@@ -1,3 +1,5 @@
+package import RingwakeCore
+
 /// What a file of certificates and keys is, and what is wrong with it: `ringwake certs show`.
 ///
 /// ``inspect(_:fileName:password:now:)`` makes one; the members are for `--json`, ``lines`` for people.
@@ -45,23 +47,6 @@ package struct CredentialReport: Codable, Equatable, Sendable {
         package let belongsToCertificate: Bool?
     }
 
-    /// Something that is wrong, or will be soon.
-    package struct Problem: Codable, Equatable, Sendable {
-        /// How bad it is.
-        package enum Severity: String, Codable, Sendable {
-            /// It cannot be used like this.
-            case error
-            /// It can be used, with a limit.
-            case warning
-        }
-
-        package let severity: Severity
-        /// What is wrong.
-        package let message: String
-        /// What to do about it.
-        package let hint: String
-    }
-
     /// The name of the file, as it was given.
     package let file: String
     /// The form of the file.
@@ -73,7 +58,7 @@ package struct CredentialReport: Codable, Equatable, Sendable {
     /// The key, if there is one.
     package let key: Key?
     /// The problems, errors first.
-    package let problems: [Problem]
+    package let problems: [CredentialProblem]
 
     /// Whether it can be used: there are no errors.
     package var isUsable: Bool {
@@ -95,7 +80,7 @@ package struct CredentialReport: Codable, Equatable, Sendable {
             if let keyID = key.keyID { lines.append(Self.line("key id", "\(keyID) (from the file name)")) }
         }
         for problem in problems {
-            lines.append("\(problem.severity.rawValue): \(problem.message); \(problem.hint)")
+            lines.append("\(problem.severity.rawValue): \(problem.sentence)")
         }
         return lines
     }

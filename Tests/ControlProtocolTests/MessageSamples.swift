@@ -1,4 +1,6 @@
 @testable import ControlProtocol
+import RingwakeCore
+import RunLoop
 
 /// One message of each shape that the control API knows, with made-up contents. `Tests/Fixtures/control-api` holds
 /// each as its bytes, in a folder named for its schema in `Documentation/control-api.yaml`.
@@ -77,7 +79,7 @@ enum MessageSamples {
         _ journal: StatusMessage.Journal, reachability: ReachabilityMessage = NetworkSamples.working,
         path: PathMessage? = NetworkSamples.path, connection: ConnectionMessage? = NetworkSamples.online
     ) -> StatusMessage {
-        StatusMessage(
+        var status = StatusMessage(
             version: "0.1.0", pid: 42, uptimeMs: 90_061_000, configuration: "/etc/ringwake/ringwaked.toml",
             appsDirectory: "/etc/ringwake/apps.d", stateDirectory: "/var/lib/ringwake",
             controlSocket: "/run/ringwake/control.sock",
@@ -85,9 +87,24 @@ enum MessageSamples {
             serverCertificate: .init(
                 file: "/etc/ringwake/server.pem", subject: "push.example.net", notAfter: 2_000_000_000,
                 daysLeft: -1),
-            apps: 6, activeCalls: 7, pushes: .init(accepted: 8, refused: ["BadDeviceToken": 9]), journal: journal,
+            apps: 6, activeCalls: 7,
+            pushes: .init(
+                accepted: 8, refused: ["BadDeviceToken": 9],
+                lastRefused: .init(reason: "BadDeviceToken", agoMs: 2500, acceptedSince: 1)),
+            journal: journal,
             reachability: reachability, path: path, connection: connection, strikes: ["com.example.phone": 2],
             wakeups: .init(total: 10, byCause: ["timer": 6, "journal": 4]))
+        status.problems = [
+            CredentialProblem(
+                file: "/etc/ringwake/server.pem", .expired, .error, message: "it expired on 2026-11-20T00:00:00Z",
+                hint: "renew it")
+        ]
+        status.facilities = [
+            FacilityMessage(
+                Facility(name: "boottime-alarm", why: "Operation not permitted", loss: "the machine sleeps on")),
+            FacilityMessage(Facility(name: "pidfd", why: nil, loss: "handlers are not followed")),
+        ]
+        return status
     }
 
     private static let statuses: [(String, any Encodable & Sendable)] = [

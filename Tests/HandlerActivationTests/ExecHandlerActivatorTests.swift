@@ -123,6 +123,9 @@ import Testing
         ]
         for (text, message) in cases {
             let path = try harness.program(text[0])
+            if text[0].hasPrefix("#!") {
+                #expect(throws: RingwakeError.self) { try HandlerCommand.check([path], of: app) }
+            }
             let error = #expect(throws: RingwakeError.self) { _ = try harness.run([path]) }
             #expect(error?.code == .badConfiguration)
             #expect(error?.message.contains(message) == true, "\(String(describing: error?.message))")

@@ -24,13 +24,14 @@ enum Sample {
     static func status(
         appsDirectory: String = "/nowhere", port: Int = 8443, certificate: String = "/certs/server.pem",
         journal: String = Sample.workingJournal, reachability: String = Sample.reachability,
-        device: String = Sample.idleDevice
+        device: String = Sample.idleDevice, problems: String = "", facilities: String = ""
     ) -> String {
         #"{"schema":1,"version":"0.1.0","pid":42,"uptimeMs":90061000,"configuration":"/c.toml","appsDirectory":""#
             + appsDirectory + #"","stateDirectory":"/s","controlSocket":"/x.sock","listeners":[{"address":"0.0.0.0:"#
             + "\(port)"
             + #"","environment":"development","connections":1}],"serverCertificate":{"file":""# + certificate
-            + #"","subject":"localhost","notAfter":2000000000,"daysLeft":12},"apps":1,"activeCalls":0,"#
+            + #"","subject":"localhost","notAfter":2000000000,"daysLeft":12},"problems":["# + problems
+            + #"],"facilities":["# + facilities + #"],"apps":1,"activeCalls":0,"#
             + #""pushes":{"accepted":3,"refused":{"BadDeviceToken":1,"BadTopic":2}},"#
             + #""reachability":"# + reachability + #","journal":"# + journal + #","strikes":{"com.example.phone":2},"#
             + device

@@ -25,6 +25,15 @@ struct DaemonCommandTests {
     @Test("JSON goes with a check, and a daemon may stop with its input")
     func more() {
         #expect(
+            DaemonCommand.parse(["--check-config", "--user", "ringwake"])
+                == .run(DaemonCommand(isCheck: true, user: "ringwake")))
+        for wrong in [["--user", "ringwake"], ["--check-config", "--user"], ["--check-config", "--user", ""]] {
+            guard case .wrongUsage = DaemonCommand.parse(wrong) else {
+                Issue.record("\(wrong) was accepted")
+                continue
+            }
+        }
+        #expect(
             DaemonCommand.parse(["--json", "--check-config"]) == .run(DaemonCommand(isCheck: true, wantsJSON: true)))
         #expect(DaemonCommand.parse(["--json"]) == .wrongUsage("--json goes with --check-config"))
         #expect(DaemonCommand.parse(["--stop-at-eof"]) == .run(DaemonCommand(stopsWithInput: true)))

@@ -1,3 +1,5 @@
+package import RingwakeCore
+
 /// What `ringwaked --check-config --json` prints: the configuration with absolute paths, as far as the command line
 /// needs it.
 package struct ConfigurationMessage: Codable, Equatable, Sendable {
@@ -18,8 +20,18 @@ package struct ConfigurationMessage: Codable, Equatable, Sendable {
     package var setAside: [SetAsideMessage]
     /// What is wrong: those files, and programs that are missing. Empty if all is well.
     package var failures: [String]
+    /// The one with which the daemon would not start; nil if it would.
+    package var startFailure: String?
     /// The keys of `ringwaked.toml` and its drop-ins.
     package var settings: [Setting]
+    /// How the apps' handlers are woken.
+    package var handlers: [Handler] = []
+    /// What else the daemon uses: programs, files, its state directory.
+    package var dependencies: [Dependency] = []
+    /// What is wrong with certificates and keys, or will be soon.
+    package var problems: [CredentialProblem] = []
+    /// The number of the user for whom files were checked.
+    package var user: UInt32 = 0
 
     package init(
         file: String, stateDirectory: String, appsDirectory: String, teamsDirectory: String, controlSocket: String,
@@ -101,6 +113,42 @@ package struct ConfigurationMessage: Codable, Equatable, Sendable {
 
         /// Whether it may send to `topic`.
         package func maySend(to topic: String) -> Bool { topics?.contains(topic) ?? true }
+    }
+
+    /// How an app's handler is woken.
+    package struct Handler: Codable, Equatable, Sendable {
+        package var app: String
+        /// As ``AppMessage/way``.
+        package var way: String
+        /// A program, a unit, a bus name or a socket; empty if the handler only connects by itself.
+        package var target: String
+        /// With units: which systemd, `system` or `user`.
+        package var manager: String?
+        /// With a bus name: which bus, `system` or `session`.
+        package var bus: String?
+        /// Why it can't be woken, and what to do; nil if nothing is known to be wrong.
+        package var problem: String?
+
+        package init(app: String, way: String, target: String) {
+            self.app = app
+            self.way = way
+            self.target = target
+        }
+    }
+
+    /// A program, a file, a folder or a socket of the configuration.
+    package struct Dependency: Codable, Equatable, Sendable {
+        /// The setting, such as `ring.command`.
+        package var name: String
+        package var path: String
+        /// Why it can't be used, and what to do; nil if nothing is wrong.
+        package var problem: String?
+
+        package init(name: String, path: String, problem: String?) {
+            self.name = name
+            self.path = path
+            self.problem = problem
+        }
     }
 
     /// A key that signs a team's provider tokens.

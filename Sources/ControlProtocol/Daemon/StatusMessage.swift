@@ -1,3 +1,5 @@
+package import RingwakeCore
+
 /// The daemon's status, without callers and payloads: all local users may read it.
 package struct StatusMessage: Codable, Equatable, Sendable {
     package var schema = ControlAPI.schema
@@ -19,6 +21,8 @@ package struct StatusMessage: Codable, Equatable, Sendable {
     package var listeners: [Listener]
     /// Its certificate for senders; nil without a listener.
     package var serverCertificate: ServerCertificate?
+    /// What is wrong with certificates and keys, or will be soon; errors first.
+    package var problems: [CredentialProblem] = []
     /// Number of configured apps.
     package var apps: Int
     /// Number of calls that haven't ended.
@@ -49,6 +53,8 @@ package struct StatusMessage: Codable, Equatable, Sendable {
     package var audio: Audio?
     /// What the start restored from the last run.
     package var restoration: Restoration
+    /// What the kernel offered at its start.
+    package var facilities: [FacilityMessage] = []
     /// The message buses in use, by `system` and `session`.
     package var buses: [String: Bus]
     /// Number of times that the daemon woke up since its start.
@@ -157,13 +163,33 @@ extension StatusMessage {
         /// Senders' connections that ended before their first request, by reason; nil from a daemon that doesn't count
         /// them.
         package var failedConnections: [String: UInt64]?
+        /// The last refused push; nil if there is none.
+        package var lastRefused: LastRefused?
 
         package init(
-            accepted: UInt64, refused: [String: UInt64], failedConnections: [String: UInt64]? = nil
+            accepted: UInt64, refused: [String: UInt64], lastRefused: LastRefused? = nil,
+            failedConnections: [String: UInt64]? = nil
         ) {
             self.accepted = accepted
             self.refused = refused
+            self.lastRefused = lastRefused
             self.failedConnections = failedConnections
+        }
+    }
+
+    /// A refused push, without its sender.
+    package struct LastRefused: Codable, Equatable, Sendable {
+        /// The reason in the answer.
+        package var reason: String
+        /// Milliseconds since then.
+        package var agoMs: Int64
+        /// Number of pushes accepted since then.
+        package var acceptedSince: UInt64
+
+        package init(reason: String, agoMs: Int64, acceptedSince: UInt64) {
+            self.reason = reason
+            self.agoMs = agoMs
+            self.acceptedSince = acceptedSince
         }
     }
 

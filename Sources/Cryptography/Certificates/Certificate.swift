@@ -33,6 +33,8 @@ package struct Certificate: Sendable {
     package let isCA: Bool
     /// Whether TLS takes it from a client: extended key usage clientAuth, or none at all.
     package let allowsClientAuthentication: Bool
+    /// Whether TLS takes it from a server: extended key usage serverAuth, or none at all.
+    package let allowsServerAuthentication: Bool
     /// Whether it is signed with its own key.
     package let isSelfSigned: Bool
     /// Apple's extensions.
@@ -102,6 +104,7 @@ package struct Certificate: Sendable {
         subjectAlternativeNames = fields.subjectAlternativeNames
         isCA = X509_check_ca(x509) == 1
         allowsClientAuthentication = X509_get_extended_key_usage(x509) & UInt32(XKU_SSL_CLIENT) != 0
+        allowsServerAuthentication = X509_get_extended_key_usage(x509) & UInt32(XKU_SSL_SERVER) != 0
         isSelfSigned = X509_self_signed(x509, 1) == 1
         appleExtensions = fields.appleExtensions
     }

@@ -2,6 +2,7 @@ import HTTPServer
 import Logging
 import ProviderAPI
 import RingwakeCore
+internal import RunLoop
 
 /// A sender's connection: verifies its pushes, delivers the valid ones and answers each.
 ///
@@ -61,7 +62,7 @@ final class ProviderConnection: HTTPConnectionHandler {
     }
 
     private func refuse(_ refusal: Refusal, _ answer: ProviderAnswer, on exchange: any HTTPExchange) {
-        gateway.counters.countRefused(refusal.reason.rawValue)
+        gateway.counters.countRefused(refusal.reason.rawValue, at: BootClock.now())
         gateway.refusals.add(
             RefusedAttempt(
                 at: gateway.wallClock(), pushID: answer.apnsID, peer: peer.address, environment: environment,

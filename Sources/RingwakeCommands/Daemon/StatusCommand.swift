@@ -10,6 +10,7 @@ struct StatusCommand: DaemonCommand {
             ringwake status
             ringwake status --json | jq .pushes.refused
             ringwake status --path
+            ringwake status --features
             """,
         details: """
             Shows the connection, listeners, apps, calls, accepted and refused pushes, how
@@ -21,9 +22,21 @@ struct StatusCommand: DaemonCommand {
     @Flag(help: "Show the network path only.")
     var path = false
 
+    @Flag(help: "Show only what the kernel offers, and what is lost without it.")
+    var features = false
+
     @OptionGroup var control: ControlOptions
 
+    func validate() throws {
+        try require(!(path && features), "Give either --path or --features.")
+    }
+
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        if features {
+            let status: StatusMessage = try control.client(in: context).get(RequestTarget("status"))
+            let message = FeaturesMessage(features: status.facilities)
+            return try show(message, message.text(style: context.style), in: context)
+        }
         if path {
             return try show(PathMessage.self, at: RequestTarget("path"), ReachabilityText.text, in: context)
         }

@@ -1,10 +1,8 @@
 import ControlProtocol
+import RingwakeCore
 
 /// The daemon's status for people.
 enum StatusText {
-    /// A certificate that expires in fewer days than this is shown as a problem.
-    static let certificateWarningDays: Int64 = 30
-
     static func text(of status: StatusMessage, style: TextStyle) -> String {
         var lines = [
             style.bold("ringwaked \(status.version)")
@@ -28,7 +26,12 @@ enum StatusText {
             listeners.add([listener.address, listener.environment, count(listener.connections, "connection")])
         }
         lines += listeners.lines(indent: 2)
-        lines.append(style.bold("certificate") + "  " + certificate(status.serverCertificate, style: style))
+        lines.append(style.bold("certificate") + "  " + certificate(status, style: style))
+        for problem in status.problems {
+            lines.append(
+                "  " + style.bad(problem.severity.rawValue) + ": "
+                    + TerminalText.printable("\(problem.file): \(problem.sentence)"))
+        }
         lines += ["", style.bold("apps") + "  \(status.apps) configured"]
         lines.append(style.bold("calls") + " \(status.activeCalls) active")
 
@@ -88,13 +91,12 @@ enum StatusText {
         return table.lines(indent: 2)
     }
 
-    private static func certificate(_ certificate: StatusMessage.ServerCertificate?, style: TextStyle) -> String {
-        guard let certificate else { return "none" }
+    private static func certificate(_ status: StatusMessage, style: TextStyle) -> String {
+        guard let certificate = status.serverCertificate else { return "none" }
         let left =
             certificate.daysLeft < 0
             ? style.bad("expired \(certificate.daysLeft.magnitude) days ago")
-            : certificate.daysLeft < certificateWarningDays
-                ? style.bad("\(certificate.daysLeft) days left") : "\(certificate.daysLeft) days left"
+            : "\(certificate.daysLeft) days left"
         return TerminalText.printable(certificate.subject) + ", \(left) (\(TerminalText.printable(certificate.file)))"
     }
 

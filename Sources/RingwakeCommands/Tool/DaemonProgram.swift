@@ -37,40 +37,43 @@ struct DaemonProgram {
     ///
     /// - Throws: the daemon's own error.
     func configuration(_ file: String) throws(RingwakeError) -> ConfigurationMessage {
-        let done = try run(["--check-config", "--json", "--config", file])
-        guard !done.output.isEmpty else {
+        let (message, error) = try inspect(file)
+        guard let message else { throw error ?? unexpected }
+        return message
+    }
+
+    /// The same for a configuration with which the daemon would not start: what could be read of it, and the error.
+    ///
+    /// - Parameter user: the name or number of the user to check as; nil for the present one.
+    func inspect(
+        _ file: String, user: String? = nil
+    ) throws(RingwakeError) -> (ConfigurationMessage?, RingwakeError?) {
+        let done = try run(["--check-config", "--json", "--config", file] + (user.map { ["--user", $0] } ?? []))
+        var refusal: RingwakeError?
+        if done.status != 0 {
             let text = String(decoding: done.errors, as: UTF8.self)
             let prefix = "ringwaked: "
             let line = text.hasPrefix(prefix) ? text.dropFirst(prefix.count) : text[...]
             let code = RingwakeError.Code.all.first { $0.exitStatus == done.status } ?? .failed
-            throw RingwakeError(code, String(line.prefix { $0 != "\n" }))
+            refusal = RingwakeError(code, String(line.prefix { $0 != "\n" }))
         }
+        guard !done.output.isEmpty else { return (nil, refusal ?? unexpected) }
         do {
-            return try JSONDecoder().decode(ConfigurationMessage.self, from: Data(done.output))
+            return (try JSONDecoder().decode(ConfigurationMessage.self, from: Data(done.output)), refusal)
         } catch {
-            throw RingwakeError(
-                .failed,
-                "'\(path)' did not print the configuration as this version expects; install the same version of both")
+            throw unexpected
         }
     }
 
-    /// Starts it with standard input, output and error as given, in a process group of its own.
+    private var unexpected: RingwakeError {
+        RingwakeError(
+            .failed,
+            "'\(path)' did not print the configuration as this version expects; install the same version of both")
+    }
+
+    /// Starts it, as ``spawn(_:input:output:error:)`` does.
     func start(_ arguments: [String], input: Int32, output: Int32, error: Int32) throws(RingwakeError) -> pid_t {
-        var process: pid_t = 0
-        var bytes: [CChar] = []
-        var starts: [Int] = []
-        for word in [path] + arguments {
-            starts.append(bytes.count)
-            bytes += word.utf8CString
-        }
-        let failure = bytes.withUnsafeMutableBufferPointer { buffer in
-            let words = starts.map { buffer.baseAddress?.advanced(by: $0) } + [nil]
-            return ringwake_spawn(&process, words, ringwake_environment(), input, output, error)
-        }
-        guard failure == 0 else {
-            throw RingwakeError(.system, "'\(path)' cannot be started: \(String(cString: strerror(failure)))")
-        }
-        return process
+        try spawn([path] + arguments, input: input, output: output, error: error)
     }
 
     /// Waits for a child, and returns its exit status; 128 and the number of the signal that ended it.
@@ -94,6 +97,28 @@ struct DaemonProgram {
         let (text, complaint) = (output.readAll(), errors.readAll())
         return (DaemonProgram.reap(process), text, complaint)
     }
+}
+
+/// Starts a program with standard input, output and error as given, in a process group of its own.
+///
+/// - Parameter command: its path and its arguments.
+func spawn(_ command: [String], input: Int32, output: Int32, error: Int32) throws(RingwakeError) -> pid_t {
+    var process: pid_t = 0
+    var bytes: [CChar] = []
+    var starts: [Int] = []
+    for word in command {
+        starts.append(bytes.count)
+        bytes += word.utf8CString
+    }
+    let failure = bytes.withUnsafeMutableBufferPointer { buffer in
+        let words = starts.map { buffer.baseAddress?.advanced(by: $0) } + [nil]
+        return ringwake_spawn(&process, words, ringwake_environment(), input, output, error)
+    }
+    guard failure == 0 else {
+        throw RingwakeError(
+            .system, "'\(command.first ?? "")' cannot be started: \(String(cString: strerror(failure)))")
+    }
+    return process
 }
 
 /// Both ends of a pipe, closed with this object.

@@ -7,10 +7,7 @@ internal import RingwakeCore
 
 extension ConfigurationMessage {
     /// - Parameter gateway: the keys of the teams, as they were read.
-    /// - Parameter failures: what `--check-config` found.
-    init(
-        _ configuration: Configuration, _ gateway: GatewayConfiguration, failures: [String]
-    ) throws(RingwakeError) {
+    init(_ configuration: Configuration, _ gateway: GatewayConfiguration) throws(RingwakeError) {
         var teams: [Team] = []
         for team in configuration.teams {
             var keys: [Key] = []
@@ -31,7 +28,7 @@ extension ConfigurationMessage {
                 Listener(address: $0.address.description, environment: $0.environment.rawValue)
             },
             teams: teams.sorted { $0.id < $1.id }, apps: configuration.apps.keys.map(\.rawValue).sorted(),
-            setAside: configuration.setAside.map(SetAsideMessage.init), failures: failures,
+            setAside: configuration.setAside.map(SetAsideMessage.init), failures: [],
             settings: configuration.origins.map { Setting(key: $0.key, value: $0.value, file: $0.file, line: $0.line) })
     }
 }

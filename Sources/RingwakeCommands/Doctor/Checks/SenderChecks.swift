@@ -1,0 +1,154 @@
+import ControlProtocol
+import ProviderAPI
+import RingwakeCore
+
+/// Certificates and keys, now and soon.
+enum CertificateCheck {
+    private static let name = "certificates"
+
+    static func findings(_ facts: DoctorFacts) -> [Finding] {
+        // As root sees the files with the daemon's eyes, the configuration's list is the better one. A running daemon
+        // knows besides what it has loaded.
+        guard let problems = facts.status?.problems ?? facts.configuration?.problems else { return [] }
+        let hasServer = facts.status.map { $0.serverCertificate != nil } ?? (facts.configuration?.server != nil)
+        let merged = problems + (facts.configuration?.problems ?? []).filter { !problems.contains($0) }
+        if merged.isEmpty {
+            guard hasServer else { return [] }
+            let left = facts.status?.serverCertificate.map { ", \($0.daysLeft) days left" } ?? ""
+            return [.ok(name, "certificates and keys are in order\(left)")]
+        }
+        return CredentialProblem.sorted(merged).map { problem in
+            let text = "\(problem.file): \(problem.message)"
+            return problem.severity == .error
+                ? .problem(name, text, hint: problem.hint) : .warning(name, text, hint: problem.hint)
+        }
+    }
+}
+
+/// Somebody may send, to each app.
+enum TeamCheck {
+    private static let name = "teams"
+
+    static func findings(_ facts: DoctorFacts) -> [Finding] {
+        guard let configuration = facts.configuration else { return [] }
+        guard !configuration.teams.isEmpty else {
+            return [
+                .problem(
+                    name, "no team may send pushes",
+                    hint: "add one with 'ringwake team add', or run 'ringwake setup'")
+            ]
+        }
+        let hasAuthorities = configuration.server?.providerCas.isEmpty == false
+        var findings = configuration.teams.filter { $0.keys.isEmpty && !hasAuthorities }.map { team in
+            Finding.problem(
+                name, "team \(team.id) has no key, and there is no provider CA for certificates",
+                hint: "add a key with 'ringwake team key add \(team.id)'")
+        }
+        for app in configuration.apps {
+            let topic = app + ".voip"
+            guard !configuration.teams.contains(where: { $0.maySend(to: topic) }) else { continue }
+            findings.append(
+                .problem(
+                    name, "no team may send to \(app)",
+                    hint: "add the topic \(topic) to a team: 'ringwake team show TEAM' names its file"))
+        }
+        let count = configuration.teams.count
+        return findings.isEmpty ? [.ok(name, count == 1 ? "1 team may send" : "\(count) teams may send")] : findings
+    }
+}
+
+/// There is an app to ring for.
+enum AppCheck {
+    static func findings(_ facts: DoctorFacts) -> [Finding] {
+        let name = "apps"
+        guard let count = facts.status?.apps ?? facts.configuration?.apps.count else { return [] }
+        guard count > 0 else {
+            return [
+                .problem(
+                    name, "no app is configured",
+                    hint: "add one with 'ringwake app add BUNDLE-ID --exec PROGRAM', or run 'ringwake setup'")
+            ]
+        }
+        return [.ok(name, count == 1 ? "1 app is configured" : "\(count) apps are configured")]
+    }
+}
+
+/// Senders reach the ports.
+enum PortCheck {
+    private static let name = "ports"
+
+    static func findings(_ facts: DoctorFacts) -> [Finding] {
+        guard facts.status != nil else {
+            guard let configuration = facts.configuration, configuration.listeners.isEmpty,
+                facts.unit == nil || !facts.isSystem
+            else { return [] }
+            return [none]
+        }
+        guard !facts.ports.isEmpty else { return [none] }
+        return facts.ports.flatMap(findings)
+    }
+
+    private static var none: Finding {
+        .problem(
+            name, "the daemon listens on no port, so no sender reaches it",
+            hint: "add a [[listener]] to the configuration, or run 'ringwake setup'")
+    }
+
+    private static func findings(_ port: PortLook) -> [Finding] {
+        let place = "\(port.address) (\(port.environment))"
+        if let problem = port.problem {
+            return [
+                .problem(
+                    name, "\(place) takes no push: \(problem)",
+                    hint: "see the daemon's log, and whether a packet filter drops connections on this machine")
+            ]
+        }
+        let works = Finding.ok(name, "\(place) answers with \(port.agreed ?? "TLS")")
+        guard port.isLoopback else { return [works] }
+        return [
+            works,
+            .note(
+                name, "\(place) is a loopback address: only this machine reaches it",
+                hint: "for senders elsewhere set the address of its [[listener]] to 0.0.0.0:PORT or [::]:PORT"),
+        ]
+    }
+}
+
+/// The last push that was refused.
+enum PushCheck {
+    static func findings(_ facts: DoctorFacts) -> [Finding] {
+        let name = "pushes"
+        guard let pushes = facts.status?.pushes else { return [] }
+        guard let last = pushes.lastRefused else {
+            return [.ok(name, "\(pushes.accepted) accepted, none refused since the daemon's start")]
+        }
+        let ago = DurationText.long(milliseconds: last.agoMs)
+        let text = "the last refused push: \(last.reason), \(ago) ago"
+        let hint = RejectionReason(rawValue: last.reason)?.hint ?? "the daemon's log has the cause"
+        return last.acceptedSince > 0
+            ? [.note(name, text + ", \(last.acceptedSince) accepted since", hint: hint)]
+            : [.warning(name, text + ", none accepted since", hint: hint)]
+    }
+}
+
+/// The network.
+enum NetworkCheck {
+    static func findings(_ facts: DoctorFacts) -> [Finding] {
+        let name = "network"
+        guard let status = facts.status else { return [] }
+        guard let connection = status.connection else {
+            return [
+                .note(
+                    name, "the network is not watched" + (status.reachability.why.map { ": \($0)" } ?? ""),
+                    hint: "calls ring nevertheless; handlers are not notified of changes")
+            ]
+        }
+        let why = connection.why.map { " (\($0))" } ?? ""
+        guard connection.status == "offline" else { return [.ok(name, connection.status + why)] }
+        return [
+            .warning(
+                name, "this machine is offline\(why), so senders elsewhere do not reach it",
+                hint: "'ringwake reachability' shows what is missing")
+        ]
+    }
+}

@@ -1,0 +1,38 @@
+import ArgumentParser
+import ControlProtocol
+import RingwakeCore
+
+/// `ringwake doctor`
+struct DoctorCommand: DaemonCommand {
+    static let configuration = CommandConfiguration(
+        "doctor", "Check everything that can keep this device from ringing.",
+        examples: """
+            ringwake doctor
+            sudo ringwake doctor
+            ringwake doctor --json | jq '.findings[] | select(.state != "ok")'
+            """,
+        details: """
+            Checks the configuration, certificates, teams, apps, handlers, ports, clock,
+            kernel, store, buses and audio, whether the daemon runs or not, and changes
+            nothing. Each line is ok, or is followed by what to do. Root and the daemon's
+            user see all of it.
+
+            The exit status is 0 if the device rings, and 1 if something keeps it from
+            ringing or will soon; 3 if the first problem is that the daemon does not run,
+            4 that the configuration may not be read, 9 that it is wrong.
+            """)
+
+    @Option(
+        help: .of("file", "The configuration (default: the running daemon's, else the system's or this user's)."),
+        completion: .file())
+    var config: String?
+
+    @OptionGroup var control: ControlOptions
+
+    func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        let facts = DoctorFacts(configurationFile: config, client: control.client(in: context), in: context)
+        let report = Doctor.examine(facts)
+        _ = try show(report, report.text(style: context.style), in: context)
+        return report.exitStatus
+    }
+}

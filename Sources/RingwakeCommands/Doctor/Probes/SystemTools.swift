@@ -1,0 +1,119 @@
+import CRingwakeLinux
+import FileSystem
+import Glibc
+import RingwakeCore
+
+/// The daemon's unit, as systemd reports it.
+struct UnitLook: Equatable {
+    /// `loaded`, `not-found`, `masked`, ...
+    var load: String
+    /// `active`, `inactive`, `failed`, ...
+    var active: String
+    /// Why it ended: `success`, `exit-code`, ...
+    var result: String
+    /// The exit status of its last run.
+    var exitStatus: String
+    /// `User=`; nil if it runs as its manager's.
+    var user: String?
+    /// The newest line of its log; nil if it has none, or this user may not read it.
+    var lastLine: String?
+}
+
+/// systemd's programs. They may be missing, and may hang with the manager.
+struct SystemTools {
+    private static let timeout = Duration.seconds(5)
+    private static let maximumBytes = 64 * 1024
+    private static let unit = "ringwaked.service"
+
+    private let isSystem: Bool
+    private let systemctl: String?
+    private let journalctl: String?
+
+    /// - Parameter isSystem: whether the daemon is the system's or a user's.
+    init(environment: (String) -> String?, isSystem: Bool) {
+        let folders = (environment("PATH") ?? "/usr/bin:/bin").split(separator: ":").map(String.init)
+        func find(_ name: String) -> String? {
+            folders.map { "\($0)/\(name)" }.first(where: FileSystem.isExecutableFile)
+        }
+        self.isSystem = isSystem
+        systemctl = find("systemctl")
+        journalctl = find("journalctl")
+    }
+
+    /// Nil without systemd.
+    func daemonUnit() -> UnitLook? {
+        let names = ["LoadState", "ActiveState", "Result", "ExecMainStatus", "User"]
+        guard let values = properties(names, of: Self.unit, isUser: !isSystem), let load = values["LoadState"] else {
+            return nil
+        }
+        return UnitLook(
+            load: load, active: values["ActiveState"] ?? "", result: values["Result"] ?? "",
+            exitStatus: values["ExecMainStatus"] ?? "",
+            user: values["User"].flatMap { $0.isEmpty ? nil : $0 }, lastLine: load == "loaded" ? lastLine() : nil)
+    }
+
+    /// Whether a manager knows the unit of a handler; nil if it doesn't answer.
+    func isKnown(unit: String, manager: String?) -> Bool? {
+        // A template is known by any instance of it.
+        let instance = unit.hasSuffix("@.service") ? unit.dropLast("@.service".count) + "@probe.service" : unit[...]
+        guard let state = properties(["LoadState"], of: String(instance), isUser: manager == "user")?["LoadState"]
+        else {
+            return nil
+        }
+        return state != "not-found"
+    }
+
+    private func properties(_ names: [String], of unit: String, isUser: Bool) -> [String: String]? {
+        guard let systemctl else { return nil }
+        let scope = isUser ? ["--user"] : []
+        guard let text = run([systemctl] + scope + ["show", "--property=" + names.joined(separator: ","), "--", unit])
+        else { return nil }
+        var values: [String: String] = [:]
+        for line in text.split(separator: "\n") {
+            guard let sign = line.firstIndex(of: "=") else { continue }
+            values[String(line[..<sign])] = String(line[line.index(after: sign)...])
+        }
+        return values
+    }
+
+    private func lastLine() -> String? {
+        guard let journalctl else { return nil }
+        let scope = isSystem ? [] : ["--user"]
+        let text = run(
+            [journalctl] + scope + ["--quiet", "--no-pager", "--output=cat", "--lines=1", "--unit=" + Self.unit])
+        return text?.split(separator: "\n").last.map(String.init)
+    }
+
+    /// The standard output of a command; nil if it fails or doesn't end in time.
+    private func run(_ command: [String]) -> String? {
+        guard let output = try? Pipe() else { return nil }
+        let null = ringwake_open("/dev/null", O_RDWR, 0)
+        guard null >= 0 else { return nil }
+        defer { close(null) }
+        guard let process = try? spawn(command, input: null, output: output.writing, error: null) else { return nil }
+        output.closeWriting()
+        let text = output.read(maximumBytes: Self.maximumBytes, until: Deadline(after: Self.timeout))
+        if text == nil { kill(-process, SIGKILL) }
+        let status = DaemonProgram.reap(process)
+        return status == 0 ? text.map { String(decoding: $0, as: UTF8.self) } : nil
+    }
+}
+
+extension Pipe {
+    /// Everything until the last writer closes; nil if that takes too long, or is too much.
+    func read(maximumBytes: Int, until deadline: Deadline) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while bytes.count <= maximumBytes {
+            var entry = pollfd(fd: reading, events: Int16(POLLIN), revents: 0)
+            let ready = poll(&entry, 1, deadline.pollTimeout)
+            if ready == 0 || (ready < 0 && errno != EINTR) { return nil }
+            guard ready > 0 else { continue }
+            let count = Glibc.read(reading, &buffer, buffer.count)
+            if count == 0 { return bytes }
+            if count < 0, errno != EINTR { return nil }
+            bytes += buffer[..<max(0, count)]
+        }
+        return nil
+    }
+}

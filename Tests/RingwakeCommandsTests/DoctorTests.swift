@@ -1,0 +1,184 @@
+import ControlProtocol
+import FoundationEssentials
+import RingwakeCore
+import RunLoop
+import Testing
+
+@testable import RingwakeCommands
+
+@Suite("The doctor's judgement")
+struct DoctorTests {
+    private func facts(_ change: (inout DoctorFacts) -> Void = { _ in }) throws -> DoctorFacts {
+        var facts = DoctorFacts(now: 2_000_000_000, userID: 1000, file: "/c.toml")
+        facts.status = try status()
+        facts.configuration = configuration
+        facts.ports = [
+            PortLook(address: "0.0.0.0:8443", environment: "development", isLoopback: false, agreed: "TLSv1.3, h2")
+        ]
+        facts.store = StoreLook(directory: "/s", freeBytes: 1 << 40)
+        change(&facts)
+        return facts
+    }
+
+    private func status() throws -> StatusMessage {
+        var status = try JSONDecoder().decode(StatusMessage.self, from: Data(Sample.status().utf8))
+        status.connection?.status = "online"
+        return status
+    }
+
+    private var configuration: ConfigurationMessage {
+        var message = ConfigurationMessage(
+            file: "/c.toml", stateDirectory: "/s", appsDirectory: "/a", teamsDirectory: "/t", controlSocket: "/x.sock",
+            server: .init(certificate: "/c.pem", key: "/k.pem", providerCas: []),
+            listeners: [.init(address: "0.0.0.0:8443", environment: "development")],
+            teams: [
+                .init(id: "TEAM123456", file: "/c.toml", topics: nil, keys: [.init(id: "K", file: nil, publicKey: "")])
+            ],
+            apps: ["com.example.phone"])
+        message.handlers = [.init(app: "com.example.phone", way: "unit", target: "phone.service")]
+        return message
+    }
+
+    private func report(_ change: (inout DoctorFacts) -> Void = { _ in }) throws -> DoctorReport {
+        Doctor.examine(try facts(change))
+    }
+
+    private func bad(_ change: (inout DoctorFacts) -> Void) throws -> [String] {
+        try report(change).findings.filter { $0.state != .ok }.map { "\($0.state) \($0.check): \($0.message)" }
+    }
+
+    @Test("A device that rings has no line but ok, and the exit status 0")
+    func healthy() throws {
+        let report = try report()
+        #expect(report.findings.filter { $0.state != .ok } == [])
+        #expect(report.state == .ok)
+        #expect(report.exitStatus == .success)
+        #expect(report.text(style: TextStyle(isEnabled: false)).hasPrefix("ok       configuration  /c.toml\n"))
+    }
+
+    @Test("The first problem decides the exit status, else a warning; a note doesn't")
+    func exitStatus() throws {
+        #expect(try report { $0.isClockKept = false }.exitStatus == .success)
+        #expect(try report { $0.store?.freeBytes = 32 << 20 }.exitStatus == ExitStatus(code: 1))
+        let notRunning = try report {
+            $0.status = nil
+            $0.statusError = RingwakeError(.daemonNotRunning, "no daemon runs")
+        }
+        #expect(notRunning.exitStatus == ExitStatus(code: 3))
+        let wrong = try report {
+            $0.status = nil
+            $0.statusError = RingwakeError(.daemonNotRunning, "no daemon runs")
+            $0.configurationError = RingwakeError(.badConfiguration, "line 3 is wrong")
+        }
+        #expect(wrong.exitStatus == ExitStatus(code: 9))
+        let forbidden = try report {
+            $0.status = nil
+            $0.statusError = RingwakeError(.notPermitted, "this user may not use the socket")
+        }
+        #expect(forbidden.exitStatus == ExitStatus(code: 4))
+    }
+
+    @Test("Each fault has its line")
+    func faults() throws {
+        #expect(
+            try bad {
+                $0.now = 1_000_000_000; $0.builtAt = 1_900_000_000
+            }
+                == [
+                    "problem clock: it is before the day when this program was built, so certificates and tokens look invalid"
+                ])
+        #expect(try bad { $0.handlerUnits["phone.service"] = false }.first?.contains("no unit phone.service") == true)
+        #expect(try bad { $0.store?.isReadOnly = true } == ["problem store: /s is on a read-only file system"])
+        #expect(try bad { $0.store?.freeBytes = 1000 << 10 } == ["problem store: 1000 KiB are free in /s"])
+        #expect(try bad { $0.status?.connection?.status = "offline" }.first?.contains("is offline") == true)
+        #expect(
+            try bad { $0.facilities = [.init(Facility(name: "pidfd", why: "Bad system call", loss: "x"))] }
+                == ["note kernel: no pidfd (Bad system call)"])
+        #expect(
+            try bad { $0.facilities = [.init(Facility(name: "memfd", why: "no", loss: "x"))] }
+                == ["problem kernel: no memfd (no)"])
+        #expect(
+            try bad {
+                $0.status?.doNotDisturb.state = "on"; $0.status?.doNotDisturb.active = true
+            }
+                == ["warning dnd: do not disturb is on (on), so calls do not ring now"])
+        #expect(
+            try bad { $0.status?.version = "9.9.9" } == ["note daemon: this is ringwake \(ProductVersion.current)"])
+        #expect(
+            try bad {
+                $0.status?.journal.state = "failing"; $0.status?.journal.why = "the disk is full"
+            }
+                == ["problem store: pushes cannot be stored: the disk is full"])
+    }
+
+    @Test("The audio server counts where the daemon uses one")
+    func audio() throws {
+        #expect(try bad { $0.missingAudioSocket = "/run/user/1/pulse/native" }.count == 1)
+        #expect(try bad { $0.audio = AudioStatusMessage(backend: "none", state: "off") } == [])
+        #expect(
+            try bad {
+                $0.audio = AudioStatusMessage(backend: "program", state: "lost")
+                $0.audio?.why = "it has ended"
+            } == ["warning audio: the audio server is lost: it has ended"])
+    }
+
+    @Test("A missing bus matters to handlers that are woken over it")
+    func bus() throws {
+        #expect(
+            try bad { $0.systemBusProblem = "nothing there" } == [
+                "note bus: the system bus cannot be used: nothing there"
+            ])
+        let needed = try bad {
+            $0.systemBusProblem = "nothing there"
+            $0.configuration?.handlers[0].manager = "system"
+        }
+        #expect(needed.count == 1 && needed[0].hasPrefix("problem bus:"))
+    }
+
+    @Test("A handler that the system's daemon starts itself is in the daemon's sandbox")
+    func sandbox() throws {
+        let found = try bad {
+            $0.file = "/etc/ringwake/ringwaked.toml"
+            $0.status?.configuration = $0.file
+            $0.unit = UnitLook(load: "loaded", active: "active", result: "success", exitStatus: "0")
+            $0.configuration?.handlers[0].way = "exec"
+        }
+        #expect(found.count == 1 && found[0].hasPrefix("note handlers: the handler of com.example.phone runs in the"))
+    }
+
+    @Test("A daemon with another configuration is named")
+    func otherConfiguration() throws {
+        let found = try bad { $0.file = "/d.toml" }
+        #expect(found == ["warning configuration: the running daemon uses another one: /c.toml"])
+    }
+
+    @Test("Problems of certificates are listed once, errors first")
+    func certificates() throws {
+        let soon = CredentialProblem(file: "/c.pem", .endsSoon, .warning, message: "soon", hint: "renew")
+        let unreadable = CredentialProblem(file: "/k.pem", .unreadable, .error, message: "no", hint: "chmod")
+        let found = try bad {
+            $0.status?.problems = [soon]
+            $0.configuration?.problems = [soon, unreadable]
+        }
+        #expect(found == ["problem certificates: /k.pem: no", "warning certificates: /c.pem: soon"])
+    }
+
+    @Test("What others wrote cannot control the terminal")
+    func plain() {
+        let report = DoctorReport([.problem("daemon", "a\u{1B}[31mb", hint: "c\u{202E}d")])
+        #expect(report.text(style: TextStyle(isEnabled: false)) == "problem  daemon  a?[31mb\n                 c?d\n")
+    }
+
+    @Test("status shows the problems of certificates, and what the kernel offers")
+    func shown() {
+        let problem =
+            #"{"file":"/c.pem","problem":"expired","severity":"error","message":"it expired","hint":"renew it"}"#
+        let facility = #"{"name":"pidfd","available":false,"why":"Bad system call","loss":"nobody is followed"}"#
+        let daemon = FakeDaemon { _ in .json(Sample.status(problems: problem, facilities: facility)) }
+        #expect(ringwake(["status"], at: daemon).output.contains("\n  error: /c.pem: it expired; renew it\n"))
+        #expect(
+            ringwake(["status", "--features"], at: daemon).output
+                == "pidfd  missing (Bad system call): nobody is followed\n")
+        #expect(ringwake(["status", "--features", "--path"], at: daemon).status == 2)
+    }
+}

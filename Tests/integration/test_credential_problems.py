@@ -1,0 +1,181 @@
+"""Problems of certificates and keys: each is made for real, and named in the log, the status and by the doctor."""
+
+import datetime
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+
+from support import programs
+from support.credentials import TEAM, Credentials
+from support.daemon import Daemon, owns_nothing
+from support.doctor import doctor
+from support.netns import Namespace, unavailable
+from support.programs import as_nobody
+
+DAY = datetime.timedelta(days=1)
+
+needs_root = pytest.mark.skipif(os.getuid() != 0, reason="needs root, to become another user and to mount")
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Credentials:
+    """Credentials of this test's own, which it may change."""
+    return Credentials.make(tmp_path / "certs")
+
+
+def issue(own: Credentials, start: datetime.timedelta, end: datetime.timedelta, *replaced: x509.ExtensionType) -> None:
+    """Replaces the server certificate by one of the same CA and key, with these dates and extensions."""
+    present = x509.load_pem_x509_certificate(own.server_certificate.read_bytes())
+    key = serialization.load_pem_private_key((own.directory / "ca.key").read_bytes(), password=None)
+    now = datetime.datetime.now(datetime.timezone.utc)
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(present.subject)
+        .issuer_name(present.issuer)
+        .public_key(present.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now + start)
+        .not_valid_after(now + end)
+    )
+    for extension in present.extensions:
+        [value] = [one for one in replaced if one.oid == extension.oid] or [extension.value]
+        builder = builder.add_extension(value, extension.critical)
+    pem = builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+    own.server_certificate.write_bytes(pem)
+
+
+def problems(daemon: Daemon) -> list[str]:
+    """The words of the status."""
+    return [one["problem"] for one in daemon.control.status()["problems"]]
+
+
+DATES = {
+    "expired": (-30 * DAY, -DAY, "it expired on", "certs renew"),
+    "ends-soon": (-DAY, 9.5 * DAY, "it expires in 9 days", "certs renew"),
+    "not-yet-valid": (DAY, 90 * DAY, "it is not valid before", "set this machine's clock"),
+}
+
+
+@pytest.mark.parametrize("word", DATES)
+def test_dates_are_named_everywhere(make_daemon, own: Credentials, word: str) -> None:
+    start, end, text, advice = DATES[word]
+    issue(own, start, end)
+    daemon = make_daemon(credentials=own)
+    daemon.add_app()
+    check = daemon.run_to_its_end("--check-config")
+    assert check.returncode == 0 and f"warning: {own.server_certificate}: {text}" in check.stderr, check
+    listed = json.loads(daemon.run_to_its_end("--check-config", "--json").stdout)["problems"]
+    assert [one["problem"] for one in listed] == [word]
+    daemon.start()
+    daemon.log_mentions(f"a certificate or key has a problem file={own.server_certificate} problem={word}")
+    assert daemon.control.status()["problems"] == listed
+    assert text in daemon.ringwake("status").stdout
+    doctor(daemon).problem("certificates", str(own.server_certificate), text, advice)
+    shown = programs.ringwake("certs", "show", own.server_certificate, "--json")
+    assert [one["problem"] for one in json.loads(shown.stdout)["files"][0]["problems"]] == [word]
+    lines = daemon.log.count("a certificate or key has a problem")
+    assert daemon.ringwake("reload").returncode == 0
+    assert daemon.log.count("a certificate or key has a problem") == lines + 1
+    # Repaired, it is in order.
+    issue(own, -DAY, 90 * DAY)
+    assert problems(daemon) == ["not-loaded"]
+    doctor(daemon).problem("certificates", "still uses", "ringwake reload")
+    assert daemon.ringwake("reload").returncode == 0
+    assert problems(daemon) == []
+    assert doctor(daemon).bad() == []
+
+
+def test_a_certificate_that_is_for_no_server(make_daemon, own: Credentials) -> None:
+    issue(own, -DAY, 90 * DAY, x509.ExtendedKeyUsage([x509.ExtendedKeyUsageOID.CLIENT_AUTH]))
+    daemon = make_daemon(credentials=own)
+    daemon.add_app()
+    daemon.start()
+    assert problems(daemon) == ["no-server-purpose"]
+    doctor(daemon).problem("certificates", "does not allow a TLS server", "serverAuth")
+
+
+def test_a_file_of_cas_without_a_ca(make_daemon, own: Credentials) -> None:
+    daemon = make_daemon(credentials=own)
+    daemon.settings["server.provider_cas"] = [str(own.ca), str(own.server_certificate)]
+    daemon.add_app()
+    daemon.start()
+    assert problems(daemon) == ["no-ca"]
+    doctor(daemon).problem("certificates", str(own.server_certificate), "is no CA")
+
+
+def test_two_teams_with_one_key(daemon: Daemon) -> None:
+    folder = daemon.directory / "teams.d"
+    folder.mkdir()
+    key = daemon.credentials.token_public_key
+    (folder / "OTHER00001.toml").write_text(f'[[key]]\nid = "OTHERKEY01"\nfile = "{key}"\n')
+    assert daemon.ringwake("reload").returncode == 0
+    assert sorted(problems(daemon)) == ["other-key", "shared-key"]
+    report = doctor(daemon)
+    report.problem("certificates", TEAM, "OTHER00001", "whoever has it can send as both")
+    report.problem("certificates", "OTHERKEY01", f"its name says {daemon.credentials.key_id}")
+
+
+@pytest.mark.parametrize("runs", [True, False])
+def test_a_key_of_another_certificate(make_daemon, own: Credentials, foreign_credentials, runs: bool) -> None:
+    daemon = make_daemon(credentials=own)
+    daemon.add_app()
+    if runs:
+        daemon.start()
+    shutil.copy(foreign_credentials.server_key, own.server_key)
+    daemon.write_configuration()
+    report = doctor(daemon)
+    assert report.status == 9
+    report.problem("certificates", str(own.server_key), "it is not the key of the certificate")
+    report.problem("configuration", "does not belong to its certificate")
+
+
+@needs_root
+@pytest.mark.parametrize("runs", [True, False])
+def test_a_key_that_only_root_may_read(make_daemon, runs: bool) -> None:
+    """Root renewed it, and the daemon is another user's: its next start would fail."""
+    daemon = make_daemon(user=as_nobody())
+    own = Credentials.make(daemon.directory / "certs")
+    daemon.credentials = own
+    daemon.add_app()
+    daemon.write_configuration()
+    owns_nothing(daemon.directory)
+    if runs:
+        daemon.start()
+    os.chown(own.server_key, 0, 0)
+    own.server_key.chmod(0o600)
+    if runs:
+        assert problems(daemon) == ["unreadable"]
+        report = doctor(daemon)
+    else:
+        done = daemon.run_to_its_end("--check-config")
+        assert done.returncode == 9, done
+        report = doctor(daemon, *as_nobody())
+    assert report.status == 9
+    report.problem("certificates", str(own.server_key), "Permission denied", "user 65534")
+    own.server_key.chmod(0o644)
+    if runs:
+        assert problems(daemon) == []
+
+
+@pytest.mark.skipif(bool(unavailable()), reason="needs root: it makes network namespaces")
+def test_names_that_no_sender_elsewhere_can_use_and_a_port_that_nobody_reaches(make_daemon, own: Credentials) -> None:
+    with Namespace() as network:
+        issue(own, -DAY, 90 * DAY, x509.SubjectAlternativeName([x509.DNSName("localhost")]))
+        daemon = make_daemon(credentials=own, address="0.0.0.0:0", user=network.command())
+        daemon.add_app()
+        daemon.start()
+        assert problems(daemon) == ["wrong-names"]
+        inside = ("ip", "netns", "exec", network.name)
+        report = doctor(daemon, *inside)
+        report.problem("certificates", "0.0.0.0", "(localhost)", "setup --host")
+        assert not [one for one in report.findings if "loopback" in one["message"]]
+        issue(own, -DAY, 90 * DAY, x509.SubjectAlternativeName([x509.DNSName("phone.example.org")]))
+        assert daemon.ringwake("reload").returncode == 0
+        assert problems(daemon) == []
+        network.ip("link", "set", "lo", "down")
+        doctor(daemon, *inside).problem("ports", "takes no push", "no answer in time")
