@@ -35,7 +35,7 @@ struct DaemonCommand: Equatable {
                            $XDG_CONFIG_HOME/ringwake/ringwaked.toml for a user
           --check-config   check the configuration and every file that it names, and exit
           --json           with --check-config: print what it has as one JSON object
-          --user USER      with --check-config, for root: check what this user may read
+          --as USER        with --check-config, for root: check what this user may read
           --stop-at-eof    stop when standard input ends, so that it never outlives its parent
           --version        show the version
           --help           show this
@@ -65,8 +65,8 @@ struct DaemonCommand: Equatable {
             case "--check-config": command.isCheck = true
             case "--json": command.wantsJSON = true
             case "--stop-at-eof": command.stopsWithInput = true
-            case "--user":
-                guard let user = rest.popFirst(), !user.isEmpty else { return .wrongUsage("--user needs a user") }
+            case "--as":
+                guard let user = rest.popFirst(), !user.isEmpty else { return .wrongUsage("--as needs a user") }
                 command.user = user
             case "--config":
                 guard let file = rest.popFirst(), !file.isEmpty else {
@@ -80,7 +80,7 @@ struct DaemonCommand: Equatable {
             }
         }
         guard command.isCheck || !command.wantsJSON else { return .wrongUsage("--json goes with --check-config") }
-        guard command.isCheck || command.user == nil else { return .wrongUsage("--user goes with --check-config") }
+        guard command.isCheck || command.user == nil else { return .wrongUsage("--as goes with --check-config") }
         return .run(command)
     }
 }
@@ -113,7 +113,7 @@ private func run(_ command: DaemonCommand) throws(RingwakeError) {
     if let user = command.user { try CheckUser.become(user) }
     let configuration = try Configuration.load(file: file, defaults: defaults)
     if command.isCheck {
-        let check = try ConfigurationCheck(configuration)
+        let check = try ConfigurationFindings(configuration)
         if command.wantsJSON {
             write(String(decoding: controlLine(check.message), as: UTF8.self), to: STDOUT_FILENO)
         }

@@ -8,8 +8,8 @@ internal import PushGateway
 internal import RingwakeCore
 internal import VoIPCertificates
 
-/// `ringwaked --check-config`: everything that a configuration names, without starting anything.
-struct ConfigurationCheck {
+/// What `ringwaked --check-config` finds: everything that a configuration names, without starting anything.
+struct ConfigurationFindings {
     /// What the command line needs, with every problem.
     let message: ConfigurationMessage
     /// The first problem with which the daemon would not start; nil if there is none.
@@ -37,7 +37,7 @@ struct ConfigurationCheck {
             }
             message.handlers.append(handler)
         }
-        message.dependencies = ConfigurationCheck.dependencies(of: configuration)
+        message.dependencies = ConfigurationFindings.dependencies(of: configuration)
         message.user = geteuid()
         self.message = message
         self.error = error
