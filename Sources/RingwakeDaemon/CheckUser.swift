@@ -1,7 +1,7 @@
 internal import Glibc
 internal import RingwakeCore
 
-/// The user that `ringwaked --check-config --user` checks as: what root may read, the daemon's user may not.
+/// The user that `ringwaked --check-config --as` checks as: what root may read, the daemon's user may not.
 enum CheckUser {
     /// Drops root's rights for the rest of the process.
     ///

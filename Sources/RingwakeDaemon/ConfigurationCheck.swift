@@ -37,7 +37,7 @@ struct ConfigurationCheck {
             try self.init(&configuration)
         } catch {
             guard let user, "\(geteuid())" != "0" else { throw error }
-            throw RingwakeError(error.code, error.message + " (checked as the user \(user); --user chooses another)")
+            throw RingwakeError(error.code, error.message + " (checked as the user \(user); --as chooses another)")
         }
     }
 

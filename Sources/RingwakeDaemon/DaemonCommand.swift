@@ -36,7 +36,7 @@ struct DaemonCommand: Equatable {
           --check-config   check the configuration and every file that it names, and exit;
                            root checks the system's as the user of the service, ringwake
           --json           with --check-config: print what it has as one JSON object
-          --user USER      with --check-config, for root: check as this user
+          --as USER        with --check-config, for root: check as this user
           --stop-at-eof    stop when standard input ends, so that it never outlives its parent
           --version        show the version
           --help           show this
@@ -66,8 +66,8 @@ struct DaemonCommand: Equatable {
             case "--check-config": command.isCheck = true
             case "--json": command.wantsJSON = true
             case "--stop-at-eof": command.stopsWithInput = true
-            case "--user":
-                guard let user = rest.popFirst(), !user.isEmpty else { return .wrongUsage("--user needs a user") }
+            case "--as":
+                guard let user = rest.popFirst(), !user.isEmpty else { return .wrongUsage("--as needs a user") }
                 command.user = user
             case "--config":
                 guard let file = rest.popFirst(), !file.isEmpty else {
@@ -81,7 +81,7 @@ struct DaemonCommand: Equatable {
             }
         }
         guard command.isCheck || !command.wantsJSON else { return .wrongUsage("--json goes with --check-config") }
-        guard command.isCheck || command.user == nil else { return .wrongUsage("--user goes with --check-config") }
+        guard command.isCheck || command.user == nil else { return .wrongUsage("--as goes with --check-config") }
         return .run(command)
     }
 }

@@ -25,9 +25,9 @@ struct DaemonCommandTests {
     @Test("JSON goes with a check, and a daemon may stop with its input")
     func more() {
         #expect(
-            DaemonCommand.parse(["--check-config", "--user", "ringwake"])
+            DaemonCommand.parse(["--check-config", "--as", "ringwake"])
                 == .run(DaemonCommand(isCheck: true, user: "ringwake")))
-        for wrong in [["--user", "ringwake"], ["--check-config", "--user"], ["--check-config", "--user", ""]] {
+        for wrong in [["--as", "ringwake"], ["--check-config", "--as"], ["--check-config", "--as", ""]] {
             guard case .wrongUsage = DaemonCommand.parse(wrong) else {
                 Issue.record("\(wrong) was accepted")
                 continue

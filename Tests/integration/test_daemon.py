@@ -210,6 +210,8 @@ def test_status_counts_what_happened(daemon: Daemon) -> None:
     push(daemon, call, apns_priority="7")
     status = daemon.control.status()
     assert status["pid"] == daemon.pid
+    last = status["pushes"].pop("lastRefused")
+    assert (last["reason"], last["acceptedSince"]) == ("BadPriority", 0)
     assert status["pushes"] == {"accepted": 1, "refused": {"BadPriority": 1}, "failedConnections": {}}
     assert (status["apps"], status["activeCalls"]) == (1, 1)
     assert status["controlSocket"] == str(daemon.control_socket)

@@ -155,7 +155,7 @@ def test_the_check_is_made_as_the_user_of_the_daemon(two: Daemon) -> None:
     assert two.run_to_its_end("--check-config").returncode == 0
     two.directory.chmod(0o755)
     two.configuration.chmod(0o644)
-    done = run(*two.command("--check-config", "--user", "nobody"), cwd="/")
+    done = run(*two.command("--check-config", "--as", "nobody"), cwd="/")
     assert done.returncode == BAD_CONFIGURATION, done
     assert str(two.credentials.server_key) in done.stderr and "checked as the user nobody" in done.stderr, done
-    assert run(*two.command("--check-config", "--user", "no-such-user"), cwd="/").returncode == 5
+    assert run(*two.command("--check-config", "--as", "no-such-user"), cwd="/").returncode == 5

@@ -48,7 +48,7 @@ struct DaemonProgram {
     func inspect(
         _ file: String, user: String? = nil
     ) throws(RingwakeError) -> (ConfigurationMessage?, RingwakeError?) {
-        let done = try run(["--check-config", "--json", "--config", file] + (user.map { ["--user", $0] } ?? []))
+        let done = try run(["--check-config", "--json", "--config", file] + (user.map { ["--as", $0] } ?? []))
         var refusal: RingwakeError?
         if done.status != 0 {
             let text = String(decoding: done.errors, as: UTF8.self)
