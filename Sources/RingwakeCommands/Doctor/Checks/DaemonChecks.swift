@@ -26,7 +26,18 @@ enum ConfigurationCheck {
                     hint: "leave out --config, or name the other daemon's socket with --socket")
             ]
         }
-        return [.ok(name, facts.file)]
+        return reload(facts.status) ?? [.ok(name, facts.file)]
+    }
+
+    /// What the last reload has left behind; nil if nothing.
+    private static func reload(_ status: StatusMessage?) -> [Finding]? {
+        guard let reload = status?.reload else { return nil }
+        if let why = reload.why {
+            return [.warning(name, "the last reload failed: \(why)", hint: "correct it, then run 'ringwake reload'")]
+        }
+        guard !reload.needsRestart.isEmpty else { return nil }
+        let settings = reload.needsRestart.joined(separator: ", ")
+        return [.note(name, "takes effect after a restart only: \(settings)", hint: "restart the daemon")]
     }
 
     private static func finding(_ error: RingwakeError, _ facts: DoctorFacts) -> Finding {

@@ -1,5 +1,4 @@
 import ControlProtocol
-import ProviderAPI
 import RingwakeCore
 
 /// Certificates and keys, now and soon.
@@ -114,17 +113,33 @@ enum PortCheck {
     }
 }
 
-/// The last push that was refused.
+/// The last push that was refused, and connections of senders that failed.
 enum PushCheck {
+    private static let name = "pushes"
+
     static func findings(_ facts: DoctorFacts) -> [Finding] {
-        let name = "pushes"
         guard let pushes = facts.status?.pushes else { return [] }
+        return refused(pushes) + failed(pushes)
+    }
+
+    private static func failed(_ pushes: StatusMessage.Pushes) -> [Finding] {
+        let counts = (pushes.failedConnections ?? [:]).sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        guard !counts.isEmpty else { return [] }
+        let reasons = counts.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+        return [
+            .note(
+                name, "connections of senders failed before a push: \(reasons)",
+                hint: "'ringwake push list --refused' shows each with its cause")
+        ]
+    }
+
+    private static func refused(_ pushes: StatusMessage.Pushes) -> [Finding] {
         guard let last = pushes.lastRefused else {
             return [.ok(name, "\(pushes.accepted) accepted, none refused since the daemon's start")]
         }
         let ago = DurationText.long(milliseconds: last.agoMs)
         let text = "the last refused push: \(last.reason), \(ago) ago"
-        let hint = RejectionReason(rawValue: last.reason)?.hint ?? "the daemon's log has the cause"
+        let hint = "'ringwake push list --refused' shows the cause"
         return last.acceptedSince > 0
             ? [.note(name, text + ", \(last.acceptedSince) accepted since", hint: hint)]
             : [.warning(name, text + ", none accepted since", hint: hint)]
