@@ -34,14 +34,18 @@ struct ConfigurationCheck {
         do throws(RingwakeError) {
             var configuration = try Configuration.load(file: file, defaults: defaults)
             configuration.checkNames()
-            try self.init(&configuration)
+            try self.init(&configuration, as: user)
         } catch {
-            guard let user, "\(geteuid())" != "0" else { throw error }
-            throw RingwakeError(error.code, error.message + " (checked as the user \(user); --as chooses another)")
+            throw ConfigurationCheck.error(error, as: user)
         }
     }
 
-    private init(_ configuration: inout Configuration) throws(RingwakeError) {
+    private static func error(_ error: RingwakeError, as user: String?) -> RingwakeError {
+        guard let user, geteuid() != 0 else { return error }
+        return RingwakeError(error.code, error.message + " (checked as the user \(user); --as chooses another)")
+    }
+
+    private init(_ configuration: inout Configuration, as user: String?) throws(RingwakeError) {
         var failures: [RingwakeError] = []
         var credentials: Credentials?
         do throws(RingwakeError) {
@@ -70,7 +74,7 @@ struct ConfigurationCheck {
         message.user = geteuid()
         message.failures = failures.map(\.message)
         self.message = message
-        self.failures = failures
+        self.failures = failures.map { ConfigurationCheck.error($0, as: user) }
     }
 
     private typealias Dependency = ConfigurationMessage.Dependency

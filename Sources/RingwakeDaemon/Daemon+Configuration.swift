@@ -147,7 +147,8 @@ extension Daemon {
                     .system, "\(error.description); remove the file, then ask again: until then \(id) stays")
             }
         }
-        try tokens.unregister(app: id, at: unixMilliseconds())
+        // An app whose file was always wrong has none.
+        if !app.isBare || !tokens.tokens(of: id).isEmpty { try tokens.unregister(app: id, at: unixMilliseconds()) }
         configuration.apps[id] = nil
         configuration.setAside.removeAll { $0.owner == .app(id) }
         calls.submit(.strikesCleared(id))
