@@ -68,9 +68,18 @@ struct DoctorTests {
         let wrong = try report {
             $0.status = nil
             $0.statusError = RingwakeError(.daemonNotRunning, "no daemon runs")
+            $0.configuration?.startFailure = "line 3 is wrong"
             $0.configurationError = RingwakeError(.badConfiguration, "line 3 is wrong")
         }
         #expect(wrong.exitStatus == ExitStatus(code: 9))
+        let aside = try report {
+            $0.configuration?.setAside = [
+                SetAsideMessage(file: "/a/b.toml", app: "b", team: nil, why: "line 4 is wrong", usesFormer: false)
+            ]
+            $0.configurationError = RingwakeError(.badConfiguration, "line 4 is wrong")
+        }
+        #expect(aside.exitStatus == ExitStatus(code: 9))
+        #expect(aside.text(style: TextStyle(isEnabled: false)).contains("its handler is not started: line 4 is wrong"))
         let forbidden = try report {
             $0.status = nil
             $0.statusError = RingwakeError(.notPermitted, "this user may not use the socket")

@@ -17,13 +17,13 @@ package struct ConfigurationMessage: Codable, Equatable, Sendable {
     /// Bundle IDs of the apps.
     package var apps: [String]
     /// Files of apps and teams that are wrong.
-    package var setAside: [SetAsideMessage]
+    package var setAside: [SetAsideMessage] = []
     /// What is wrong: those files, and programs that are missing. Empty if all is well.
-    package var failures: [String]
+    package var failures: [String] = []
     /// The one with which the daemon would not start; nil if it would.
     package var startFailure: String?
     /// The keys of `ringwaked.toml` and its drop-ins.
-    package var settings: [Setting]
+    package var settings: [Setting] = []
     /// How the apps' handlers are woken.
     package var handlers: [Handler] = []
     /// What else the daemon uses: programs, files, its state directory.
@@ -35,8 +35,7 @@ package struct ConfigurationMessage: Codable, Equatable, Sendable {
 
     package init(
         file: String, stateDirectory: String, appsDirectory: String, teamsDirectory: String, controlSocket: String,
-        server: Server?, listeners: [Listener], teams: [Team], apps: [String], setAside: [SetAsideMessage],
-        failures: [String], settings: [Setting]
+        server: Server?, listeners: [Listener], teams: [Team], apps: [String]
     ) {
         self.file = file
         self.stateDirectory = stateDirectory
@@ -47,9 +46,6 @@ package struct ConfigurationMessage: Codable, Equatable, Sendable {
         self.listeners = listeners
         self.teams = teams
         self.apps = apps
-        self.setAside = setAside
-        self.failures = failures
-        self.settings = settings
     }
 
     /// A key with its value.

@@ -27,9 +27,9 @@ extension ConfigurationMessage {
             listeners: configuration.listeners.map {
                 Listener(address: $0.address.description, environment: $0.environment.rawValue)
             },
-            teams: teams.sorted { $0.id < $1.id }, apps: configuration.apps.keys.map(\.rawValue).sorted(),
-            setAside: configuration.setAside.map(SetAsideMessage.init), failures: [],
-            settings: configuration.origins.map { Setting(key: $0.key, value: $0.value, file: $0.file, line: $0.line) })
+            teams: teams.sorted { $0.id < $1.id }, apps: configuration.apps.keys.map(\.rawValue).sorted())
+        setAside = configuration.setAside.map(SetAsideMessage.init)
+        settings = configuration.origins.map { Setting(key: $0.key, value: $0.value, file: $0.file, line: $0.line) }
     }
 }
 
