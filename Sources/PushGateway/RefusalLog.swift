@@ -20,27 +20,38 @@ package nonisolated struct RefusedAttempt: Equatable, Sendable {
 /// The newest refusals, in memory.
 ///
 /// A stranger can cause as many as it likes, so when the log is full, the address with the most entries loses its oldest.
-package nonisolated struct RefusalLog: Equatable, Sendable {
+package nonisolated struct RefusalLog: Sendable {
     /// Maximum entries.
     package static let capacity = 1000
 
-    /// The entries, oldest first.
-    package private(set) var attempts: [RefusedAttempt] = []
+    /// An attempt with its place in the order of all.
+    private struct Entry {
+        let number: UInt64
+        let attempt: RefusedAttempt
+    }
+
+    /// The entries of each address without its port, which a sender changes at will; oldest first.
+    private var entries: [Substring: [Entry]] = [:]
+    private var count = 0
+    private var next: UInt64 = 0
 
     package init() {}
 
-    mutating func add(_ attempt: RefusedAttempt) {
-        if attempts.count >= Self.capacity {
-            var counts: [Substring: Int] = [:]
-            for attempt in attempts { counts[attempt.host, default: 0] += 1 }
-            let most = counts.values.max() ?? 0
-            attempts.firstIndex { counts[$0.host] == most }.map { _ = attempts.remove(at: $0) }
-        }
-        attempts.append(attempt)
+    /// All attempts, oldest first.
+    package var attempts: [RefusedAttempt] {
+        entries.values.joined().sorted { $0.number < $1.number }.map(\.attempt)
     }
-}
 
-extension RefusedAttempt {
-    /// The address without the port, which a sender changes at will.
-    fileprivate nonisolated var host: Substring { peer.lastIndex(of: ":").map { peer[..<$0] } ?? peer[...] }
+    /// Takes time for the number of addresses, not of entries: a flood must not slow down the pushes of others.
+    mutating func add(_ attempt: RefusedAttempt) {
+        let host = attempt.peer.lastIndex(of: ":").map { attempt.peer[..<$0] } ?? attempt.peer[...]
+        entries[host, default: []].append(Entry(number: next, attempt: attempt))
+        next &+= 1
+        count += 1
+        guard count > Self.capacity else { return }
+        guard let most = entries.max(by: { $0.value.count < $1.value.count })?.key else { return }
+        entries[most]?.removeFirst()
+        count -= 1
+        if entries[most]?.isEmpty == true { entries[most] = nil }
+    }
 }

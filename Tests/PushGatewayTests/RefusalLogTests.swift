@@ -20,4 +20,14 @@ struct RefusalLogTests {
         #expect(log.attempts.prefix(3).map(\.at) == [1, 2, 3])
         #expect(log.attempts.last?.at == 5000)
     }
+
+    @Test("many addresses lose their oldest too, and the order is that of arrival")
+    func many() {
+        var log = RefusalLog()
+        for number in 1...3000 { log.add(attempt("192.0.2.\(number % 200):1", number)) }
+        let times = log.attempts.map(\.at)
+        #expect(times.count == RefusalLog.capacity && times == times.sorted() && times.last == 3000)
+        for number in 1...2000 { log.add(attempt("[2001:db8::\(number)]:1", number)) }
+        #expect(log.attempts.count == RefusalLog.capacity)
+    }
 }

@@ -80,7 +80,8 @@ extension DoctorFacts {
         builtAt = DaemonProgram.own.flatMap(FileLook.modifiedAt)
         systemBusProblem = SocketLook.systemBusProblem(environment: context.environment)
         canStayAwake =
-            FileSystem.exists("/run/systemd/seats") || FileLook.isWritable("/sys/power/wake_lock")
+            (systemBusProblem == nil && FileSystem.exists("/run/systemd/seats"))
+            || FileLook.isWritable("/sys/power/wake_lock")
         let usesAudio = configuration?.dependencies.contains { $0.name == "audio.program" } == true
         if usesAudio, context.environment("PULSE_SERVER") == nil, let user = daemonUser {
             let socket = "/run/user/\(user)/pulse/native"

@@ -73,6 +73,20 @@ systemctl stop ringwaked.socket
 status=0
 ringwake status >/dev/null 2>&1 || status=$?
 [ $status = 3 ]
+step "the doctor knows why: the unit does not run; and a unit that failed, with its last words"
+examine() { status=0; ringwake doctor >/run/doctor || status=$?; }
+examine
+[ $status = 3 ] || { cat /run/doctor; fail "doctor: $status"; }
+grep -F "run 'systemctl enable --now ringwaked'" /run/doctor
+chmod 600 /etc/ringwake/certs/server.key
+chown root /etc/ringwake/certs/server.key
+! systemctl start ringwaked || fail "it started without its key"
+examine
+[ $status = 9 ] || { cat /run/doctor; fail "doctor: $status"; }
+grep -F "/etc/ringwake/certs/server.key" /run/doctor
+grep -F "Permission denied" /run/doctor
+chmod 640 /etc/ringwake/certs/server.key
+systemctl reset-failed ringwaked ringwaked.socket
 step "clean: state goes, configuration stays"
 systemctl clean --what=state ringwaked
 [ ! -e /var/lib/ringwake ]
@@ -80,6 +94,9 @@ ls /etc/ringwake/ringwaked.toml /etc/ringwake/certs/server.key /etc/ringwake/app
 systemctl start ringwaked
 connect second
 hang_up second
+step "the doctor finds nothing that keeps it from ringing, except the network, which a test's machine has not"
+examine
+! grep ^problem /run/doctor || fail "the doctor found a problem"
 """
 
 PROVIDER_SOCKET = r"""
