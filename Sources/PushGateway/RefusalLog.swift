@@ -1,3 +1,4 @@
+import Glibc
 package import RingwakeCore
 
 /// Something that a sender tried, and that was refused.
@@ -19,7 +20,7 @@ package nonisolated struct RefusedAttempt: Equatable, Sendable {
 
 /// The newest refusals, in memory.
 ///
-/// A stranger can cause as many as it likes, so when the log is full, the address with the most entries loses its oldest.
+/// A stranger can cause as many as it likes, so when the log is full, the stranger with the most entries loses its oldest.
 package nonisolated struct RefusalLog: Sendable {
     /// Maximum entries.
     package static let capacity = 1000
@@ -30,8 +31,8 @@ package nonisolated struct RefusalLog: Sendable {
         let attempt: RefusedAttempt
     }
 
-    /// The entries of each address without its port, which a sender changes at will; oldest first.
-    private var entries: [Substring: [Entry]] = [:]
+    /// The entries of each stranger, oldest first.
+    private var entries: [String: [Entry]] = [:]
     private var count = 0
     private var next: UInt64 = 0
 
@@ -42,10 +43,9 @@ package nonisolated struct RefusalLog: Sendable {
         entries.values.joined().sorted { $0.number < $1.number }.map(\.attempt)
     }
 
-    /// Takes time for the number of addresses, not of entries: a flood must not slow down the pushes of others.
+    /// Takes time for the number of strangers, not of entries: a flood must not slow down the pushes of others.
     mutating func add(_ attempt: RefusedAttempt) {
-        let host = attempt.peer.lastIndex(of: ":").map { attempt.peer[..<$0] } ?? attempt.peer[...]
-        entries[host, default: []].append(Entry(number: next, attempt: attempt))
+        entries[Self.stranger(attempt.peer), default: []].append(Entry(number: next, attempt: attempt))
         next &+= 1
         count += 1
         guard count > Self.capacity else { return }
@@ -53,5 +53,15 @@ package nonisolated struct RefusalLog: Sendable {
         entries[most]?.removeFirst()
         count -= 1
         if entries[most]?.isEmpty == true { entries[most] = nil }
+    }
+
+    /// Who is behind `address:port`: the address, or the network of an IPv6 address, its first 64 bits. A sender changes
+    /// its port at will, and everybody with IPv6 has 2^64 addresses (RFC 4291 section 2.5.1).
+    private static func stranger(_ peer: String) -> String {
+        let host = peer.lastIndex(of: ":").map { peer[..<$0] } ?? peer[...]
+        guard host.hasPrefix("["), host.hasSuffix("]") else { return String(host) }
+        var address = in6_addr()
+        guard inet_pton(AF_INET6, String(host.dropFirst().dropLast()), &address) == 1 else { return String(host) }
+        return withUnsafeBytes(of: address) { $0.prefix(8).map { String($0, radix: 16) }.joined(separator: ":") }
     }
 }

@@ -27,7 +27,14 @@ struct RefusalLogTests {
         for number in 1...3000 { log.add(attempt("192.0.2.\(number % 200):1", number)) }
         let times = log.attempts.map(\.at)
         #expect(times.count == RefusalLog.capacity && times == times.sorted() && times.last == 3000)
-        for number in 1...2000 { log.add(attempt("[2001:db8::\(number)]:1", number)) }
+    }
+
+    @Test("all addresses of one IPv6 network are one stranger")
+    func network() {
+        var log = RefusalLog()
+        for number in 1...20 { log.add(attempt("192.0.2.1:40000", number)) }
+        for number in 1...3000 { log.add(attempt("[2001:db8::\(number)]:1", 100 + number)) }
         #expect(log.attempts.count == RefusalLog.capacity)
+        #expect(log.attempts.prefix(20).map(\.at) == Array(1...20))
     }
 }
