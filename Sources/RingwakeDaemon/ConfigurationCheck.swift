@@ -80,12 +80,8 @@ struct ConfigurationCheck {
     private typealias Dependency = ConfigurationMessage.Dependency
 
     private static func dependencies(of configuration: Configuration) -> [Dependency] {
-        let ring = configuration.ring
-        let commands = [("ring.command", ring.command), ("ring.vibrate", ring.vibrate), ("ring.waiting", ring.waiting)]
-        var dependencies = commands.compactMap { name, command in
-            command?.first.map { Dependency(name: name, path: $0, problem: problem(ofProgram: $0)) }
-        }
-        if let file = ring.ringtone {
+        var dependencies = ringPrograms(of: configuration)
+        if let file = configuration.ring.ringtone {
             let isReadable = faccessat(AT_FDCWD, file, R_OK, AT_EACCESS) == 0
             dependencies.append(
                 .init(
@@ -106,6 +102,14 @@ struct ConfigurationCheck {
         let state = configuration.stateDirectory
         dependencies.append(.init(name: "state_directory", path: state, problem: problem(ofDirectory: state)))
         return dependencies
+    }
+
+    fileprivate static func ringPrograms(of configuration: Configuration) -> [ConfigurationMessage.Dependency] {
+        let ring = configuration.ring
+        let commands = [("ring.command", ring.command), ("ring.vibrate", ring.vibrate), ("ring.waiting", ring.waiting)]
+        return commands.compactMap { name, command in
+            command?.first.map { Dependency(name: name, path: $0, problem: problem(ofProgram: $0)) }
+        }
     }
 
     private static func problem(ofProgram path: String) -> String? {
@@ -140,10 +144,8 @@ extension ConfigurationMessage.Handler {
 extension Configuration {
     /// The programs of `[ring]` that can't be started, a line each. The device would ring silently.
     func missingPrograms() -> [String] {
-        [("command", ring.command), ("vibrate", ring.vibrate), ("waiting", ring.waiting)].compactMap { key, command in
-            guard let program = command?.first, !FileSystem.isExecutableFile(program) else { return nil }
-            return "\(file): 'ring.\(key)': \(program) is not a program that this user may run; install it, or "
-                + "name another"
+        ConfigurationCheck.ringPrograms(of: self).compactMap { program in
+            program.problem.map { "\(file): '\(program.name)': \(program.path): \($0)" }
         }
     }
 }
