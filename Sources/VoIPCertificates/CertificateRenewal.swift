@@ -6,8 +6,8 @@ package import RingwakeCore
 ///
 ///     let report = try CertificateRenewal(directory: "certs", now: unixSeconds).run()
 ///
-/// Each certificate keeps its key. So the server's key needs no new file, and whoever reads key and certificate in the
-/// middle gets a pair. Each file is replaced as a whole, and keeps its owner, group and mode.
+/// Each certificate keeps its key. So the file of the server's key stays, and a daemon that reloads in the middle of a
+/// renewal reads a key and a certificate that fit. Each file is replaced as a whole, and keeps its owner, group and mode.
 package struct CertificateRenewal {
     private typealias Authority = DevelopmentAuthority
     private typealias State = RenewalReport.State
