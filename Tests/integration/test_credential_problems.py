@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
 
 from support import programs
 from support.credentials import TEAM, Credentials
@@ -28,27 +27,6 @@ def own(tmp_path: Path) -> Credentials:
     return Credentials.make(tmp_path / "certs")
 
 
-def issue(own: Credentials, start: datetime.timedelta, end: datetime.timedelta, *replaced: x509.ExtensionType) -> None:
-    """Replaces the server certificate by one of the same CA and key, with these dates and extensions."""
-    present = x509.load_pem_x509_certificate(own.server_certificate.read_bytes())
-    key = serialization.load_pem_private_key((own.directory / "ca.key").read_bytes(), password=None)
-    now = datetime.datetime.now(datetime.timezone.utc)
-    builder = (
-        x509.CertificateBuilder()
-        .subject_name(present.subject)
-        .issuer_name(present.issuer)
-        .public_key(present.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now + start)
-        .not_valid_after(now + end)
-    )
-    for extension in present.extensions:
-        [value] = [one for one in replaced if one.oid == extension.oid] or [extension.value]
-        builder = builder.add_extension(value, extension.critical)
-    pem = builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
-    own.server_certificate.write_bytes(pem)
-
-
 def problems(daemon: Daemon) -> list[str]:
     """The words of the status."""
     return [one["problem"] for one in daemon.control.status()["problems"]]
@@ -64,7 +42,7 @@ DATES = {
 @pytest.mark.parametrize("word", DATES)
 def test_dates_are_named_everywhere(make_daemon, own: Credentials, word: str) -> None:
     start, end, text, advice = DATES[word]
-    issue(own, start, end)
+    own.reissue_server(start, end)
     daemon = make_daemon(credentials=own)
     daemon.add_app()
     check = daemon.run_to_its_end("--check-config")
@@ -82,7 +60,7 @@ def test_dates_are_named_everywhere(make_daemon, own: Credentials, word: str) ->
     assert daemon.ringwake("reload").returncode == 0
     assert daemon.log.count("a certificate or key has a problem") == lines + 1
     # Repaired, it is in order.
-    issue(own, -DAY, 90 * DAY)
+    own.reissue_server(-DAY, 90 * DAY)
     assert problems(daemon) == ["not-loaded"]
     doctor(daemon).problem("certificates", "still uses", "ringwake reload")
     assert daemon.ringwake("reload").returncode == 0
@@ -91,7 +69,7 @@ def test_dates_are_named_everywhere(make_daemon, own: Credentials, word: str) ->
 
 
 def test_a_certificate_that_is_for_no_server(make_daemon, own: Credentials) -> None:
-    issue(own, -DAY, 90 * DAY, x509.ExtendedKeyUsage([x509.ExtendedKeyUsageOID.CLIENT_AUTH]))
+    own.reissue_server(-DAY, 90 * DAY, x509.ExtendedKeyUsage([x509.ExtendedKeyUsageOID.CLIENT_AUTH]))
     daemon = make_daemon(credentials=own)
     daemon.add_app()
     daemon.start()
@@ -165,7 +143,7 @@ def test_a_key_that_only_root_may_read(make_daemon, runs: bool) -> None:
 @pytest.mark.skipif(bool(unavailable()), reason="needs root: it makes network namespaces")
 def test_names_that_no_sender_elsewhere_can_use_and_a_port_that_nobody_reaches(make_daemon, own: Credentials) -> None:
     with Namespace() as network:
-        issue(own, -DAY, 90 * DAY, x509.SubjectAlternativeName([x509.DNSName("localhost")]))
+        own.reissue_server(-DAY, 90 * DAY, x509.SubjectAlternativeName([x509.DNSName("localhost")]))
         daemon = make_daemon(credentials=own, address="0.0.0.0:0", user=network.command())
         daemon.add_app()
         daemon.start()
@@ -174,7 +152,7 @@ def test_names_that_no_sender_elsewhere_can_use_and_a_port_that_nobody_reaches(m
         report = doctor(daemon, *inside)
         report.problem("certificates", "0.0.0.0", "(localhost)", "setup --host")
         assert not [one for one in report.findings if "loopback" in one["message"]]
-        issue(own, -DAY, 90 * DAY, x509.SubjectAlternativeName([x509.DNSName("phone.example.org")]))
+        own.reissue_server(-DAY, 90 * DAY, x509.SubjectAlternativeName([x509.DNSName("phone.example.org")]))
         assert daemon.ringwake("reload").returncode == 0
         assert problems(daemon) == []
         network.ip("link", "set", "lo", "down")

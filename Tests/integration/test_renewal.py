@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
 
 from support.credentials import Credentials
 from support.daemon import Daemon
@@ -42,23 +41,9 @@ def served(daemon: Daemon) -> x509.Certificate:
 
 
 def expire(credentials: Credentials) -> None:
-    """Replaces the server certificate by one of the same CA and key that ended a day ago."""
-    present = x509.load_pem_x509_certificate(credentials.server_certificate.read_bytes())
-    key = serialization.load_pem_private_key((credentials.directory / "ca.key").read_bytes(), password=None)
-    now = datetime.datetime.now(datetime.timezone.utc)
-    expired = (
-        x509.CertificateBuilder()
-        .subject_name(present.subject)
-        .issuer_name(present.issuer)
-        .public_key(present.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=30))
-        .not_valid_after(now - datetime.timedelta(days=1))
-    )
-    for extension in present.extensions:
-        expired = expired.add_extension(extension.value, extension.critical)
-    pem = expired.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
-    credentials.server_certificate.write_bytes(pem)
+    """Replaces the server certificate by one that ended a day ago."""
+    day = datetime.timedelta(days=1)
+    credentials.reissue_server(-30 * day, -day)
 
 
 def test_a_running_daemon_serves_the_renewed_certificate_and_senders_go_on(renewable: Daemon) -> None:

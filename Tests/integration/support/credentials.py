@@ -1,12 +1,14 @@
 """Development credentials, and provider tokens both proper and forged."""
 
 import base64
+import datetime
 import json
 import ssl
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
@@ -34,6 +36,28 @@ class Credentials:
         )  # fmt: skip
         assert done.returncode == 0, f"certs dev-ca failed: {done.stderr}{done.stdout}"
         return cls(directory)
+
+    def reissue_server(
+        self, start: datetime.timedelta, end: datetime.timedelta, *replaced: x509.ExtensionType
+    ) -> None:
+        """Replaces the server certificate by one of the same CA and key, with these dates from now and extensions."""
+        present = x509.load_pem_x509_certificate(self.server_certificate.read_bytes())
+        key = serialization.load_pem_private_key((self.directory / "ca.key").read_bytes(), password=None)
+        now = datetime.datetime.now(datetime.timezone.utc)
+        builder = (
+            x509.CertificateBuilder()
+            .subject_name(present.subject)
+            .issuer_name(present.issuer)
+            .public_key(present.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now + start)
+            .not_valid_after(now + end)
+        )
+        for extension in present.extensions:
+            [value] = [one for one in replaced if one.oid == extension.oid] or [extension.value]
+            builder = builder.add_extension(value, extension.critical)
+        pem = builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+        self.server_certificate.write_bytes(pem)
 
     @property
     def ca(self) -> Path:
