@@ -25,7 +25,7 @@ LONGEST = 0.15
 # WirePlumber writes what it stores about a second later; PulseAudio at once. In seconds.
 STORING = {"pipewire": 1.3, "pulseaudio": 0}
 # From the restart until everything is as before, in seconds; the bound is for a machine under load.
-PATIENCE = 10
+PATIENCE = 60
 
 OPTIONS = [("--options", "duckOthers"), ()]
 

@@ -17,7 +17,7 @@ from support.sockets import listens
 from support.waiting import until
 
 Streams = Callable[..., Stream]
-TIMEOUT = 15
+TIMEOUT = 60
 
 pytestmark = pytest.mark.skipif(
     not shutil.which("systemd-socket-activate"), reason="systemd-socket-activate is not installed"

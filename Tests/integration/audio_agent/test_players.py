@@ -12,7 +12,7 @@ from support.audio_agent import Agent, mend, session
 from support.waiting import until
 
 Agents = Callable[..., Agent]
-TIMEOUT = 15
+TIMEOUT = 60
 SCRIPT = Path("/etc/mpv/scripts/mpris.so")
 
 pytestmark = pytest.mark.skipif(

@@ -8,18 +8,18 @@ import socket
 import threading
 from pathlib import Path
 
-from support import processes
+from support import ports, processes
 from support.apps import App
 from support.credentials import APP
 from support.daemon import Daemon
+from support.ports import ADDRESS
 from support.programs import ROOT, SYSTEM_PYTHON
 from support.sockets import listens
 from support.waiting import until
-from sip_peers import ADDRESS, free_ports, pair_of_ports
 
 EXAMPLES = ROOT / "Examples"
 # How long what the examples start may take to be gone, in seconds.
-LEAVE_TIMEOUT = 10
+LEAVE_TIMEOUT = 60
 
 
 class Example(App):
@@ -157,11 +157,11 @@ class BaresipExample(Example):
         super().__init__(daemon)
         self.folder = daemon.directory / "baresip"
         self.folder.mkdir()
-        self.sip_port = pair_of_ports()
-        [control_port] = free_ports(1, socket.SOCK_STREAM)
+        # It takes the port after it for SIP over TLS.
+        self.sip_port = ports.lease(2)
         own = {
-            "sip_listen": f"{ADDRESS}:{self.sip_port}", "ctrl_tcp_listen": f"{ADDRESS}:{control_port}",
-            "net_interface": ADDRESS,
+            "sip_listen": f"{ADDRESS}:{self.sip_port}", "ctrl_tcp_listen": f"{ADDRESS}:{ports.lease()}",
+            "net_interface": ADDRESS, "rtp_ports": f"10000-{ports.FIRST - 1}",
         }  # fmt: skip
         delivered = (EXAMPLES / "baresip-shell" / "config").read_text().splitlines()
         lines = [line for line in delivered if line.split(" ")[0] not in own]

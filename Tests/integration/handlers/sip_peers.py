@@ -1,38 +1,18 @@
 """The other side of the baresip example, played by sipp: a registrar, and callers."""
 
-import contextlib
 import os
 import re
 import socket
 import subprocess
 from pathlib import Path
 
+from support import ports
+from support.ports import ADDRESS
 from support.waiting import until
 
 SCENARIOS = Path(__file__).parent / "scenarios"
-ADDRESS = "127.0.0.1"
 # How long a SIP message may take on this machine, in seconds.
-PATIENCE = 15
-
-
-def pair_of_ports() -> int:
-    """A port that is free for UDP and TCP, and the one after it, which baresip takes for SIP over TLS."""
-    for _ in range(100):
-        [port] = free_ports(1)
-        with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
-            for number, kind in ((port, socket.SOCK_STREAM), (port + 1, socket.SOCK_STREAM)):
-                stack.enter_context(socket.socket(socket.AF_INET, kind)).bind((ADDRESS, number))
-            return port
-    raise AssertionError("no two ports that follow one another are free")
-
-
-def free_ports(count: int, kind: int = socket.SOCK_DGRAM) -> list[int]:
-    """Ports that nobody has now."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket(socket.AF_INET, kind)) for _ in range(count)]
-        for one in sockets:
-            one.bind((ADDRESS, 0))
-        return [one.getsockname()[1] for one in sockets]
+PATIENCE = 60
 
 
 class Peer:
@@ -42,7 +22,7 @@ class Peer:
         self.messages = folder / f"{name}.messages"
         self.screen = folder / f"{name}.screen"
         self.errors = folder / f"{name}.errors"
-        [self.port] = free_ports(1)
+        self.port = ports.lease()
         command = [
             "sipp", *map(str, arguments), "-i", ADDRESS, "-p", str(self.port), "-nostdin",
             "-trace_msg", "-message_file", str(self.messages), "-trace_err", "-error_file", str(self.errors),
@@ -89,11 +69,11 @@ class SIPCaller(Peer):
 
     def __init__(self, folder: Path, call_id: str, to: int) -> None:
         self.call_id = call_id
-        # RTCP has the port after that of RTP.
-        [media] = free_ports(1)
+        # An even one for sound, with RTCP after it, and two more for a picture.
+        media = ports.lease(5)
         super().__init__(
             folder, f"caller-{call_id}", f"{ADDRESS}:{to}", "-sf", SCENARIOS / "caller.xml", "-s", "bob", "-m", 1,
-            "-mp", media & ~1, "-rtp_echo", "-cid_str", call_id,
+            "-mp", media + media % 2, "-rtp_echo", "-cid_str", call_id,
         )  # fmt: skip
 
     def hang_up(self) -> None:

@@ -102,7 +102,7 @@ def test_the_caller_cancels_while_the_handler_is_waking(baresip_example, registr
 @pytest.mark.parametrize("way", WAYS)
 def test_an_invite_that_never_comes(baresip_example, registrar, way: str) -> None:
     """Reported in time, it does not ring, and it is over soon."""
-    app = baresip_example(way)
+    app = baresip_example(way, invite=4)
     send(app.daemon, call="lost")
     app.daemon.control.wait_for("lost", "reported", 10)
     assert rang(ends(app.daemon, "lost", "remoteEnded", 20)) == 0

@@ -15,7 +15,7 @@ TUNSETIFF, TUNSETPERSIST = 0x400454CA, 0x400454CB
 DEVICES = {"tun": 0x0001 | 0x1000, "tap": 0x0002 | 0x1000}
 
 # The kernel's linkwatch tells of a carrier up to a second later, of all namespaces' links in turn; seconds.
-SETTLE_TIMEOUT = 15
+SETTLE_TIMEOUT = 60
 ACTIVE = {"UP", "UNKNOWN", "DORMANT"}
 
 

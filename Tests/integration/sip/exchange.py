@@ -30,7 +30,7 @@ PROGRAMS = {
 }  # fmt: skip
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 MODULES = {"http_client": "utils", "jansson": "extra", "db_sqlite": "sqlite"}
-START_TIMEOUT = 15
+START_TIMEOUT = 60
 
 
 def unavailable() -> str | None:

@@ -21,7 +21,7 @@ CUE = (
     "Content-Length: 0\r\n\r\n"
 )
 # No call of a test takes longer; seconds.
-CALL_TIMEOUT = 40
+CALL_TIMEOUT = 60
 
 
 class Caller:

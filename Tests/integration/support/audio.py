@@ -16,7 +16,7 @@ from .buses import Bus
 from .waiting import until
 
 # Starting takes some hundred milliseconds; the bound is for a machine under load. In seconds.
-START_TIMEOUT = 20
+START_TIMEOUT = 60
 
 DEVICES = {"speaker": "sink", "headset": "sink", "microphone": "source"}
 

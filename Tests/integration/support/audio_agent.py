@@ -14,7 +14,7 @@ from .audio import AudioServer
 
 RINGWAKE_AUDIO = programs.BIN_DIRECTORY / "ringwake-audio"
 # Undoing takes milliseconds; the bound is for a machine under load. In seconds.
-TIMEOUT = 15
+TIMEOUT = 60
 
 
 class Line:

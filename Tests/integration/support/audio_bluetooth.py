@@ -16,7 +16,7 @@ from .waiting import until
 CARD = "bluez_card.00_11_22_33_44_55"
 A2DP, HFP = "a2dp_sink", "handsfree_head_unit"
 # PulseAudio waits 3 seconds for profiles that have not connected.
-CARD_TIMEOUT = 15
+CARD_TIMEOUT = 60
 
 
 class PulseAudioWithBluetooth(PulseAudio):

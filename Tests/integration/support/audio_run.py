@@ -9,7 +9,7 @@ from . import programs
 from .daemon import Daemon
 from .waiting import until
 
-RUN_TIMEOUT = 20
+RUN_TIMEOUT = 60
 
 
 class AudioRun:

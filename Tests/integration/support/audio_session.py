@@ -7,7 +7,7 @@ import time
 
 from .control import Control, Refused, UnixConnection
 
-NOTICE_TIMEOUT = 15
+NOTICE_TIMEOUT = 60
 
 
 class AudioSession:

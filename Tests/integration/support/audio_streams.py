@@ -7,7 +7,7 @@ import subprocess
 from .audio import AudioServer
 from .waiting import until
 
-STREAM_TIMEOUT = 15
+STREAM_TIMEOUT = 60
 FULL = 65536
 
 

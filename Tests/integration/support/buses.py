@@ -13,7 +13,7 @@ from .programs import SYSTEM_PYTHON
 from .waiting import until
 
 FAKES = Path(__file__).resolve().parent / "fakes"
-START_TIMEOUT = 15
+START_TIMEOUT = 60
 
 CONFIGURATION = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">

@@ -10,7 +10,7 @@ from pathlib import Path
 from .waiting import until
 
 # How long one answer of the daemon may take, in seconds.
-ANSWER_TIMEOUT = 10
+ANSWER_TIMEOUT = 60
 
 
 class UnixConnection(http.client.HTTPConnection):

@@ -17,8 +17,8 @@ from .handlers import Recorder
 from .waiting import until
 
 # Starting and stopping take some ten milliseconds; the bounds are for a machine under load. In seconds.
-START_TIMEOUT = 15
-STOP_TIMEOUT = 15
+START_TIMEOUT = 60
+STOP_TIMEOUT = 60
 
 # What a Swift program writes when it traps, and what a C library writes when it gives up.
 CRASH = re.compile(

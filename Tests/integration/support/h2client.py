@@ -14,7 +14,7 @@ import h2.settings
 from .credentials import TOPIC
 
 # How long the daemon may take for an answer, in seconds.
-ANSWER_TIMEOUT = 15
+ANSWER_TIMEOUT = 60
 AUTHORITY = "localhost"
 
 

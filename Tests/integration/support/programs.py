@@ -16,7 +16,7 @@ EXAMPLES_DIRECTORY = Path(os.environ.get("RINGWAKE_EXAMPLES_DIR") or ROOT / ".bu
 SYSTEM_PYTHON = "/usr/bin/python3"
 
 # No command of a test takes longer than this, in seconds, on a machine that does ten other things.
-COMMAND_TIMEOUT = 30
+COMMAND_TIMEOUT = 60
 
 
 def missing() -> list[str]:

@@ -32,9 +32,9 @@ import urllib.parse
 # A handler that a test forgot ends by itself. In seconds.
 LIFE = 300
 # How long one answer of the daemon may take, in seconds.
-ANSWER_TIMEOUT = 20
+ANSWER_TIMEOUT = 60
 # How long a handler tries to find the daemon again, in seconds.
-PATIENCE = 30
+PATIENCE = 60
 
 
 class Log:
