@@ -313,7 +313,7 @@ package struct CallServiceStateMachine: Sendable {
             (wake, renewed) = (found, secret)
         }
         if let wake {
-            if let former = handlers.attach(request.id, to: wake) {
+            if let former = handlers.attach(request.id, to: wake, kit: request.kit) {
                 subscriptions.remove(former)
                 turn.add(.end(former))
             }
@@ -334,7 +334,7 @@ package struct CallServiceStateMachine: Sendable {
             let secret = try turn.host.makeSecret()
             handlers.join(
                 wake, of: app, secretHash: turn.host.hash(secret), connection: request.id,
-                process: request.pid.flatMap { turn.host.process($0) })
+                process: request.pid.flatMap { turn.host.process($0) }, kit: request.kit)
             greet(request, app, secret: secret, &turn)
         } catch {
             turn.respond(request.id, .failure(error))

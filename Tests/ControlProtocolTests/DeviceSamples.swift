@@ -23,7 +23,9 @@ enum DeviceSamples {
 
     private static let connected = AppMessage(
         app: "com.example.phone", topic: "com.example.phone.voip", way: "dbus", wake: "org.example.Phone (session)",
-        exec: [], connected: 1, strikes: StrikesMessage(limit: 5, windowMs: 3_600_000), state: "registered",
+        exec: [], connected: 1,
+        kits: [KitMessage(PeerVersion(version: "0.0.9", features: ["actions", "teleport"]))],
+        strikes: StrikesMessage(limit: 5, windowMs: 3_600_000), state: "registered",
         tokens: [:], file: "/etc/ringwake/apps.d/com.example.phone.toml")
 
     static let status: StatusMessage = {

@@ -14,7 +14,9 @@ enum EventSamples {
         (
             "handler",
             .handler(
-                .init(app: app, secret: "5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a", socket: "/run/ringwake/control.sock"))
+                .init(
+                    app: app, features: ["actions", "claim"], secret: "5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a",
+                    socket: "/run/ringwake/control.sock", version: "0.1.0"))
         ),
         ("handler-again", .handler(.init(app: app, secret: nil, socket: "/run/ringwake/control.sock"))),
         ("call", .call(call)),

@@ -23,6 +23,7 @@ nonisolated struct DocumentedWordsTests {
         ("CallAnswer", "others", words(OtherCalls.self)),
         ("RestrictionKind", nil, words(Restriction.Kind.self)),
         ("HandlerFailure", nil, words(HandlerFailure.self)),
+        ("HandlerFeature", nil, words(HandlerFeature.self)),
         ("ListKind", nil, words(CallerListKind.self)),
         ("Hop", "stage", words(TimelineEntry.Stage.self)),
         ("NetworkStatus", nil, words(NetworkPath.Status.self)),

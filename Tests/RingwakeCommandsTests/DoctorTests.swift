@@ -96,7 +96,12 @@ struct DoctorTests {
                 == [
                     "problem clock: it is before the day when this program was built, so certificates and tokens look invalid"
                 ])
-        #expect(try bad { $0.handlerUnits["phone.service"] = false }.first?.contains("no unit phone.service") == true)
+        #expect(try bad { $0.knownHandlers["phone.service"] = false }.first?.contains("no unit phone.service") == true)
+        #expect(
+            try bad {
+                $0.configuration?.handlers = [.init(app: "com.example.phone", way: "dbus", target: "org.example.Phone")]
+                $0.knownHandlers["org.example.Phone"] = false
+            }.first?.contains("nobody owns org.example.Phone") == true)
         #expect(try bad { $0.store?.isReadOnly = true } == ["problem store: /s is on a read-only file system"])
         #expect(try bad { $0.store?.freeBytes = 1000 << 10 } == ["problem store: 1000 KiB are free in /s"])
         #expect(try bad { $0.status?.connection?.status = "offline" }.first?.contains("is offline") == true)

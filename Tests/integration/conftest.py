@@ -11,6 +11,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from support import netns, network as networks, programs  # noqa: E402
+from support.buses import Bus  # noqa: E402
 from support.credentials import Credentials  # noqa: E402
 from support.daemon import Daemon  # noqa: E402
 from support.handlers import Recorder  # noqa: E402
@@ -77,6 +78,20 @@ def daemon(make_daemon: Callable[..., Daemon]) -> Daemon:
 def handler(daemon: Daemon) -> Recorder:
     """The handler of `daemon`'s app."""
     return daemon.recorders[0]
+
+
+@pytest.fixture
+def session_bus() -> Iterator[Bus]:
+    bus = Bus("session")
+    yield bus.start()
+    bus.clear_away()
+
+
+@pytest.fixture
+def system_bus() -> Iterator[Bus]:
+    bus = Bus("system")
+    yield bus.start()
+    bus.clear_away()
 
 
 @pytest.fixture

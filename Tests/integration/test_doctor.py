@@ -7,13 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from support.apps import App
+from support.buses import Bus
+from support.control import EventStream
 from support.credentials import APP
 from support.daemon import Daemon
 from support.doctor import doctor, tool
+from support.netns import Namespace
 from support.programs import as_nobody
 from support.pushing import push, start_call
 from support.waiting import until
 
+PHONE = "org.example.Phone"
 needs_root = pytest.mark.skipif(os.getuid() != 0, reason="needs root, to become another user and to mount")
 
 
@@ -171,6 +176,54 @@ def test_a_unit_that_systemd_does_not_know(daemon: Daemon, tmp_path: Path) -> No
     tool(tmp_path / "systemctl", "LoadState=not-found")
     report = doctor(daemon, env={"PATH": f"{tmp_path}:/usr/bin:/bin"})
     report.problem("handlers", "systemd knows no unit phone@.service", "daemon-reload")
+
+
+def test_a_bus_name_that_nobody_owns_or_starts(make_daemon, session_bus: Bus) -> None:
+    daemon = make_daemon()
+    App(daemon).by_dbus(PHONE)
+    daemon.variables |= session_bus.environment()
+    daemon.start()
+    doctor(daemon).problem("handlers", f"nobody owns {PHONE} on the session bus", ".service file")
+    session_bus.activates(PHONE, ["/usr/bin/true"])
+    assert doctor(daemon).bad() == []
+
+
+@pytest.mark.parametrize("agent, state, words", [
+    ("RingwakeKit/0.0.9 (actions; claim)", "note", ["RingwakeKit 0.0.9", "it lacks audio, credentials", "build the app"]),
+    ("RingwakeKit/9.0.0 (teleport)", "warning", ["9.0.0", "the daemon lacks teleport", "upgrade ringwaked"]),
+])  # fmt: skip
+def test_a_handler_whose_kit_is_of_another_version(daemon: Daemon, agent: str, state: str, words: list[str]) -> None:
+    with EventStream(daemon.control_socket, f"/v1/apps/{APP}/handler", {"User-Agent": agent}) as stream:
+        greeting = next(iter(stream))
+        assert greeting["version"] == daemon.control.status()["version"] and "claim" in greeting["features"]
+        assert doctor(daemon).named("handlers", *words)["state"] == state
+        assert words[0] in daemon.ringwake("app", "show", APP).stdout
+    until(lambda: "kits" not in daemon.control.app(APP), 10, "the handler to be gone")
+    assert doctor(daemon).bad() == []
+
+
+@needs_root
+def test_what_it_says_of_ports_holds_in_another_network(make_daemon) -> None:
+    """One port for everybody and one for this machine, looked at by the doctor here, and used from elsewhere."""
+    with Namespace() as here, Namespace() as elsewhere:
+        here.veth("lan0", elsewhere, "lan1")
+        here.ip("address", "add", "192.0.2.7/24", "dev", "lan0")
+        elsewhere.ip("address", "add", "192.0.2.8/24", "dev", "lan1")
+        daemon = make_daemon(address="0.0.0.0:0", user=here.command())
+        daemon.add_app()
+        daemon.write_configuration(
+            daemon.text() + '[[listener]]\naddress = "127.0.0.1:0"\nenvironment = "production"\n'
+        )
+        daemon.start()
+        report = doctor(daemon, *here.command())
+        ports = {one["environment"]: one["address"].rpartition(":")[2] for one in daemon.control.status()["listeners"]}
+        said = {
+            "development": report.named("ports", "(development)", "only a firewall"),
+            "production": report.named("ports", "(production)", "only this machine reaches it"),
+        }
+        for environment, port in ports.items():
+            done = elsewhere.exec("curl", "-sk", "--max-time", "5", "-o", "/dev/null", f"https://192.0.2.7:{port}/")
+            assert (done.returncode == 0) == (said[environment]["state"] == "ok"), (environment, done)
 
 
 def test_a_ring_command_that_is_missing(daemon: Daemon) -> None:

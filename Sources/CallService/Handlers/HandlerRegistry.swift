@@ -1,3 +1,4 @@
+package import ControlProtocol
 package import RingwakeCore
 
 /// The identity of each handler: its app, the hash of its secret, its connection. The coordinator's lanes hold its
@@ -15,6 +16,8 @@ package struct HandlerRegistry: Sendable {
         package fileprivate(set) var cameByItself = false
         /// The process of a self-connected handler. It identifies the handler after a restart of the daemon.
         package fileprivate(set) var process: ProcessIdentity?
+        /// The RingwakeKit of the connected handler; nil if it uses none, or isn't connected.
+        package fileprivate(set) var kit: PeerVersion?
     }
 
     private var handlers: [WakeID: Handler] = [:]
@@ -42,6 +45,13 @@ package struct HandlerRegistry: Sendable {
         handlers.values.reduce(into: [:]) { if $1.connection != nil { $0[$1.app, default: 0] += 1 } }
     }
 
+    /// The versions of RingwakeKit of the connected handlers of each app.
+    package var kits: [AppID: Set<PeerVersion>] {
+        handlers.values.reduce(into: [:]) { kits, handler in
+            if let kit = handler.kit { kits[handler.app, default: []].insert(kit) }
+        }
+    }
+
     mutating func add(_ wake: WakeID, of app: AppID, secretHash: [UInt8]) {
         handlers[wake] = Handler(app: app, secretHash: secretHash)
         wakes[secretHash] = wake
@@ -55,10 +65,11 @@ package struct HandlerRegistry: Sendable {
 
     /// A handler connected by itself.
     mutating func join(
-        _ wake: WakeID, of app: AppID, secretHash: [UInt8], connection: RequestID, process: ProcessIdentity?
+        _ wake: WakeID, of app: AppID, secretHash: [UInt8], connection: RequestID, process: ProcessIdentity?,
+        kit: PeerVersion?
     ) {
         handlers[wake] = Handler(
-            app: app, secretHash: secretHash, connection: connection, cameByItself: true, process: process)
+            app: app, secretHash: secretHash, connection: connection, cameByItself: true, process: process, kit: kit)
         wakes[secretHash] = wake
     }
 
@@ -71,14 +82,18 @@ package struct HandlerRegistry: Sendable {
     }
 
     /// - Returns: the connection that this one replaces.
-    mutating func attach(_ connection: RequestID, to wake: WakeID) -> RequestID? {
-        defer { handlers[wake]?.connection = connection }
+    mutating func attach(_ connection: RequestID, to wake: WakeID, kit: PeerVersion?) -> RequestID? {
+        defer {
+            handlers[wake]?.connection = connection
+            handlers[wake]?.kit = kit
+        }
         return handlers[wake]?.connection
     }
 
     /// The handler is disconnected. A self-connected one is removed.
     mutating func detach(_ wake: WakeID) {
         handlers[wake]?.connection = nil
+        handlers[wake]?.kit = nil
         if handlers[wake]?.cameByItself == true { remove(wake) }
     }
 

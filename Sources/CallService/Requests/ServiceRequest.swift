@@ -1,4 +1,4 @@
-internal import ControlProtocol
+package import ControlProtocol
 package import RingwakeCore
 
 /// A request of the control API with its sender.
@@ -20,20 +20,23 @@ package struct ServiceRequest: Sendable {
     package private(set) var caller = Caller.user
     /// PID of the process that sent it; nil: unknown.
     package let pid: Int32?
+    /// The RingwakeKit that sent it; nil: another program.
+    package let kit: PeerVersion?
     /// The header `Authorization`.
     private let authorization: String?
     /// Whether root or the daemon's own user sent it.
     private let isOwner: Bool
 
     package init(
-        _ id: RequestID, _ method: String, _ target: String, body: [UInt8], authorization: String?, isOwner: Bool,
-        pid: Int32?
+        _ id: RequestID, _ method: String, _ target: String, body: [UInt8], authorization: String?,
+        userAgent: String? = nil, isOwner: Bool, pid: Int32?
     ) {
         self.id = id
         self.method = method
         self.target = target
         self.body = body
         self.authorization = authorization
+        kit = userAgent.flatMap { PeerVersion(userAgent: $0) }
         self.isOwner = isOwner
         self.pid = pid
     }

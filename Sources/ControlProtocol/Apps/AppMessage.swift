@@ -18,6 +18,8 @@ package struct AppMessage: Codable, Equatable, Sendable {
     package var payload: String?
     /// Number of its handlers that keep a stream open now.
     package var connected = 0
+    /// The versions of RingwakeKit that its connected handlers use; nil if none does.
+    package var kits: [KitMessage]?
     /// The strikes against its handler.
     package var strikes = StrikesMessage()
     /// Its level (a content rating); nil if its file sets none.
@@ -41,6 +43,21 @@ extension AppMessage {
     /// A registered app without tokens.
     package init(app: String, topic: String, exec: [String], file: String) {
         self.init(app: app, topic: topic, exec: exec, state: "registered", tokens: [:], file: file)
+    }
+}
+
+/// A version of RingwakeKit that a connected handler uses.
+package struct KitMessage: Codable, Equatable, Sendable {
+    package var version: String
+    /// What the daemon does for handlers and this version doesn't use: names of ``HandlerFeature``.
+    package var lacks: [String]
+    /// What this version uses and the daemon lacks.
+    package var daemonLacks: [String]
+
+    package init(_ kit: PeerVersion) {
+        version = kit.version
+        lacks = PeerVersion.own.missing(in: kit)
+        daemonLacks = kit.missing(in: .own)
     }
 }
 

@@ -53,7 +53,9 @@ extension EventMessage {
     package init(cellular isActive: Bool) { self = .cellular(Cellular(active: isActive)) }
 
     package init(handler app: AppID, secret: String?, socket: String) {
-        self = .handler(Handler(app: app.rawValue, secret: secret, socket: socket))
+        let own = PeerVersion.own
+        self = .handler(
+            Handler(app: app.rawValue, features: own.features, secret: secret, socket: socket, version: own.version))
     }
 
     /// The network path now, for the daemon (`key` nil) or for a call.

@@ -4,14 +4,21 @@ extension EventMessage {
     package struct Handler: EventContent {
         package static let name = Name.handler
 
-        package enum CodingKeys: String, CodingKey, CaseIterable { case app, secret, socket }
+        package enum CodingKeys: String, CodingKey, CaseIterable { case app, features, secret, socket, version }
 
         package var app: String
+        /// What the daemon does for handlers: names of ``HandlerFeature``, sorted; nil from a daemon that doesn't say.
+        package var features: [String]?
         /// The wake secret, which the handler sends as `Authorization: Bearer SECRET`; nil if the handler already has
         /// one.
         package var secret: String?
         /// Path of the control socket.
         package var socket: String
+        /// The daemon's version; nil from a daemon that doesn't say.
+        package var version: String?
+
+        /// The daemon's version and features; nil from a daemon that doesn't say.
+        package var daemon: PeerVersion? { version.map { PeerVersion(version: $0, features: features ?? []) } }
     }
 
     /// A push for a handler that keeps a stream open. ``DeliveryMessage`` writes it, with the payload byte for byte.

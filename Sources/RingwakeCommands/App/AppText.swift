@@ -24,6 +24,11 @@ enum AppText {
         if !app.exec.isEmpty { table.add(["exec", command(app.exec)]) }
         table.add(["handlers", app.instances == "call" ? "one for each call" : "one for all calls"])
         if app.connected > 0 { table.add(["connected", "\(app.connected)"]) }
+        for kit in app.kits ?? [] {
+            table.add([
+                "kit", TerminalText.printable((["RingwakeKit \(kit.version)"] + kit.gaps).joined(separator: "; ")),
+            ])
+        }
         if let payload = app.payload { table.add(["payload", TerminalText.printable(payload)]) }
         if let level = app.level { table.add(["level", "\(level)"]) }
         if !app.teams.isEmpty {
@@ -91,6 +96,15 @@ enum AppText {
             return isPlain ? word : "'" + word.replacing("'", with: "'\\''") + "'"
         }
         return TerminalText.printable(quoted.joined(separator: " "))
+    }
+}
+
+extension KitMessage {
+    /// What the two sides lack of each other, for people; empty if nothing.
+    var gaps: [String] {
+        [("it lacks", lacks), ("the daemon lacks", daemonLacks)].compactMap { side, names in
+            names.isEmpty ? nil : "\(side) \(names.joined(separator: ", "))"
+        }
     }
 }
 

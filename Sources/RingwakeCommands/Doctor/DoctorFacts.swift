@@ -27,8 +27,8 @@ struct DoctorFacts {
     var audio: AudioStatusMessage?
     /// The daemon's unit; nil without systemd.
     var unit: UnitLook?
-    /// By the names of the handlers' units; a unit that systemd doesn't know is false.
-    var handlerUnits: [String: Bool] = [:]
+    /// By the names of the handlers' units and bus names: whether systemd, or the bus, knows it; nil: it didn't answer.
+    var knownHandlers: [String: Bool] = [:]
     var ports: [PortLook] = []
     var store: StoreLook?
     var isClockKept = true
@@ -133,8 +133,13 @@ extension DoctorFacts {
     }
 
     private mutating func lookAtHandlers(_ tools: SystemTools) {
-        for handler in configuration?.handlers ?? [] where handler.way == "unit" {
-            handlerUnits[handler.target] = tools.isKnown(unit: handler.target, manager: handler.manager)
+        for handler in configuration?.handlers ?? [] {
+            switch handler.way {
+            case "unit":
+                knownHandlers[handler.target] = tools.isKnown(unit: handler.target, manager: handler.manager)
+            case "dbus": knownHandlers[handler.target] = tools.isKnown(name: handler.target, bus: handler.bus)
+            default: break
+            }
         }
     }
 }

@@ -140,7 +140,8 @@ private final class ControlConnection: HTTPConnectionHandler {
             .request(
                 ServiceRequest(
                     calls.requests.add(exchange), request.method, request.path, body: request.body,
-                    authorization: request.values(of: "authorization").first, isOwner: credentials?.isOwner ?? false,
+                    authorization: request.values(of: "authorization").first,
+                    userAgent: request.values(of: "user-agent").first, isOwner: credentials?.isOwner ?? false,
                     pid: credentials.flatMap { $0.processID > 0 ? $0.processID : nil })))
     }
 

@@ -6,6 +6,7 @@ final class ClientState: Sendable {
     private final class Values: Sendable {
         let credentials = Mutex<[PushCredentials]>([])
         let calls = Mutex<[Call]>([])
+        let daemon = Mutex<DaemonVersion?>(nil)
 
         func activeCalls() -> Set<Call.ID> { Set(calls.withLock { $0 }.map(\.id)) }
     }
@@ -26,6 +27,10 @@ final class ClientState: Sendable {
 
     var credentials: [PushCredentials] { values.credentials.withLock { $0 } }
     var calls: [Call] { values.calls.withLock { $0 } }
+
+    var daemon: DaemonVersion? { values.daemon.withLock { $0 } }
+
+    func set(_ daemon: DaemonVersion?) { values.daemon.withLock { $0 = daemon } }
 
     func set(_ credentials: [PushCredentials]) { values.credentials.withLock { $0 = credentials } }
 

@@ -63,6 +63,9 @@ public final class RingwakeClient: Sendable {
     /// The state of the connection to the daemon.
     public var connection: ConnectionState { state.connection.value ?? .connecting }
 
+    /// The version of the daemon that this client is connected to, or was last; nil before the first connection.
+    public var daemon: DaemonVersion? { state.daemon }
+
     /// The current state, and each change. A slow reader gets only the newest. The stream ends with the client, which
     /// lives as long as the stream is read.
     public var connectionUpdates: AsyncStream<ConnectionState> {

@@ -80,6 +80,7 @@ final class SessionDriver {
     func run(_ input: (inout SessionStateMachine) -> [SessionStateMachine.Effect]) {
         let effects = input(&session)
         state.set(session.calls.inProgress)
+        state.set(session.daemon)
         for effect in effects where !isClosed { perform(effect) }
     }
 

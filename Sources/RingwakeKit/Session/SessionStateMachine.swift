@@ -59,6 +59,8 @@ struct SessionStateMachine: Sendable {
     private let startSecret: String?
     /// The secret that the daemon gave to this process as a self-connected handler.
     private var givenSecret: String?
+    /// The daemon of the current or the last stream.
+    private(set) var daemon: DaemonVersion?
     /// Consecutive streams that failed to open, or broke soon.
     private var failures = 0
     private let firstRetry: Duration
@@ -145,7 +147,7 @@ struct SessionStateMachine: Sendable {
     /// One line of the stream.
     mutating func take(_ line: StreamLine) -> [Effect] {
         switch (state, line) {
-        case (.opening(let secret), .event(.handler(let event))): return begin(secret, event.secret)
+        case (.opening(let secret), .event(.handler(let event))): return begin(secret, event)
         case (.opening, _): return broken("its first line does not say that this is a handler")
         case (.open, .event(.handler)): return broken("it begins twice")
         case (.open, .event(.action(let action))): return calls.take(action)
@@ -171,11 +173,12 @@ struct SessionStateMachine: Sendable {
         takeBadLine(RingwakeKitError(.badAnswer, "the daemon's stream is not as it should be: \(how)"))
     }
 
-    private mutating func begin(_ secret: String?, _ given: String?) -> [Effect] {
-        givenSecret = given ?? givenSecret
+    private mutating func begin(_ secret: String?, _ event: EventMessage.Handler) -> [Effect] {
+        givenSecret = event.secret ?? givenSecret
         state = .open(secret: secret)
         isFetching = false
         wasOpen = true
+        daemon = DaemonVersion(event.daemon)
         return [.connection(.connected), .resumeRequests, .fetchCredentials] + calls.beginStream()
     }
 

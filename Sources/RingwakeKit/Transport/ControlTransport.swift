@@ -1,3 +1,5 @@
+internal import ControlProtocol
+
 /// A connection to a daemon: a unix socket, or, in an app's tests, a daemon that is simulated in the same process.
 ///
 /// It belongs to one client. Everything is called on the client's thread, and nothing here blocks. It reports events to
@@ -24,6 +26,9 @@ package protocol ControlTransport: AnyObject {
 
 /// A request of the control API.
 package struct ControlRequest: Hashable, Sendable {
+    /// The header `User-Agent` of each request: this library's version, and what it uses.
+    package static let userAgent = PeerVersion.own.userAgent
+
     /// Requests of one sender are answered in order. The senders are independent: a user's request completes only
     /// after the handler's, and both may come from one process.
     package enum Sender: Hashable, Sendable, CaseIterable {

@@ -61,7 +61,7 @@ final class UnixTransport: ControlTransport {
 extension ControlRequest {
     /// The HTTP request, as sent.
     var bytes: [UInt8] {
-        var fields: [HTTP1Field] = []
+        var fields = [HTTP1Field(name: "user-agent", value: Self.userAgent)]
         if let secret { fields.append(HTTP1Field(name: "authorization", value: "Bearer \(secret)")) }
         if body?.isEmpty == false {
             let type = isJSON ? "application/json" : "application/octet-stream"

@@ -139,7 +139,8 @@ struct DaemonState: Sendable {
             .request(
                 ServiceRequest(
                     id, request.method, request.target, body: request.body ?? [],
-                    authorization: request.secret.map { "Bearer \($0)" }, isOwner: settings.isOwner, pid: client)))
+                    authorization: request.secret.map { "Bearer \($0)" }, userAgent: ControlRequest.userAgent,
+                    isOwner: settings.isOwner, pid: client)))
         return id
     }
 

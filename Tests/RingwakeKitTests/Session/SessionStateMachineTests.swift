@@ -14,6 +14,26 @@ struct SessionStateMachineTests {
         #expect(bench.session.secret == "given")
     }
 
+    @Test("it knows the daemon's version, and what either side lacks")
+    func versions() throws {
+        var bench = SessionBench()
+        _ = bench.session.start()
+        #expect(bench.session.daemon == nil)
+        let greeting = hello().dropLast() + #","version":"9.1.0","features":["claim","teleport"]}"#
+        _ = try bench.hear(String(greeting))
+        #expect(bench.session.daemon?.version == "9.1.0")
+        #expect(bench.session.daemon?.unused == ["teleport"])
+        #expect(bench.session.daemon?.missing.contains("audio") == true)
+        #expect(bench.session.daemon?.missing.contains("claim") == false)
+    }
+
+    @Test("a daemon that says no version lacks everything that has a name")
+    func noVersion() throws {
+        let bench = try SessionBench.open()
+        #expect(bench.session.daemon?.version == nil)
+        #expect(bench.session.daemon?.missing.isEmpty == false)
+    }
+
     @Test("a line before the greeting breaks the stream")
     func withoutGreeting() throws {
         var bench = SessionBench()

@@ -10,7 +10,6 @@ from examples import BaresipExample, Caller, PythonExample
 from support.daemon import Daemon
 from sip_peers import Registrar, SIPCaller
 from support.telephone import PAYLOAD, send
-from support.buses import Bus
 
 # The id of a call is the Call-ID of its INVITE.
 SIP_PAYLOAD = '[payload]\ncall = "/call"\ncancel = "/cancel"\n'
@@ -56,13 +55,6 @@ def python_example(make_daemon: Callable[..., Daemon]) -> Callable[..., PythonEx
         return app
 
     return make
-
-
-@pytest.fixture
-def bus_of_the_system() -> Iterator[Bus]:
-    bus = Bus("system")
-    yield bus.start()
-    bus.clear_away()
 
 
 @pytest.fixture

@@ -197,10 +197,10 @@ def test_a_caller_that_hangs_up_while_it_rings_is_missed(python_example, callers
     assert ends(app.daemon, call, "remoteEnded")["missed"]
 
 
-def test_a_unit_of_systemd_fetches_what_it_was_woken_for(make_daemon, bus_of_the_system, callers) -> None:
+def test_a_unit_of_systemd_fetches_what_it_was_woken_for(make_daemon, system_bus, callers) -> None:
     daemon, caller = make_daemon(), callers()
-    daemon.variables |= bus_of_the_system.environment()
-    systemd = Systemd(bus_of_the_system)
+    daemon.variables |= system_bus.environment()
+    systemd = Systemd(system_bus)
     app = PythonExample(daemon)
     environment = [f"RINGWAKE_SOCKET={daemon.control_socket}", f"RINGWAKE_APP={app.app}"]
     unit = systemd.units / "phone@.service"

@@ -41,6 +41,12 @@ def test_audio_is_told_once_and_its_end_once(warm: SwiftHandler) -> None:
         waits(lambda call=call: warm.audio(call) == ["on", "off"], "the end of its audio")
 
 
+def test_kit_and_daemon_know_each_other(warm: SwiftHandler) -> None:
+    """Both are of this build, so neither lacks anything."""
+    kits = warm.daemon.control.app(warm.app.app)["kits"]
+    assert kits == [{"version": warm.daemon.control.status()["version"], "lacks": [], "daemonLacks": []}]
+
+
 def test_a_started_handler_ends_with_its_call(cold: SwiftHandler) -> None:
     hang_up(cold.app, ringing(cold.app))
     cold.is_gone()

@@ -1,6 +1,6 @@
 """Fixtures: buses of the test's own, and a daemon that finds them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,20 +9,6 @@ from support.apps import App
 from support.buses import Bus
 from support.daemon import Daemon
 from support.telephone import PAYLOAD
-
-
-@pytest.fixture
-def session_bus() -> Iterator[Bus]:
-    bus = Bus("session")
-    yield bus.start()
-    bus.clear_away()
-
-
-@pytest.fixture
-def system_bus() -> Iterator[Bus]:
-    bus = Bus("system")
-    yield bus.start()
-    bus.clear_away()
 
 
 @pytest.fixture

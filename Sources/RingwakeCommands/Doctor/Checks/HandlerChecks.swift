@@ -6,19 +6,38 @@ enum HandlerCheck {
 
     static func findings(_ facts: DoctorFacts) -> [Finding] {
         guard let configuration = facts.configuration, !configuration.handlers.isEmpty else { return [] }
-        let found = configuration.handlers.flatMap { findings($0, facts) }
+        let found = configuration.handlers.flatMap { findings($0, facts) } + (facts.apps ?? []).flatMap { gaps(of: $0) }
         let isFine = !found.contains { $0.state == .problem }
         return (isFine ? [.ok(name, "every handler is there")] : []) + found
     }
 
+    /// A handler whose RingwakeKit and the daemon are of different versions, and what one side lacks.
+    private static func gaps(of app: AppMessage) -> [Finding] {
+        (app.kits ?? []).filter { !$0.gaps.isEmpty }.map { kit in
+            let text = "\(app.app) uses RingwakeKit \(kit.version): \(kit.gaps.joined(separator: "; "))"
+            let older =
+                kit.daemonLacks.isEmpty ? "build the app with the daemon's version of RingwakeKit" : "upgrade ringwaked"
+            return kit.daemonLacks.isEmpty ? .note(name, text, hint: older) : .warning(name, text, hint: older)
+        }
+    }
+
     private static func findings(_ handler: ConfigurationMessage.Handler, _ facts: DoctorFacts) -> [Finding] {
         if let problem = handler.problem { return [.problem(name, problem)] }
-        if handler.way == "unit", facts.handlerUnits[handler.target] == false {
+        if handler.way == "unit", facts.knownHandlers[handler.target] == false {
             let option = handler.manager == "user" ? " --user" : ""
             return [
                 .problem(
                     name, "the handler of \(handler.app): systemd knows no unit \(handler.target)",
                     hint: "install it and run 'systemctl\(option) daemon-reload', or correct wake.unit")
+            ]
+        }
+        if handler.way == "dbus", facts.knownHandlers[handler.target] == false {
+            return [
+                .problem(
+                    name,
+                    "the handler of \(handler.app): nobody owns \(handler.target) on the \(handler.bus ?? "system") bus, "
+                        + "and the bus knows no service of that name to start",
+                    hint: "start the app, or install its .service file below /usr/share/dbus-1")
             ]
         }
         if handler.way == "exec", facts.isSystem, facts.unit?.active == "active" {

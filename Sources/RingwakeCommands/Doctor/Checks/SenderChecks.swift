@@ -102,10 +102,15 @@ enum PortCheck {
                     hint: "see the daemon's log, and whether a packet filter drops connections on this machine")
             ]
         }
-        let works = Finding.ok(name, "\(place) answers with \(port.agreed ?? "TLS")")
-        guard port.isLoopback else { return [works] }
+        let answer = "\(place) answers with \(port.agreed ?? "TLS")"
+        // A packet from this machine is no proof for others: a filter may let in only the loopback interface's.
+        guard port.isLoopback else {
+            return [
+                .ok(name, "\(answer), on the addresses of the network; only a firewall can keep senders elsewhere out")
+            ]
+        }
         return [
-            works,
+            .ok(name, answer),
             .note(
                 name, "\(place) is a loopback address: only this machine reaches it",
                 hint: "for senders elsewhere set the address of its [[listener]] to 0.0.0.0:PORT or [::]:PORT"),

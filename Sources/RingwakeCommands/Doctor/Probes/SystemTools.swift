@@ -28,6 +28,7 @@ struct SystemTools {
     private let isSystem: Bool
     private let systemctl: String?
     private let journalctl: String?
+    private let busctl: String?
 
     /// - Parameter isSystem: whether the daemon is the system's or a user's.
     init(environment: (String) -> String?, isSystem: Bool) {
@@ -38,6 +39,7 @@ struct SystemTools {
         self.isSystem = isSystem
         systemctl = find("systemctl")
         journalctl = find("journalctl")
+        busctl = find("busctl")
     }
 
     /// Nil without systemd.
@@ -61,6 +63,15 @@ struct SystemTools {
             return nil
         }
         return state != "not-found"
+    }
+
+    /// Whether a bus has an owner of this name, or can start one; nil if the bus doesn't answer.
+    func isKnown(name: String, bus: String?) -> Bool? {
+        let scope = bus == "session" ? "--user" : "--system"
+        guard let busctl, let text = run([busctl, scope, "--no-legend", "--acquired", "--activatable", "list"]) else {
+            return nil
+        }
+        return text.split(separator: "\n").contains { $0.split(separator: " ").first.map(String.init) == name }
     }
 
     private func properties(_ names: [String], of unit: String, isUser: Bool) -> [String: String]? {
