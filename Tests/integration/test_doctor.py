@@ -50,7 +50,8 @@ def test_status_lists_what_the_kernel_offers(daemon: Daemon) -> None:
     assert done.returncode == 0, done
     features = json.loads(done.stdout)["features"]
     assert {one["name"] for one in features} == {
-        "pidfd", "memfd", "boottime-alarm", "inotify", "netlink", "socket-filter", "strict-netlink",
+        "pidfd", "memfd", "boottime-alarm", "inotify", "netlink", "socket-filter", "strict-netlink", "system-bus",
+        "logind", "audio-server",
     }  # fmt: skip
     assert all(one["loss"] for one in features)
     assert "memfd           there\n" in daemon.ringwake("status", "--features").stdout

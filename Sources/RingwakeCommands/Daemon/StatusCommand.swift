@@ -22,7 +22,7 @@ struct StatusCommand: DaemonCommand {
     @Flag(help: "Show the network path only.")
     var path = false
 
-    @Flag(help: "Show only what the kernel offers, and what is lost without it.")
+    @Flag(help: "Show only what the system offers, and what is lost without it.")
     var features = false
 
     @OptionGroup var control: ControlOptions
@@ -34,7 +34,7 @@ struct StatusCommand: DaemonCommand {
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         if features {
             let status: StatusMessage = try control.client(in: context).get(RequestTarget("status"))
-            let message = FeaturesMessage(features: status.facilities)
+            let message = FeaturesMessage(status)
             return try show(message, message.text(style: context.style), in: context)
         }
         if path {
