@@ -323,8 +323,8 @@ def on_bus(handler: Handler, kind: str, name: str) -> None:
 
             threading.Thread(target=serve, daemon=True).start()
 
-        @dbus.service.method("org.ringwake.Handler1", in_signature="", out_signature="")
-        def Release(self):  # noqa: N802
+        @dbus.service.method("org.ringwake.Handler1", in_signature="ss", out_signature="")
+        def Release(self, app, call):  # noqa: N802
             handler.log("released")
             loop.quit()
 
