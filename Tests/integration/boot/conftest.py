@@ -26,6 +26,7 @@ def install(root: Root) -> None:
     root.write("/usr/libexec/ringwake/ringwake-audio", AUDIO.read_bytes(), 0o755)
     for kind in ("sysusers.d", "tmpfiles.d"):
         root.write(f"/usr/lib/{kind}/ringwake.conf", (DEPLOY / kind / "ringwake.conf").read_bytes())
+    root.write("/usr/share/dbus-1/system.d/ringwake.conf", (DEPLOY / "dbus" / "ringwake.conf").read_bytes())
     for scope in ("system", "user"):
         for unit in (DEPLOY / "systemd" / scope).iterdir():
             root.write(f"/usr/lib/systemd/{scope}/{unit.name}", unit.read_bytes())

@@ -14,8 +14,8 @@ from support import machine, programs
 from support.machine import Root
 from support.package import OLDER, Device, Packages, build, readme_handler, setup_commands
 
-# What the commands of the guides use besides; apt can install them on the machine.
-TOOLS = ["curl", "jq"]
+# What the commands of the guides and a handler on the bus use besides; apt can install them on the machine.
+TOOLS = ["curl", "jq", "python3-dbus", "python3-gi"]
 
 
 @contextmanager

@@ -35,6 +35,7 @@ def test_each_file_to_install_is_in_the_package(packages: Packages) -> None:
         "/usr/lib/tmpfiles.d/ringwake.conf",
         "/usr/share/polkit-1/rules.d/50-ringwake.rules",
         "/usr/share/dbus-1/interfaces/org.ringwake.Handler1.xml",
+        "/usr/share/dbus-1/system.d/ringwake.conf",
         "/usr/share/bash-completion/completions/ringwake",
         "/usr/share/zsh/vendor-completions/_ringwake",
         "/usr/share/fish/vendor_completions.d/ringwake.fish",
@@ -43,6 +44,8 @@ def test_each_file_to_install_is_in_the_package(packages: Packages) -> None:
         "/usr/share/doc/ringwake/CHANGELOG.md.gz",
         "/usr/share/doc/ringwake/README.md.gz",
         "/usr/share/doc/ringwake/examples/ringwaked.toml",
+        "/usr/share/doc/ringwake/examples/org.example.Phone.conf",
+        "/usr/share/doc/ringwake/examples/org.example.Phone.service",
     ]
     for path in expected:
         assert held.get(path) == "-rw-r--r--", path
