@@ -15,7 +15,7 @@ from support.machine import Root
 from support.package import OLDER, Device, Packages, build, readme_handler, setup_commands
 
 # What the commands of the guides and a handler on the bus use besides; apt can install them on the machine.
-TOOLS = ["curl", "jq", "python3-dbus", "python3-gi"]
+TOOLS = ["curl", "jq", "openssl", "python3-httpx", "python3-h2", "python3-dbus", "python3-gi"]
 
 
 @contextmanager

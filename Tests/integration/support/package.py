@@ -85,11 +85,15 @@ def setup_commands() -> str:
 
 
 def blocks(guide: str) -> dict[str, str]:
-    """The blocks of commands in a page of Documentation, by the names in their marks, in the page's order."""
+    """The blocks of commands in a page of Documentation, by the names in their marks, in the page's order.
+
+    A block in Python is a command that runs it.
+    """
     text = (programs.ROOT / "Documentation" / guide).read_text()
-    found = dict(re.findall(r"<!-- tested: (\w+) -->\n```sh\n(.*?)```", text, re.DOTALL))
-    assert text.count("```sh") == len(found) > 0, f"{guide} has a block of commands that is not tested"
-    return found
+    found = re.findall(r"<!-- tested: (\w+) -->\n```(sh|python)\n(.*?)```", text, re.DOTALL)
+    marked = len(re.findall(r"^```(?:sh|python)$", text, re.MULTILINE))
+    assert marked == len(found) > 0, f"{guide} has a block of commands that is not tested"
+    return {name: code if kind == "sh" else f"python3 - <<'END'\n{code}END\n" for name, kind, code in found}
 
 
 def links(guide: str) -> list[str]:
