@@ -1,5 +1,6 @@
 """The handler of Examples/swift-handler as a process: what it was started by, and what it said."""
 
+import contextlib
 import json
 import os
 import signal
@@ -99,7 +100,9 @@ class SwiftHandler:
         # pytest shows this for a test that failed.
         print(f"--- {self.output}\n" + "\n".join(self.lines))
         for pid in self.running():
-            os.kill(pid, signal.SIGKILL)
+            # It may leave at the same moment.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         for process in self.processes:
             process.kill()
             process.wait()
