@@ -40,7 +40,8 @@ struct NameFailure {
         case "org.freedesktop.DBus.Error.AccessDenied", "org.freedesktop.DBus.Error.AuthFailed":
             return problem(
                 .notPermitted,
-                "\(answer); let the bus policy allow the daemon to send to it (see deploy/dbus/examples)")
+                "\(answer); let the bus policy allow the daemon to send to it, as the package's "
+                    + "/usr/share/dbus-1/system.d/ringwake.conf does")
         case _ where error.name.hasPrefix("org.freedesktop.DBus.Error.Spawn."):
             return problem(
                 .failed,

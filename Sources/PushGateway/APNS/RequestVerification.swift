@@ -26,21 +26,20 @@ struct RequestVerification {
 
     /// Checks a request in this order. The first failed check determines the answer:
     ///
-    /// 1. the gateway isn't shutting down: Shutdown
-    /// 2. method and path: MethodNotAllowed, BadPath, MissingDeviceToken
-    /// 3. no `authorization` or `apns-` field occurs twice: DuplicateHeaders
-    /// 4. the clock shows a plausible time: ServiceUnavailable
-    /// 5. the sender's certificate or token: BadCertificate, BadCertificateEnvironment, MissingProviderToken,
+    /// 1. method and path: MethodNotAllowed, BadPath, MissingDeviceToken
+    /// 2. no `authorization` or `apns-` field occurs twice: DuplicateHeaders
+    /// 3. the clock shows a plausible time: ServiceUnavailable
+    /// 4. the sender's certificate or token: BadCertificate, BadCertificateEnvironment, MissingProviderToken,
     ///    InvalidProviderToken, ExpiredProviderToken, UnrelatedKeyIdInToken
-    /// 6. the header fields: BadMessageId, BadExpirationDate, BadPriority, BadCollapseId, BadTopic
-    /// 7. the topic against the sender's rights: MissingTopic, TopicDisallowed, Forbidden
-    /// 8. the push type against the topic: InvalidPushType
-    /// 9. the payload: PayloadTooLarge, PayloadEmpty
-    /// 10. the device token: BadDeviceToken, Unregistered, DeviceTokenNotForTopic
-    /// 11. the app is configured: ServiceUnavailable
+    /// 5. the header fields: BadMessageId, BadExpirationDate, BadPriority, BadCollapseId, BadTopic
+    /// 6. the topic against the sender's rights: MissingTopic, TopicDisallowed, Forbidden
+    /// 7. the push type against the topic: InvalidPushType
+    /// 8. the payload: PayloadTooLarge, PayloadEmpty
+    /// 9. the device token: BadDeviceToken, Unregistered, DeviceTokenNotForTopic
+    /// 10. the app is configured: ServiceUnavailable
     ///
     /// The sender is checked before anything that a stranger could learn from, above all the device token. Some reasons
-    /// make senders forget a token (400 and 410 of step 10, 400 of step 7). They depend only on what the sender sent
+    /// make senders forget a token (400 and 410 of step 9, 400 of step 6). They depend only on what the sender sent
     /// and on the token's record, never on gaps in our configuration.
     ///
     /// - Parameter pushID: ID of the push in the answer, the log and the coordinator.
