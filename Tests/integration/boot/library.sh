@@ -6,10 +6,14 @@ app=com.example.phone
 
 step() { echo "== $*"; }
 
+# What else a test that fails shows.
+show_more() { :; }
+
 fail() {
     echo "FAILED: $*"
     systemctl --no-pager --full status 'ringwaked*' 2>&1 | head -60 || true
-    journalctl --no-pager --output=cat --unit=ringwaked 2>&1 | tail -n 40 || true
+    journalctl --no-pager --output=cat --unit=ringwaked --unit='ringwake-handler-*' 2>&1 | tail -n 40 || true
+    show_more || true
     exit 1
 }
 trap 'fail "line $LINENO: $BASH_COMMAND"' ERR
@@ -31,9 +35,13 @@ part() { /usr/bin/python3 -c "import json, sys; print(json.load(sys.stdin)$1)"; 
 state() { ringwake call show "$1" --json | part '["state"]'; }
 is() { [ "$(state "$1")" = "$2" ]; }
 
+push() {
+    ringwake push --app "$app" --data "{\"ringwake\":{\"call\":\"$1\",\"caller\":\"sip:alice@example.org\"}}"
+}
+
 # A call is made and answered: push, handler, ring, answer.
 connect() {
-    ringwake push --app "$app" --data "{\"ringwake\":{\"call\":\"$1\",\"caller\":\"sip:alice@example.org\"}}"
+    push "$1"
     eventually is "$1" ringing
     ringwake call answer "$1"
     eventually is "$1" connected

@@ -3,25 +3,12 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import handler_unit
 import pytest
 from support import programs
 from support.machine import Boot, Root
 
 Booted = Callable[[str], Boot]
-
-UNIT = """\
-[Unit]
-Description=Call handler of {app}
-
-[Service]
-Type=exec
-User=phone
-Environment=RINGWAKE_APP={app}
-ExecStart={command}
-Restart=no
-TimeoutStopSec=5s
-CollectMode=inactive-or-failed
-"""
 
 LIVE = r"""
 prepare
@@ -62,9 +49,5 @@ def test_a_handler_that_is_a_unit_of_its_own(device: Root, boot: Booted, languag
     }
     file, interpreter = sources[language]
     device.write(f"/usr/libexec/{file.name}", file.read_bytes(), 0o755)
-    rules = programs.ROOT / "deploy" / "polkit" / "50-ringwake.rules"
-    device.write("/usr/share/polkit-1/rules.d/50-ringwake.rules", rules.read_bytes())
-    command = f"{interpreter} /usr/libexec/{file.name}"
-    unit = UNIT.format(app="com.example.phone", command=command)
-    device.write("/etc/systemd/system/ringwake-handler-phone@.service", unit)
-    boot("unit=ringwake-handler-phone@.service\n" + LIVE)
+    handler_unit.install_unit(device, f"{interpreter} /usr/libexec/{file.name}")
+    boot(f"unit={handler_unit.NAME}\n{LIVE}")
