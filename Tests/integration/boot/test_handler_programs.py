@@ -36,6 +36,8 @@ ACCOUNT = "<sip:bob@127.0.0.1:15070>;regint=60;answermode=manual;auth_pass=x\n"
 
 UNITS = r"""
 prepare
+# What happens too late is another test's.
+sed -i -E 's/^(report|action|claim) = "[^"]*"/\1 = "60s"/' /etc/ringwake/ringwaked.toml
 systemctl start dbus polkit
 systemctl enable --now ringwaked
 unit_is() { systemctl show --property="$1" --value "ringwake-handler-*.service"; }
@@ -192,6 +194,7 @@ def install_baresip(device: Root, module: str) -> str:
     # The modules of sound come before those that use them.
     device.write(f"{folder}/config", own + "\n".join(lines) + "\n")
     device.write(f"{folder}/accounts", ACCOUNT)
+    device.write(f"/etc/systemd/system/{handler_unit.NAME}.d/slow.conf", "[Service]\nEnvironment=INVITE_TIMEOUT=60\n")
     handler_unit.install_rules(device)
     for scenario in SCENARIOS.iterdir():
         device.write(f"/usr/share/ringwake-test/{scenario.name}", scenario.read_bytes())
