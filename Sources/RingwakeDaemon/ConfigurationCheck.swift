@@ -69,8 +69,12 @@ struct ConfigurationCheck {
             }
             message.handlers.append(handler)
         }
-        message.dependencies = ConfigurationCheck.dependencies(of: configuration)
-        failures += configuration.missingPrograms().map { RingwakeError(.badConfiguration, $0) }
+        let ring = RingCheck(configuration)
+        message.dependencies = ConfigurationCheck.dependencies(of: configuration, ring)
+        // A device that rings in silence is a fault of its set-up, not of this file.
+        failures += ring.dependencies.filter { !$0.path.isEmpty }.compactMap(\.fault).map {
+            RingwakeError(.badConfiguration, "\(configuration.file): \($0)")
+        }
         message.user = geteuid()
         message.failures = failures.map(\.message)
         self.message = message
@@ -79,18 +83,11 @@ struct ConfigurationCheck {
 
     private typealias Dependency = ConfigurationMessage.Dependency
 
-    private static func dependencies(of configuration: Configuration) -> [Dependency] {
-        var dependencies = ringPrograms(of: configuration)
-        if let file = configuration.ring.ringtone {
-            let isReadable = faccessat(AT_FDCWD, file, R_OK, AT_EACCESS) == 0
-            dependencies.append(
-                .init(
-                    name: "ring.ringtone", path: file,
-                    problem: isReadable ? nil : "the daemon's user cannot read it; put it there, or correct the path"))
-        }
+    private static func dependencies(of configuration: Configuration, _ ring: RingCheck) -> [Dependency] {
+        var dependencies = ring.dependencies
         switch AudioEngineWay(configuration) {
         case .program(let path, journal: _):
-            dependencies.append(.init(name: "audio.program", path: path, problem: problem(ofProgram: path)))
+            dependencies.append(.init(name: "audio.program", path: path, problem: RingCheck.problem(ofProgram: path)))
         case .socket(let path):
             dependencies.append(
                 .init(
@@ -102,20 +99,6 @@ struct ConfigurationCheck {
         let state = configuration.stateDirectory
         dependencies.append(.init(name: "state_directory", path: state, problem: problem(ofDirectory: state)))
         return dependencies
-    }
-
-    fileprivate static func ringPrograms(of configuration: Configuration) -> [ConfigurationMessage.Dependency] {
-        let ring = configuration.ring
-        let commands = [("ring.command", ring.command), ("ring.vibrate", ring.vibrate), ("ring.waiting", ring.waiting)]
-        return commands.compactMap { name, command in
-            command?.first.map { Dependency(name: name, path: $0, problem: problem(ofProgram: $0)) }
-        }
-    }
-
-    private static func problem(ofProgram path: String) -> String? {
-        guard FileSystem.exists(path) else { return "there is no such file; install it, or correct the path" }
-        return FileSystem.isExecutableFile(path)
-            ? nil : "the daemon's user may not execute it; run chmod +x, or correct the path"
     }
 
     /// A missing directory is none: the daemon makes it, or systemd does.
@@ -137,15 +120,6 @@ extension ConfigurationMessage.Handler {
         case .unit(let name, let manager): (way, target, self.manager) = ("unit", name, manager.rawValue)
         case .dbus(let name): (way, target, bus) = ("dbus", name.name, name.bus.rawValue)
         case .socket(let path): (way, target) = ("socket", path)
-        }
-    }
-}
-
-extension Configuration {
-    /// The programs of `[ring]` that can't be started, a line each. The device would ring silently.
-    func missingPrograms() -> [String] {
-        ConfigurationCheck.ringPrograms(of: self).compactMap { program in
-            program.problem.map { "\(file): '\(program.name)': \(program.path): \($0)" }
         }
     }
 }

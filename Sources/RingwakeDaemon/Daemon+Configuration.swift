@@ -83,8 +83,9 @@ extension Daemon {
                     ? "a file is wrong, what it said before stays in force" : "a file is wrong and is not in use",
                 metadata: ["file": "\(file.file)", "why": "\(file.why)"])
         }
-        for program in configuration.missingPrograms() {
-            logger.warning("the device cannot ring as configured", metadata: ["why": "\(program)"])
+        ringProblems = RingCheck(configuration).problems
+        for problem in ringProblems {
+            logger.warning("the device cannot ring as configured", metadata: ["why": "\(problem)"])
         }
     }
 

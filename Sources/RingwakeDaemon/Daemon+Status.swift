@@ -51,6 +51,7 @@ extension Daemon {
                 byCause: Dictionary(statistics.byCause.map { ($0.key.name, $0.value) }) { $0 + $1 }))
         message.problems = credentialProblems()
         message.facilities = facilities
+        message.ring.problems = ringProblems.isEmpty ? nil : ringProblems
         message.setAside = configuration.setAside.map(SetAsideMessage.init)
         message.reload = lastReload.map { reload in
             StatusMessage.Reload(

@@ -52,6 +52,8 @@ final class Daemon {
     let passed: PassedSockets
     /// What the kernel offers.
     let facilities: [FacilityMessage]
+    /// Why the device cannot ring as configured, at the start or the last reload.
+    var ringProblems: [String] = []
     let service: ServiceReporter
     private let judge: ClockJudge
     private var isStopping = false
@@ -237,7 +239,7 @@ final class Daemon {
         calls.requests.endStreams()
         queries.finish()
         audio.clients.finish()
-        listeners?.drain { [runLoop] in runLoop.stop() }
+        listeners?.drain(on: runLoop) { [runLoop] in runLoop.stop() }
     }
 
     // MARK: - Reload

@@ -35,7 +35,9 @@ enum DeviceSamples {
         status.doNotDisturb = .init(state: "scheduled", active: true)
         status.awake = .init(needed: true, by: "kernel", why: "logind is not there")
         status.cellular = .init(state: "watching", active: true)
-        status.ring = .init(ringing: 1, why: "the ring command exited with status 1")
+        status.ring = .init(
+            ringing: 1, why: "the ring command exited with status 1",
+            problems: ["'ring.command': /usr/bin/play: there is no such file; install it, or correct the path"])
         status.audio = .init(backend: "program", state: "connected", sessions: 1, call: true)
         status.restoration = .init(restored: 3, setAside: 1, why: "it is of a newer version, 9")
         status.buses = [

@@ -231,8 +231,8 @@ def test_a_ring_command_that_is_missing(daemon: Daemon) -> None:
     daemon.sections["ring"] = 'command = ["/nonexistent/player", "{file}"]\nringtone = "/nonexistent/tone.wav"'
     daemon.write_configuration()
     report = doctor(daemon)
-    report.problem("ring", "ring.command /nonexistent/player", "there is no such file")
-    report.problem("ring", "ring.ringtone /nonexistent/tone.wav")
+    report.problem("ring", "'ring.command': /nonexistent/player", "there is no such file")
+    report.problem("ring", "'ring.ringtone': /nonexistent/tone.wav")
 
 
 def test_an_audio_program_that_is_missing(daemon: Daemon) -> None:

@@ -140,6 +140,11 @@ package struct ConfigurationMessage: Codable, Equatable, Sendable {
         /// Why it can't be used, and what to do; nil if nothing is wrong.
         package var problem: String?
 
+        /// The setting, the path and the problem, for people; nil if nothing is wrong.
+        package var fault: String? {
+            problem.map { ["'\(name)'", path, $0].filter { !$0.isEmpty }.joined(separator: ": ") }
+        }
+
         package init(name: String, path: String, problem: String?) {
             self.name = name
             self.path = path

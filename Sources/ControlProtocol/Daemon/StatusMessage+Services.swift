@@ -46,10 +46,13 @@ extension StatusMessage {
         package var ringing: Int
         /// What failed last: ring command, vibration, notification.
         package var why: String?
+        /// Why the device cannot ring as configured, a line each; nil if nothing is known.
+        package var problems: [String]?
 
-        package init(ringing: Int = 0, why: String? = nil) {
+        package init(ringing: Int = 0, why: String? = nil, problems: [String]? = nil) {
             self.ringing = ringing
             self.why = why
+            self.problems = problems
         }
     }
 

@@ -10,6 +10,9 @@ internal import RunLoop
 final class AlertProcess {
     /// Time from SIGTERM to SIGKILL.
     static let grace: Duration = .seconds(1)
+    /// Bytes of a command's output that are read, and of its last line that are kept.
+    private static let maximumOutput = 4096
+    private static let maximumLine = 200
 
     /// The environment and the limits of every command.
     struct Surroundings {
@@ -32,6 +35,10 @@ final class AlertProcess {
     private weak var runLoop: RunLoop?
     /// The end of the pipe whose closing ends the group.
     private var lifeline: Int32
+    /// The end of the pipe that has what the command prints; -1 after the process has ended.
+    private var output: Int32
+    /// What the command printed, cut to the last line of the first bytes; nil if nothing. Known when it has ended.
+    private(set) var lastLine: String?
     private var isRunning = true
     private var isStopping = false
     private var killTimer: Timer?
@@ -47,17 +54,21 @@ final class AlertProcess {
         }
         var pipe: [Int32] = [-1, -1]
         guard ringwake_pipe(&pipe, 0) == 0 else { throw failure(errno, path) }
-        let null = ringwake_open("/dev/null", O_WRONLY, 0)
-        defer {
-            close(pipe[0])
-            if null >= 0 { close(null) }
+        defer { close(pipe[0]) }
+        // Nobody reads until the end. A command that prints more than fits loses it, instead of waiting.
+        var said: [Int32] = [-1, -1]
+        guard ringwake_pipe(&said, O_NONBLOCK) == 0 else {
+            let error = errno
+            close(pipe[1])
+            throw failure(error, path)
         }
+        defer { close(said[1]) }
         let pid: pid_t
         do throws(RunLoopError) {
-            guard null >= 0 else { throw RunLoopError(operation: "open", errno: errno) }
-            pid = try RunLoop.start(command, variables: surroundings.environment, input: pipe[0], output: null)
+            pid = try RunLoop.start(command, variables: surroundings.environment, input: pipe[0], output: said[1])
         } catch {
             close(pipe[1])
+            close(said[0])
             throw failure(error.errno, path)
         }
         // The group exists now, and the child has the pipe: from here on it doesn't outlive this process.
@@ -67,19 +78,21 @@ final class AlertProcess {
             // It fails if the process has already ended, which is no error.
             _ = ringwake_limit_descriptors(pid, limit.soft, limit.hard)
         }
-        let process = AlertProcess(pid: pid, lifeline: pipe[1], runLoop: runLoop)
+        let process = AlertProcess(pid: pid, lifeline: pipe[1], output: said[0], runLoop: runLoop)
         try process.follow(onExit)
         return process
     }
 
-    private init(pid: Int32, lifeline: Int32, runLoop: RunLoop) {
+    private init(pid: Int32, lifeline: Int32, output: Int32, runLoop: RunLoop) {
         self.pid = pid
         self.lifeline = lifeline
+        self.output = output
         self.runLoop = runLoop
     }
 
     isolated deinit {
         closeLifeline()
+        closeOutput()
     }
 
     /// Ends the process and its group: SIGTERM now, SIGKILL when it still runs after ``grace``. Idempotent.
@@ -115,6 +128,23 @@ final class AlertProcess {
         if let killTimer { runLoop?.cancel(killTimer) }
         killTimer = nil
         closeLifeline()
+        readLastLine()
+        closeOutput()
+    }
+
+    private func readLastLine() {
+        var bytes = [UInt8](repeating: 0, count: Self.maximumOutput)
+        let count = read(output, &bytes, bytes.count)
+        guard count > 0 else { return }
+        var lines = bytes[..<count].split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
+        // There is more, and this line may be cut.
+        if count == bytes.count, lines.count > 1 { lines.removeLast() }
+        lastLine = lines.last.map { String(decoding: $0.prefix(Self.maximumLine), as: UTF8.self) }
+    }
+
+    private func closeOutput() {
+        if output >= 0 { close(output) }
+        output = -1
     }
 
     private func closeLifeline() {

@@ -18,7 +18,12 @@ package import RunLoop
 package final class CallAlerts {
     /// How it rings. A change applies immediately, also to calls that ring.
     package var settings = RingSettings() {
-        didSet { if settings != oldValue { apply() } }
+        didSet {
+            guard settings != oldValue else { return }
+            // What failed was another program.
+            failures = [:]
+            apply()
+        }
     }
     /// The user pressed Answer.
     package var onAnswer: ((CallKey) -> Void)?

@@ -86,15 +86,16 @@ final class RepeatedCommand {
         onProcess?(nil, process)
         // A stopped process ends later; another may already run.
         guard case .running(let current) = state, current === process else { return }
+        let words = process.lastLine.map { ": \($0)" } ?? ""
         switch exit {
         case .exited(0):
             failures = 0
             pause(from: startedAt)
             onSuccess?()
         case .exited(let status):
-            failed("it exited with status \(status)", startedAt, isPermanent: false)
+            failed("it exited with status \(status)\(words)", startedAt, isPermanent: false)
         case .signalled(let signal):
-            failed("it was killed by signal \(signal)", startedAt, isPermanent: false)
+            failed("it was killed by signal \(signal)\(words)", startedAt, isPermanent: false)
         }
     }
 

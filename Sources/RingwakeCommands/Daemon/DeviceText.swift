@@ -28,6 +28,9 @@ enum DeviceText {
         if status.ring.ringing > 0 || status.ring.why != nil {
             table.add(["ring", "\(status.ring.ringing) now" + problem(status.ring.why, style)])
         }
+        for problem in status.ring.problems ?? [] {
+            table.add(["ring", style.bad("cannot ring") + TerminalText.printable(": \(problem)")])
+        }
         for (name, bus) in status.buses.sorted(by: { $0.key < $1.key }) {
             table.add([
                 "\(TerminalText.printable(name)) bus", TerminalText.printable(bus.state) + problem(bus.why, style),

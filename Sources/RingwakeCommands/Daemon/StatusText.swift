@@ -5,7 +5,7 @@ import RingwakeCore
 enum StatusText {
     static func text(of status: StatusMessage, style: TextStyle) -> String {
         var lines = [
-            style.bold("ringwaked \(status.version)")
+            style.bold(TerminalText.printable("ringwaked \(status.version)"))
                 + "  pid \(status.pid), up \(DurationText.long(milliseconds: status.uptimeMs))"
         ]
         var paths = TextTable([.left, .left])

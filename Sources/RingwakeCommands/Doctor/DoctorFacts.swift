@@ -136,6 +136,7 @@ extension DoctorFacts {
         for handler in configuration?.handlers ?? [] {
             switch handler.way {
             case "unit":
+                knownHandlers[HandlerCheck.polkit] = tools.isKnown(name: HandlerCheck.polkit, bus: "system")
                 knownHandlers[handler.target] = tools.isKnown(unit: handler.target, manager: handler.manager)
             case "dbus": knownHandlers[handler.target] = tools.isKnown(name: handler.target, bus: handler.bus)
             default: break

@@ -200,16 +200,29 @@ import Testing
         alerts.close()
     }
 
+    @Test("A command that prints without end rings on, and its reason stays short")
+    func talkative() throws {
+        let world = try World()
+        let alerts = alerts(world)
+        let command = shell("yes 0123456789 | head -n 100000; exit 7")
+        alerts.settings = RingSettings(command: command, notifications: false)
+        alerts.show([try makeCall()])
+        world.runUntil { alerts.failures[.ring] != nil }
+        #expect(alerts.failures[.ring]?.hasSuffix("it exited with status 7: 0123456789") == true)
+        alerts.close()
+    }
+
     @Test("A command that fails three times in a row is given up for this ring, and tried again for the next")
     func failing() throws {
         let world = try World()
         let alerts = alerts(world)
-        alerts.settings = RingSettings(command: shell("echo $$ >> \(world.path("out")); exit 7"), notifications: false)
+        alerts.settings = RingSettings(
+            command: shell("echo $$ >> \(world.path("out")); echo no sound >&2; exit 7"), notifications: false)
         alerts.show([try makeCall()])
         world.runUntil { alerts.failures[.ring] != nil }
         world.settle()
         #expect(pids(world).count == 3)
-        #expect(alerts.failures[.ring]?.contains("it exited with status 7") == true)
+        #expect(alerts.failures[.ring]?.contains("it exited with status 7: no sound") == true)
         #expect(world.log.count(of: "a call could not be announced in full") == 1)
         alerts.show([])
         alerts.show([try makeCall("b")])

@@ -74,18 +74,37 @@ warns "'ring.command': /usr/libexec/roots-player: the daemon's user may not exec
 step "a player in a home directory, which the sandbox hides"
 install -D -m 755 /usr/bin/paplay /home/alice/player
 configure "command = [$play]" "$ringtone" 'waiting = ["/home/alice/player", "RINGTONE"]'
-warns "'ring.waiting': /home/alice/player: there is no such file" "install it, or correct the path"
+warns "'ring.waiting': /home/alice/player: there is no such file" "hides home directories"
+
+step "a ringtone in a home directory"
+install -D -m 644 RINGTONE /home/alice/ring.wav
+configure "command = [$play]" 'ringtone = "/home/alice/ring.wav"'
+warns "'ring.ringtone': /home/alice/ring.wav: the daemon's user cannot read it" "hides home directories"
+ringwake doctor >/run/doctor || true
+grep -A1 -F "'ring.ringtone': /home/alice/ring.wav" /run/doctor || fail "the doctor sees it from outside"
+
+step "a player that uses sound cards, which the sandbox hides"
+configure 'command = ["/usr/bin/aplay", "{file}"]' "$ringtone"
+warns "'ring.command': /usr/bin/aplay: there is no sound card here" "PrivateDevices=no"
+
+step "nothing to ring with, for an app whose calls the daemon rings"
+configure 'notifications = false'
+add_app --ringer daemon
+systemctl reload ringwaked
+warns "'ring.command': it is missing, and the daemon is to ring for $app" "set ring.command and ring.ringtone"
+ringwake app remove "$app"
 
 step "no ringtone: the daemon does not start"
 ! configure "command = [$play]" || fail "it started"
 logged | grep -F "'ring.ringtone' is missing"
 
-step "an audio server that does not know the daemon's user: the first call that rings says that its player failed"
+step "an audio server that does not take the daemon's user: the start warns, and the first call says what the player said"
 configure "command = [$play]" "$ringtone"
+warns "the daemon's user is not in the group pulse-access" "usermod --append --groups pulse-access ringwake"
 add_app --ringer daemon
 push one
 eventually is one ringing
-told() { logged | grep 'could not be announced in full' | grep 'part=ring' | grep 'it exited with status 1'; }
+told() { logged | grep 'could not be announced in full' | grep 'part=ring' | grep 'it exited with status 1: .*Access denied'; }
 eventually told
 hang_up one
 """

@@ -74,7 +74,11 @@ enum DaemonCheck {
 
     private static func absence(_ facts: DoctorFacts) -> Finding {
         let error = facts.statusError ?? RingwakeError(.daemonNotRunning, "the daemon does not run")
-        guard error.code == .daemonNotRunning, let unit = facts.unit, unit.load != "not-found" else {
+        // systemd holds the socket and starts the service again and again: then something answers, and not the daemon.
+        let isFailing = ["failed", "activating"].contains(facts.unit?.active)
+        guard error.code == .daemonNotRunning || (isFailing && error.code != .notPermitted), let unit = facts.unit,
+            unit.load != "not-found"
+        else {
             return .problem(name, error.message, code: error.code)
         }
         let command = (facts.userID == 0 ? "systemctl" : facts.isSystem ? "sudo systemctl" : "systemctl --user")

@@ -3,6 +3,8 @@ import ControlProtocol
 /// Handlers can be woken.
 enum HandlerCheck {
     private static let name = "handlers"
+    /// polkit's name on the system bus.
+    static let polkit = "org.freedesktop.PolicyKit1"
 
     static func findings(_ facts: DoctorFacts) -> [Finding] {
         guard let configuration = facts.configuration, !configuration.handlers.isEmpty else { return [] }
@@ -31,6 +33,24 @@ enum HandlerCheck {
                     hint: "install it and run 'systemctl\(option) daemon-reload', or correct wake.unit")
             ]
         }
+        if handler.way == "unit", handler.manager == "system", let user = facts.daemonUser, user != 0 {
+            if facts.knownHandlers[polkit] == false {
+                return [
+                    .problem(
+                        name,
+                        "the handler of \(handler.app) is a unit, and polkit, which lets the daemon start it, is not there",
+                        hint: "install polkitd")
+                ]
+            }
+            if !handler.target.hasPrefix("ringwake-handler-") || !handler.target.contains("@") {
+                return [
+                    .warning(
+                        name,
+                        "the handler of \(handler.app): polkit's rule does not let the daemon start \(handler.target)",
+                        hint: "name the unit ringwake-handler-NAME@.service, or add a rule of your own")
+                ]
+            }
+        }
         if handler.way == "dbus", facts.knownHandlers[handler.target] == false {
             return [
                 .problem(
@@ -56,11 +76,9 @@ enum ProgramCheck {
     static func findings(_ facts: DoctorFacts) -> [Finding] {
         let name = "ring"
         let used = (facts.configuration?.dependencies ?? []).filter { $0.name.hasPrefix("ring.") }
-        var findings = used.compactMap { dependency in
-            dependency.problem.map { problem in
-                Finding.problem(name, "\(dependency.name) \(dependency.path): \(problem)")
-            }
-        }
+        // The daemon looks from within its unit's sandbox, which hides more.
+        let problems = facts.status?.ring.problems ?? used.compactMap(\.fault)
+        var findings = problems.map { Finding.problem(name, $0) }
         if let why = facts.status?.ring.why {
             findings.append(.warning(name, "the last alert failed: \(why)", hint: "see [ring] of the configuration"))
         }
