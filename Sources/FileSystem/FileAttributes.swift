@@ -32,8 +32,9 @@ extension FileSystem {
         guard chmod(path, attributes.mode) == 0 else { throw failure("chmod", path) }
     }
 
-    /// Removes a directory with everything in it. Symbolic links in it are removed, not followed.
+    /// Removes a directory with everything in it. Symbolic links in it are removed, not followed; ENOTDIR if it is one.
     package static func removeTree(_ path: String) throws(FileSystemError) {
+        guard !isLink(path) else { throw FileSystemError(operation: "remove", path: path, errno: ENOTDIR) }
         for name in try entries(of: path) {
             let child = path + "/" + name
             var status = stat()

@@ -94,6 +94,29 @@ package enum FileSystem {
         return isOwnersForeign || status.st_mode & S_IWOTH != 0 || (isGroupForeign && status.st_mode & S_IWGRP != 0)
     }
 
+    /// Whether others than root and this process's user decide what a name in this directory stands for: the directory is
+    /// theirs or they may write to it, or a symbolic link on the way to it is theirs. A missing one is judged by its
+    /// nearest parent.
+    package static func isDecidedByOthers(directory: String) throws(FileSystemError) -> Bool {
+        try check(directory)
+        var way = ""
+        for name in directory.split(separator: "/", omittingEmptySubsequences: true) {
+            way += (way.isEmpty && !directory.hasPrefix("/") ? "" : "/") + name
+            var status = stat()
+            guard lstat(way, &status) == 0 else { break }
+            if status.st_mode & S_IFMT == S_IFLNK, status.st_uid != 0, status.st_uid != geteuid() { return true }
+        }
+        var nearest = directory
+        while !exists(nearest), nearest.utf8.count > 1 { nearest = split(nearest).directory }
+        return try isWritableByOthers(directory: nearest)
+    }
+
+    /// Whether the path itself is a symbolic link.
+    package static func isLink(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
+    }
+
     /// Whether the path is a regular file that this process may execute. Symbolic links are followed.
     package static func isExecutableFile(_ path: String) -> Bool {
         var status = stat()

@@ -181,3 +181,15 @@ def test_the_systems_daemon_can_read_what_root_made_and_nobody_else_can(home: di
         assert run(*daemon, "cat", folder / secret).returncode != 0
     stranger = ["setpriv", "--reuid=1234", "--regid=1234", "--clear-groups", "--"]
     assert run(*stranger, "cat", folder / "ringwaked.toml").returncode != 0
+
+
+def test_a_key_that_was_retired_stays_retired(home: dict[str, str], start) -> None:
+    setup(home, "--app", APP, "--team", "ACMETEAM01")
+    start()
+    team = lambda *words: run(*as_nobody(), RINGWAKE, "team", *words, env=home, cwd="/")  # noqa: E731
+    keys = lambda: json.loads(team("show", "ACMETEAM01", "--json").stdout)["team"]["keys"]  # noqa: E731
+    [key] = keys()
+    assert team("key", "retire", "ACMETEAM01", key["id"]).returncode == 0
+    again = setup(home, "--app", APP, "--team", "ACMETEAM01", "--host", "third.example.net")
+    assert any(key["id"] in note and "is not the team" in note for note in again["notes"]), again
+    assert keys() == []

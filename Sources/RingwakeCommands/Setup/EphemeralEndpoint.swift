@@ -153,8 +153,11 @@ struct EphemeralEndpoint {
         // What can't be removed is left for the next run: it is in nobody's way.
         for name in (try? FileSystem.entries(of: parent)) ?? [] where name.hasPrefix(prefix) {
             let folder = "\(parent)/\(name)"
-            guard (try? FileSystem.attributes(of: folder).owner) == geteuid(),
-                FileSystem.exists("\(folder)/\(lockName)"), let lock = try? FileLock(path: "\(folder)/\(lockName)")
+            let mark = "\(folder)/\(lockName)"
+            // Others may make a link of such a name in a folder for everybody.
+            guard !FileSystem.isLink(folder), (try? FileSystem.attributes(of: folder).owner) == geteuid(),
+                !FileSystem.isLink(mark), (try? FileSystem.attributes(of: mark).owner) == geteuid(),
+                let lock = try? FileLock(path: mark)
             else { continue }
             try? FileSystem.removeTree(folder)
             withExtendedLifetime(lock) {}

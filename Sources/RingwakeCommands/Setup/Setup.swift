@@ -94,12 +94,21 @@ struct Setup {
         guard let key = made.path(of: .tokenPublicKey) else { return }
         let path = TeamFile.path(of: team, in: folder.path + "/teams.d")
         var new = TeamFile(id: team, topics: [made.topic])
+        // A key that was made earlier and isn't the team's any more was retired.
+        let isKeyNew = made.files.contains { $0.kind == .tokenPublicKey && $0.isNew }
+        var addsKey = true
         if let known = present?.teams.first(where: { $0.id == team }) {
             let mayAll = known.maySend(to: made.topic) && known.keys.contains { $0.id == made.keyID }
             let isOurs = known.file == file ? false : try TeamFile.isOurs(known.file)
-            if mayAll || !isOurs {
+            addsKey = !isOurs || isKeyNew || known.keys.contains { $0.id == made.keyID }
+            if !addsKey {
+                notes.append(
+                    "The key \(made.keyID) of \(certificates) is not the team \(team)'s any more, and stays so; the sender "
+                        + "needs another one of its keys.")
+            }
+            if mayAll || !isOurs || (!addsKey && known.maySend(to: made.topic)) {
                 files.append(.init(path: known.file, state: .kept, explanation: name))
-                if !mayAll {
+                if !mayAll, !isOurs {
                     notes.append(
                         "The team \(team) in \(known.file) lacks the topic \(made.topic) or the key \(made.keyID); add it "
                             + "there, or the sender is refused.")
@@ -112,7 +121,7 @@ struct Setup {
             files.append(.init(path: path, state: .kept, explanation: name))
             return
         }
-        try new.add(TeamFile.key(of: key, id: made.keyID))
+        if addsKey { try new.add(TeamFile.key(of: key, id: made.keyID)) }
         let state: SetupMessage.File.State = FileSystem.exists(path) ? .changed : .made
         try folder.write(new.text, to: "teams.d/\(team).toml", isPrivate: false)
         files.append(.init(path: path, state: state, explanation: name))

@@ -1,6 +1,7 @@
 import ControlProtocol
 import FileSystem
 import RingwakeCore
+import VoIPCertificates
 
 /// A file in the daemon's configuration, of an app or a team. It is changed together with the daemon: if the daemon
 /// refuses the change, the file is restored.
@@ -52,6 +53,7 @@ struct ConfiguredFile: Equatable {
     }
 
     private func put(_ contents: [UInt8]?) throws(RingwakeError) {
+        try CredentialDirectory.requireTrust(in: FileSystem.split(path).directory)
         try withFiles { () throws(FileSystemError) in
             if let contents {
                 try FileSystem.replace(path, with: contents, mode: ConfiguredFile.mode)
