@@ -51,16 +51,19 @@ package struct StandardErrorLog: LogHandler {
         isJournal ? "<\(level.severity)>" : "\(level.rawValue) "
     }
 
-    /// Quotes a value that has spaces, quotes or equals signs, and escapes control characters.
+    /// Quotes a value that has spaces, quotes, backslashes or equals signs, and escapes control characters.
     private func quoted(_ text: String) -> String {
-        // Check bytes, because nearly every value is plain, and each step of a call writes a line.
-        let harmless = withoutControlCharacters(text)
-        let bytes = harmless.utf8
-        guard
-            bytes.isEmpty || bytes.contains(UInt8(ascii: " ")) || bytes.contains(UInt8(ascii: "\""))
-                || bytes.contains(UInt8(ascii: "="))
-        else { return harmless }
-        return "\"" + harmless.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\\\"") + "\""
+        // Check bytes, because nearly every value is plain, and each step of a call writes a line. Space, quote, equals
+        // sign, backslash:
+        let special: [UInt8] = [0x20, 0x22, 0x3D, 0x5C]
+        let bytes = text.utf8
+        guard bytes.isEmpty || bytes.contains(where: special.contains) else { return withoutControlCharacters(text) }
+        var escaped = ""
+        for character in text.unicodeScalars {
+            if character == "\"" || character == "\\" { escaped.unicodeScalars.append("\\") }
+            escaped.unicodeScalars.append(character)
+        }
+        return "\"" + withoutControlCharacters(escaped) + "\""
     }
 }
 

@@ -71,10 +71,19 @@ final class Listeners {
         for (listener, _) in providers { listener.replaceTLS(context) }
     }
 
-    /// Stops accepting, answers what was requested, and closes every connection.
+    /// From a signal to the end of every connection. Each stage of a connection has a deadline of its own, and clients that
+    /// use up one after the other must not decide when the daemon ends: systemd kills it after `TimeoutStopSec=`.
+    private static let drainLimit = Duration.seconds(6)
+
+    /// Stops accepting, answers what was requested, and closes every connection, at the latest after ``drainLimit``.
     ///
     /// - Parameter whenDrained: called once, when the last connection is closed.
-    func drain(whenDrained: @escaping () -> Void) {
+    func drain(on runLoop: RunLoop, whenDrained: @escaping () -> Void) {
+        let latest = runLoop.refreshNow().advanced(by: Self.drainLimit)
+        runLoop.schedule(at: latest, tolerance: .milliseconds(500)) { [self] in
+            for (listener, _) in providers { listener.closeNow() }
+            control.closeNow()
+        }
         var remaining = providers.count + 1
         let oneIsDrained = {
             remaining -= 1

@@ -322,22 +322,21 @@ static inline socklen_t ringwake_ip_address(const char *text, uint16_t port, str
     return 0;
 }
 
-// The reverse: "192.0.2.1:443" or "[2001:db8::1]:443". Returns 0, or -1 if it isn't an IP address.
+// The reverse: "192.0.2.1:443" or "[2001:db8::1]:443". A peer that came by IPv4 to a socket for both has its IPv4 address.
+// Returns 0, or -1 if it isn't an IP address.
 static inline int ringwake_describe_ip_address(const struct sockaddr_storage *storage, char *text, size_t capacity) {
     char address[INET6_ADDRSTRLEN];
-    if (storage->ss_family == AF_INET) {
-        const struct sockaddr_in *v4 = (const struct sockaddr_in *)storage;
-        if (inet_ntop(AF_INET, &v4->sin_addr, address, sizeof address) == NULL) return -1;
-        snprintf(text, capacity, "%s:%u", address, (unsigned)ntohs(v4->sin_port));
-        return 0;
-    }
-    if (storage->ss_family == AF_INET6) {
-        const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)storage;
-        if (inet_ntop(AF_INET6, &v6->sin6_addr, address, sizeof address) == NULL) return -1;
-        snprintf(text, capacity, "[%s]:%u", address, (unsigned)ntohs(v6->sin6_port));
-        return 0;
-    }
-    return -1;
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)storage;
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)storage;
+    if (storage->ss_family != AF_INET && storage->ss_family != AF_INET6) return -1;
+    int is_mapped = storage->ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr);
+    int is_v6 = storage->ss_family == AF_INET6 && !is_mapped;
+    const void *bytes = is_mapped ? (const void *)&v6->sin6_addr.s6_addr[12]
+                        : is_v6   ? (const void *)&v6->sin6_addr
+                                  : (const void *)&v4->sin_addr;
+    if (inet_ntop(is_v6 ? AF_INET6 : AF_INET, bytes, address, sizeof address) == NULL) return -1;
+    snprintf(text, capacity, is_v6 ? "[%s]:%u" : "%s:%u", address, (unsigned)ntohs(v4->sin_port));
+    return 0;
 }
 
 // A path as a socket address. Returns its length, or 0 if the path is empty or too long for sun_path (107 bytes).

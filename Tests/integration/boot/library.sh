@@ -21,7 +21,7 @@ trap 'fail "line $LINENO: $BASH_COMMAND"' ERR
 # Tries a command until it succeeds.
 eventually() {
     local attempt
-    for attempt in $(seq 300); do
+    for attempt in $(seq 600); do
         "$@" >/dev/null 2>&1 && return
         sleep 0.1
     done

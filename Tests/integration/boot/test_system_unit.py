@@ -1,6 +1,8 @@
 """The system's units as they ship, booted by a real systemd: a call rings through them and survives what befalls them."""
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 from support import programs
 from support.machine import Boot, Root
@@ -135,6 +137,28 @@ step "stop and start: a sender waits meanwhile"
 systemctl stop ringwaked
 push waits
 systemctl is-active ringwaked
+step "a sender that came by IPv4 to a socket for both is told apart by its own address"
+! curl --silent --output /dev/null --http2 --cacert /etc/ringwake/certs/ca.pem https://127.0.0.1:2198/3/device/$token --fail
+ringwake push list --refused | grep -F ' 127.0.0.1:' || fail "its address is another"
+step "strangers with pushes that they do not finish do not decide when it ends"
+mkdir -p /run/systemd/system/ringwaked.service.d
+printf '[Service]\nTimeoutStopSec=9s\n' >/run/systemd/system/ringwaked.service.d/stop.conf
+systemctl daemon-reload
+PYTHON /srv/stranger.py 2198 >/run/stranger &
+eventually grep ready /run/stranger
+systemctl stop ringwaked
+[ "$(systemctl show --property=Result --value ringwaked)" = success ] || fail "systemd had to kill it"
+push waits-again
+step "a socket that failed, as senders came while the daemon could not start, comes back with it"
+mv /etc/ringwake/certs/server.key /run/server.key
+systemctl stop ringwaked
+! systemctl start ringwaked || fail "it started without its key"
+knocks() { push nobody-there; systemctl is-failed --quiet ringwaked-development.socket; }
+eventually knocks
+mv /run/server.key /etc/ringwake/certs/server.key
+systemctl reset-failed ringwaked ringwaked.socket ringwaked-development.socket
+systemctl start ringwaked
+push there-again
 step "the address of a socket of systemd's is systemd's: a [[listener]] for it is refused at reload too"
 printf '[[listener]]\naddress = "127.0.0.1:2299"\nenvironment = "development"\n' >>/etc/ringwake/ringwaked.toml
 ! systemctl reload ringwaked || fail "it was taken"
@@ -163,8 +187,9 @@ def test_a_call_survives_everything_that_befalls_the_unit(boot: Booted) -> None:
     boot(LIFE.replace('step "restart in a call', KNOCK + 'step "restart in a call', 1))
 
 
-def test_a_provider_port_of_systemd_refuses_nobody(boot: Booted) -> None:
-    boot(PROVIDER_SOCKET)
+def test_a_provider_port_of_systemd_refuses_nobody(device: Root, boot: Booted) -> None:
+    device.write("/srv/stranger.py", (Path(__file__).parent / "stranger.py").read_bytes())
+    boot(PROVIDER_SOCKET.replace("PYTHON", sys.executable))
 
 
 def test_the_watchdog_replaces_a_daemon_that_hangs(device: Root, boot: Booted) -> None:
