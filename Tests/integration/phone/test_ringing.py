@@ -168,6 +168,8 @@ def test_and_goes_on_after_a_restart_without_a_second_one(ringer: App, sounds: S
     ringer.daemon.start()
     call = ringing(ringer)
     sounds.waits_for("ring", "vibrate")
+    # A daemon that is killed before it has heard the notification's number cannot withdraw it later.
+    notifications.waits_for_open(1)
     # Where the call stands is written down while it rings; a list is read after all that was handed in before.
     ringer.daemon.control.get("/v1/calls?limit=1")
     ringer.daemon.kill()
