@@ -36,14 +36,8 @@ package struct CallServiceStateMachine: Sendable {
     /// Events for the coordinator that result from the current one.
     private var following: [Event] = []
 
-    /// - Parameters:
-    ///   - firstCallNumber: higher than the number of every call in the journal.
-    ///   - firstWakeNumber: higher than the number of every handler that may still run.
-    package init(
-        _ configuration: ServiceConfiguration = ServiceConfiguration(), firstCallNumber: Int64 = 1,
-        firstWakeNumber: UInt64 = 1
-    ) {
-        coordinator = CoordinatorStateMachine(firstCallNumber: firstCallNumber, firstWakeNumber: firstWakeNumber)
+    package init(_ configuration: ServiceConfiguration = ServiceConfiguration()) {
+        coordinator = CoordinatorStateMachine()
         configure(configuration)
     }
 
@@ -76,9 +70,12 @@ package struct CallServiceStateMachine: Sendable {
         case .push(let push, let facts, let id): receive(push, facts, id, &turn)
         case .request(let request): Router.answer(request, &self, &turn)
         case .left(let id): left(id, &turn)
-        case .configured(let configuration): configure(configuration)
+        case .configured(let configuration):
+            configure(configuration)
+            submit(.policiesChanged(configuration.apps.mapValues(\.policy)), &turn)
         case .removed(let app): states[app] = nil
         case .restored(let state):
+            coordinator.skip(toCall: state.nextCallNumber, toWake: state.nextWakeNumber)
             coordinator.remember(state.recent)
             states = state.states
             if let doNotDisturb = state.doNotDisturb {
@@ -112,6 +109,7 @@ package struct CallServiceStateMachine: Sendable {
     private mutating func receive(_ push: VerifiedPush, _ known: PushFacts?, _ id: RequestID, _ turn: inout Turn) {
         guard let app = configuration.apps[push.app] else { return turn.add(.refuse(id, .unavailable)) }
         var facts = known ?? app.facts(of: push, &turn)
+        if let behind = facts.clockBehind { turn.add(.senderClock(push.provenance.sender, behind: behind)) }
         let key = coordinator.key(of: push, facts)
         let isKnown = facts.cancel != nil || coordinator.call(key) != nil
         let restriction = isKnown ? nil : screening.restriction(ofPush: &facts, for: key, app, turn)
@@ -169,7 +167,8 @@ package struct CallServiceStateMachine: Sendable {
             case .connected(let wake): if let (request, app) = joining { join(wake, of: app, request, &turn) }
             case .journalPush(let record, let payloads, let call):
                 if record.outcome == .expired { appended = call?.number }
-                turn.add(.append(record, payloads: payloads, call: call, for: push))
+                let answer = coordinator.call(record.key)?.outcome(of: record) ?? record.outcome
+                turn.add(.append(record, payloads: payloads, call: call, answer: answer, for: push))
             case .callChanged(let call): changed(call, isAppended: appended == call.number, &turn)
             default: translate(effect, &turn)
             }
@@ -305,7 +304,7 @@ package struct CallServiceStateMachine: Sendable {
         _ request: ServiceRequest, of app: AppID, _ policy: AppPolicy, _ turn: inout Turn
     ) throws(RingwakeError) {
         var (wake, renewed): (WakeID?, String?) = (request.caller.wake, nil)
-        if wake == nil, let process = request.pid.flatMap({ turn.host.process($0) }),
+        if wake == nil, let process = request.peer.process,
             let found = handlers.disconnected(process, of: app)
         {
             let secret = try turn.host.makeSecret()
@@ -320,7 +319,8 @@ package struct CallServiceStateMachine: Sendable {
             turn.add(.retain(wake))
             greet(request, app, secret: renewed, &turn)
         }
-        let outcome = submit(.handlerConnected(app, wake, pid: request.pid, policy), &turn, joining: (request, app))
+        let outcome = submit(
+            .handlerConnected(app, wake, pid: request.peer.pid, policy), &turn, joining: (request, app))
         guard let refusal = outcome.refusal else { return }
         guard let wake else { throw refusal.error("keeping a connection") }
         // The stream has already begun.
@@ -334,7 +334,7 @@ package struct CallServiceStateMachine: Sendable {
             let secret = try turn.host.makeSecret()
             handlers.join(
                 wake, of: app, secretHash: turn.host.hash(secret), connection: request.id,
-                process: request.pid.flatMap { turn.host.process($0) }, kit: request.kit)
+                process: request.peer.process, kit: request.kit)
             greet(request, app, secret: secret, &turn)
         } catch {
             turn.respond(request.id, .failure(error))

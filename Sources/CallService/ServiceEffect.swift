@@ -22,8 +22,8 @@ package indirect enum ServiceEffect: Sendable {
     /// Refuse the push of this request.
     case refuse(RequestID, PushRefusal)
     /// Make the push durable, together with its call and the payloads that the journal may not have yet. Then answer
-    /// the sender, and report `pushJournaled`.
-    case append(PushRecord, payloads: [CallPayload], call: CallRecord?, for: RequestID?)
+    /// the sender with this outcome, and report `pushJournaled`.
+    case append(PushRecord, payloads: [CallPayload], call: CallRecord?, answer: PushOutcome, for: RequestID?)
     /// Record durably that the call rings, and report `ringJournaled` or `ringNotJournaled`.
     case appendRing(CallRecord)
     /// Write the call's record.
@@ -56,6 +56,8 @@ package indirect enum ServiceEffect: Sendable {
 
     /// For the log, the counters and the device. The streams have got it already.
     case note(Effect)
+    /// A sender's wall clock is so far behind this device's.
+    case senderClock(String, behind: Duration)
     /// The payload does not match the app's `[payload]`.
     case payloadProblem(VerifiedPush, String)
 }

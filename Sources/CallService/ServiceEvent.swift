@@ -54,7 +54,16 @@ package struct RestoredState: Sendable {
     /// The stored state of each app.
     package var states: [AppID: [UInt8]] = [:]
 
-    package init(recent: [CallRecord] = [], doNotDisturb: DoNotDisturb? = nil, states: [AppID: [UInt8]] = [:]) {
+    /// Higher than the number of every call of the last run, and of every handler of it that may still run.
+    package var nextCallNumber: Int64
+    package var nextWakeNumber: UInt64
+
+    package init(
+        recent: [CallRecord] = [], doNotDisturb: DoNotDisturb? = nil, states: [AppID: [UInt8]] = [:],
+        nextCallNumber: Int64 = 1, nextWakeNumber: UInt64 = 1
+    ) {
+        self.nextCallNumber = nextCallNumber
+        self.nextWakeNumber = nextWakeNumber
         self.recent = recent
         self.doNotDisturb = doNotDisturb
         self.states = states

@@ -37,7 +37,9 @@ package struct Turn {
 
     /// The current state of a call.
     func message(of call: Call, _ coordinator: CoordinatorStateMachine) -> CallMessage {
-        CallMessage(call, pid: coordinator.process(of: call), receivedAt: arrival(of: call), at: now)
+        CallMessage(
+            call, pid: coordinator.process(of: call), receivedAt: arrival(of: call),
+            deadline: coordinator.deadline(of: call), at: now)
     }
 
     mutating func respond(_ id: RequestID, _ message: any Encodable) { respond(id, .success(message)) }
@@ -55,18 +57,13 @@ package struct HostQueries {
     let makeSecret: () throws(RingwakeError) -> String
     /// The hash of a secret, for storage.
     let hash: (String) -> [UInt8]
-    /// The process that now has this PID.
-    let process: (Int32) -> ProcessIdentity?
-    /// The handler whose unit contains this process.
-    let unit: (Int32) -> WakeID?
     /// The connection status for a new stream: of one app, or of the daemon and each app with targets.
     let connections: (AppID?) -> [EventMessage]
 
     package init(
         wallMilliseconds: @escaping () -> Int64, moment: @escaping () -> LocalMoment,
         verdict: @escaping (CallerHandle) -> ListVerdict?, makeSecret: @escaping () throws(RingwakeError) -> String,
-        hash: @escaping (String) -> [UInt8], process: @escaping (Int32) -> ProcessIdentity?,
-        unit: @escaping (Int32) -> WakeID? = { _ in nil },
+        hash: @escaping (String) -> [UInt8],
         connections: @escaping (AppID?) -> [EventMessage] = { _ in [] }
     ) {
         self.wallMilliseconds = wallMilliseconds
@@ -74,8 +71,6 @@ package struct HostQueries {
         self.verdict = verdict
         self.makeSecret = makeSecret
         self.hash = hash
-        self.process = process
-        self.unit = unit
         self.connections = connections
     }
 }

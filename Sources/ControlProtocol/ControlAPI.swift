@@ -6,28 +6,28 @@ internal import RingwakeCore
 ///
 /// | request | who | answer |
 /// |---|---|---|
-/// | `GET /v1/status` | any local user | ``StatusMessage`` |
-/// | `GET /v1/path` | any local user | ``PathMessage``; `?watch=true`: one a line |
-/// | `GET /v1/reachability` | any local user | ``TargetListMessage``; `?watch=true`: ``TargetMessage``, one a line |
+/// | `GET /v1/status` | person | ``StatusMessage``; on the status socket ``PublicStatusMessage`` |
+/// | `GET /v1/path` | person; status socket | ``PathMessage``; `?watch=true`: one a line |
+/// | `GET /v1/reachability` | person; status socket | ``TargetListMessage``; `?watch=true`: ``TargetMessage``, one a line |
 /// | `GET /v1/apps`, `GET /v1/apps/{app}` | owner | ``AppListMessage``, ``AppMessage`` |
 /// | `DELETE /v1/apps/{app}` | owner | ``AppMessage``, its tokens unregistered |
 /// | `GET /v1/apps/{app}/pushes` | handler | waiting pushes, as on standard input; the handler owns them from then on |
-/// | the same | owner | ``CallListMessage`` of the waiting calls, which keep waiting |
-/// | `GET /v1/apps/{app}/handler` | the app's user | the stream of a connected handler: ``EventMessage``, one a line |
+/// | the same | person | ``CallListMessage`` of the waiting calls, which keep waiting |
+/// | `GET /v1/apps/{app}/handler` | person; handler | the stream of a connected handler: ``EventMessage``, one a line |
 /// | `GET`, `PUT`, `DELETE /v1/apps/{app}/state` | owner; handler | the app's stored bytes; ``AppStateMessage`` |
 /// | `DELETE /v1/apps/{app}/strikes` | owner | ``AppMessage`` |
 /// | `POST /v1/reload` | owner | ``ReloadMessage`` |
-/// | `GET /v1/pushes`, `GET /v1/pushes/{push-id}` | owner; handler | ``PushListMessage``, ``PushMessage`` |
-/// | `GET /v1/calls`, `GET /v1/calls/{call}` | owner; handler | ``CallListMessage``, ``CallMessage`` |
+/// | `GET /v1/pushes`, `GET /v1/pushes/{push-id}` | person; handler | ``PushListMessage``, ``PushMessage`` |
+/// | `GET /v1/calls`, `GET /v1/calls/{call}` | person; handler | ``CallListMessage``, ``CallMessage`` |
 /// | `POST /v1/calls/{call}/{verb}` | see ``CallVerb`` | ``CallMessage`` |
-/// | `GET /v1/events` | owner; handler | ``EventMessage``, one a line, until the client closes |
-/// | `GET /v1/audio` | any local user | ``AudioStatusMessage``; without names but for the owner and handlers |
-/// | `GET`, `POST /v1/audio/route` | owner | ``AudioStatusMessage``, connected; body ``AudioRouteChoice`` |
-/// | `GET /v1/audio/sessions` | owner; handler | ``AudioSessionListMessage`` |
-/// | `POST /v1/audio/sessions` | owner; handler | ``AudioNoticeMessage``, one a line; body ``AudioSessionOpening`` |
-/// | `PUT /v1/audio/sessions/{id}` | owner; its handler | ``AudioSessionMessage``; body ``AudioConfigurationBody`` |
-/// | `POST /v1/audio/sessions/{id}/{verb}` | owner; its handler | the same; `activate`, `deactivate`, `speaker` |
-/// | `GET`, `PUT /v1/dnd` | owner | ``DoNotDisturbMessage``; body ``DoNotDisturbChange`` |
+/// | `GET /v1/events` | person; handler | ``EventMessage``, one a line, until the client closes |
+/// | `GET /v1/audio` | person; handler | ``AudioStatusMessage`` |
+/// | `GET`, `POST /v1/audio/route` | person | ``AudioStatusMessage``, connected; body ``AudioRouteChoice`` |
+/// | `GET /v1/audio/sessions` | person; handler | ``AudioSessionListMessage`` |
+/// | `POST /v1/audio/sessions` | person; handler | ``AudioNoticeMessage``, one a line; body ``AudioSessionOpening`` |
+/// | `PUT /v1/audio/sessions/{id}` | person; its handler | ``AudioSessionMessage``; body ``AudioConfigurationBody`` |
+/// | `POST /v1/audio/sessions/{id}/{verb}` | person; its handler | the same; `activate`, `deactivate`, `speaker` |
+/// | `GET`, `PUT /v1/dnd` | person | ``DoNotDisturbMessage``; body ``DoNotDisturbChange`` |
 /// | `GET /v1/lists` | owner | ``CallerListsMessage`` |
 /// | `GET /v1/lists/check?caller=` | owner | ``CallerCheckMessage`` |
 /// | `GET /v1/lists/{list}` | owner | ``CallerEntriesMessage``; `?after=`, `?limit=` |
@@ -38,15 +38,18 @@ internal import RingwakeCore
 /// | `POST /v1/imports/{id}/finish` | owner | ``CallerListMessage``; body ``ImportFinish`` |
 ///
 /// `?app=` limits pushes, calls and events to one app, `?call=` events to one call. Lists take `?limit=` and
-/// `?before=`. The owner is root or the daemon's user (by SO_PEERCRED). A handler sends its wake secret as
-/// `Authorization: Bearer SECRET`; it sees its own app only, and acts on its own calls. Every refusal is an
-/// ``ErrorMessage``. `Documentation/control-api.yaml` is the complete, language-independent description.
+/// `?before=`. The owner is root or the daemon's user (by SO_PEERCRED); a person is the owner, or a member of the
+/// socket's group. A handler sends its wake secret as `Authorization: Bearer SECRET`; it sees its own app only, and acts
+/// on its own calls. The status socket is for every local user, and answers nothing else. Every refusal is an ``ErrorMessage``.
+/// `Documentation/control-api.yaml` is the complete, language-independent description.
 package enum ControlAPI {
     /// The `"schema"` of every message. An incompatible change increases it.
     package static let schema = 1
 
     /// The socket's file name in the runtime directory.
     package static let socketName = "control.sock"
+    /// The file name of the status socket, in the same directory.
+    package static let statusSocketName = "status.sock"
 
     /// Default number of pushes, or of calls of the log, in a list.
     package static let defaultListLimit = 50

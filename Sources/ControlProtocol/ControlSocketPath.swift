@@ -3,6 +3,12 @@ package enum ControlSocketPath {
     /// The socket of a daemon that runs as a system service.
     private static let system = "/run/ringwake/" + ControlAPI.socketName
 
+    /// The status socket of the daemon with this control socket; nil if the control socket has another name.
+    package static func status(beside path: String) -> String? {
+        guard path.hasSuffix("/" + ControlAPI.socketName) else { return nil }
+        return path.dropLast(ControlAPI.socketName.count) + ControlAPI.statusSocketName
+    }
+
     /// The path to use: the option, else `RINGWAKE_SOCKET`, else the system's or the user's socket, whichever exists;
     /// root checks the system's first, other users their own. If neither exists, the first of the two.
     package static func find(

@@ -46,6 +46,7 @@ extension AppConfiguration {
         .init(PayloadProblem.Fact.video.rawValue, .flag, \.mapping.video),
         .init(PayloadProblem.Fact.cancel.rawValue, .cancel, \.mapping.cancel),
         .init(PayloadProblem.Fact.sentAt.rawValue, .pointerOrNone, \.mapping.sentAt),
+        .init(PayloadProblem.Fact.age.rawValue, .pointerOrNone, \.mapping.age),
         .init(PayloadProblem.Fact.ringTime.rawValue, .pointerOrNone, \.mapping.ringTime),
     ]
 }

@@ -19,6 +19,8 @@ package struct Configuration: Sendable {
     package var stateDirectory: String
     /// Directory of the control socket; empty after a reboot.
     package var runtimeDirectory: String
+    /// The group whose members may use the control socket if the daemon makes it; empty: none.
+    package var controlGroup = ""
     /// The server certificate; nil if there is no listener.
     package var server: Server?
     /// Where the daemon accepts pushes.
@@ -63,6 +65,8 @@ package struct Configuration: Sendable {
     package var teamsDirectory: String { Configuration.directory(of: file) + "/teams.d" }
     /// The control socket.
     package var controlSocket: String { runtimeDirectory + "/control.sock" }
+    /// The socket for every local user's questions about status and reachability.
+    package var statusSocket: String { runtimeDirectory + "/status.sock" }
 
     package init(file: String, defaults: StandardPaths) {
         self.file = file
@@ -96,6 +100,8 @@ package struct Configuration: Sendable {
         package var file = ""
         /// Topics that it may send to; nil for all.
         package var topics: [String]?
+        /// Whether each of its accepted pushes is answered with its outcome.
+        package var getsOutcome = false
         /// Public keys of its provider tokens.
         package var keys: [Key] = []
 

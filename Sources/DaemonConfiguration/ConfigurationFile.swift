@@ -11,8 +11,8 @@ extension Configuration {
     /// that they name. A wrong file of a team or an app is set aside.
     ///
     /// - Parameter former: the configuration in use. What it has for a team or app whose file is wrong stays.
-    /// - Throws: `badConfiguration` with file, line and key, `notFound` if the file doesn't exist, `system` if it can't
-    ///   be read.
+    /// - Throws: `badConfiguration` with file, line and key, `notFound` if the file doesn't exist, `notPermitted` if this
+    ///   user may not read it, `system` if it can't be read.
     package static func load(
         file: String, defaults: StandardPaths, former: Configuration? = nil
     ) throws(RingwakeError) -> Configuration {
@@ -85,13 +85,14 @@ extension Configuration {
     /// The TOML files of a directory in the order of their names, with those names without the suffix; none if the
     /// directory is missing.
     private static func files(in directory: String) throws(RingwakeError) -> [(path: String, name: String)] {
-        guard FileSystem.exists(directory) else { return [] }
         let suffix = ".toml"
         let names: [String]
         do {
             names = try FileSystem.entries(of: directory).filter { $0.hasSuffix(suffix) && !$0.hasPrefix(".") }
         } catch {
-            throw RingwakeError(.system, "the folder \(directory) cannot be listed: \(error.reason)")
+            if error.isMissing, !FileSystem.exists(directory) { return [] }
+            throw RingwakeError(
+                error.isDenied ? .notPermitted : .system, "the folder \(directory) cannot be listed: \(error.reason)")
         }
         guard names.count <= maximumFiles else {
             throw RingwakeError(.badConfiguration, "\(directory) has more than \(maximumFiles) files; remove some")
@@ -109,11 +110,15 @@ extension Configuration {
                     .badConfiguration,
                     "the \(kind) \(file) cannot be read: \(error.reason); make it a readable file, or remove it")
             }
-            let code: RingwakeError.Code = FileSystem.exists(file) ? .system : .notFound
+            let (code, advice): (RingwakeError.Code, String) =
+                error.isDenied
+                ? (.notPermitted, "run this as root, or check owner, group and mode of the file and of its folders")
+                : (
+                    error.isMissing ? .notFound : .system,
+                    "give another with --config, or let 'ringwake setup' write one"
+                )
             throw RingwakeError(
-                code,
-                "the configuration file \(file) cannot be read: \(error.reason); "
-                    + "give another with --config, or start from deploy/ringwaked.toml")
+                code, "the configuration file \(file) cannot be read: \(error.reason); \(advice)")
         }
     }
 }

@@ -11,6 +11,7 @@ extension Configuration {
     static let table: [Setting<Configuration>] = [
         .init("state_directory", .path, \.stateDirectory, standard: "see above", needsRestart: true),
         .init("runtime_directory", .path, \.runtimeDirectory, standard: "see above", needsRestart: true),
+        .init("control_group", .text, \.controlGroup, needsRestart: true),
         .init("server", .section(server, blank: Server()), \.serverOrBlank),
         .init(
             "listener",
@@ -51,6 +52,7 @@ extension Configuration {
     /// The keys of a team's file, whose name has the id.
     static let teamFile: [Setting<Team>] = [
         .init("topics", .texts, \.topics, standard: "every topic"),
+        .init("outcome", .boolean, \.getsOutcome),
         .init(
             "key",
             .sections(teamKey, blank: Team.Key(), id: "id") {
@@ -136,6 +138,7 @@ extension AppPolicy {
         .init("claim", .duration, \.deadlines.claim),
         .init("ringer", .word, \.ringer),
         .init("fallback", .word, \.fallback),
+        .init("unrecorded", .word, \.unrecorded),
         .init("when_busy", .word, \.whenBusy),
         .init("others", .word, \.others),
         .init("when_cellular", .word, \.whenCellular),

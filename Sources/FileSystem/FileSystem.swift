@@ -124,6 +124,17 @@ package enum FileSystem {
             && faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0
     }
 
+    /// The interpreter that a script's first line names; nil for another file, or one that can't be read.
+    package static func interpreter(of path: String) -> String? {
+        guard let file = try? Descriptor(opening: path, flags: O_RDONLY | O_NONBLOCK) else { return nil }
+        // The kernel reads at most 256 bytes (BINPRM_BUF_SIZE).
+        var bytes = [UInt8](repeating: 0, count: 256)
+        let count = Glibc.read(file.number, &bytes, bytes.count)
+        guard count > 2, bytes.starts(with: "#!".utf8) else { return nil }
+        let line = bytes[2..<count].prefix { $0 != UInt8(ascii: "\n") }
+        return line.split(separator: UInt8(ascii: " ")).first.map { String(decoding: $0, as: UTF8.self) }
+    }
+
     static func check(_ path: String) throws(FileSystemError) {
         guard !path.utf8.contains(0) else { throw FileSystemError(operation: "use", path: path, errno: EINVAL) }
     }

@@ -15,6 +15,12 @@ package struct FileSystemError: Error, Equatable, Sendable, CustomStringConverti
         self.errno = errno
     }
 
+    /// Whether there is no such file, or no such folder on the way to it.
+    package var isMissing: Bool { errno == ENOENT || errno == ENOTDIR }
+
+    /// Whether this process may not do it.
+    package var isDenied: Bool { errno == EACCES || errno == EPERM || errno == EROFS }
+
     /// The system's message for `errno`.
     package var reason: String { String(cString: strerror(errno)) }
 

@@ -24,6 +24,12 @@ package struct HTTP1Request: Hashable, Sendable {
         return minorVersion >= 1 || fields.listContains("keep-alive", in: "connection")
     }
 
+    /// Whether the client asks to go on with another protocol (RFC 9110 section 7.8).
+    package func asks(toUpgradeTo name: String) -> Bool {
+        minorVersion >= 1 && fields.listContains("upgrade", in: "connection")
+            && fields.listContains(name, in: "upgrade")
+    }
+
     /// The values of all fields with this name, in order.
     ///
     /// - Parameter name: the name in lower case.

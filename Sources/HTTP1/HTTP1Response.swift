@@ -1,6 +1,6 @@
 /// The head of an answer.
 package struct HTTP1ResponseHead: Hashable, Sendable {
-    /// The status, 200 to 999.
+    /// The status, 200 to 999; or 101.
     package var status: Int
     /// The fields in order, with names in lower case.
     package var fields: [HTTP1Field]

@@ -22,6 +22,7 @@ package struct HTTP1ResponseParser {
 
     private let limits: HTTP1Limits
     private let isAnswerToHead: Bool
+    private let isUpgradeExpected: Bool
     private var buffer = LineBuffer()
     private var state = State.statusLine
     private var bodyBytes = 0
@@ -33,8 +34,10 @@ package struct HTTP1ResponseParser {
     /// - Parameters:
     ///   - requestMethod: an answer to HEAD has no body.
     ///   - limits: `maximumBodyBytes` limits the whole body; use `Int.max` for an endless stream.
-    package init(requestMethod: String, limits: HTTP1Limits) {
+    ///   - isUpgradeExpected: the request asks for another protocol: after 101 everything is its body.
+    package init(requestMethod: String, limits: HTTP1Limits, isUpgradeExpected: Bool = false) {
         isAnswerToHead = requestMethod == "HEAD"
+        self.isUpgradeExpected = isUpgradeExpected
         self.limits = limits
     }
 
@@ -178,6 +181,10 @@ package struct HTTP1ResponseParser {
 
     /// Determines the framing of the body (RFC 9112 section 6.3). Returns nil after an interim answer.
     private mutating func afterFields(_ status: Int, _ section: FieldSection) throws(HTTP1Error) -> HTTP1ResponseHead? {
+        if status == 101, isUpgradeExpected {
+            state = .untilClose
+            return HTTP1ResponseHead(status: status, fields: section.fields)
+        }
         if status < 200 {
             interimResponses += 1
             guard status != 101, interimResponses <= HTTP1Limits.maximumInterimResponses else {

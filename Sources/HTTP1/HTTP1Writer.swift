@@ -66,6 +66,11 @@ package enum HTTP1Writer {
         return bytes
     }
 
+    /// The head of an answer that changes the protocol of the connection (RFC 9110 section 15.2.2).
+    package static func upgradeHead(to name: String) -> [UInt8] {
+        statusLine(101) + Array("connection: upgrade\r\nupgrade: \(name)\r\n\r\n".utf8)
+    }
+
     /// One chunk. An empty piece gives nothing, because an empty chunk would end the body.
     package static func chunk(_ piece: [UInt8]) -> [UInt8] {
         guard !piece.isEmpty else { return [] }
@@ -123,6 +128,7 @@ package enum HTTP1Writer {
     package static func reasonPhrase(_ status: Int) -> String {
         switch status {
         case 100: "Continue"
+        case 101: "Switching Protocols"
         case 200: "OK"
         case 201: "Created"
         case 202: "Accepted"

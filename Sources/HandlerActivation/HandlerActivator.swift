@@ -17,6 +17,7 @@ package import RunLoop
 package final class HandlerActivator {
     private let runLoop: RunLoop
     private let logger: Logger
+    private let processes: HandlerProcesses
     private let exec: ExecHandlerActivator
     private let sockets: SocketHandlers
     private let units: UnitHandlers
@@ -40,12 +41,14 @@ package final class HandlerActivator {
     ) {
         self.runLoop = runLoop
         self.logger = logger
+        processes = HandlerProcesses(runLoop: runLoop, logger: logger)
         exec = ExecHandlerActivator(
             runLoop: runLoop, logger: logger, runtimeDirectory: runtimeDirectory, baseEnvironment: baseEnvironment,
-            socketPath: socketPath, descriptorLimit: descriptorLimit)
+            socketPath: socketPath, descriptorLimit: descriptorLimit, processes: processes)
         sockets = SocketHandlers(runLoop: runLoop, socketPath: socketPath)
         units = UnitHandlers(
-            runLoop: runLoop, logger: logger, socketPath: socketPath, systemBus: systemBus, sessionBus: sessionBus)
+            runLoop: runLoop, logger: logger, runtimeDirectory: runtimeDirectory, socketPath: socketPath,
+            systemBus: systemBus, sessionBus: sessionBus)
         names = NameHandlers(
             runLoop: runLoop, logger: logger, socketPath: socketPath, systemBus: systemBus, sessionBus: sessionBus)
     }
@@ -54,8 +57,9 @@ package final class HandlerActivator {
     ///
     /// - Parameters:
     ///   - secret: lets this handler use the control socket. A unit doesn't get it, because all users can read a unit's
-    ///     settings; its processes are recognized by their cgroup (``wake(ofPeer:)``).
-    ///   - events: `exec` calls `started` before this returns. The other ways call `started` or `failed` later.
+    ///     settings; its processes are recognized by their cgroup (``wake(of:)``).
+    ///   - events: `exec` calls `started` before this returns, unless the kernel refuses a process. The other ways call
+    ///     `started` or `failed` later.
     /// - Throws: an error that is known at once; then no event is called. ``RingwakeError/Code/badConfiguration`` if
     ///   there is nothing to wake, ``RingwakeError/Code/limitReached`` if the handler or the system accepts no more,
     ///   ``RingwakeError/Code/unreachable`` if nothing listens or the bus isn't there,
@@ -123,15 +127,14 @@ package final class HandlerActivator {
     /// See ``HandlerLease/keep()``.
     package func keep(_ wake: WakeID) { leases[wake]?.keep() }
 
-    /// The wake to whose unit this process belongs; nil if there is none. The control socket uses it to authorize: a
-    /// process in a unit's cgroup was started by the unit's manager, or by a process of that unit.
-    /// - Parameter pid: from SO_PEERCRED.
-    package func wake(ofPeer pid: Int32) -> WakeID? { units.wake(ofPeer: pid) }
+    /// The wake to whose unit a process with these units belongs; nil if there is none. The control socket uses it to
+    /// authorize: a process in a unit's cgroup was started by the unit's manager, or by a process of that unit.
+    package func wake(of units: PeerUnits) -> WakeID? { self.units.wake(of: units) }
 
     private func adopt(_ identity: ProcessIdentity, _ wake: WakeID, _ events: HandlerEvents) -> AdoptedProcess? {
         let life = LeaseLife(runLoop: runLoop, events: events)
         do throws(ProcessFollower.Failure) {
-            let lease = try AdoptedProcess(identity, wake: wake, life: life, runLoop: runLoop)
+            let lease = try AdoptedProcess(identity, wake: wake, life: life, runLoop: runLoop, processes: processes)
             life.started(pid: identity.pid)
             return lease
         } catch {

@@ -1,3 +1,4 @@
+internal import FileSystem
 internal import Glibc
 package import RingwakeCore
 
@@ -11,7 +12,7 @@ package enum HandlerCommand {
         let path = try checkForm(command, of: app)
         guard access(path, F_OK) == 0, isRegularFile(path) else { throw spawnFailure(errno, path: path, of: app) }
         guard faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0 else { throw spawnFailure(errno, path: path, of: app) }
-        if let interpreter = interpreter(of: path), access(interpreter, F_OK) != 0 {
+        if let interpreter = FileSystem.interpreter(of: path), access(interpreter, F_OK) != 0 {
             throw spawnFailure(ENOENT, path: path, of: app)
         }
     }
@@ -37,7 +38,7 @@ package enum HandlerCommand {
         let name = LogText.harmless(path)
         switch errno {
         case ENOENT where access(path, F_OK) == 0:
-            let interpreter = interpreter(of: path).map { " '\(LogText.harmless($0))'" } ?? ""
+            let interpreter = FileSystem.interpreter(of: path).map { " '\(LogText.harmless($0))'" } ?? ""
             return problem(
                 "\(name) is there, but its interpreter\(interpreter) is not (the program that its first line names,"
                     + " or its dynamic loader); install that, or correct the first line", of: app)
@@ -82,18 +83,5 @@ package enum HandlerCommand {
         guard stat(path, &status) == 0 else { return false }
         errno = status.st_mode & S_IFMT == S_IFDIR ? EISDIR : EACCES
         return status.st_mode & S_IFMT == S_IFREG
-    }
-
-    /// The interpreter that a script's first line names.
-    private static func interpreter(of path: String) -> String? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        // The kernel reads at most 256 bytes (BINPRM_BUF_SIZE).
-        var bytes = [UInt8](repeating: 0, count: 256)
-        let count = read(descriptor, &bytes, bytes.count)
-        guard count > 2, bytes.starts(with: "#!".utf8) else { return nil }
-        let line = bytes[2..<count].prefix { $0 != UInt8(ascii: "\n") }
-        return line.split(separator: UInt8(ascii: " ")).first.map { String(decoding: $0, as: UTF8.self) }
     }
 }

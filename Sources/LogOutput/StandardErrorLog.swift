@@ -53,11 +53,14 @@ package struct StandardErrorLog: LogHandler {
 
     /// Quotes a value that has spaces, quotes, backslashes or equals signs, and escapes control characters.
     private func quoted(_ text: String) -> String {
-        // Check bytes, because nearly every value is plain, and each step of a call writes a line. Space, quote, equals
-        // sign, backslash:
-        let special: [UInt8] = [0x20, 0x22, 0x3D, 0x5C]
-        let bytes = text.utf8
-        guard bytes.isEmpty || bytes.contains(where: special.contains) else { return withoutControlCharacters(text) }
+        // Check bytes, because nearly every value is plain, and each step of a call writes a line.
+        let isPlain = text.utf8.allSatisfy {
+            switch $0 {
+            case UInt8(ascii: " "), UInt8(ascii: "\""), UInt8(ascii: "="), UInt8(ascii: "\\"): false
+            default: true
+            }
+        }
+        guard text.isEmpty || !isPlain else { return withoutControlCharacters(text) }
         var escaped = ""
         for character in text.unicodeScalars {
             if character == "\"" || character == "\\" { escaped.unicodeScalars.append("\\") }

@@ -14,4 +14,6 @@ package enum ProviderField {
     package static let priority = "apns-priority"
     package static let expiration = "apns-expiration"
     package static let collapseID = "apns-collapse-id"
+    /// Not Apple's: with `1` an accepted push is answered with its outcome.
+    package static let outcome = "ringwake-outcome"
 }

@@ -51,6 +51,12 @@ final class AnswerReceiver: TransferReceiver {
         return (reason?.reason, timestamp?.timestamp)
     }
 
+    /// The `outcome` of an accepted push; nil if the body isn't JSON that contains it.
+    func outcome() -> String? {
+        (try? JSONDecoder().decode(OutcomeBody.self, from: Data(body)))?.outcome
+    }
+
+    private struct OutcomeBody: Decodable { let outcome: String }
     private struct ReasonBody: Decodable { let reason: String }
     private struct TimestampBody: Decodable { let timestamp: Int64 }
 }

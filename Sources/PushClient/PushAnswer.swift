@@ -8,6 +8,8 @@ package struct PushAnswer: Equatable, Sendable {
     package var apnsID: String?
     /// `apns-unique-id`, which the development environment alone sends.
     package var uniqueID: String?
+    /// What became of an accepted push; nil from a push service that doesn't say.
+    package var outcome: String?
     /// The reason of a refusal, in the push service's own word.
     package var reason: String?
     /// With 410: when the token became invalid, in milliseconds since 1970.

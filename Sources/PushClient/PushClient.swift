@@ -49,7 +49,8 @@ package final class PushClient {
             authorization = nil
         }
         try easy.set(CURLOPT_URL, "https://" + server.authority + request.path)
-        try easy.set(CURLOPT_HTTPHEADER, request.headerLines(authorization: authorization))
+        try easy.set(
+            CURLOPT_HTTPHEADER, request.headerLines(authorization: authorization, asksForOutcome: !server.isApples))
         try easy.setBody(request.payload)
         if let failure = easy.perform() {
             throw failure.error(to: server)
@@ -104,7 +105,8 @@ package final class PushClient {
         let status = easy.number(CURLINFO_RESPONSE_CODE)
         let (reason, timestamp) = status == 200 ? (nil, nil) : receiver.refusal()
         return PushAnswer(
-            status: status, apnsID: receiver.apnsID, uniqueID: receiver.uniqueID, reason: reason,
+            status: status, apnsID: receiver.apnsID, uniqueID: receiver.uniqueID,
+            outcome: status == 200 ? receiver.outcome() : nil, reason: reason,
             timestamp: timestamp, httpVersion: "2", timings: timings())
     }
 

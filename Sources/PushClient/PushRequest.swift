@@ -40,7 +40,7 @@ package struct PushRequest: Equatable, Sendable {
     /// The header lines of the request.
     ///
     /// - Throws: `invalidRequest` for a value with a control character, which would end the line.
-    func headerLines(authorization: String?) throws(RingwakeError) -> [String] {
+    func headerLines(authorization: String?, asksForOutcome: Bool) throws(RingwakeError) -> [String] {
         let fields: [(name: String, value: String?)] = [
             // Otherwise libcurl sends the content type of a form.
             ("content-type", "application/json"),
@@ -51,6 +51,7 @@ package struct PushRequest: Equatable, Sendable {
             (ProviderField.expiration, expiration.map(String.init)),
             (ProviderField.collapseID, collapseID),
             (ProviderField.id, id),
+            (ProviderField.outcome, asksForOutcome ? "1" : nil),
         ]
         var lines: [String] = []
         for (name, value) in fields {

@@ -42,6 +42,9 @@ package struct PushServer: Equatable, Sendable {
     /// `host:port`, an IPv6 address in brackets.
     package var authority: String { "\(PushServer.bracketed(host)):\(port)" }
 
+    /// Whether the push goes to Apple, who gets no fields of ours.
+    var isApples: Bool { connectTo == nil && host.lowercased().hasSuffix(".push.apple.com") }
+
     /// Whether the host is this machine: such a push never goes through a proxy.
     package var isLoopback: Bool {
         host == "localhost" || host == "::1" || host == "[::1]" || host.hasPrefix("127.")

@@ -31,6 +31,7 @@ package final class PushGateway {
 
     /// The newest refusals.
     package internal(set) var refusals = RefusalLog()
+    private var failureWarnings = FailureWarnings()
 
     private(set) var configuration: GatewayConfiguration
     /// Number of ``reconfigure(_:)`` calls. A connection discards its verdicts when it changes.
@@ -76,6 +77,15 @@ package final class PushGateway {
     /// Records a connection that ended before its first request.
     package func connectionFailed(_ failure: FailedConnection, environment: PushEnvironment) {
         counters.countFailedConnection(failure.reason.rawValue)
+        if let since = failureWarnings.note(failure.reason, at: bootClock()) {
+            logger.warning(
+                "a sender's connection failed before a push",
+                metadata: [
+                    "peer": "\(failure.peer)", "environment": "\(environment.rawValue)",
+                    "reason": "\(failure.reason.rawValue)", "cause": "\(failure.reason.explanation)",
+                    "others-before": "\(since)",
+                ])
+        }
         refusals.add(
             RefusedAttempt(
                 at: wallClock(), pushID: nil, peer: failure.peer, environment: environment, team: nil,

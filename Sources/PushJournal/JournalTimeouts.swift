@@ -47,7 +47,7 @@ final class JournalTimeouts {
     func scheduleRetry(_ tryAgain: @escaping () -> Void) {
         guard retry == nil else { return }
         let time = BootClock.now().advanced(by: retryDelay)
-        retry = runLoop.schedule(at: time, tolerance: retryDelay / 2) { [weak self] in
+        retry = runLoop.schedule(at: time, tolerance: retryDelay / 10) { [weak self] in
             self?.retry = nil
             tryAgain()
         }

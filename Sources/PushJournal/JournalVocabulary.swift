@@ -40,6 +40,8 @@ package nonisolated struct JournalContents: Sendable {
     package let listGeneration: UInt64
     /// Rows of state that could not be kept and were set aside, with the reason; for example rows that are too large.
     package let setAside: [(path: String, reason: String)]
+    /// What was damaged or is lost of the store, for a person.
+    package var damage: [String] = []
 
     package init(
         open: [StoredCall], recent: [CallRecord], nextCallNumber: Int64, newestWallClock: Int64?,
@@ -110,6 +112,8 @@ package nonisolated struct JournalStatistics: Hashable, Sendable {
     package var bytes: Int64 = 0
     /// Transactions committed since the start, including those for upkeep.
     package var commits: UInt64 = 0
+    /// Pushes and calls removed since the start because the disk was full.
+    package var gaveWay: Int = 0
     /// Transactions that failed since the start. Each was rolled back completely.
     package var failedCommits: UInt64 = 0
 

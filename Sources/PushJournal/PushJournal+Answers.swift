@@ -14,20 +14,37 @@ extension PushJournal {
         }
     }
 
-    /// Waits for the thread's first answer.
-    /// - Returns: the store's contents, and the other answers that arrived.
-    static func waitUntilOpen(
-        _ mailbox: JournalMailbox, directory: String, limits: JournalLimits
-    ) throws(RingwakeError) -> (JournalContents, [JournalAnswer]) {
+    /// Waits for the thread's first answer. Without one in time, or if the disk fails, the journal is in the state in
+    /// which no commit succeeds, until the store is open.
+    /// - Throws: if a person has to mend the fault: see ``StoreOpening/Failure/refusesStart``.
+    func waitUntilOpen() throws(RingwakeError) {
         let deadline = BootClock.now().advanced(by: limits.maximumOpening)
-        while waitForAnswers(mailbox, until: deadline) {
-            let answers = mailbox.takeAnswers()
+        while Self.waitForAnswers(mailbox, until: deadline) {
+            answers = mailbox.takeAnswers()
             guard case .opened(let result) = answers.first else { continue }
-            return (try result.get(), Array(answers.dropFirst()))
+            if case .failure(let failure) = result, failure.refusesStart { throw failure.error }
+            nextAnswer = 1
+            return took(result)
         }
-        throw RingwakeError(
-            .timedOut, "the journal in \(directory) did not open within \(limits.maximumOpening): its disk is too slow."
-        )
+        note(
+            RingwakeError(
+                .timedOut,
+                "the journal in \(directory) did not open within \(limits.maximumOpening): its disk is too slow."))
+    }
+
+    private func took(_ opening: Result<JournalContents, StoreOpening.Failure>) {
+        switch opening {
+        case .success(let found):
+            note(nil)
+            timeouts.forgetFailures()
+            isOpen = true
+            contents = found
+            // The end writes what waits, and restores nothing.
+            if !isClosed { onOpened?() }
+        case .failure(let failure):
+            note(failure.error)
+            scheduleRetry()
+        }
     }
 
     /// - Returns: false if nothing arrived before `deadline`.
@@ -72,7 +89,7 @@ extension PushJournal {
             notify?()
         case .committed(let error, let waitingRecords):
             note(error)
-            if waitingRecords == 0 || error == nil { timeouts.forgetFailures() } else { scheduleRetry() }
+            if error == nil || (waitingRecords == 0 && isOpen) { timeouts.forgetFailures() } else { scheduleRetry() }
         case .untidy(let error):
             // Log it once per failure period. The next commit shows whether the failure continues.
             guard !isUntidy else { return }
@@ -84,17 +101,25 @@ extension PushJournal {
             logger.error("call records given up: the journal cannot write", metadata: ["calls": "\(count)"])
         case .droppedStates(let count):
             logger.error("state given up: too much waits, or is kept", metadata: ["rows": "\(count)"])
+        case .replaced(let damage):
+            for what in damage { logger.error("journal damaged", metadata: ["why": "\(what)"]) }
+        case .gaveWay(let count):
+            guard !hasGivenWay else { return }
+            hasGivenWay = true
+            logger.warning(
+                "disk is full: the oldest pushes and calls give way to new ones; free some space",
+                metadata: ["removed": "\(count)"])
         case .setAside(let path, let reason):
             logger.warning("state set aside", metadata: ["path": "\(path)", "reason": "\(reason)"])
         case .ended:
             hasEnded = true
-        case .opened:
-            break
+        case .opened(let result):
+            took(result)
         }
     }
 
-    /// Retries the records of a failed commit even if no push causes a commit: a call that the user ended must not ring
-    /// after a restart.
+    /// Retries the records of a failed commit, and the opening of the store, even if no push causes that: a call that the
+    /// user ended must not ring after a restart.
     private func scheduleRetry() {
         guard !isClosed else { return }
         timeouts.scheduleRetry { [weak self] in
@@ -111,7 +136,9 @@ extension PushJournal {
         case (.working, let error?):
             health = .failing(since: clocks.boot(), error)
             logger.error(
-                "journal cannot write: pushes are refused",
+                isOpen
+                    ? "journal cannot write: pushes are answered 503"
+                    : "journal cannot be opened: pushes are answered 503",
                 metadata: ["error": "\(error.code.slug)", "reason": "\(error.message)"])
         case (.failing(let since, _), let error?):
             health = .failing(since: since, error)

@@ -18,6 +18,11 @@ package final class PushJournal {
     package internal(set) var health = JournalHealth.working
     /// The store's file.
     package var path: String { directory + "/" + StoreFile.name }
+    /// Whether the store has been opened. Until then the journal fails, and tries again with each new piece of work and
+    /// after a while.
+    package internal(set) var isOpen = false
+    /// Called when a store that could not be opened at first has been opened: ``takeContents()`` has its contents.
+    package var onOpened: (() -> Void)?
     /// Called when the journal begins to fail, and when it works again.
     package var onHealthChange: ((JournalHealth) -> Void)?
     /// Called before the work of a turn of the loop is submitted. Use it for rows that depend only on the state at the
@@ -33,7 +38,7 @@ package final class PushJournal {
     let thread: JournalThread
     private var source: ReadinessSource?
 
-    private var contents: JournalContents?
+    var contents: JournalContents?
     /// The work of the current turn of the loop.
     var gathered = JournalSubmission()
     private var isSubmissionScheduled = false
@@ -43,17 +48,19 @@ package final class PushJournal {
     var answers: [JournalAnswer] = []
     var nextAnswer = 0
     var isUntidy = false
+    /// Whether it was logged that history gives way; once a run.
+    var hasGivenWay = false
     let timeouts: JournalTimeouts
     private(set) var isClosed = false
     var hasEnded = false
 
-    /// Opens or creates `store.db` in `directory` on the journal's own thread, and waits until that is done.
+    /// Opens or creates `store.db` in `directory` on the journal's own thread, and waits until that is done or has failed.
     /// - Parameters:
     ///   - directory: the journal's directory. Nothing else may write to it.
     ///   - vfs: the name of SQLite's file layer; nil for the default. For tests.
-    /// - Throws: `system` if the store cannot be created or opened, is read-only, or is damaged; `conflict` if a newer
-    ///   version or another program wrote it; `inUse` if another process has it; `timedOut` if the disk does not
-    ///   answer. The store is then unchanged.
+    /// - Throws: what a person has to mend: `conflict` if a newer version wrote the store, `inUse` if another process has
+    ///   it, `system` if its path or its owner is wrong. The store is then unchanged. If the disk fails, ``isOpen`` is
+    ///   false.
     package init(
         directory: String, runLoop: RunLoop, logger: Logger, limits: JournalLimits = JournalLimits(),
         clocks: JournalClocks, vfs: String? = nil
@@ -68,13 +75,13 @@ package final class PushJournal {
         thread = try JournalThread(
             JournalThread.Order(directory: directory, vfs: vfs, limits: limits, clocks: clocks, mailbox: mailbox))
         do throws(RingwakeError) {
-            (contents, answers) = try Self.waitUntilOpen(mailbox, directory: directory, limits: limits)
+            try waitUntilOpen()
             source = try watchAnswers()
         } catch {
             leaveThread()
             throw error
         }
-        if !answers.isEmpty { runLoop.enqueue { [weak self] in self?.deliverAnswers() } }
+        if nextAnswer < answers.count { runLoop.enqueue { [weak self] in self?.deliverAnswers() } }
     }
 
     isolated deinit {
@@ -84,7 +91,7 @@ package final class PushJournal {
 
     // MARK: - Work
 
-    /// The contents from the last run. Read them once at the start.
+    /// The contents from the last run. Read them once, when the store is open.
     /// - Returns: the contents on the first call; an empty value later.
     package func takeContents() -> JournalContents {
         defer { contents = nil }
@@ -96,6 +103,9 @@ package final class PushJournal {
     package var hasRoom: Bool {
         waiting.pushes < limits.maximumWaiting && waiting.bytes < limits.maximumWaitingBytes && !timeouts.isSilent
     }
+
+    /// Whether the disk does not answer.
+    package var isSilent: Bool { timeouts.isSilent }
 
     /// Why there is no room, for a person.
     package var complaint: String {
@@ -129,8 +139,8 @@ package final class PushJournal {
     package func appendRing(
         _ call: CallRecord, completion: @escaping (Result<RingVerdict, RingwakeError>) -> Void
     ) {
-        guard !isClosed else {
-            let error = closedError
+        guard !isClosed, !isSilent else {
+            let error = isClosed ? closedError : silentError
             return runLoop.enqueue { completion(.failure(error)) }
         }
         submit(.ring(ticket: waiting.addRing(completion), revised(call)))
@@ -155,6 +165,18 @@ package final class PushJournal {
             return runLoop.enqueue { completion(.failure(error)) }
         }
         submit(.barrier(ticket: waiting.addState(bytes: 0, completion)))
+    }
+
+    /// Corrects what a clock that was ahead has written.
+    /// - Parameters:
+    ///   - wall: the right time, in milliseconds since 1970. Pushes and calls that arrived later count as of then.
+    ///   - completion: called later, from the loop: when that is durable, or with the error.
+    package func correctTimes(_ wall: Int64, completion: @escaping (Result<Void, RingwakeError>) -> Void) {
+        guard !isClosed else {
+            let error = closedError
+            return runLoop.enqueue { completion(.failure(error)) }
+        }
+        submit(.correctTimes(ticket: waiting.addState(bytes: 0, completion), wall: wall))
     }
 
     /// Reads pushes, the newest first, after all earlier work has been written or has failed.

@@ -91,7 +91,8 @@ struct WaitingWork {
         case .calls(let ticket, let result):
             guard case .calls(let completion) = remove(ticket) else { return nil }
             return { completion(result) }
-        case .opened, .committed, .untidy, .unreadable, .droppedCalls, .droppedStates, .setAside, .ended:
+        case .opened, .committed, .untidy, .unreadable, .droppedCalls, .droppedStates, .replaced, .gaveWay, .setAside,
+            .ended:
             return nil
         }
     }

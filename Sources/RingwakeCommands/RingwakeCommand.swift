@@ -43,7 +43,8 @@ struct RingwakeCommand: ParsableCommand {
         version: "ringwake \(ProductVersion.current)",
         subcommands: [
             StatusCommand.self, DoctorCommand.self, ReachabilityCommand.self, PowerCommand.self, WatchCommand.self,
-            ReloadCommand.self, SetupCommand.self, ConfigCommand.self, AppCommand.self, TeamCommand.self,
+            ReloadCommand.self, SetupCommand.self, ConfigCommand.self, ClockCommand.self, AppCommand.self,
+            TeamCommand.self,
             CallCommand.self, AudioCommand.self, DoNotDisturbCommand.self, BlockCommand.self,
             PushCommand.self, CertsCommand.self,
         ])

@@ -35,6 +35,10 @@ package struct GregorianDate: Equatable, Sendable {
         return 365 * shifted + leapDays + (153 * sinceMarch + 2) / 5 + day - 719_469
     }
 
+    /// UTC date and time of day to the second, as in `2026-11-21T18:58:52Z`.
+    /// - Parameter milliseconds: since 1970, in the years 1 to 9999.
+    package static func utcText(milliseconds: Int64) -> String { text(secondsSince1970: milliseconds / 1000) + "Z" }
+
     /// UTC date and time of day without a zone, as in `2026-11-21T18:58:52` (RFC 3339 § 5.6).
     /// - Parameter seconds: since 1970, in the years 1 to 9999.
     package static func text(secondsSince1970 seconds: Int64) -> String {

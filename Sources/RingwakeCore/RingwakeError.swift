@@ -14,6 +14,11 @@ package struct RingwakeError: Error, Equatable, Sendable, CustomStringConvertibl
     }
 
     package var description: String { "\(code.slug): \(message)" }
+
+    /// An app that isn't configured, as somebody named it.
+    package static func noApp(_ name: String) -> RingwakeError {
+        RingwakeError(.notFound, "no app '\(name)' is configured; 'ringwake app list' shows those that are")
+    }
 }
 
 extension RingwakeError {

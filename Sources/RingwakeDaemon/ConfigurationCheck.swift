@@ -42,7 +42,7 @@ struct ConfigurationCheck {
 
     private static func error(_ error: RingwakeError, as user: String?) -> RingwakeError {
         guard let user, geteuid() != 0 else { return error }
-        return RingwakeError(error.code, error.message + " (checked as the user \(user); --as chooses another)")
+        return RingwakeError(error.code, error.message + " (checked as the user \(user))")
     }
 
     private init(_ configuration: inout Configuration, as user: String?) throws(RingwakeError) {
@@ -58,6 +58,9 @@ struct ConfigurationCheck {
         failures += configuration.setAside.map { RingwakeError(.badConfiguration, $0.why) }
         var inventory = CredentialInventory(configuration)
         message.problems = inventory.problems(of: configuration)
+        // What keeps the daemon from starting would be said twice.
+        let unusable = failures.isEmpty ? message.problems.filter { $0.severity == .error } : []
+        failures += unusable.map { RingwakeError(.badConfiguration, "\($0.file): \($0.sentence)") }
         for app in configuration.apps.values.sorted(by: { $0.id.rawValue < $1.id.rawValue }) {
             var handler = ConfigurationMessage.Handler(app)
             do throws(RingwakeError) {

@@ -1,6 +1,7 @@
 internal import DaemonConfiguration
 internal import Cryptography
 internal import FileSystem
+internal import Glibc
 internal import PushGateway
 internal import RingwakeCore
 internal import VoIPCertificates
@@ -32,7 +33,9 @@ struct Credentials {
         for team in configuration.teams {
             do throws(RingwakeError) {
                 let keys = try Credentials.keys(of: team)
-                teams.append(GatewayConfiguration.Team(id: team.id, topics: team.topics, keys: keys))
+                teams.append(
+                    GatewayConfiguration.Team(
+                        id: team.id, topics: team.topics, keys: keys, getsOutcome: team.getsOutcome))
             } catch {
                 configuration.setAside(team: team.id, file: team.file, error, former: former?.configuration)
                 if let kept = former?.gateway.teams[team.id] { teams.append(kept) }
@@ -93,11 +96,13 @@ struct Credentials {
         do {
             return try FileSystem.read(file, maximumSize: maximumFileSize)
         } catch {
-            let folder = FileSystem.split(file).directory
-            throw RingwakeError(
-                .badConfiguration,
-                "\(what) cannot be read from \(file): \(error.reason); "
-                    + "'ringwake certs dev-ca --directory \(folder)' makes development ones there")
+            let advice =
+                switch error.errno {
+                case ENOENT: "put it back; where nothing was made yet, run 'ringwake setup'"
+                case EACCES: "let the daemon's user read it: check owner, group and mode"
+                default: "correct the path, or the file"
+                }
+            throw RingwakeError(.badConfiguration, "\(what) cannot be read from \(file): \(error.reason); \(advice)")
         }
     }
 }

@@ -3,6 +3,7 @@ internal import CallService
 internal import ControlProtocol
 internal import FileSystem
 internal import HTTPServer
+internal import HandlerActivation
 internal import Logging
 internal import PushGateway
 internal import PushJournal
@@ -66,14 +67,33 @@ extension Daemon {
             ])
         logFailures()
         logCredentialProblems()
+        let handlerProblems = self.handlerProblems()
+        for problem in handlerProblems {
+            logger.warning("a handler cannot be woken as configured", metadata: ["why": "\(problem)"])
+        }
         calls.publish(.reload(.init()), to: .unfiltered)
         let credentials = knownCredentials()
         for app in Set(former.keys).union(credentials.keys) where former[app] != credentials[app] {
             calls.publish(EventMessage(credentialsOf: app, areValid: credentials[app] != nil), to: .app(app))
         }
+        let unusable = credentialProblems().filter { $0.severity == .error }.map { "\($0.file): \($0.sentence)" }
         return ReloadMessage(
             apps: new.apps.keys.map(\.rawValue).sorted(), needsRestart: change.needsRestart,
-            setAside: new.setAside.map(SetAsideMessage.init))
+            setAside: new.setAside.map(SetAsideMessage.init), problems: handlerProblems + ringProblems + unusable)
+    }
+
+    /// Why handlers cannot be woken as configured, such as a program that isn't there. Of a transient unit systemd knows
+    /// better: the sandbox may hide its program from the daemon.
+    private func handlerProblems() -> [String] {
+        configuration.apps.values.sorted { $0.id.rawValue < $1.id.rawValue }.compactMap { app in
+            if case .transientUnit = app.way { return nil }
+            do throws(RingwakeError) {
+                try app.way?.check(of: app.id)
+                return nil
+            } catch {
+                return error.message
+            }
+        }
     }
 
     func logFailures() {
@@ -139,9 +159,7 @@ extension Daemon {
     }
 
     func removeApp(_ id: AppID) throws(RingwakeError) -> AppMessage {
-        guard let app = configuration.apps[id] else {
-            throw RingwakeError(.notFound, "no app '\(id)' is configured")
-        }
+        guard let app = configuration.apps[id] else { throw .noApp(id.rawValue) }
         if FileSystem.exists(app.file) {
             do {
                 try FileSystem.remove(app.file)

@@ -27,11 +27,19 @@ extension Daemon {
             // They could replace the control socket and receive every wake secret.
             guard !isOpenToOthers else {
                 throw RingwakeError(
-                    .system,
-                    "other users may write to \(path); chown it to this user and run chmod go-w \(path), "
-                        + "or set \(key) to another")
+                    .system, "other users may write to \(path); \(advice(on: path)), or set \(key) to another")
             }
         }
+    }
+
+    /// Root must not take a folder from the user that the daemon runs as otherwise.
+    private static func advice(on path: String) -> String {
+        var status = stat()
+        guard geteuid() == 0, stat(path, &status) == 0, let owner = getpwuid(status.st_uid), status.st_uid != 0 else {
+            return "chown it to this user and run chmod go-w \(path)"
+        }
+        let name = String(cString: owner.pointee.pw_name)
+        return "it is \(name)'s: run ringwaked as that user (the system's service does: systemctl start ringwaked)"
     }
 
     /// Locks the state directory. If a daemon was killed while it started a handler, the forked child holds the lock

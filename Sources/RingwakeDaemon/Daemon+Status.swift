@@ -2,6 +2,7 @@ internal import DaemonConfiguration
 internal import CallService
 internal import ControlProtocol
 internal import Cryptography
+internal import FileSystem
 internal import Glibc
 internal import HTTPServer
 internal import NetworkMessages
@@ -12,6 +13,13 @@ internal import RunLoop
 
 // `GET /v1/status`.
 extension Daemon {
+    /// What every local user may know.
+    func publicStatus() -> PublicStatusMessage {
+        PublicStatusMessage(
+            version: ProductVersion.current, uptimeMs: startedAt.duration(to: BootClock.now()).milliseconds,
+            connection: network.connection.map { ConnectionMessage($0) })
+    }
+
     func status() -> StatusMessage {
         let statistics = runLoop.statistics
         var message = StatusMessage(
@@ -49,7 +57,11 @@ extension Daemon {
             wakeups: StatusMessage.Wakeups(
                 total: statistics.total,
                 byCause: Dictionary(statistics.byCause.map { ($0.key.name, $0.value) }) { $0 + $1 }))
+        let clocks = calls.senderClocks.wrong.mapValues(\.milliseconds)
+        message.pushes.clocksBehindMs = clocks.isEmpty ? nil : clocks
         message.problems = credentialProblems()
+        message.clock = clockStatus()
+        message.damage = damageStatus()
         message.facilities = facilities
         message.ring.problems = ringProblems.isEmpty ? nil : ringProblems
         message.setAside = configuration.setAside.map(SetAsideMessage.init)
@@ -83,12 +95,35 @@ extension Daemon {
         var status = StatusMessage.Journal(
             file: calls.journal.path, state: "working",
             pushes: Int64(statistics.pushes), calls: Int64(statistics.calls), bytes: statistics.bytes)
+        status.gaveWay = statistics.gaveWay > 0 ? Int64(statistics.gaveWay) : nil
         if case .failing(since: let since, let error) = calls.journal.health {
             status.state = "failing"
             status.why = error.message
             status.sinceMs = max(0, since.duration(to: calls.now).milliseconds)
         }
         return status
+    }
+
+    private func clockStatus() -> StatusMessage.Clock {
+        let verdict = judge.verdict()
+        let state =
+            switch verdict {
+            case .right: "right"
+            case .unset: "unset"
+            case .behind: "behind"
+            }
+        let until: UTCTime? = if case .behind(let until) = verdict { UTCTime(milliseconds: until) } else { nil }
+        return StatusMessage.Clock(state: state, why: judge.why(verdict), until: until?.description)
+    }
+
+    private func damageStatus() -> [StatusMessage.Damage] {
+        do throws(FileSystemError) {
+            return try DamageFolder(stateDirectory: configuration.stateDirectory).cases().map {
+                StatusMessage.Damage(why: $0.why, files: $0.files)
+            }
+        } catch {
+            return [StatusMessage.Damage(why: error.description, files: [])]
+        }
     }
 
     private func cellularStatus() -> StatusMessage.Cellular {

@@ -55,7 +55,7 @@ final class Daemon {
     /// Why the device cannot ring as configured, at the start or the last reload.
     var ringProblems: [String] = []
     let service: ServiceReporter
-    private let judge: ClockJudge
+    let judge: ClockJudge
     private var isStopping = false
 
     /// Opens the store, the control socket and the ports. After that the daemon can accept pushes.
@@ -85,6 +85,7 @@ final class Daemon {
         tokens = try TokenStore(directory: configuration.stateDirectory)
         do throws(RunLoopError) {
             runLoop = try RunLoop()
+            try runLoop.adoptOrphans()
         } catch {
             throw RingwakeError(.system, "the run loop cannot be set up: \(error)")
         }
@@ -111,10 +112,9 @@ final class Daemon {
             configuration, calls: calls, runLoop: runLoop, systemBus: buses.system, logger: logger)
         network = NetworkWatch(runLoop: runLoop, configuration: configuration, logger: logger)
         queries = NetworkQueries(network: network, runLoop: runLoop)
-        let contents = journal.takeContents()
-        judge = ClockJudge(newestArrival: contents.newestWallClock)
+        judge = ClockJudge(journal: journal, logger: logger)
         do throws(RingwakeError) {
-            try registerApps(configuration)
+            try registerAppsIfPossible()
             try watchSignals()
             listeners = try listen()
         } catch {
@@ -123,11 +123,12 @@ final class Daemon {
             throw error
         }
         publishNetwork()
-        begin(contents)
+        begin()
     }
 
-    /// Restores the last run and starts watching the device.
-    private func begin(_ contents: JournalContents) {
+    /// Connects the parts, starts watching the device, and restores the last run.
+    private func begin() {
+        noteDamage(tokens.damage)
         calls.onArrival = { [buses] in buses.reopen() }
         calls.onMissed = { [device] call in device.missed(call) }
         calls.onChanges = [
@@ -136,11 +137,30 @@ final class Daemon {
             { [audio] _ in audio.update() },
         ]
         journal.beforeSubmission = { [restoration, calls] in restoration.write(calls) }
-        callerLists.begin(contents)
         if configuration.watchesCellular { device.cellular.start() }
         audio.begin()
         // After the control socket: restored handlers connect to it.
+        guard !journal.isOpen else { return restore() }
+        callerLists.begin(nil)
+        restoration.beginWithoutStore(calls)
+        journal.onOpened = { [unowned self] in
+            restore()
+            // Apps that got no tokens at the start, for the disk's sake.
+            do throws(RingwakeError) { try registerAppsIfPossible() } catch { logger.error("\(error.message)") }
+        }
+    }
+
+    /// Restores the last run: at the start, or when a store that could not be opened then has been.
+    private func restore() {
+        let contents = journal.takeContents()
+        noteDamage(contents.damage)
+        judge.noteArrival(at: contents.newestWallClock ?? 0)
+        callerLists.begin(contents)
         restoration.restore(contents, calls)
+    }
+
+    private func noteDamage(_ damage: [String]) {
+        for what in damage { logger.error("damaged or lost, everything else runs", metadata: ["why": "\(what)"]) }
     }
 
     /// Runs the loop until a signal ends it.
@@ -154,6 +174,7 @@ final class Daemon {
             ])
         logFailures()
         logCredentialProblems()
+        _ = judge.verdict()
         service.ready()
         runLoop.run()
         device.close()
@@ -177,20 +198,31 @@ final class Daemon {
             })
     }
 
-    /// Registers a token for each app and each environment of the listeners. An app whose file is wrong keeps those that
-    /// it has.
+    /// Registers a token for each app and each environment of the listeners. An app whose file is wrong keeps those
+    /// that it has.
     func registerApps(_ configuration: Configuration) throws(RingwakeError) {
         let environments = passed.environments(with: configuration)
         for app in configuration.apps.values where !app.isBare {
-            _ = try tokens.register(
-                app: app.id, topic: .voip(of: app.id), environments: environments, at: unixMilliseconds())
+            _ = try tokens.register(app: app.id, topic: .voip(of: app.id), environments: environments)
+        }
+    }
+
+    /// The same, except that a disk that takes no new tokens costs a new app its calls, and not all apps theirs.
+    private func registerAppsIfPossible() throws(RingwakeError) {
+        do throws(RingwakeError) {
+            try registerApps(configuration)
+        } catch {
+            guard error.code == .system else { throw error }
+            logger.error("tokens of new apps cannot be stored", metadata: ["why": "\(error.message)"])
         }
     }
 
     private func listen() throws(RingwakeError) -> Listeners {
         try Listeners(
             configuration, passed: passed, tls: credentials.tls, descriptors: descriptors, runLoop: runLoop,
-            logger: logger, makeControl: { [control] peer in control.makeConnectionHandler(peer: peer) },
+            logger: logger,
+            makeControl: { [control] peer, group in control.makeConnectionHandler(peer: peer, group: group) },
+            makeStatus: { [control] in control.makeStatusHandler() },
             makeProvider: { [gateway] peer, environment in
                 gateway.makeConnectionHandler(peer: peer, environment: environment)
             },

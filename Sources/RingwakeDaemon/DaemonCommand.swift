@@ -117,9 +117,9 @@ private func check(_ command: DaemonCommand, _ file: String, _ defaults: Standar
     if command.wantsJSON {
         write(String(decoding: controlLine(check.message), as: UTF8.self), to: STDOUT_FILENO)
     } else {
-        // What keeps the daemon from starting would be said twice.
-        let problems = check.failures.isEmpty ? check.message.problems : []
-        for problem in problems { complain("warning: \(problem.file): \(problem.sentence)") }
+        for problem in check.message.problems where problem.severity == .warning {
+            complain("warning: \(problem.file): \(problem.sentence)")
+        }
         check.failures.dropLast().forEach { complain($0.message) }
     }
     if let last = check.failures.last { throw last }

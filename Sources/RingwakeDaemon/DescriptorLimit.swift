@@ -13,8 +13,8 @@ nonisolated struct DescriptorLimit {
     private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
     /// Enough for the maximum number of connections and calls.
     private static let wanted: rlim_t = 16_384
-    /// Reserved for handlers (two each, for the maximum number), the store and the control socket.
-    private static let reserved = 2 * 1024 + 512
+    /// Reserved for handlers (two each, for the maximum number), the control socket, the status socket and the store.
+    private static let reserved = 2 * 1024 + 2048 + 64 + 256
 
     /// Raises the soft limit to `wanted`, or as far as the hard limit allows.
     static func raise() -> DescriptorLimit {
@@ -28,6 +28,9 @@ nonisolated struct DescriptorLimit {
         let current = isRaised ? limit.rlim_cur : original.rlim_cur
         return DescriptorLimit(current: Int(clamping: current), original: original)
     }
+
+    /// Maximum connections of the control socket: fewer than usual with a low limit.
+    var controlConnections: Int { max(64, current / 4) }
 
     /// Maximum connections of each of `listeners` listeners.
     func connections(forEachOf listeners: Int) -> Int {

@@ -18,11 +18,11 @@ struct FormerState {
     /// Where the state belongs.
     let current: String
 
-    /// What belongs to the state: the lock, the tokens, the store with its log and copies, the index of callers, and
-    /// what was changed on an audio server.
+    /// What belongs to the state: the lock, the tokens with their copies, the store and what belongs to it, the index
+    /// of callers, and what was changed on an audio server.
     private static func isState(_ name: String) -> Bool {
-        ["lock", "tokens.json", "apps"].contains(name)
-            || ["store.db", "callers.index", "audio-effects"].contains { name.hasPrefix($0) }
+        ["lock", "tokens.json", "apps", "copies", "damaged"].contains(name)
+            || ["store.", "callers.index", "audio-effects"].contains { name.hasPrefix($0) }
     }
 
     /// What an opened state always has.

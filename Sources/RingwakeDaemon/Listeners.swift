@@ -1,5 +1,6 @@
 internal import Cryptography
 internal import DaemonConfiguration
+internal import Glibc
 internal import HTTPServer
 internal import Logging
 internal import PushGateway
@@ -7,34 +8,53 @@ internal import RingwakeCore
 internal import RunLoop
 internal import ServiceManager
 
-/// Every socket that the daemon accepts from: the control socket, and the provider ports.
+/// Every socket that the daemon accepts from: the control socket, the status socket, and the provider ports.
 final class Listeners {
     /// The provider ports, with the environment of each.
     private(set) var providers: [(listener: HTTP2TLSListener, environment: PushEnvironment)] = []
     private let control: UnixHTTPListener
+    private let status: UnixHTTPListener
 
     /// Starts listening. Of what it opened, nothing stays open if it throws.
     ///
     /// - Parameters:
     ///   - tls: nil if the configuration has no `[server]`; then there are no provider ports.
-    ///   - makeControl: makes the handler of a connection to the control socket.
+    ///   - makeControl: makes the handler of a connection to the control socket, whose group it is told.
+    ///   - makeStatus: makes the handler of a connection to the status socket.
     ///   - makeProvider: makes the handler of a connection to a port of an environment.
     ///   - onFailure: is called for a connection to such a port that ends before its first request.
     init(
         _ configuration: Configuration, passed: PassedSockets, tls: TLSServerContext?, descriptors: DescriptorLimit,
-        runLoop: RunLoop, logger: Logger, makeControl: @escaping (PeerInfo) -> any HTTPConnectionHandler,
+        runLoop: RunLoop, logger: Logger,
+        makeControl: @escaping @MainActor (PeerInfo, UInt32?) -> any HTTPConnectionHandler,
+        makeStatus: @escaping @MainActor () -> any HTTPConnectionHandler,
         makeProvider: @escaping @MainActor (PeerInfo, PushEnvironment) -> any HTTPConnectionHandler,
         onFailure: @escaping @MainActor (FailedConnection, PushEnvironment) -> Void
     ) throws(RingwakeError) {
         let path = configuration.controlSocket
+        let access = try Listeners.access(configuration.controlGroup)
         let socket: UnixListeningSocket =
             if let given = passed.control {
                 try .adopt(given.descriptor, path: path)
             } else {
-                try .open(path, mode: Listeners.controlMode)
+                try .open(path, access: access)
             }
+        let group = SocketAccess.group(of: path)
+        var controlLimits = ConnectionLimits.control
+        controlLimits.maximumConnections = min(controlLimits.maximumConnections, descriptors.controlConnections)
         control = try UnixHTTPListener(
-            runLoop: runLoop, socket: socket, limits: .control, logger: logger, makeHandler: makeControl)
+            runLoop: runLoop, socket: socket, limits: controlLimits, logger: logger
+        ) { peer in makeControl(peer, group) }
+        do {
+            status = try UnixHTTPListener(
+                runLoop: runLoop, socket: try .open(configuration.statusSocket, access: .everybody), limits: .status,
+                pace: Pace(runLoop: runLoop, perSecond: Listeners.strangersPerSecond, burst: Listeners.strangersAtOnce),
+                logger: logger
+            ) { _ in makeStatus() }
+        } catch {
+            control.close()
+            throw error
+        }
         guard let tls else { return }
         var limits = ConnectionLimits()
         let count = configuration.listeners.count + passed.providers.count
@@ -58,13 +78,28 @@ final class Listeners {
             }
         } catch {
             control.close()
+            status.close()
             for (listener, _) in providers { listener.closeNow() }
             throw error
         }
     }
 
-    /// Any local user may connect; the service decides what each may do.
-    private static let controlMode: UInt32 = 0o666
+    /// Connections and requests of all strangers together: about a hundredth of a processor.
+    private static let strangersPerSecond = 100
+    private static let strangersAtOnce = 100
+
+    /// Who may connect to a control socket that the daemon makes.
+    ///
+    /// - Throws: `badConfiguration` if there is no such group.
+    private static func access(_ group: String) throws(RingwakeError) -> SocketAccess {
+        guard !group.isEmpty else { return .owner }
+        guard let entry = getgrnam(group) else {
+            throw RingwakeError(
+                .badConfiguration, "control_group: there is no group '\(group)'; make it with groupadd, or name another"
+            )
+        }
+        return .group(entry.pointee.gr_gid)
+    }
 
     /// New connections get the certificate and the provider CAs of `context`.
     func replaceTLS(_ context: TLSServerContext) {
@@ -83,13 +118,15 @@ final class Listeners {
         runLoop.schedule(at: latest, tolerance: .milliseconds(500)) { [self] in
             for (listener, _) in providers { listener.closeNow() }
             control.closeNow()
+            status.closeNow()
         }
-        var remaining = providers.count + 1
+        var remaining = providers.count + 2
         let oneIsDrained = {
             remaining -= 1
             if remaining == 0 { whenDrained() }
         }
         for (listener, _) in providers { listener.drain(whenDrained: oneIsDrained) }
         control.drain(whenDrained: oneIsDrained)
+        status.drain(whenDrained: oneIsDrained)
     }
 }

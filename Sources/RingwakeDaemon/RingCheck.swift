@@ -31,7 +31,8 @@ struct RingCheck {
                         ?? (configuration.isSystem ? RingCheck.problem(ofPlayer: program) : nil))
             }
         }
-        if ring.command == nil {
+        // A desktop's notification server may have a sound; the system's service has no desktop.
+        if ring.command == nil, configuration.isSystem || !ring.notifications {
             let apps = configuration.apps.values.filter {
                 $0.policy.ringer == .daemon || $0.policy.fallback == .ring
             }
@@ -93,13 +94,12 @@ struct RingCheck {
     }
 
     private static func problemOfPulseAudio() -> String? {
+        guard !isReachable("pulse/native", "PULSE_SERVER", of: nil) else { return nil }
         let server = "/run/pulse/native"
-        guard isReachable("pulse/native", "PULSE_SERVER", of: nil) || FileSystem.exists(server) else {
+        guard FileSystem.exists(server) else {
             return "the daemon's user reaches no PulseAudio: there is no \(server), and PULSE_SERVER is not set"
         }
-        guard FileSystem.exists(server), !isReachable("pulse/native", "PULSE_SERVER", of: nil), geteuid() != 0,
-            let group = getgrnam(pulseGroup)?.pointee.gr_gid
-        else { return nil }
+        guard geteuid() != 0, let group = getgrnam(pulseGroup)?.pointee.gr_gid else { return nil }
         return isMember(of: group)
             ? nil
             : "the daemon's user is not in the group \(pulseGroup), so PulseAudio refuses it; run 'usermod --append "

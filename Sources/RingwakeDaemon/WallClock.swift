@@ -1,6 +1,8 @@
 internal import CRingwakeLinux
+internal import ControlProtocol
 internal import FileSystem
 internal import Glibc
+internal import Logging
 internal import PushGateway
 internal import PushJournal
 internal import RingwakeCore
@@ -27,29 +29,105 @@ private nonisolated let isClockSetFromBattery: Bool = {
 }()
 
 /// Decides whether the wall clock can be trusted: a board without a battery-backed clock boots with a time in the past.
+///
+/// A clock that was ahead for a while leaves arrivals in the journal that make the right time look like the past. A
+/// time service, or the user, can say that the clock is right now; then the journal is corrected.
 final class ClockJudge {
     /// A correction of the clock may set it back by this much, in milliseconds.
     private static let tolerance: Int64 = 60_000
 
-    private var newestArrival: Int64
-
-    /// - Parameter newestArrival: newest arrival time in the journal, in ms since 1970.
-    init(newestArrival: Int64?) {
-        self.newestArrival = newestArrival ?? 0
+    /// What is thought of the clock.
+    enum Verdict: Equatable {
+        case right
+        /// It is before the time that this program was made.
+        case unset
+        /// It is before the newest arrival in the journal. Pushes are refused until it shows this, in ms since 1970.
+        case behind(until: Int64)
     }
 
-    /// Earliest plausible time (ms since 1970): the program's own minimum, or the newest push's arrival. If the kernel
-    /// reports that NTP keeps the clock, the clock is right even if the newest push arrived while it was wrong.
-    func earliestTime() -> Int64 {
-        let own = PushGateway.earliestPlausibleTime
+    /// Of the newest push, in ms since 1970.
+    private var newestArrival: Int64 = 0
+    private let journal: PushJournal
+    private let logger: Logger
+    /// Whether the log says that pushes are refused.
+    private var isReported = false
+
+    init(journal: PushJournal, logger: Logger) {
+        self.journal = journal
+        self.logger = logger
+    }
+
+    /// The present verdict. A change is logged once.
+    func verdict() -> Verdict {
+        let verdict = judge()
+        guard (verdict != .right) != isReported else { return verdict }
+        isReported = verdict != .right
+        switch verdict {
+        case .right: logger.notice("clock is right, pushes are accepted again")
+        case .unset, .behind:
+            logger.error(
+                "clock cannot be right: pushes are refused",
+                metadata: ["now": "\(UTCTime(milliseconds: unixMilliseconds()))", "why": "\(why(verdict) ?? "")"])
+        }
+        return verdict
+    }
+
+    private func judge() -> Verdict {
+        let now = unixMilliseconds()
+        guard now >= PushGateway.earliestPlausibleTime else { return .unset }
         let floor = newestArrival - ClockJudge.tolerance
-        guard floor > own, unixMilliseconds() < floor, !ringwake_clock_is_synchronized() else { return own }
-        return floor
+        guard now < floor else { return .right }
+        // The time service is right, even if the newest push arrived while the clock was wrong.
+        guard !ringwake_clock_is_synchronized() else {
+            correct(to: now) { _ in }
+            return .right
+        }
+        return .behind(until: floor)
     }
 
-    /// Records the arrival of a push.
-    func noteArrival() {
-        newestArrival = max(newestArrival, unixMilliseconds())
+    /// What is wrong and what to do, for a person; nil if nothing is.
+    func why(_ verdict: Verdict) -> String? {
+        switch verdict {
+        case .right: nil
+        case .unset: "the clock was never set; set it, or let a time service do it"
+        case .behind(let until):
+            "the newest push is of \(UTCTime(milliseconds: newestArrival)), so the clock is wrong now or was ahead then; "
+                + "every push is answered 503 until \(UTCTime(milliseconds: until)). Let a time service keep the clock; "
+                + "if it is right, run 'ringwake clock accept'"
+        }
+    }
+
+    /// Earliest plausible time (ms since 1970).
+    func earliestTime() -> Int64 {
+        switch verdict() {
+        case .right, .unset: PushGateway.earliestPlausibleTime
+        case .behind(let until): until
+        }
+    }
+
+    /// The user says that the clock is right.
+    func accept(completion: @escaping (Result<Void, RingwakeError>) -> Void) {
+        guard judge() != .unset else {
+            return completion(
+                .failure(
+                    RingwakeError(.conflict, "the clock shows \(UTCTime(milliseconds: unixMilliseconds())); set it")))
+        }
+        correct(to: unixMilliseconds(), completion: completion)
+        _ = verdict()
+    }
+
+    /// Corrects what a clock that was ahead has written.
+    private func correct(to now: Int64, completion: @escaping (Result<Void, RingwakeError>) -> Void) {
+        logger.notice(
+            "clock was ahead when pushes arrived, and is right now: the journal is corrected",
+            metadata: ["newest": "\(UTCTime(milliseconds: newestArrival))", "now": "\(UTCTime(milliseconds: now))"])
+        newestArrival = min(newestArrival, now)
+        journal.correctTimes(now, completion: completion)
+    }
+
+    /// Records the arrival of a push, now or at a time in the journal.
+    func noteArrival(at time: Int64 = unixMilliseconds()) {
+        newestArrival = max(newestArrival, time)
     }
 }
 

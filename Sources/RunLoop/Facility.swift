@@ -22,10 +22,11 @@ package struct Facility: Hashable, Sendable {
             Facility(
                 name: "pidfd", why: attempt { ringwake_pidfd_open(getpid()) },
                 loss:
-                    "handlers that outlive the daemon, or connect by themselves, are not followed when it starts again"),
+                    "the end of handlers that outlive the daemon, or connect by themselves, is noticed within two seconds"
+            ),
             Facility(
                 name: "memfd", why: attempt { ringwake_memfd("ringwake-probe") },
-                loss: "handlers that are commands get no request, so they are not started"),
+                loss: "the requests of handlers are files without a name in the runtime directory, which is in memory"),
             Facility(
                 name: "boottime-alarm", why: attempt { ringwake_timerfd_create(CLOCK_BOOTTIME_ALARM) },
                 loss: "deadlines of calls do not wake a suspended machine; they pass when it resumes"),

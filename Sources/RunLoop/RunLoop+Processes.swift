@@ -11,8 +11,8 @@ extension RunLoop {
     ///   - inherited: further environment entries, each a C string `NAME=value`.
     ///   - variables: environment entries `NAME=value`; a NUL truncates an entry.
     /// - Throws: ENOENT, EACCES or ENOEXEC if the program can't be executed; EAGAIN or ENOMEM if no process can be
-    ///   created.
-    package static func start(
+    ///   created. ``onProcessRefused`` is called before EAGAIN is thrown.
+    package func start(
         _ command: [String], inherited: [UnsafeMutablePointer<CChar>?] = [], variables: [String], input: Int32,
         output: Int32
     ) throws(RunLoopError) -> Int32 {
@@ -31,6 +31,7 @@ extension RunLoop {
             let environment = inherited + strings.dropFirst(command.count) + [nil]
             return ringwake_spawn(&pid, Array(arguments), environment, input, output, output)
         }
+        if failure == EAGAIN { onProcessRefused?() }
         guard failure == 0 else { throw RunLoopError(operation: "posix_spawn", errno: failure) }
         return pid
     }
@@ -45,9 +46,23 @@ extension RunLoop {
     ) throws(RunLoopError) {
         let pidfd = ringwake_pidfd_open(pid)
         do throws(RunLoopError) {
-            guard pidfd >= 0 else { throw RunLoopError(operation: "pidfd_open", errno: errno) }
-            try watchChild(pidfd: pidfd, beforeReaping: beforeReaping, body)
+            guard pidfd >= 0 else {
+                guard errno == ENOSYS || errno == EPERM else {
+                    throw RunLoopError(operation: "pidfd_open", errno: errno)
+                }
+                restoreChildSignal()
+                return try watchChildBySignal(pid, beforeReaping: beforeReaping, body)
+            }
+            excludeFromReaping(pid)
+            // Linux 5.3 opens pidfds, and 5.4 waits for them.
+            try watchChild(pidfd: pidfd, process: pid) { [unowned self] in
+                includeInReaping(pid)
+                beforeReaping()
+            } _: {
+                body($0)
+            }
         } catch {
+            includeInReaping(pid)
             if pidfd >= 0 { close(pidfd) }
             kill(-pid, SIGKILL)
             while waitpid(pid, nil, 0) < 0, errno == EINTR {}

@@ -22,7 +22,11 @@ package final class RunLoop {
     /// Number of wakeups, by cause.
     package private(set) var statistics = WakeupStatistics()
 
+    /// Called when the kernel refuses to start a process: the limit of the user or of the control group is reached.
+    package var onProcessRefused: (() -> Void)?
+
     let signals = SignalTable()
+    let signalledChildren = SignalledChildren()
     private let epoll: Int32
     private let timerDescriptor: TimerDescriptor
     private let events: UnsafeMutablePointer<epoll_event>
@@ -32,6 +36,9 @@ package final class RunLoop {
     private var quietTimers = TimerQueue()
     private var quietDescriptor: TimerDescriptor?
     private var enqueued: [() -> Void] = []
+    private var postponed: [() -> Void] = []
+    /// The number of this turn.
+    package private(set) var turnNumber: UInt64 = 0
     private var isInTurn = false
     private var isStopRequested = false
 
@@ -177,6 +184,12 @@ package final class RunLoop {
         enqueued.append(body)
     }
 
+    /// Runs `body` in the next turn, after the ready descriptors. For work that a peer can cause without an end: others
+    /// get their turn in between.
+    package func postpone(_ body: @escaping () -> Void) {
+        postponed.append(body)
+    }
+
     // MARK: - Running
 
     /// Runs turns until `stop`.
@@ -216,7 +229,10 @@ package final class RunLoop {
         precondition(!isInTurn, "a callback of the run loop must not run the loop")
         isInTurn = true
         defer { isInTurn = false }
+        turnNumber += 1
         let count = takeEvents(timeoutMilliseconds: timeoutMilliseconds)
+        enqueued += postponed
+        postponed = []
         for index in 0..<count { dispatch(events[index]) }
         for timer in dueTimers() {
             let body = take(timer)
@@ -241,7 +257,7 @@ package final class RunLoop {
     }
 
     private var hasWork: Bool {
-        if !enqueued.isEmpty || isStopRequested { return true }
+        if !enqueued.isEmpty || !postponed.isEmpty || isStopRequested { return true }
         let deadlines = [timers.nextDeadline(), quietTimers.nextDeadline()]
         return deadlines.contains { $0.map { $0 <= now.nanoseconds } ?? false }
     }

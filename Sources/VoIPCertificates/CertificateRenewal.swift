@@ -27,7 +27,7 @@ package struct CertificateRenewal {
     /// - Throws: `notFound` if there is no CA, `conflict` if half of it is missing, `badCredential` if it's damaged.
     package init(directory path: String, now: Int64) throws(RingwakeError) {
         directory = try CredentialDirectory(existing: path)
-        try CredentialDirectory.requireTrust(in: path)
+        try TrustedDirectory.require(path)
         self.now = now
         guard try directory.has([Authority.authorityKey, Authority.authorityCertificate]) else {
             throw RingwakeError(

@@ -1,9 +1,9 @@
 import FileSystem
 import Glibc
-package import RingwakeCore
+import RingwakeCore
 
 /// The directory of a development CA: checks, reads and writes its files.
-package struct CredentialDirectory {
+struct CredentialDirectory {
     /// Maximum bytes of a file in it.
     private static let maximumFileBytes = 1024 * 1024
     private static let directoryMode: UInt32 = 0o700
@@ -24,7 +24,7 @@ package struct CredentialDirectory {
     /// Creates the directory, with mode 0700, if it is missing.
     init(path: String) throws(RingwakeError) {
         self.path = path
-        try CredentialDirectory.requireTrust(in: path)
+        try TrustedDirectory.require(path)
         do throws(FileSystemError) {
             try FileSystem.createDirectory(path, mode: Self.directoryMode)
         } catch {
@@ -36,11 +36,14 @@ package struct CredentialDirectory {
 
     /// Opens an existing directory.
     init(existing path: String) throws(RingwakeError) {
-        guard FileSystem.exists(path) else {
+        self.path = path
+        do throws(RingwakeError) {
+            _ = try names()
+        } catch {
+            guard error.code == .notFound else { throw error }
             throw RingwakeError(
                 .notFound, "There is no directory \(path); name the one of 'ringwake certs dev-ca' with --directory.")
         }
-        self.path = path
     }
 
     func path(of entry: Entry) -> String {
@@ -73,7 +76,7 @@ package struct CredentialDirectory {
     /// Replaces a file, which keeps its owner, group and mode, or makes it.
     func write(_ bytes: [UInt8], to entry: Entry) throws(RingwakeError) {
         let path = path(of: entry)
-        try CredentialDirectory.requireTrust(in: self.path)
+        try TrustedDirectory.require(self.path)
         do throws(FileSystemError) {
             let attributes = FileSystem.exists(path) ? try FileSystem.attributes(of: path) : try fresh(entry.kind)
             try FileSystem.replace(path, with: bytes, attributes: attributes)
@@ -83,23 +86,6 @@ package struct CredentialDirectory {
                 "\(path) cannot be written: \(error.reason); run as the owner of its folder or as root, or choose a "
                     + "directory that you may write in.")
         }
-    }
-
-    /// Throws if root is about to write in a directory whose names others decide: a link in it could stand for any file,
-    /// and what is written would belong to whoever prepared it. Another user can only harm themselves.
-    package static func requireTrust(in directory: String) throws(RingwakeError) {
-        guard geteuid() == 0 else { return }
-        let isDecidedByOthers: Bool
-        do throws(FileSystemError) {
-            isDecidedByOthers = try FileSystem.isDecidedByOthers(directory: directory)
-        } catch {
-            throw RingwakeError(code(of: error), "\(directory) cannot be examined: \(error.reason)")
-        }
-        guard isDecidedByOthers else { return }
-        throw RingwakeError(
-            .notPermitted,
-            "\(directory) belongs to another user, or others may write to it, so root writes nothing there: a link could "
-                + "lead to any file; run this as that user, or choose a directory that only root can write")
     }
 
     /// The attributes of a new file. Root shares the daemon's key with the group that may read the directory: the
@@ -122,17 +108,14 @@ package struct CredentialDirectory {
         } catch {
             throw RingwakeError(
                 Self.code(of: error),
-                "The directory \(path) cannot be read: \(error.reason); choose one that you may read.")
+                "The directory \(path) cannot be read: \(error.reason); run as its owner or as root, or choose another."
+            )
         }
     }
 
     /// The exit status of `ringwake` says whether the user may not, or the path is wrong.
     private static func code(of error: FileSystemError) -> RingwakeError.Code {
-        switch error.errno {
-        case EACCES, EPERM, EROFS: .notPermitted
-        case ENOENT, ENOTDIR: .notFound
-        default: .system
-        }
+        error.isDenied ? .notPermitted : error.isMissing ? .notFound : .system
     }
 
     private static func list(_ entries: [Entry]) -> String {

@@ -159,7 +159,8 @@ package final class DevelopmentAuthority {
                 throw RingwakeError(
                     .conflict,
                     "\(directory.path(of: pem)) is there already, for team \(team ?? "none") and not "
-                        + "\(setup.provider.teamID); use --force to issue it anew, or choose another directory.")
+                        + "\(setup.provider.teamID); name that team, or let 'ringwake certs dev-ca --force' issue it anew."
+                )
             }
             return
         }

@@ -2,7 +2,7 @@ import Cryptography
 import RingwakeCore
 
 /// The file names of provider token keys, like Apple's: `AuthKey_ABC123DEFG.p8`, with the key id in the middle.
-enum TokenKeyName {
+package enum TokenKeyName {
     private static let prefix = "AuthKey_"
     private static let privateSuffix = ".p8"
     private static let publicSuffix = ".pub.pem"
@@ -37,7 +37,11 @@ enum TokenKeyName {
             last.utf8.count > prefix.utf8.count + suffix.utf8.count
         else { return nil }
         let id = last.dropFirst(prefix.count).dropLast(suffix.count)
-        guard id.utf8.count == idLength, id.utf8.allSatisfy(alphabet.contains) else { return nil }
-        return String(id)
+        return isKeyID(id) ? String(id) : nil
+    }
+
+    /// Whether it could be a key id of Apple's: 10 upper-case letters and digits.
+    package static func isKeyID(_ id: some StringProtocol) -> Bool {
+        id.utf8.count == idLength && id.utf8.allSatisfy(alphabet.contains)
     }
 }

@@ -24,7 +24,7 @@ final class CallServiceTests {
             wallMilliseconds: { wall },
             moment: { LocalMoment(weekday: 3, minuteOfDay: 720, wallMilliseconds: wall) },
             verdict: { _ in verdict }, makeSecret: { "secret \(UInt64.random(in: 0 ... .max))" },
-            hash: { Array($0.utf8) }, process: { ProcessIdentity(pid: $0, startTime: 7) })
+            hash: { Array($0.utf8) })
         return service.handle(event, at: now, asking: host)
     }
 
@@ -41,15 +41,16 @@ final class CallServiceTests {
     }
 
     private func ask(
-        _ method: String, _ target: String, _ body: String = "", secret: String? = nil, isOwner: Bool = true,
-        pid: Int32? = nil
+        _ method: String, _ target: String, _ body: String = "", secret: String? = nil,
+        as standing: ControlPeer.Standing = .owner, process: ProcessIdentity? = nil
     ) -> [ServiceEffect] {
         lastRequest += 1
         return handle(
             .request(
                 ServiceRequest(
                     RequestID(number: lastRequest), method, target, body: Array(body.utf8),
-                    authorization: secret.map { "Bearer \($0)" }, isOwner: isOwner, pid: pid)))
+                    authorization: secret.map { "Bearer \($0)" },
+                    peer: ControlPeer(standing, pid: process?.pid, process: process))))
     }
 
     /// Status and body of the answer to the last request.
@@ -72,7 +73,7 @@ final class CallServiceTests {
     private func store(_ effects: [ServiceEffect]) -> [ServiceEffect] {
         effects.flatMap { effect -> [ServiceEffect] in
             switch effect {
-            case .append(_, _, let call?, _):
+            case .append(_, _, let call?, _, _):
                 handle(.calls(.pushJournaled(call.key, number: call.number, isKnown: false)))
             case .appendRing(let call): handle(.calls(.ringJournaled(call.key, number: call.number, isKnown: false)))
             case .barrier(let then): handle(.resumed(then))
@@ -100,8 +101,29 @@ final class CallServiceTests {
     func pushStarts() throws {
         let effects = push("c1")
         #expect(effects.contains { if case .start = $0 { true } else { false } })
-        let appended = effects.compactMap { if case .append(_, _, _, let id) = $0 { id } else { nil } }
+        let appended = effects.compactMap { if case .append(_, _, _, _, let id) = $0 { id } else { nil } }
         #expect(appended == [RequestID(number: lastRequest)])
+    }
+
+    @Test("The sender of a further push learns what became of the call")
+    func outcomes() throws {
+        func answers(_ effects: [ServiceEffect]) -> [PushOutcome] {
+            effects.compactMap { if case .append(_, _, _, let answer, _) = $0 { answer } else { nil } }
+        }
+        let facts = PushFacts(call: CallID("c1"))
+        #expect(answers(push("p1", facts)) == [.started])
+        #expect(answers(push("p1", facts)) == [.started] && answers(push("p2", facts)) == [.started])
+        #expect(answers(push("p3", PushFacts(call: CallID("c1"), cancel: .cancelled))) == [.cancelled])
+        #expect(answers(push("p4", facts)) == [.duplicate] && answers(push("p3", facts)) == [.duplicate])
+        let late = PushFacts(call: CallID("c2"), sentAt: BootInstant(nanoseconds: -600_000_000_000))
+        #expect(answers(push("q1", late)) == [.expired] && answers(push("q2", late)) == [.expired])
+    }
+
+    @Test("A sender's clock is reported, and keeps no call from ringing")
+    func senderClock() throws {
+        let effects = push("p1", PushFacts(call: CallID("c1"), clockBehind: .seconds(600)))
+        let clocks = effects.compactMap { if case .senderClock(_, let behind) = $0 { behind } else { nil } }
+        #expect(clocks == [.seconds(600)] && effects.starts == [CallID("c1")])
     }
 
     @Test(
@@ -146,22 +168,37 @@ final class CallServiceTests {
     @Test("Strangers get no calls, a handler the verbs of handlers on its own app, and a bad secret nothing")
     func rights() throws {
         let secret = try wake("c1")
-        #expect(answer(ask("GET", "/v1/calls/c1", isOwner: false))?.status == 403)
-        #expect(answer(ask("POST", "/v1/calls/c1/end", isOwner: false))?.status == 403)
-        #expect(answer(ask("GET", "/v1/calls/c1", secret: secret, isOwner: false))?.status == 200)
+        #expect(answer(ask("GET", "/v1/calls/c1", as: .stranger))?.status == 403)
+        #expect(answer(ask("POST", "/v1/calls/c1/end", as: .stranger))?.status == 403)
+        #expect(answer(ask("GET", "/v1/calls/c1", secret: secret, as: .stranger))?.status == 200)
         #expect(answer(ask("POST", "/v1/calls/c1/answer", secret: secret))?.status == 403)
         #expect(answer(ask("GET", "/v1/calls/c1", secret: "other"))?.status == 403)
         for target in ["/v1/apps", "/v1/lists", "/v1/dnd"] {
             #expect(answer(ask("GET", target, secret: secret))?.status == 403, "\(target)")
         }
-        #expect(answer(ask("POST", "/v1/reload", isOwner: false))?.status == 403)
+        #expect(answer(ask("POST", "/v1/reload", as: .stranger))?.status == 403)
+    }
+
+    @Test("A member of the socket's group handles calls and do not disturb, and administers nothing")
+    func members() throws {
+        _ = try wake("c1")
+        #expect(answer(ask("GET", "/v1/calls/c1", as: .member))?.status == 200)
+        #expect(answer(ask("GET", "/v1/dnd", as: .member))?.status == 200)
+        #expect(answer(ask("POST", "/v1/calls/c1/end", as: .member))?.status != 403)
+        for (method, target) in [
+            ("POST", "/v1/reload"), ("GET", "/v1/apps"), ("GET", "/v1/lists"), ("GET", "/v1/refusals"),
+            ("DELETE", "/v1/apps/com.example.phone"), ("DELETE", "/v1/apps/com.example.phone/strikes"),
+            ("PUT", "/v1/apps/com.example.phone/state"), ("GET", "/v1/apps/com.example.phone/credentials"),
+        ] {
+            #expect(answer(ask(method, target, as: .member))?.status == 403, "\(target)")
+        }
     }
 
     @Test("What others answer is forwarded with its caller, and only to those who may ask")
     func forwarded() throws {
-        let effects = ask("GET", "/v1/status", isOwner: false)
+        let effects = ask("GET", "/v1/status", as: .stranger)
         guard case .forward(let request)? = effects.first else { return #expect(Bool(false), "\(effects)") }
-        #expect(request.caller == .user && request.parts == ["status"])
+        #expect(request.caller == .stranger && request.parts == ["status"])
         #expect(answer(ask("GET", "/v1/nothing"))?.status == 404)
         #expect(answer(ask("GET", "/v2/status"))?.status == 404)
         #expect(answer(ask("GET", "/v1/%zz"))?.status == 400)
@@ -177,15 +214,12 @@ final class CallServiceTests {
 
     // MARK: - Answers that wait
 
-    @Test("A report that confirms is answered when the journal has the ring; an end is answered when it is durable")
+    @Test("A report that confirms is answered when the journal has the ring")
     func settles() throws {
         let secret = try wake("c1")
         let reported = ask("POST", "/v1/calls/c1/report", #"{"ring":true}"#, secret: secret)
         #expect(answer(reported) == nil)
         #expect(answer(store(reported))?.body.contains(#""state":"ringing""#) == true)
-        let ended = ask("POST", "/v1/calls/c1/decline")
-        #expect(answer(ended) == nil)
-        #expect(answer(store(ended))?.status == 200)
     }
 
     @Test("A client that leaves while it waits is not answered")
@@ -214,7 +248,7 @@ final class CallServiceTests {
 
     @Test("A self-connected handler is greeted with a secret, gets pushes on its stream, and is gone with it")
     func connected() throws {
-        let greeted = ask("GET", "/v1/apps/com.example.phone/handler", pid: 42)
+        let greeted = ask("GET", "/v1/apps/com.example.phone/handler", process: ProcessIdentity(pid: 42, startTime: 7))
         let stream = lastRequest
         #expect(lines(greeted, to: stream).contains(#""secret":"secret "#))
         #expect(service.handlers.connections == [phone: 1])
@@ -283,17 +317,15 @@ final class CallServiceTests {
     }
 
     @Test(
-        "An end that the user or the other side brings about is answered when it is on the disk",
-        arguments: [true, false])
-    func durableEnd(isHandler: Bool) throws {
+        "What keeps a call from ringing again is answered when it is on the disk",
+        arguments: [("answer", "answering"), ("decline", "ending"), ("end", "ending"), ("ended", "ended")])
+    func durable(verb: String, state: String) throws {
         let secret = try wake("c1")
-        _ = store(ask("POST", "/v1/calls/c1/report", #"{"ring":true}"#, secret: secret, isOwner: false))
-        let effects =
-            isHandler
-            ? ask("POST", "/v1/calls/c1/ended", secret: secret, isOwner: false) : ask("POST", "/v1/calls/c1/decline")
+        _ = store(ask("POST", "/v1/calls/c1/report", #"{"ring":true}"#, secret: secret, as: .stranger))
+        let target = "/v1/calls/c1/\(verb)"
+        let effects = verb == "ended" ? ask("POST", target, secret: secret, as: .stranger) : ask("POST", target)
         #expect(answer(effects) == nil)
-        let stored = store(effects)
-        if isHandler { #expect(answer(stored)?.body.contains("ended") == true) }
+        #expect(answer(store(effects))?.body.contains(#""state":"\#(state)""#) == true)
     }
 
     @Test("A misspelt parameter is refused on every route of the lists")

@@ -66,7 +66,7 @@ struct ServiceRequestTests {
             try request("GET", ["app": "c.d"], caller: handler).app()
         }
         #expect(refused?.code == .notPermitted)
-        #expect(throws: RingwakeError.self) { try request(caller: .user).app() }
+        #expect(throws: RingwakeError.self) { try request(caller: .stranger).app() }
         #expect(throws: RingwakeError.self) { try request("GET", ["app": "a..b"]).app() }
     }
 

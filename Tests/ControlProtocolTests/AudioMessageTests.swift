@@ -22,15 +22,6 @@ struct AudioMessageTests {
         #expect(try JSONDecoder().decode(AudioRouteChoice.self, from: Data("{}".utf8)) == AudioRouteChoice())
     }
 
-    @Test("Other users learn of no name: not the devices', not the server's place, not the user's choice")
-    func withoutNames() throws {
-        var message = AudioSamples.connected
-        message.why = "alice's server refuses"
-        let text = String(decoding: try JSONEncoder().encode(message.withoutNames), as: UTF8.self)
-        for secret in ["alice", "Alice", "alsa", "Mic\"", "Earpiece", "output\":\""] { #expect(!text.contains(secret)) }
-        #expect(text.contains("builtInReceiver") && text.contains("PipeWire"))
-    }
-
     @Test("A body's words become a configuration")
     func configuration() throws {
         let body = AudioConfigurationBody(

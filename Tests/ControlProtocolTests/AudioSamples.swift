@@ -30,7 +30,6 @@ enum AudioSamples {
 
     private static let statuses: [(String, any Encodable & Sendable)] = [
         ("AudioStatusMessage/connected", connected),
-        ("AudioStatusMessage/for-others", connected.withoutNames),
         (
             "AudioStatusMessage/unavailable",
             AudioStatusMessage(

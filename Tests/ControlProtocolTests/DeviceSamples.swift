@@ -40,6 +40,15 @@ enum DeviceSamples {
             problems: ["'ring.command': /usr/bin/play: there is no such file; install it, or correct the path"])
         status.audio = .init(backend: "program", state: "connected", sessions: 1, call: true)
         status.restoration = .init(restored: 3, setAside: 1, why: "it is of a newer version, 9")
+        status.journal.gaveWay = 512
+        status.clock = .init(
+            state: "behind", why: "the newest push is of 2027-11-23T22:00:00Z; every push is answered 503 until then",
+            until: "2027-11-23T21:59:00Z")
+        status.damage = [
+            .init(
+                why: "/var/lib/ringwake/tokens.json was damaged (it is empty); its second copy is used",
+                files: ["/var/lib/ringwake/damaged/1-tokens.json", "/var/lib/ringwake/damaged/1.why"])
+        ]
         status.buses = [
             "system": .init(state: "connected"),
             "session": .init(state: "unavailable", why: "there is no $DBUS_SESSION_BUS_ADDRESS"),

@@ -94,6 +94,7 @@ enum MessageSamples {
             journal: journal,
             reachability: reachability, path: path, connection: connection, strikes: ["com.example.phone": 2],
             wakeups: .init(total: 10, byCause: ["timer": 6, "journal": 4]))
+        status.pushes.clocksBehindMs = ["TEAM123456": 600_000]
         status.problems = [
             CredentialProblem(
                 file: "/etc/ringwake/server.pem", .expired, .error, message: "it expired on 2026-11-20T00:00:00Z",
@@ -108,6 +109,14 @@ enum MessageSamples {
     }
 
     private static let statuses: [(String, any Encodable & Sendable)] = [
+        (
+            "PublicStatusMessage/offline",
+            PublicStatusMessage(
+                version: "0.1.0", uptimeMs: 61_000,
+                connection: ConnectionMessage(
+                    ConnectionStatus(
+                        network: .unusable(reason: "noRoute"), hasNameServer: false, isConstrained: false)))
+        ),
         (
             "StatusMessage/working",
             status(.init(file: "/var/lib/ringwake/store.db", state: "working", pushes: 8, calls: 7, bytes: 40_960))
@@ -153,7 +162,7 @@ enum MessageSamples {
                     SetAsideMessage(
                         file: "/etc/ringwake/apps.d/com.example.phone.toml", app: "com.example.phone", team: nil,
                         why: "what is wrong", usesFormer: true)
-                ])
+                ], problems: ["'ring.command': /usr/bin/play: there is no such file"])
         ),
         (
             "RefusalListMessage/both",

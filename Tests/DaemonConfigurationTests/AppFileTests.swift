@@ -124,6 +124,7 @@ struct AppFileTests {
                 video = "/ringwake/video"
                 cancel = "/ringwake/cancel"
                 sent_at = "/ringwake/sentAt"
+                age = "/ringwake/age"
                 ring_time = "/ringwake/ringTime"
                 """
             ),

@@ -148,7 +148,7 @@ struct ConfigurationTests {
             ("\n\n[listner]\n", ":3: 'listner' is not a setting; did you mean 'listener'?"),
             (
                 "zzzzzzzzzzzz = 1",
-                ":1: 'zzzzzzzzzzzz' is not a setting; known here: audio, awake, calls, cellular, journal, listener, log, "
+                ":1: 'zzzzzzzzzzzz' is not a setting; known here: audio, awake, calls, cellular, control_group, journal, listener, log, "
             ),
             ("a = ", ":1:5: not valid TOML"),
             ("a = 1\na = 2", ":2:"),
@@ -308,6 +308,7 @@ struct ConfigurationTests {
         #expect(same.needsRestart == [] && same.slice(\.ring) == nil && same.slice(\.audio) == nil)
         let text = """
             runtime_directory = "/run/b"
+            control_group = "staff"
             [server]
             certificate = "c"
             key = "k"
@@ -329,8 +330,8 @@ struct ConfigurationTests {
         let change = Configuration.change(from: old, to: try Folder(text).load())
         #expect(
             change.needsRestart == [
-                "runtime_directory", "listener", "awake.by", "cellular.watch", "restoration.exclude", "journal",
-                "log.level",
+                "runtime_directory", "control_group", "listener", "awake.by", "cellular.watch", "restoration.exclude",
+                "journal", "log.level",
             ])
         let now = change.configuration
         #expect(now.runtimeDirectory == "/run/a" && now.listeners.isEmpty && now.awake == .auto)

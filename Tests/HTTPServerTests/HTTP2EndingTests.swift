@@ -191,6 +191,31 @@ import Testing
         stuck.close()
     }
 
+    @Test("An idle client that does not look at its connection is not waited for, and finds the GOAWAY later")
+    func drainUnwatched() throws {
+        let loop = try TestLoop()
+        let server = try H2TestServer(loop) {
+            $0.drainGrace = .milliseconds(1)
+            $0.drainDeadline = .seconds(60)
+            $0.lingerDeadline = .seconds(60)
+        }
+        defer { server.stop() }
+        server.onRequest = { _, exchange in exchange.respond(.accepted) }
+        let used = TLSClient.http2(server)
+        used.send(.push(stream: 1, isEnd: true))
+        // Has sent no request, but is not new either.
+        let unused = TLSClient.http2(server)
+        #expect(loop.drive { used.frames(on: 1).contains { $0.isEndOfStream } && unused.frames.count >= 3 })
+        loop.drive(for: .milliseconds(2))
+        for client in [used, unused] { client.isReading = false }
+        var isDrained = false
+        server.listener.drain { isDrained = true }
+        #expect(loop.drive { isDrained })
+        for client in [used, unused] { client.isReading = true }
+        #expect(loop.drive { used.isClosed && unused.isClosed })
+        #expect([used, unused].allSatisfy { $0.goAway?.code == 0 && !$0.hasFailed })
+    }
+
     @Test("Draining a listener without connections is done at once")
     func drainIdle() throws {
         let loop = try TestLoop()

@@ -71,7 +71,7 @@ import Testing
             harness.log.messages.sorted() == [
                 "EMPTY=", "LANG=C.UTF-8", "PATH=/usr/bin:/bin", "RINGWAKE_APP=com.example.phone",
                 "RINGWAKE_CALL=id with = and spaces", "RINGWAKE_SOCKET=/run/ringwake/control.sock",
-                "RINGWAKE_WAKE_SECRET=s3cret",
+                "RINGWAKE_WAKE_SECRET=\(harness.secret)",
             ])
     }
 

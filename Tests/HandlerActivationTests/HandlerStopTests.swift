@@ -97,14 +97,23 @@ import Testing
         #expect(exit == .signalled(SIGKILL))
     }
 
-    @Test("A handler that ends by itself may leave children behind: nobody kills them")
+    @Test("What a handler leaves behind is killed, in its group and out of it, but not what has no secret")
     func leftBehind() throws {
         let harness = try Harness()
-        #expect(try harness.runShell("sleep 1000 & echo $!") == .exited(0))
-        let child = try #require(Int32(harness.log.messages[0]))
-        for _ in 0..<3 { harness.loop.runOnce(timeout: .milliseconds(1)) }
-        #expect(!hasEnded(child))
-        kill(child, SIGKILL)
+        var exit: HandlerExit?
+        let apart = "setsid sleep 1000 & echo $!; env -u RINGWAKE_WAKE_SECRET setsid sleep 1000 & echo $!"
+        let handler = try harness.wake(["/bin/sh", "-c", "sleep 1000 & echo $!; \(apart); wait"]) { exit = $0 }
+        harness.runUntil { harness.log.messages.count == 3 }
+        let children = try harness.log.messages.map { try #require(Int32($0)) }
+        harness.runUntil { children.dropFirst().allSatisfy { getsid($0) == $0 && runs($0, "sleep") } }
+        kill(handler.pid, SIGKILL)
+        harness.runUntil { exit != nil && hasEnded(children[0]) && hasEnded(children[1]) }
+        #expect(!hasEnded(children[2]))
+        kill(children[2], SIGKILL)
         harness.runUntil { harness.openOutputFiles == 0 }
+    }
+
+    private func runs(_ process: Int32, _ program: String) -> Bool {
+        contents(of: "/proc/\(process)/comm").map { String(decoding: $0, as: UTF8.self) } == "\(program)\n"
     }
 }

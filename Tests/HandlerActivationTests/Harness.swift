@@ -40,6 +40,10 @@ final class Harness {
         _ = try? TestProcess(["/bin/rm", "-rf", directory]).waitForEnd()
     }
 
+    /// Of the last wake. Each has another one: by it the processes of a handler are found.
+    var secret: String { "s3cret\(directory)-\(wakes)" }
+    private var wakes = 0
+
     func path(_ name: String) -> String { "\(directory)/\(name)" }
 
     func wake(
@@ -47,10 +51,11 @@ final class Harness {
         onExit: @escaping (HandlerExit) -> Void
     ) throws -> StartedProcess {
         var pid: Int32?
+        wakes += 1
         let events = HandlerEvents(
             started: { pid = $0 }, failed: { Issue.record("told by an event: \($0)") }, ended: onExit)
         let lease = try activator.wake(
-            makeRequest(call: call, payload: payload), way: .exec(command), secret: "s3cret", events: events)
+            makeRequest(call: call, payload: payload), way: .exec(command), secret: secret, events: events)
         #expect(lease.pid == pid)
         return StartedProcess(lease: lease, pid: try #require(pid, "told before wake returns"))
     }

@@ -53,15 +53,15 @@ struct UserSystemdTests {
         }
         #expect(name.hasPrefix("ringwake-com.example.phone-1-") && name.hasSuffix(".service"))
         #expect(invocation.count == 16)
-        #expect(harness.activator.wake(ofPeer: pid) == lease.wake)
-        #expect(harness.activator.wake(ofPeer: getpid()) == nil)
-        #expect(harness.activator.wake(ofPeer: -1) == nil)
+        #expect(harness.activator.wake(of: PeerUnits(of: pid)) == lease.wake)
+        #expect(harness.activator.wake(of: PeerUnits(of: getpid())) == nil)
+        #expect(harness.activator.wake(of: PeerUnits(of: -1)) == nil)
 
         kill(pid, SIGKILL)
         harness.runUntil { told.exit != nil }
         #expect(told.exit == .signalled(SIGKILL))
         #expect(!lease.isRunning && lease.mark == nil)
-        #expect(harness.activator.wake(ofPeer: pid) == nil)
+        #expect(harness.activator.wake(of: PeerUnits(of: pid)) == nil)
     }
 
     @Test("Neither the unit's settings nor its environment hold the secret, which everybody may read")
@@ -119,7 +119,7 @@ struct UserSystemdTests {
             (.unit("skipped.service", .user), .badConfiguration, "condition of the unit is not met"),
             (.unit("broken.service", .user), .badConfiguration, "bad unit file setting"),
             (.unit("requiring.service", .user), .failed, "a unit that it requires"),
-            (.unit("masked.service", .user), .badConfiguration, "systemctl --user unmask masked.service"),
+            (.unit("masked.service", .user), .badConfiguration, "systemctl --user unmask 'masked.service'"),
             (.unit("slow.service", .user), .failed, "took longer than its unit allows"),
         ]
         for (way, code, text) in cases {
@@ -151,7 +151,7 @@ struct UserSystemdTests {
             Issue.record("\(String(describing: lease.mark))")
             return
         }
-        #expect(harness.activator.wake(ofPeer: try #require(lease.pid)) == lease.wake)
+        #expect(harness.activator.wake(of: PeerUnits(of: try #require(lease.pid))) == lease.wake)
 
         let start = ["/usr/bin/systemctl", "--user", "start", "desk.service"]
         #expect(
@@ -210,7 +210,7 @@ struct UserSystemdTests {
         let adopted = try #require(after.activator.adopt(mark, wake: WakeID(number: 5), events: found.events))
         after.runUntil { found.hasStarted }
         #expect(adopted.pid == lease.pid && adopted.mark == mark)
-        #expect(after.activator.wake(ofPeer: try #require(lease.pid)) == WakeID(number: 5))
+        #expect(after.activator.wake(of: PeerUnits(of: try #require(lease.pid))) == WakeID(number: 5))
 
         lease.stop(grace: .seconds(5))
         after.runUntil { found.exit != nil }

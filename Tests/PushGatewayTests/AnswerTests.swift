@@ -1,6 +1,8 @@
+import Cryptography
 import HTTPServer
 import ProviderAPI
 import RingwakeCore
+import RunLoop
 import Testing
 
 @testable import PushGateway
@@ -69,6 +71,52 @@ import Testing
                     body: Array(#"{"reason":"BadPriority"}"#.utf8)))
     }
 
+    @Test("A success has no body and no other field, whatever became of the push", arguments: PushOutcome.allCases)
+    func successShape(_ outcome: PushOutcome) throws {
+        fixture.world.outcome = .accepted(outcome)
+        for asked in [nil, "0", "true"] {
+            let exchange = try fixture.push { $0.set("ringwake-outcome", asked) }
+            #expect(exchange.response?.body == [] && exchange.response?.fields.map(\.name) == ["apns-id"])
+        }
+    }
+
+    @Test("The outcome goes to a sender that asks, by header or by its team", arguments: [true, false])
+    func outcome(byHeader: Bool) throws {
+        fixture.world.outcome = .accepted(.restricted)
+        if !byHeader {
+            let key = try P256PublicKey(pem: fixture.key.publicKeyPEM)
+            fixture.gateway.reconfigure(
+                GatewayConfiguration(teams: [
+                    .init(id: GatewayFixture.team, topics: nil, keys: [GatewayFixture.keyID: key], getsOutcome: true)
+                ]))
+        }
+        let exchange = try fixture.push { if byHeader { $0.set("ringwake-outcome", "1") } }
+        #expect(exchange.response?.body == Array(#"{"outcome":"restricted"}"#.utf8))
+        #expect(exchange.status == 200 && exchange.field("content-type") == "application/json")
+    }
+
+    @Test("A connection that fails is warned of once in a while for each reason, a refused credential each time")
+    func warnings() throws {
+        func warnings() -> Int { fixture.log.lines.filter { $0.hasPrefix("warning ") }.count }
+        for number in 0..<5 {
+            fixture.gateway.connectionFailed(
+                FailedConnection(peer: "192.0.2.\(number):1", reason: .serverExpired, detail: "x"),
+                environment: .production)
+        }
+        #expect(warnings() == 1)
+        fixture.world.bootClock = fixture.world.bootClock.advanced(by: FailureWarnings.period)
+        for reason in [FailedConnection.Reason.serverExpired, .notTLS] {
+            fixture.gateway.connectionFailed(
+                FailedConnection(peer: "192.0.2.1:1", reason: reason, detail: "x"), environment: .production)
+        }
+        #expect(warnings() == 3)
+        let old = try fixture.providerToken(issuedAt: fixture.now - 7200)
+        #expect(fixture.push(token: old, over: fixture.connect()).reason == "ExpiredProviderToken")
+        #expect(warnings() == 4)
+        _ = try fixture.push { $0.body = [] }
+        #expect(warnings() == 4)
+    }
+
     @Test("Each reason has the status of Apple's table")
     func reasons() {
         let byStatus = Dictionary(grouping: RejectionReason.allCases, by: \.status).mapValues(\.count)
@@ -103,7 +151,7 @@ import Testing
         #expect(exchange.response == nil)
         exchange.disconnect()
         connection.connectionClosed()
-        fixture.world.waiting.first?(.accepted)
+        fixture.world.waiting.first?(.accepted(.started))
         #expect(exchange.response == nil)
         #expect(fixture.gateway.counters.accepted == 1)
     }
@@ -112,7 +160,7 @@ import Testing
     func answeredTwice() throws {
         fixture.world.outcome = nil
         let exchange = try fixture.push()
-        fixture.world.waiting.first?(.accepted)
+        fixture.world.waiting.first?(.accepted(.started))
         fixture.world.waiting.first?(.refused(.unavailable))
         #expect(exchange.status == 200)
         #expect(fixture.gateway.counters.accepted == 1)

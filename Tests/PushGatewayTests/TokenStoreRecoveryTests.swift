@@ -55,58 +55,133 @@ import Testing
         #expect(try register(in: reopened) != token)
     }
 
-    @Test("An app whose file was lost gets a new token, and senders to the old one are told so")
+    @Test("An app whose file was lost with its copy shows a new token, and the old one is good until it is removed")
     func lostAppFile() throws {
         let old = try register()
-        try FileSystem.remove(directory.path + "/" + Self.appFile)
+        for name in [Self.appFile, "copies/" + Self.appFile] {
+            try FileSystem.remove(directory.path + "/" + name)
+        }
         let reopened = try TokenStore(directory: directory.path)
-        #expect(reopened.record(for: old)?.state == .registered)
-        let new = try register(in: reopened, at: 42)
+        let new = try register(in: reopened)
         #expect(new != old)
+        #expect(reopened.record(for: old)?.state == .registered)
+        try reopened.unregister(app: app, at: 42)
         #expect(reopened.record(for: old)?.state == .unregistered(at: 42))
+        #expect(reopened.record(for: new)?.state == .unregistered(at: 42))
+    }
+
+    @Test("A file that is gone comes back from its second copy", arguments: ["tokens.json", appFile])
+    func removedFile(_ name: String) throws {
+        let token = try register()
+        let text = try directory.text(of: name)
+        try FileSystem.remove(directory.path + "/" + name)
+        let reopened = try TokenStore(directory: directory.path)
+        #expect(reopened.damage.map { $0.contains("was gone") } == [true])
+        #expect(try directory.text(of: name) == text)
+        #expect(try register(in: reopened) == token)
+    }
+
+    @Test("A state of a former version has no copies, and gets them", arguments: ["tokens.json", appFile])
+    func noCopies(_ name: String) throws {
+        let token = try register()
+        try FileSystem.remove(directory.path + "/copies/" + name)
+        let reopened = try TokenStore(directory: directory.path)
+        #expect(reopened.damage.isEmpty)
+        #expect(try directory.text(of: "copies/" + name) == directory.text(of: name))
+        #expect(reopened.tokens(of: app) == [.production: token])
+    }
+
+    @Test("When a file and its copy differ, the file is right: the copy is written first")
+    func differingCopies() throws {
+        let token = try register()
+        let (file, records) = (try directory.text(of: Self.appFile), try directory.text(of: "tokens.json"))
+        try TokenStore(directory: directory.path).unregister(app: app, at: 777)
+        // As a crash after the copy was written leaves it.
+        try directory.write(records, to: "tokens.json")
+        try directory.write(file, to: Self.appFile)
+        let reopened = try TokenStore(directory: directory.path)
+        #expect(reopened.record(for: token)?.state == .registered)
+        #expect(reopened.tokens(of: app) == [.production: token])
+        #expect(try directory.text(of: "copies/tokens.json") == records)
+        #expect(reopened.damage.isEmpty)
     }
 
     @Test("An app whose file was lost can still be removed")
     func lostAppFileThenRemoved() throws {
         let old = try register()
-        try FileSystem.remove(directory.path + "/" + Self.appFile)
+        for name in [Self.appFile, "copies/" + Self.appFile] {
+            try FileSystem.remove(directory.path + "/" + name)
+        }
         let reopened = try TokenStore(directory: directory.path)
         try reopened.unregister(app: app, at: 42)
         #expect(reopened.record(for: old)?.state == .unregistered(at: 42))
     }
 
-    @Test(
-        "A damaged tokens.json is an error that says what to do, and is left as it is",
-        arguments: [
-            "", "{", "[]", "{\"tokens\":[]}", "{\"schema\":1}", "{\"schema\":\"1\",\"tokens\":[]}",
-            entry(sha256: "00"), entry(state: "gone"), entry(state: "unregistered"), entry(app: "../x"),
-            entry(environment: "test"), "{\"schema\":1,\"tokens\":[{}]}",
-        ])
-    func damagedTokens(_ text: String) throws {
-        _ = try register()
-        try directory.write(text, to: "tokens.json")
-        let error = try #require(openingError())
-        #expect(error.code == .system)
-        #expect(error.message.contains(directory.path + "/tokens.json"))
-        #expect(error.message.contains("move it away"))
-        #expect(try directory.text(of: "tokens.json") == text)
+    nonisolated static let damagedRecords = [
+        "", "{", "[]", "{\"tokens\":[]}", "{\"schema\":1}", "{\"schema\":\"1\",\"tokens\":[]}",
+        entry(sha256: "00"), entry(state: "gone"), entry(state: "unregistered"), entry(app: "../x"),
+        entry(environment: "test"), "{\"schema\":1,\"tokens\":[{}]}",
+    ]
+
+    nonisolated static let damagedTokens = [
+        "", "{}", #"{"schema":1,"app":"com.example.other","topic":"x.voip","tokens":{}}"#,
+        #"{"schema":1,"app":"com.example.phone","topic":"x.voip","tokens":{"production":"00"}}"#,
+        #"{"schema":1,"app":"com.example.phone","topic":"x.voip","tokens":{"nowhere":"00"}}"#,
+    ]
+
+    nonisolated static let damages =
+        damagedRecords.map { ("tokens.json", $0) } + damagedTokens.map { (appFile, $0) }
+
+    @Test("A damaged file is set aside as it is, named, and its second copy takes its place", arguments: damages)
+    func damagedFile(_ name: String, _ text: String) throws {
+        let token = try register()
+        let good = try directory.text(of: name)
+        try directory.write(text, to: name)
+        let reopened = try TokenStore(directory: directory.path)
+        #expect(try register(in: reopened) == token)
+        #expect(try directory.text(of: name) == good)
+        let damage = try #require(reopened.damage.first)
+        #expect(damage.contains("\(directory.path)/\(name) was damaged"))
+        let found = try #require(try DamageFolder(stateDirectory: directory.path).cases().first)
+        #expect(found.why == damage)
+        let aside = try #require(found.files.first { $0.hasSuffix(".json") })
+        #expect(try FileSystem.read(aside, maximumSize: 1 << 16) == Array(text.utf8))
+        #expect(try TokenStore(directory: directory.path).damage.isEmpty)
     }
 
-    @Test(
-        "A damaged app file is an error that says what to do, and is left as it is",
-        arguments: [
-            "", "{}", #"{"schema":1,"app":"com.example.other","topic":"x.voip","tokens":{}}"#,
-            #"{"schema":1,"app":"com.example.phone","topic":"x.voip","tokens":{"production":"00"}}"#,
-            #"{"schema":1,"app":"com.example.phone","topic":"x.voip","tokens":{"nowhere":"00"}}"#,
-        ])
-    func damagedAppFile(_ text: String) throws {
+    @Test("A file that is damaged with its second copy costs no token that a sender has", arguments: damages)
+    func damagedWithItsCopy(_ name: String, _ text: String) throws {
+        let token = try register()
+        for name in [name, "copies/" + name] { try directory.write(text, to: name) }
+        let reopened = try TokenStore(directory: directory.path)
+        #expect(reopened.damage.map { $0.contains("is lost") } == [true])
+        #expect(reopened.record(for: token)?.state == .registered)
+        _ = try register(in: reopened)
+        #expect(reopened.record(for: token)?.state == .registered)
+        #expect(try TokenStore(directory: directory.path).damage.isEmpty)
+    }
+
+    @Test("A token that became another one by damage is noticed")
+    func changedDigit() throws {
+        let token = try register()
+        let good = try directory.text(of: Self.appFile)
+        let digit = try #require(token.hex.first)
+        try directory.write(
+            good.replacing(token.hex, with: (digit == "0" ? "1" : "0") + token.hex.dropFirst()), to: Self.appFile)
+        let reopened = try TokenStore(directory: directory.path)
+        #expect(reopened.tokens(of: app) == [.production: token])
+        #expect(reopened.damage.map { $0.contains("checksum") } == [true])
+    }
+
+    @Test("Only so many damaged files are kept")
+    func manyDamages() throws {
         _ = try register()
-        try directory.write(text, to: Self.appFile)
-        let error = try #require(openingError())
-        #expect(error.code == .system)
-        #expect(error.message.contains(Self.appFile))
-        #expect(error.message.contains("the app gets new tokens"))
-        #expect(try directory.text(of: Self.appFile) == text)
+        for _ in 0..<20 {
+            try directory.write("?", to: Self.appFile)
+            _ = try TokenStore(directory: directory.path)
+        }
+        let cases = try DamageFolder(stateDirectory: directory.path).cases()
+        #expect(cases.map(\.number) == Array(13...20))
     }
 
     @Test("A file of a newer version is refused as such", arguments: ["tokens.json", appFile])
@@ -155,10 +230,10 @@ import Testing
         #expect(store.tokens(of: app) == [.production: token])
     }
 
-    private func register(in store: TokenStore? = nil, at time: Int64 = 1) throws -> DeviceToken {
+    private func register(in store: TokenStore? = nil) throws -> DeviceToken {
         let store = try store ?? TokenStore(directory: directory.path)
         return try #require(
-            try store.register(app: app, topic: topic, environments: [.production], at: time)[.production])
+            try store.register(app: app, topic: topic, environments: [.production])[.production])
     }
 
     private func openingError() -> RingwakeError? {

@@ -18,14 +18,14 @@ import Testing
     @Test("Registering gives each environment its own token, and the same ones again, also after opening anew")
     func registerIsIdempotent() throws {
         let store = try TokenStore(directory: directory.path)
-        let tokens = try store.register(app: app, topic: topic, environments: [.development, .production], at: 1)
+        let tokens = try store.register(app: app, topic: topic, environments: [.development, .production])
         #expect(tokens.count == 2)
         #expect(tokens[.development] != tokens[.production])
-        let again = try store.register(app: app, topic: topic, environments: [.production], at: 2)
+        let again = try store.register(app: app, topic: topic, environments: [.production])
         #expect(again == tokens.filter { $0.key == .production })
         let reopened = try TokenStore(directory: directory.path)
         #expect(reopened.tokens(of: app) == tokens)
-        let anew = try reopened.register(app: app, topic: topic, environments: [.development, .production], at: 3)
+        let anew = try reopened.register(app: app, topic: topic, environments: [.development, .production])
         #expect(anew == tokens)
         for (environment, token) in tokens {
             #expect(
@@ -37,17 +37,17 @@ import Testing
     @Test("Registering what is registered writes nothing")
     func idempotentRegisterDoesNotWrite() throws {
         let store = try TokenStore(directory: directory.path)
-        _ = try store.register(app: app, topic: topic, environments: [.production], at: 1)
+        _ = try store.register(app: app, topic: topic, environments: [.production])
         try FileSystem.remove(directory.path + "/tokens.json")
-        _ = try store.register(app: app, topic: topic, environments: [.production], at: 2)
+        _ = try store.register(app: app, topic: topic, environments: [.production])
         #expect(!directory.has("tokens.json"))
     }
 
     @Test("An environment that is added gets a token, the others keep theirs")
     func addedEnvironment() throws {
         let store = try TokenStore(directory: directory.path)
-        let first = try store.register(app: app, topic: topic, environments: [.production], at: 1)
-        let both = try store.register(app: app, topic: topic, environments: [.development, .production], at: 2)
+        let first = try store.register(app: app, topic: topic, environments: [.production])
+        let both = try store.register(app: app, topic: topic, environments: [.development, .production])
         #expect(both[.production] == first[.production])
         #expect(both.count == 2)
     }
@@ -56,7 +56,7 @@ import Testing
     func plainTokensStayInTheAppFile() throws {
         let store = try TokenStore(directory: directory.path)
         let token = try #require(
-            try store.register(app: app, topic: topic, environments: [.production], at: 1)[.production])
+            try store.register(app: app, topic: topic, environments: [.production])[.production])
         #expect(try !directory.text(of: "tokens.json").contains(token.hex))
         #expect(try directory.text(of: "apps/com.example.phone.json").contains(token.hex))
         var status = stat()
@@ -68,14 +68,14 @@ import Testing
     func unregister() throws {
         let store = try TokenStore(directory: directory.path)
         let old = try #require(
-            try store.register(app: app, topic: topic, environments: [.production], at: 1)[.production])
+            try store.register(app: app, topic: topic, environments: [.production])[.production])
         try store.unregister(app: app, at: 777)
         #expect(store.tokens(of: app).isEmpty)
         #expect(!directory.has("apps/com.example.phone.json"))
         #expect(store.record(for: old)?.state == .unregistered(at: 777))
 
         let new = try #require(
-            try store.register(app: app, topic: topic, environments: [.production], at: 888)[.production])
+            try store.register(app: app, topic: topic, environments: [.production])[.production])
         #expect(new != old)
         let reopened = try TokenStore(directory: directory.path)
         #expect(reopened.record(for: old)?.state == .unregistered(at: 777))
@@ -86,7 +86,7 @@ import Testing
     func unregisterUnknown() throws {
         let store = try TokenStore(directory: directory.path)
         #expect(code { try store.unregister(app: app, at: 1) } == .notFound)
-        _ = try store.register(app: app, topic: topic, environments: [.production], at: 1)
+        _ = try store.register(app: app, topic: topic, environments: [.production])
         try store.unregister(app: app, at: 2)
         #expect(code { try store.unregister(app: app, at: 3) } == .notFound)
     }
@@ -94,7 +94,7 @@ import Testing
     @Test("An app that was registered for no environment can be removed, and its file goes")
     func unregisterWithoutTokens() throws {
         let store = try TokenStore(directory: directory.path)
-        _ = try store.register(app: app, topic: topic, environments: [], at: 1)
+        _ = try store.register(app: app, topic: topic, environments: [])
         #expect(directory.has("apps/com.example.phone.json"))
         try store.unregister(app: app, at: 2)
         #expect(!directory.has("apps/com.example.phone.json"))
@@ -114,7 +114,7 @@ import Testing
         try directory.write(#"{"schema":1,"tokens":[\#(entries.joined(separator: ","))]}"#, to: "tokens.json")
         let store = try TokenStore(directory: directory.path)
         let token = try #require(
-            try store.register(app: app, topic: topic, environments: [.production], at: 1)[.production])
+            try store.register(app: app, topic: topic, environments: [.production])[.production])
         try store.unregister(app: app, at: 900_000)
         #expect(store.record(for: token)?.state == .unregistered(at: 900_000))
         let text = try directory.text(of: "tokens.json")
@@ -126,7 +126,7 @@ import Testing
     func longTopic() throws {
         let store = try TokenStore(directory: directory.path)
         let long = Topic(String(repeating: "t", count: 256))
-        let refusal = code { _ = try store.register(app: app, topic: long, environments: [.production], at: 1) }
+        let refusal = code { _ = try store.register(app: app, topic: long, environments: [.production]) }
         #expect(refusal == .invalidRequest)
         #expect(store.tokens(of: app).isEmpty)
     }

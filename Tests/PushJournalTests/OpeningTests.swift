@@ -33,16 +33,19 @@ struct OpeningTests {
     }
 
     @Test(
-        "a row with a number that leaves none for the next one is damage, not a trap",
+        "a row with a number that leaves none for the next one is damage, not a trap, and is not copied",
         arguments: [
             "UPDATE push SET sequence = 9223372036854775807", "UPDATE boot SET id = 9223372036854775807, name = ''",
+            "UPDATE epoch SET number = 9223372036854775807",
         ])
     func numbersAtTheEnd(change: String) throws {
         let harness = try JournalHarness()
         _ = try harness.append(harness.push("A"))
         harness.journal.close()
         do { try StoreProbe(harness.directory.store).run(change) }
-        #expect(failure(opening: harness)?.message.contains("9223372036854775807") == true)
+        try harness.reopen()
+        #expect(harness.contents.damage.map { $0.contains("9223372036854775807") } == [true])
+        #expect(try harness.append(harness.push("B")) == .new)
     }
 
     @Test("a new store belongs to its owner alone, and so does its log")
@@ -64,10 +67,10 @@ struct OpeningTests {
         let probe = try StoreProbe(harness.directory.store)
         #expect(try probe.text("PRAGMA journal_mode") == "wal")
         #expect(try probe.number("PRAGMA auto_vacuum") == 2)
-        #expect(try probe.number("PRAGMA user_version") == 5)
+        #expect(try probe.number("PRAGMA user_version") == 6)
         #expect(try probe.number("PRAGMA application_id") == 0x5269_6e67)
         #expect(try probe.text("PRAGMA integrity_check") == "ok")
-        #expect(try probe.number("SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND strict") == 9)
+        #expect(try probe.number("SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND strict") == 10)
     }
 
     @Test("each commit is forced to the disk once, before its answer")
@@ -89,26 +92,33 @@ struct OpeningTests {
         }
     }
 
-    @Test("a store of a newer version, and one of another program, is refused and left as it is")
-    func foreign() throws {
+    @Test("a store of a newer version is refused and left as it is")
+    func newer() throws {
         let harness = try JournalHarness()
         _ = try harness.append(harness.push("A"))
-        for (sql, text) in [
-            ("PRAGMA user_version = 6", "newer version"),
-            ("PRAGMA user_version = 5; PRAGMA application_id = 77", "another program"),
-            ("PRAGMA application_id = 0", "another program"),
-        ] {
-            harness.journal.close()
-            try StoreProbe(harness.directory.store).run(sql)
-            let before = try contents(of: harness.directory.store)
-            let error = failure(opening: harness)
-            #expect(error?.code == .conflict)
-            #expect(error?.message.contains(text) == true)
-            #expect(try contents(of: harness.directory.store) == before)
-        }
-        try StoreProbe(harness.directory.store).run("PRAGMA application_id = \(0x5269_6e67)")
+        harness.journal.close()
+        try StoreProbe(harness.directory.store).run("PRAGMA user_version = 7")
+        let before = try contents(of: harness.directory.store)
+        let error = failure(opening: harness)
+        #expect(error?.code == .conflict)
+        #expect(error?.message.contains("newer version") == true)
+        #expect(try contents(of: harness.directory.store) == before)
+    }
+
+    @Test("a store of another program is set aside as it is", arguments: ["application_id = 77", "application_id = 0"])
+    func foreign(change: String) throws {
+        let harness = try JournalHarness()
+        _ = try harness.append(harness.push("A"))
+        harness.journal.close()
+        try StoreProbe(harness.directory.store).run("PRAGMA \(change)")
+        let before = try contents(of: harness.directory.store)
         try harness.reopen()
-        #expect(try harness.append(harness.push("A")) == .repeated)
+        let damage = try #require(harness.contents.damage.first)
+        #expect(damage.contains("another program") && damage.contains("newest 1 pushes are lost"))
+        #expect(try contents(of: "\(harness.directory.path)/damaged/1-store.db") == before)
+        #expect(try harness.append(harness.push("A")) == .new)
+        try harness.reopen()
+        #expect(harness.contents.damage.isEmpty)
     }
 
     @Test("a store that is refused keeps its log as it is")
@@ -135,7 +145,7 @@ struct OpeningTests {
         #expect(try names.map { try contents(of: "\(copy.path)/\($0)") } == before)
     }
 
-    @Test("an empty file becomes a store; one that is no database is refused and left as it is")
+    @Test("an empty file becomes a store; one that is no database is set aside as it is")
     func noDatabase() throws {
         let harness = try JournalHarness()
         harness.journal.close()
@@ -145,25 +155,34 @@ struct OpeningTests {
         harness.journal.close()
         let text = [UInt8](repeating: 0x41, count: 5_000)
         try write(text, to: harness.directory.store)
-        let error = failure(opening: harness)
-        #expect(error?.code == .system)
-        #expect(error?.message.contains("damaged") == true)
-        #expect(try contents(of: harness.directory.store) == text)
+        try harness.reopen()
+        #expect(harness.contents.damage.map { $0.contains("is damaged") || $0.contains("was damaged") } == [true])
+        // The first case is the note that the store had become an empty file.
+        #expect(try contents(of: "\(harness.directory.path)/damaged/2-store.db") == text)
     }
 
-    @Test("a directory that is not there, a store that is a directory and a path with a NUL are said")
+    @Test("a directory that is not there and a path with a NUL are refused")
     func badPaths() throws {
         let loop = try RunLoop()
         let directory = try TemporaryDirectory()
-        mkdir(directory.store, 0o700)
-        defer { rmdir(directory.store) }
-        for path in [directory.path + "/missing", directory.path, directory.path + "\0"] {
+        for path in [directory.path + "/missing", directory.path + "\0"] {
             let error = #expect(throws: RingwakeError.self) {
                 _ = try PushJournal(
                     directory: path, runLoop: loop, logger: .init(label: "test"), clocks: TestClock().clocks())
             }
             #expect(error?.code == .system)
         }
+    }
+
+    @Test("a directory in place of the store is set aside")
+    func directory() throws {
+        let harness = try JournalHarness()
+        harness.journal.close()
+        for name in ["", "-wal"] { unlink(harness.directory.store + name) }
+        mkdir(harness.directory.store, 0o700)
+        try harness.reopen()
+        #expect(harness.contents.damage.map { $0.contains("it is not a file") } == [true])
+        #expect(try harness.append(harness.push("A")) == .new)
     }
 
     @Test("a second journal of this process is refused while the first is open")
@@ -270,7 +289,7 @@ final class Shell {
         var entry = pollfd(fd: pidfd, events: Int16(POLLIN), revents: 0)
         if poll(&entry, 1, 30_000) == 0 { Issue.record("the program does not end") }
         var (code, status): (Int32, Int32) = (0, 0)
-        ringwake_wait_pidfd(pidfd, &code, &status)
+        ringwake_wait_child(true, pidfd, 0, &code, &status)
         close(pidfd)
         close(output)
     }

@@ -24,7 +24,7 @@ struct TimeoutTests {
         harness.journal.append(harness.push("A"), payload: [], call: nil) { answer = $0 }
         harness.run { harness.journal.health != .working }
         #expect(!harness.journal.hasRoom && answer == nil)
-        #expect(harness.log.messages(.error) == ["journal cannot write: pushes are refused"])
+        #expect(harness.log.messages(.error) == ["journal cannot write: pushes are answered 503"])
         gate.open()
         harness.run { answer != nil }
         #expect(throws: Never.self) { try answer?.get() }

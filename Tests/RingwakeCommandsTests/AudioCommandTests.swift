@@ -1,5 +1,7 @@
+import CRingwakeLinux
 import ControlProtocol
 import FoundationEssentials
+import Glibc
 import RingwakeCore
 import Testing
 
@@ -121,12 +123,12 @@ struct AudioRunTests {
         + "\n"
 
     /// The stream has these lines, and every other request is answered with a session.
-    private func run(_ lines: String..., arguments: [String]) -> (Ran, FakeDaemon) {
+    private func run(_ lines: String..., arguments: [String], errors: Output = Output()) -> (Ran, FakeDaemon) {
         let stream = FakeDaemon.Reply.raw([Self.head + lines.joined()])
         let daemon = FakeDaemon { line in
             line.hasPrefix("POST /v1/audio/sessions HTTP") ? stream : .json(#"{"error":"conflict"}"#)
         }
-        return (ringwake(["audio", "run"] + arguments, at: daemon), daemon)
+        return (ringwake(["audio", "run"] + arguments, at: daemon, errors: errors), daemon)
     }
 
     @Test("The command runs once the session is active, and its exit status is passed on")
@@ -186,9 +188,20 @@ struct AudioRunTests {
 
     @Test("A daemon that goes away does not end the command, and that is said once")
     func daemonGone() {
-        let (run, _) = run(Self.opened, Self.active, arguments: ["--", "sh", "-c", "sleep 3; exit 5"])
+        let folder = TemporaryDirectory()
+        folder.write("", to: "errors")
+        let errors = ringwake_open(folder.path + "/errors", O_WRONLY, 0)
+        defer { close(errors) }
+        let said = "continues without an audio session"
+        // The command ends when it has been said, and after a minute.
+        let script = """
+            for _ in $(seq 600); do grep -q '\(said)' '\(folder.path)/errors' && exit 5; sleep 0.1; done
+            """
+        let (run, _) = run(
+            Self.opened, Self.active, arguments: ["--", "sh", "-c", script], errors: Output(descriptor: errors))
         #expect(run.status == 5)
-        #expect(run.errors.ranges(of: "continues without an audio session").count == 1, "\(run.errors)")
+        let text = folder.read("errors") ?? ""
+        #expect(text.ranges(of: said).count == 1, "\(text)")
     }
 
     @Test("With --json the lines are the daemon's own")

@@ -96,11 +96,10 @@ struct DoctorTests {
                 == [
                     "problem clock: it is before the day when this program was built, so certificates and tokens look invalid"
                 ])
-        #expect(try bad { $0.knownHandlers["phone.service"] = false }.first?.contains("no unit phone.service") == true)
         #expect(
             try bad {
                 $0.configuration?.handlers = [.init(app: "com.example.phone", way: "dbus", target: "org.example.Phone")]
-                $0.knownHandlers["org.example.Phone"] = false
+                $0.knownNames["org.example.Phone"] = false
             }.first?.contains("nobody owns org.example.Phone") == true)
         #expect(try bad { $0.store?.isReadOnly = true } == ["problem store: /s is on a read-only file system"])
         #expect(try bad { $0.store?.freeBytes = 1000 << 10 } == ["problem store: 1000 KiB are free in /s"])
@@ -110,7 +109,7 @@ struct DoctorTests {
                 == ["note kernel: no pidfd (Bad system call)"])
         #expect(
             try bad { $0.facilities = [.init(Facility(name: "memfd", why: "no", loss: "x"))] }
-                == ["problem kernel: no memfd (no)"])
+                == ["note kernel: no memfd (no)"])
         #expect(
             try bad {
                 $0.status?.doNotDisturb.state = "on"; $0.status?.doNotDisturb.active = true
@@ -158,6 +157,51 @@ struct DoctorTests {
             $0.configuration?.handlers[0].way = "exec"
         }
         #expect(found.count == 1 && found[0].hasPrefix("note handlers: the handler of com.example.phone runs in the"))
+    }
+
+    @Test("A handler's unit that systemd cannot start is named")
+    func units() throws {
+        func found(_ values: [String: String]) throws -> String? {
+            let look = HandlerUnitLook(["LoadState": "loaded"].merging(values) { $1 })
+            return try bad { $0.handlerUnits["phone.service"] = look }.first
+        }
+        func start(_ path: String) -> [String: String] {
+            ["ExecStart": "{ path=\(path) ; argv[]=\(path) -a ; ignore_errors=no ; pid=0 }"]
+        }
+        for (values, text) in [
+            (["LoadState": "not-found"], "systemd knows no unit phone.service"),
+            (["LoadState": "masked"], "phone.service is masked"),
+            (["LoadState": "bad-setting", "FragmentPath": "/p.service"], "(bad-setting): /p.service"),
+            (["User": "no-such-user"], "there is no user no-such-user (User= in"),
+            (["Group": "no-such-group"], "there is no group no-such-group (Group= in"),
+            (start("/no/such/program"), "there is no program /no/such/program (ExecStart= in"),
+            (start("/etc/passwd"), "/etc/passwd is not an executable file (ExecStart= in"),
+        ] {
+            #expect(try found(values)?.contains(text) == true, "\(values)")
+        }
+        let instance = HandlerUnitLook.instance
+        for values in [
+            start("/bin/sh"), start("sh"), start("/usr/bin/\(instance)-handler"), ["User": "0"], ["User": instance],
+            ["User": "no-such-user", "DynamicUser": "yes"], start("/no/such").merging(["RootDirectory": "/srv"]) { $1 },
+        ] {
+            #expect(try found(values) == nil, "\(values)")
+        }
+    }
+
+    @Test(
+        "The names of units that the daemon may start are those of polkit's rule",
+        arguments: [
+            "ringwake-handler-phone@.service", "ringwake-handler-a.b_C-9@.service", "ringwake-handler-@.service",
+            "ringwake-handler-phone.service", "phone@.service", "ringwake-handler-a:b@.service", "ringwaked.service",
+        ])
+    func unitNames(name: String) throws {
+        let rules = try String(contentsOfFile: "deploy/polkit/50-ringwake.rules", encoding: .utf8)
+        let line = try #require(rules.split(separator: "\n").first { $0.contains(".test(unit)") })
+        let first = try #require(line.firstIndex(of: "^"))
+        let last = try #require(line.firstIndex(of: "$"))
+        // The rule sees the unit's instance.
+        let unit = name.replacing("@.", with: "@call.")
+        #expect(try HandlerUnitCheck.isAllowed(name) == (Regex(String(line[first...last])).wholeMatch(in: unit) != nil))
     }
 
     @Test("A daemon with another configuration is named")

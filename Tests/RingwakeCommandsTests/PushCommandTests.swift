@@ -77,9 +77,10 @@ struct PushCommandTests {
         #expect(throws: (any Error).self) { try parse(["--key", "/x/AuthKey_.p8"]) }
     }
 
-    private func answer(_ status: Int, reason: String? = nil) -> PushAnswer {
+    private func answer(_ status: Int, outcome: String? = nil, reason: String? = nil) -> PushAnswer {
         PushAnswer(
-            status: status, apnsID: "ID", uniqueID: nil, reason: reason, timestamp: status == 410 ? 1_700 : nil,
+            status: status, apnsID: "ID", uniqueID: nil, outcome: outcome, reason: reason,
+            timestamp: status == 410 ? 1_700 : nil,
             httpVersion: "2",
             timings: PushTimings(
                 dnsUs: 10, connectUs: 100, tlsUs: 3_000, sentUs: 3_100, answerUs: 4_000, totalUs: 4_200,
@@ -102,6 +103,14 @@ struct PushCommandTests {
                 == true)
         #expect(PushResult(answer(404), from: PushServer(host: "h")).hint?.contains("is it a push service") == true)
         #expect(PushResult(answer(200), from: PushServer(host: "h")).hint == nil)
+    }
+
+    @Test("an accepted push that rings nowhere says so", arguments: [nil, "started", "restricted", "soon\u{1b}"])
+    func outcome(_ outcome: String?) {
+        let result = PushResult(answer(200, outcome: outcome), from: PushServer(host: "h"))
+        let text = PushText.text(of: result, style: TextStyle(isEnabled: false))
+        #expect(text.contains("outcome") == (outcome != nil && outcome != "started") && !text.contains("\u{1b}"))
+        #expect(String(decoding: controlLine(result), as: UTF8.self).contains(#""outcome":"#) == (outcome != nil))
     }
 
     @Test("an answer over a detour says so, and does not claim the named host")
@@ -136,7 +145,7 @@ struct PushCommandTests {
         }
         let push = { (options: [String]) in ringwake(["push", "--app", "com.example.phone"] + options, at: daemon) }
         let certificate = push([])
-        #expect(certificate.status == 5 && certificate.errors.contains("certs dev-ca --app com.example.phone"))
+        #expect(certificate.status == 5 && certificate.errors.contains("setup --app com.example.phone"))
         let listener = push(["--environment", "production"])
         #expect(listener.status == 5 && listener.errors.contains("production"))
     }

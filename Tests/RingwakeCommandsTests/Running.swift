@@ -8,9 +8,12 @@ struct Ran {
 }
 
 /// Runs `ringwake` with `arguments` in this process, at the socket of `daemon` if there is one.
-func ringwake(_ arguments: [String], at daemon: FakeDaemon? = nil, environment: [String: String] = [:]) -> Ran {
+///
+/// - Parameter errors: where errors go, if not to the result.
+func ringwake(
+    _ arguments: [String], at daemon: FakeDaemon? = nil, environment: [String: String] = [:], errors: Output = Output()
+) -> Ran {
     let output = Output()
-    let errors = Output()
     var environment = environment
     if let daemon { environment["RINGWAKE_SOCKET"] = daemon.socket }
     let variables = environment

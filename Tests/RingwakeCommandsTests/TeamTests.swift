@@ -1,3 +1,4 @@
+import ControlProtocol
 import Cryptography
 import RingwakeCore
 import Testing
@@ -29,6 +30,8 @@ struct TeamTests {
 
                 """)
         #expect(TeamFile(id: "T", topics: nil).text == TeamFile.mark + "\n")
+        let asked = ConfigurationMessage.Team(id: "T", file: "f", topics: nil, keys: [], outcome: true)
+        #expect(TeamFile(asked).text == TeamFile.mark + "\noutcome = true\n")
     }
 
     @Test("The same key may come twice; another one with its id is a conflict")
@@ -47,6 +50,10 @@ struct TeamTests {
         #expect(error?.code == .invalidRequest && error?.message.contains("--key-id") == true)
         let damaged = #expect(throws: RingwakeError.self) { try TeamFile.key(of: directory.path + "/key.p8", id: "A") }
         #expect(damaged?.code == .badCredential && damaged?.message.contains(directory.path) == true)
+        let empty = #expect(throws: RingwakeError.self) { try TeamFile.key(of: directory.path + "/key.p8", id: "") }
+        #expect(empty?.code == .invalidRequest)
+        #expect(TeamFile.note(onKeyID: "ABC123DEFG") == "")
+        #expect(TeamFile.note(onKeyID: "abc").hasPrefix("note: Apple's key ids"))
     }
 
     @Test(

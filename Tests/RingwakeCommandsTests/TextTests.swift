@@ -84,6 +84,10 @@ struct TextTests {
             idle.contains(
                 "device\n  do not disturb  off\n  staying awake   by logind\n  cellular calls  off\n"))
         #expect(!idle.contains("no longer starts"))
+        let asleep = Sample.status(device: Sample.idleDevice.replacing("\"logind\"", with: "\"none\""))
+        #expect(
+            ringwake(["status"], at: FakeDaemon { _ in .json(asleep) }).output
+                .contains("staying awake   nothing keeps the machine awake\n"))
         let busy = ringwake(["status"], at: FakeDaemon { _ in .json(Sample.status(device: Sample.busyDevice)) }).output
         for line in [
             "do not disturb  scheduled, calls are blocked now",

@@ -93,12 +93,12 @@ struct CallStateMachineTests {
             case .report: try machine.report(at: begin)
             case .confirm: try machine.confirmRing(at: begin)
             case .ringJournaled: machine.ringJournaled(at: begin)
-            case .ringNotJournaled: machine.ringNotJournaled(at: begin)
+            case .ringNotJournaled: machine.ringNotJournaled(.missed, at: begin)
             case .answer: try machine.answer(at: begin)
             case .decline: try machine.decline(at: begin)
             case .end: try machine.end(at: begin)
             case .cancel: try machine.cancel(.answeredElsewhere)
-            case .remoteEnded: try machine.remoteEnded(.remoteEnded)
+            case .remoteEnded: machine.remoteEnded(.remoteEnded)
             case .fulfillAnswer: try machine.fulfill(.answer, at: begin)
             case .fulfillEnd: try machine.fulfill(.end, at: begin)
             case .failAnswer: try machine.fail(.answer)
@@ -203,7 +203,7 @@ struct CallStateMachineTests {
         let limit = now.advanced(by: .seconds(5))
         var asked = 0
         while !machine.hasEnded, asked < 100 {
-            #expect(machine.ringNotJournaled(at: now).isEmpty)
+            #expect(machine.ringNotJournaled(.missed, at: now).isEmpty)
             let deadline = try #require(machine.nextDeadline)
             #expect(deadline == min(now.advanced(by: .milliseconds(500)), limit))
             now = deadline
@@ -213,10 +213,23 @@ struct CallStateMachineTests {
         #expect(machine.state == .ended(.failed, detail: "the journal could not record in time that it rings"))
     }
 
+    @Test(
+        "By policy a call rings from memory when the journal fails, unless it has expired")
+    func ringFromMemory() throws {
+        let rings: [CallStateMachine.Output] = [
+            .entered(.ringing(until: CallStateMachineTests.begin.advanced(by: .seconds(45))))
+        ]
+        var failed = try CallStateMachineTests.machine(in: .confirmed)
+        #expect(failed.ringNotJournaled(.ring, at: CallStateMachineTests.begin) == rings)
+        var expired = try CallStateMachineTests.machine(in: .confirmed)
+        _ = expired.ringNotJournaled(.ring, at: expired.ringBefore)
+        #expect(expired.state == .ended(.expired, detail: nil))
+    }
+
     @Test("While the journal is being asked, a failure's wait is over: it rings as soon as the journal has it")
     func ringAfterRetry() throws {
         var machine = try CallStateMachineTests.machine(in: .confirmed)
-        _ = machine.ringNotJournaled(at: CallStateMachineTests.begin)
+        _ = machine.ringNotJournaled(.missed, at: CallStateMachineTests.begin)
         let retry = CallStateMachineTests.begin.advanced(by: .milliseconds(500))
         #expect(machine.advance(to: retry, fallback: .missed) == [.journalRing])
         #expect(machine.nextDeadline == CallStateMachineTests.begin.advanced(by: .seconds(5)))
@@ -234,6 +247,28 @@ struct CallStateMachineTests {
             let isBeforeRing = [.woken, .reported, .confirmed].contains(name)
             if isBeforeRing { #expect(machine.state == .ended(.handlerFailed, detail: "the handler exited")) }
             #expect((machine.claimBy != nil) == (owes && !isBeforeRing), "\(name)")
+        }
+    }
+
+    @Test("What a handler says again, because it got no answer, is not refused and changes nothing")
+    func saidAgain() throws {
+        let done: [(Input, [Name])] = [
+            (.report, [.reported, .confirmed, .ringing, .answering, .connected, .held]),
+            (.confirm, [.confirmed, .ringing, .answering, .connected, .held]),
+            (.fulfillAnswer, [.connected, .held]), (.fulfillHold, [.held]),
+            (.fulfillEnd, [.ended]), (.failEnd, [.ended]), (.failAnswer, [.ended]), (.remoteEnded, [.ended]),
+        ]
+        for (input, names) in done {
+            for name in names {
+                let before = try CallStateMachineTests.machine(in: name)
+                var machine = before
+                #expect(try input.apply(to: &machine).isEmpty && machine == before, "\(input) in \(name)")
+            }
+        }
+        // A call that has ended does not ring: its handler has to know.
+        for input in [Input.report, .confirm] {
+            var machine = try CallStateMachineTests.machine(in: .ended)
+            #expect(throws: CallStateMachine.Refusal.self) { try input.apply(to: &machine) }
         }
     }
 

@@ -200,6 +200,7 @@ struct ClaimTests {
         #expect(scenario.send(.claimed(key, by: nobody)) == [.refused(.unknownHandler(nobody))])
         #expect(scenario.send(.claimed(scenario.key("x"), by: wake)) == [.refused(.unknownCall(scenario.key("x")))])
         #expect(scenario.send(.claimed(key, by: wake)).refusals.isEmpty)
+        // A handler that does not know whether its call is new claims it, and reports it if that is refused.
         let state = scenario.state() ?? .queued
         #expect(scenario.send(.claimed(key, by: wake)) == [.refused(.wrongState(key, state))])
     }

@@ -103,6 +103,7 @@ struct RandomOrderTests {
         case 22: return .muteRequested(key, isOn)
         case 23: return .digitsRequested(key, "1")
         case 24: return .cellularChanged(isActive: isOn)
+        case 25 where isOn: return .policiesChanged([Scenario.app: scenario.policy])
         case 25: return Int.random(in: 0..<4, using: &random) == 0 ? .strikesCleared(Scenario.app) : .networkChanged
         default: return .remoteEnded(key, CallEndReason.reportable.randomElement(using: &random) ?? .failed, by: owner)
         }

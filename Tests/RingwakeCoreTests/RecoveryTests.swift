@@ -89,6 +89,22 @@ struct RecoveryTests {
         #expect(RecoveryTests.recover(record).effects.wakes.count == 1)
     }
 
+    @Test("By policy a call rings from memory if the journal fails, or says nothing in time", arguments: [true, false])
+    func ringFromMemory(isSilent: Bool) throws {
+        var scenario = Scenario()
+        scenario.policy.unrecorded = .ring
+        scenario.bring(to: .confirmed)
+        if isSilent {
+            scenario.now = try #require(scenario.call()?.machine.stateDeadline)
+            scenario.send(.deadlineReached)
+        } else {
+            scenario.send(.ringNotJournaled(scenario.key(), number: scenario.number()))
+        }
+        #expect(scenario.call()?.machine.state.name == .ringing)
+        // The record is written when the journal works again.
+        #expect(try #require(scenario.call()).journalRecord.state == .ringing)
+    }
+
     @Test("What the user was ending stays ended for that reason")
     func ending() throws {
         var scenario = Scenario()

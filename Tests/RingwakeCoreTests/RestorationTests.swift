@@ -26,6 +26,24 @@ struct RestorationTests {
         return (scenario, effects)
     }
 
+    @Test(
+        "A call that a repeated push has started again before the journal could be read is one call, with its number",
+        arguments: [Name.woken, .ringing, .ended])
+    func startedAgain(name: Name) throws {
+        let former = RestorationTests.former(.woken)
+        let record = try SnapshotTests.written(try #require(former.call()).journalRecord)
+        var scenario = Scenario(.app)
+        scenario.coordinator.skip(toCall: 1_000, toWake: 1_000)
+        scenario.bring(to: name)
+        #expect(scenario.number() == 1_000 && scenario.handler().number >= (name == .ended ? 0 : 1_000))
+        let effects = scenario.send(.restored(StoredCall(record, payloads: [], .thisBoot), scenario.policy))
+        #expect(scenario.number() == record.number && scenario.call()?.isJournaled == true)
+        #expect(scenario.state()?.name == name && effects.wakes.isEmpty && effects.states.isEmpty)
+        // The journal learns what has become of it.
+        #expect(effects.contains { if case .callNoted(let call) = $0 { call == scenario.call() } else { false } })
+        #expect(scenario.coordinator.nextCallNumber == 1_001)
+    }
+
     static func former(_ name: Name) -> Scenario {
         var scenario = Scenario(.app)
         scenario.bring(to: name)

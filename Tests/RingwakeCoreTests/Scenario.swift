@@ -20,6 +20,7 @@ struct Scenario {
     ) {
         coordinator = CoordinatorStateMachine(limits: limits)
         policy = AppPolicy(deadlines: deadlines, instances: instances)
+        policy.unrecorded = .missed
     }
 
     /// A push with this id; where its payload names no call, that is the call id too.
@@ -56,8 +57,8 @@ struct Scenario {
         now = now.advanced(by: duration)
     }
 
-    /// What the coordinator asks for. That an app's handlers or strikes changed goes to ``changedApps``: it follows from
-    /// most of what handlers do, and says nothing else.
+    /// What the coordinator asks for. That an app's handlers or strikes changed goes to ``changedApps``: it follows
+    /// from most of what handlers do, and says nothing else.
     @discardableResult
     mutating func send(_ event: Event) -> [Effect] {
         coordinator.handle(event, at: now).filter {

@@ -67,6 +67,8 @@ struct SimulatedWorld {
         for app in SimulatedWorld.apps {
             let instances: HandlerInstances = chance(0.7) ? .app : .call
             var policy = AppPolicy(deadlines: CallDeadlines(connected: .seconds(90)), instances: instances)
+            // At most one ring for a call holds across kills.
+            policy.unrecorded = .missed
             policy.strikes = StrikeLimit(count: manners.strikeLimit, window: .seconds(120))
             policy.fallback = chance(0.5) ? .ring : .missed
             policy.whenBusy = chance(0.7) ? .ring : .reject
@@ -101,6 +103,7 @@ struct SimulatedWorld {
             let instances: HandlerInstances = chance(0.5) ? .app : .call
             policies[app]?.instances = instances
             checks.changedApps.insert(app)
+            if chance(0.5) { apply(.policiesChanged(policies)) }
         default: if manners.hasStrangers { strangerActs() }
         }
     }

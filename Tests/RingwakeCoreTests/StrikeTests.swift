@@ -143,6 +143,17 @@ struct StrikeTests {
         #expect(scenario.coordinator.strikes(of: Scenario.app) == former.coordinator.strikes(of: Scenario.app))
     }
 
+    @Test("The strikes of the last run stand before those since the start")
+    func restoredLater() {
+        let former = StrikeTests.struckOut().coordinator.strikes(of: Scenario.app)
+        var scenario = StrikeTests.scenario()
+        scenario.bring("new", to: .woken)
+        scenario.exit(scenario.handler("new"), .exited(1))
+        let since = scenario.coordinator.strikes(of: Scenario.app)
+        scenario.send(.strikesRestored(Scenario.app, former, isStruckOut: false))
+        #expect(!since.isEmpty && scenario.coordinator.strikes(of: Scenario.app) == former + since)
+    }
+
     @Test("What the handler did in good order is no strike: it said that the call failed, or could not answer")
     func noStrike() {
         var scenario = StrikeTests.scenario(1)

@@ -57,6 +57,37 @@ struct UnattendedAppTests {
         #expect(scenario.state()?.endReason == .handlerFailed && scenario.lane == nil)
     }
 
+    @Test("The app's file starts a handler from now on: calls that wait get it", arguments: [true, false])
+    func startedFromNowOn(bringsPush: Bool) throws {
+        var scenario = unattended()
+        scenario.receive("one", payload: "{1}")
+        scenario.pass(.seconds(4))
+        scenario.policy.isStarted = true
+        scenario.policy.wakeBringsPush = bringsPush
+        scenario.policy.ringer = .daemon
+        let request = try #require(scenario.send(.policiesChanged([Scenario.app: scenario.policy])).wakes.first)
+        #expect(request.call.rawValue == "one" && scenario.call()?.ringer == .daemon)
+        scenario.start()
+        let fetched = scenario.send(.pushesFetched(request.wake)).compactMap { effect -> [WakeRequest]? in
+            if case .fetched(let requests) = effect { requests } else { nil }
+        }
+        // A unit is started without its push, and finds it in its first fetch.
+        #expect(fetched.first?.map(\.payload) == (bringsPush ? [] : [Array("{1}".utf8)]))
+    }
+
+    @Test("A handler is not started from now on: calls that wait have as long as others for one that connects")
+    func notStartedFromNowOn() {
+        var scenario = Scenario(.app)
+        scenario.receive("one")
+        scenario.start()
+        scenario.receive("two")
+        scenario.policy.isStarted = false
+        #expect(scenario.send(.policiesChanged([Scenario.app: scenario.policy])).wakes.isEmpty)
+        #expect(scenario.send(.handlerExited(WakeID(number: 1), .exited(0))).wakes.isEmpty)
+        scenario.pass(.seconds(6))
+        #expect(scenario.state("two")?.endReason == .handlerFailed)
+    }
+
     @Test("A handler that is given nothing at its start finds in its first fetch what it was started for")
     func bareWake() throws {
         var scenario = Scenario(.app)

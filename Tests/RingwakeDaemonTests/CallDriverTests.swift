@@ -102,7 +102,7 @@ final class CallDriverTests {
         runner.submit(
             .request(
                 ServiceRequest(
-                    id, method, target, body: Array(body.utf8), authorization: nil, isOwner: true, pid: nil)))
+                    id, method, target, body: Array(body.utf8), authorization: nil, peer: ControlPeer(.owner))))
         return exchange
     }
 
@@ -117,7 +117,7 @@ final class CallDriverTests {
 
     @Test("A handler that stays when its call has ended is stopped")
     func handlerOutlivesItsCall() throws {
-        #expect(push("one") == .accepted)
+        #expect(push("one") == .accepted(.started))
         let pid = try #require(self.pid("one"))
         _ = report("one")
         run { runner.coordinator.call(key("one"))?.machine.state.name == .ringing }
@@ -136,11 +136,11 @@ final class CallDriverTests {
             runner.onMissed = nil
             runner.receive(verifiedPush("two")) { outcome = $0 }
         }
-        #expect(push("one") == .accepted)
+        #expect(push("one") == .accepted(.started))
         endRemotely("one")
         if let pid = pid("two") { handlers.append(pid) }
         run { outcome != nil }
-        #expect(outcome == .accepted && runner.coordinator.call(key("two")) != nil)
+        #expect(outcome == .accepted(.started) && runner.coordinator.call(key("two")) != nil)
     }
 
     @Test("Who waits for the ring hears of it when the journal has it, and of an end instead")
@@ -194,7 +194,7 @@ final class CallDriverTests {
             let id = runner.requests.add(exchange)
             runner.submit(
                 .request(
-                    ServiceRequest(id, "GET", "/v1/events", body: [], authorization: nil, isOwner: true, pid: nil)))
+                    ServiceRequest(id, "GET", "/v1/events", body: [], authorization: nil, peer: ControlPeer(.owner))))
         }
         #expect(kept == nil)
         #expect(runner.service.subscriptions.namedApps.isEmpty)

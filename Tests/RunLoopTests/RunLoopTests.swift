@@ -21,6 +21,24 @@ import Testing
         #expect(seen == [.write, [.read, .write], .read])
     }
 
+    @Test("What is postponed runs in the next turn, after the descriptors that are ready then")
+    func postponed() throws {
+        let loop = try RunLoop()
+        let pair = SocketPair()
+        var seen: [String] = []
+        let source = try loop.watch(pair.near, for: .read, cause: .test) { _ in seen.append("ready") }
+        loop.postpone {
+            seen.append("first")
+            loop.postpone { seen.append("second") }
+        }
+        loop.runOnce(timeout: .zero)
+        #expect(seen == ["first"])
+        pair.send(1)
+        loop.runOnce(timeout: .seconds(60))
+        #expect(seen == ["first", "ready", "second"])
+        source.cancel()
+    }
+
     @Test("A source that was cancelled in this turn gets no event, and neither does the one that took its slot")
     func cancelledSourceGetsNoStaleEvent() throws {
         let loop = try RunLoop()

@@ -23,6 +23,7 @@
 #include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -81,8 +82,7 @@ static inline int ringwake_timerfd_create(int clock) { return timerfd_create(clo
 
 // Arms the timer once, at an absolute time of its clock in nanoseconds; 0 disarms it.
 static inline int ringwake_timerfd_arm(int descriptor, int64_t nanoseconds) {
-    struct itimerspec value;
-    memset(&value, 0, sizeof value);
+    struct itimerspec value = {0};
     value.it_value.tv_sec = nanoseconds / 1000000000;
     value.it_value.tv_nsec = nanoseconds % 1000000000;
     return timerfd_settime(descriptor, TFD_TIMER_ABSTIME, &value, NULL);
@@ -91,8 +91,7 @@ static inline int ringwake_timerfd_arm(int descriptor, int64_t nanoseconds) {
 // Arms a timer on the wall clock that never expires. It becomes readable, with ECANCELED, when that clock is set or the
 // machine resumes. The time is 2200-01-01, or the last one of a 32-bit time_t.
 static inline int ringwake_timerfd_arm_for_clock_changes(int descriptor) {
-    struct itimerspec value;
-    memset(&value, 0, sizeof value);
+    struct itimerspec value = {0};
     value.it_value.tv_sec = (time_t)(sizeof(time_t) < sizeof(int64_t) ? INT32_MAX : INT64_C(7258118400));
     return timerfd_settime(descriptor, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &value, NULL);
 }
@@ -148,7 +147,8 @@ static inline int ringwake_open_unnamed(const char *directory, mode_t mode) {
 // pipe2 is not imported from Glibc (_GNU_SOURCE).
 static inline int ringwake_pipe(int descriptors[2], int flags) { return pipe2(descriptors, flags | O_CLOEXEC); }
 
-// fcntl is variadic.
+// fcntl is variadic. F_SETPIPE_SZ needs _GNU_SOURCE. A pipe that may not be enlarged stays as it is.
+static inline void ringwake_enlarge_pipe(int descriptor, int bytes) { (void)fcntl(descriptor, 1031, bytes); }
 static inline int ringwake_set_nonblocking(int descriptor) {
     int flags = fcntl(descriptor, F_GETFL);
     return flags < 0 ? -1 : fcntl(descriptor, F_SETFL, flags | O_NONBLOCK);
@@ -176,8 +176,8 @@ static inline int ringwake_punch_hole(int descriptor, off_t offset, off_t length
     return fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length);
 }
 
-// Takes an exclusive lock, or fails with EWOULDBLOCK. (`struct flock` hides the function flock in Swift.)
-static inline int ringwake_lock_exclusively(int descriptor) { return flock(descriptor, LOCK_EX | LOCK_NB); }
+// In Swift, `struct flock` hides the function.
+static inline int ringwake_flock(int descriptor, int operation) { return flock(descriptor, operation); }
 
 // IN_NONBLOCK and IN_CLOEXEC are enumerators of an anonymous enum.
 static inline int ringwake_inotify(void) { return inotify_init1(IN_NONBLOCK | IN_CLOEXEC); }
@@ -194,21 +194,23 @@ static inline int ringwake_inotify_watch(int inotify, int descriptor, uint32_t m
 // glibc has it only since 2.36, in a header (sys/pidfd.h) that conflicts with linux/fcntl.h. Always close-on-exec.
 static inline int ringwake_pidfd_open(pid_t process) { return (int)syscall(SYS_pidfd_open, process, 0U); }
 
-// Reaps the child if it has exited. siginfo_t's si_code, si_pid and si_status are macros into a union. Returns 1 with
-// code (CLD_*) and status if the child was reaped, 0 if it still runs, -1 with errno.
-static inline int ringwake_wait_pidfd(int pidfd, int *code, int *status) {
-    siginfo_t info;
+// Reaps the child (by its pidfd or its PID; 0 for any) if it has exited; with WNOWAIT, only looks. siginfo_t's si_code,
+// si_pid and si_status are macros into a union. Returns its PID with code (CLD_*) and status if it has exited, 0 if not,
+// -1 with errno.
+static inline int ringwake_wait_child(bool is_pidfd, int child, int options, int *code, int *status) {
+    siginfo_t info = {0};
     int result;
-    memset(&info, 0, sizeof info);
     do {
-        result = waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED | WNOHANG);
+        result = waitid(child == 0 ? P_ALL : is_pidfd ? P_PIDFD : P_PID, (id_t)child, &info, WEXITED | WNOHANG | options);
     } while (result < 0 && errno == EINTR);
     if (result < 0) return -1;
-    if (info.si_pid == 0) return 0;
     *code = info.si_code;
     *status = info.si_status;
-    return 1;
+    return info.si_pid;
 }
+
+// prctl is variadic.
+static inline int ringwake_adopt_orphans(void) { return prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL); }
 
 // Runs `arguments[0]` with these three descriptors as 0, 1 and 2 and no others, in its own process group, with every
 // signal at its default action and none blocked. (Listing all signals is cheaper: glibc 2.36 makes one system call for
@@ -293,9 +295,8 @@ static inline int ringwake_peer_credentials(int descriptor, pid_t *process, uid_
         pid_t pid;
         uid_t uid;
         gid_t gid;
-    } credentials;
+    } credentials = {0};
     socklen_t length = sizeof credentials;
-    memset(&credentials, 0, sizeof credentials);
     if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) < 0) return -1;
     *process = credentials.pid;
     *user = credentials.uid;

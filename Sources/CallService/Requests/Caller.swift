@@ -1,40 +1,83 @@
 package import RingwakeCore
 
+/// The process at the other end of a connection to the control socket: what was found out about it when it connected. The
+/// daemon never asks about its PID later, because another process may have it by then.
+package struct ControlPeer: Equatable, Sendable {
+    /// What the kernel says about its user.
+    package enum Standing: Equatable, Sendable {
+        /// Root, or the daemon's own user.
+        case owner
+        /// In the group that the socket belongs to.
+        case member
+        /// Neither.
+        case stranger
+    }
+
+    package var standing: Standing
+    /// Its PID; nil: unknown.
+    package var pid: Int32?
+    /// The process; nil: unknown.
+    package var process: ProcessIdentity?
+    /// The handler whose unit it belongs to.
+    package var unit: WakeID?
+
+    package init(_ standing: Standing, pid: Int32? = nil, process: ProcessIdentity? = nil, unit: WakeID? = nil) {
+        self.standing = standing
+        self.pid = pid
+        self.process = process
+        self.unit = unit
+    }
+}
+
 /// The sender of a control request, which decides its permissions.
 package enum Caller: Equatable, Sendable {
     /// Root or the daemon's own user: may do everything.
     case owner
-    /// The holder of a wake secret: may act on the calls of its app.
+    /// A member of the socket's group: may handle calls and do not disturb.
+    case member
+    /// The holder of a wake secret, or a process of a handler's unit: may act on the calls of its app.
     case handler(AppID, WakeID)
-    /// Any other local user: may read the status.
-    case user
+    /// Any other local user: may ask for status and reachability.
+    case stranger
 
     /// - Parameters:
     ///   - authorization: the header of that name; nil: none.
-    ///   - secrets: the app and the WakeID for each valid wake secret.
-    ///   - processes: the same for a process: processes in a handler's systemd unit need no secret.
+    ///   - handlers: the handlers that may be there.
+    ///   - hash: the hash of a secret.
     /// - Throws: `notPermitted` for an invalid secret, even if the user id alone were sufficient: otherwise a handler
     ///   with an old secret would have the owner's rights.
-    package init(
-        authorization: String?, isOwner: Bool, pid: Int32?, secrets: (String) -> (app: AppID, wake: WakeID)?,
-        processes: (Int32) -> (app: AppID, wake: WakeID)? = { _ in nil }
+    init(
+        _ peer: ControlPeer, authorization: String?, _ handlers: HandlerRegistry, hash: (String) -> [UInt8]
     ) throws(RingwakeError) {
         if let authorization {
             let words = authorization.split(separator: " ", maxSplits: 1)
-            guard words.count == 2, words[0].lowercased() == "bearer", let handler = secrets(String(words[1])) else {
+            guard words.count == 2, words[0].lowercased() == "bearer",
+                let handler = handlers.handler(ofSecretHash: hash(String(words[1])))
+            else {
                 throw RingwakeError(
                     .notPermitted, "the wake secret is not in force: it ends with the handler that it was given to")
             }
             self = .handler(handler.app, handler.wake)
-        } else if let handler = pid.flatMap({ processes($0) }) {
+        } else if let handler = peer.unit.flatMap({ handlers.handler($0) }) {
             // Before the user id, so that a handler that runs as the daemon's user is confined to its app, too.
             self = .handler(handler.app, handler.wake)
         } else {
-            self = isOwner ? .owner : .user
+            switch peer.standing {
+            case .owner: self = .owner
+            case .member: self = .member
+            case .stranger: self = .stranger
+            }
         }
     }
 
-    /// The calling handler; nil for the owner, who may act for every handler.
+    /// The error for a stranger.
+    package static let strangersMayNot = RingwakeError(
+        .notPermitted,
+        "only root, ringwaked's user, members of the control socket's group (ringwake-control for the system's service) "
+            + "and handlers may do this; other users may ask for status and reachability"
+    )
+
+    /// The calling handler; nil for the owner and members, who may act for every handler.
     package var wake: WakeID? {
         if case .handler(_, let wake) = self { wake } else { nil }
     }
@@ -46,22 +89,30 @@ package enum Caller: Equatable, Sendable {
         }
     }
 
-    /// The app that the caller is confined to (nil for the owner), or throws `notPermitted`.
+    /// Throws `notPermitted` unless the caller is the owner or a member.
+    package func requirePerson() throws(RingwakeError) {
+        switch self {
+        case .owner, .member: break
+        case .handler: throw RingwakeError(.notPermitted, "this is the user's to say, not the handler's")
+        case .stranger: throw Caller.strangersMayNot
+        }
+    }
+
+    /// Throws `notPermitted` unless the caller is the owner or a handler.
+    package func requireOwnerOrHandler() throws(RingwakeError) {
+        if case .handler = self { return }
+        try requireOwner()
+    }
+
+    /// The app that the caller is confined to (nil for the owner and members), or throws `notPermitted`.
     ///
     /// - Parameter asked: the app that the request names, if it names one.
     package func confinedApp(asked: AppID?) throws(RingwakeError) -> AppID? {
-        switch self {
-        case .owner:
-            return asked
-        case .handler(let app, _):
-            guard asked == nil || asked == app else {
-                throw RingwakeError(.notPermitted, "this wake secret is for \(app), not for \(asked ?? app)")
-            }
-            return app
-        case .user:
-            throw RingwakeError(
-                .notPermitted,
-                "calls are for root, the user that ringwaked runs as, and handlers with their wake secret")
+        if self == .stranger { throw Caller.strangersMayNot }
+        guard case .handler(let app, _) = self else { return asked }
+        guard asked == nil || asked == app else {
+            throw RingwakeError(.notPermitted, "this wake secret is for \(app), not for \(asked ?? app)")
         }
+        return app
     }
 }

@@ -23,12 +23,12 @@ struct PendingAnswers: Sendable {
             guard !coordinator.waitsForOthers(key) else { continue }
             let message = turn.message(of: call, coordinator)
             for (request, verb) in take(key) {
-                guard [.end, .decline, .ended].contains(verb) else {
+                guard [.answer, .end, .decline, .ended].contains(verb) else {
                     turn.respond(request, message)
                     continue
                 }
-                // A call that the user or the other side ended must stay ended, even if the daemon dies right after
-                // the answer. The answer comes even if the disk fails or hangs.
+                // A call that was answered or ended must not ring again, even if the daemon dies right after the
+                // response. The response comes even if the disk fails or hangs.
                 turn.add(.barrier { _, turn in turn.respond(request, message) })
             }
         }

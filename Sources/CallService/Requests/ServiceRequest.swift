@@ -16,30 +16,30 @@ package struct ServiceRequest: Sendable {
     package private(set) var query: [String: String] = [:]
     /// All items of the query, for parameters that may be repeated.
     package private(set) var items: [(name: String, value: String)] = []
-    /// The sender; an unprivileged user until ``parse(_:_:)``.
-    package private(set) var caller = Caller.user
-    /// PID of the process that sent it; nil: unknown.
-    package let pid: Int32?
-    /// The RingwakeKit that sent it; nil: another program.
-    package let kit: PeerVersion?
+    /// The sender; a stranger until ``identify(_:_:)``.
+    package private(set) var caller = Caller.stranger
+    /// The process that made the connection.
+    package let peer: ControlPeer
     /// The header `Authorization`.
     private let authorization: String?
-    /// Whether root or the daemon's own user sent it.
-    private let isOwner: Bool
+    /// The header `User-Agent`.
+    private let userAgent: String?
 
     package init(
         _ id: RequestID, _ method: String, _ target: String, body: [UInt8], authorization: String?,
-        userAgent: String? = nil, isOwner: Bool, pid: Int32?
+        userAgent: String? = nil, peer: ControlPeer
     ) {
         self.id = id
         self.method = method
         self.target = target
         self.body = body
         self.authorization = authorization
-        kit = userAgent.flatMap { PeerVersion(userAgent: $0) }
-        self.isOwner = isOwner
-        self.pid = pid
+        self.userAgent = userAgent
+        self.peer = peer
     }
+
+    /// The RingwakeKit that sent it; nil: another program. Read when a handler connects, and not for each request.
+    package var kit: PeerVersion? { userAgent.flatMap { PeerVersion(userAgent: $0) } }
 
     /// A parsed request, for tests.
     package init(
@@ -47,12 +47,12 @@ package struct ServiceRequest: Sendable {
         items: [(name: String, value: String)] = [], body: [UInt8] = [], caller: Caller
     ) {
         self.init(
-            RequestID(number: 0), method, target, body: body, authorization: nil, isOwner: false, pid: nil)
+            RequestID(number: 0), method, target, body: body, authorization: nil, peer: ControlPeer(.stranger))
         (self.parts, self.query, self.items, self.caller) = (parts, query, items, caller)
     }
 
-    /// Parses the target, and identifies the caller.
-    mutating func parse(_ handlers: HandlerRegistry, _ host: HostQueries) throws(RingwakeError) {
+    /// Parses the target.
+    package mutating func parse() throws(RingwakeError) {
         guard let path = ControlPath(target) else {
             throw RingwakeError(
                 .invalidRequest,
@@ -64,10 +64,11 @@ package struct ServiceRequest: Sendable {
         }
         parts = Array(path.parts.dropFirst())
         (query, items) = (path.query, path.items)
-        caller = try Caller(
-            authorization: authorization, isOwner: isOwner, pid: pid,
-            secrets: { handlers.handler(ofSecretHash: host.hash($0)) },
-            processes: { host.unit($0).flatMap { handlers.handler($0) } })
+    }
+
+    /// Identifies the caller.
+    mutating func identify(_ handlers: HandlerRegistry, _ host: HostQueries) throws(RingwakeError) {
+        caller = try Caller(peer, authorization: authorization, handlers, hash: host.hash)
     }
 
     // MARK: - Reading the request

@@ -16,6 +16,7 @@ enum AppRoutes {
         case "state": try state(request, service, &turn)
         case "credentials":
             try request.require("GET")
+            try request.caller.requireOwnerOrHandler()
             _ = try configured(request, service)
             turn.add(.forward(request))
         case "strikes":
@@ -32,12 +33,8 @@ enum AppRoutes {
         _ request: ServiceRequest, _ service: CallServiceStateMachine
     ) throws(RingwakeError) -> (AppID, ServiceConfiguration.App) {
         let id = try request.pathApp()
-        guard let app = service.configuration.apps[id] else { throw notConfigured(id) }
+        guard let app = service.configuration.apps[id] else { throw .noApp(id.rawValue) }
         return (id, app)
-    }
-
-    private static func notConfigured(_ app: AppID) -> RingwakeError {
-        RingwakeError(.notFound, "no app '\(app)' is configured; 'ringwake app list' shows those that are")
     }
 
     /// The waiting pushes of an app. A handler fetches them, as if they were on its standard input. The owner only sees
@@ -50,7 +47,7 @@ enum AppRoutes {
         guard let wake = request.caller.wake else {
             let calls = service.coordinator.active.values
                 .filter { $0.key.app == app && $0.pushes.hasUnfetched }.sorted { $0.number < $1.number }
-            guard !calls.isEmpty || service.configuration.apps[app] != nil else { throw notConfigured(app) }
+            guard !calls.isEmpty || service.configuration.apps[app] != nil else { throw .noApp(app.rawValue) }
             return turn.respond(request.id, CallListMessage(calls: calls.map { service.message(of: $0, turn) }))
         }
         let outcome = service.submit(.pushesFetched(wake), &turn)
@@ -64,6 +61,7 @@ enum AppRoutes {
     private static func state(
         _ request: ServiceRequest, _ service: CallServiceStateMachine, _ turn: inout Turn
     ) throws(RingwakeError) {
+        try request.caller.requireOwnerOrHandler()
         let (app, settings) = try configured(request, service)
         guard settings.keepsState else {
             throw RingwakeError(
@@ -101,5 +99,12 @@ enum AppRoutes {
                         request, result.map { AppStateMessage(app: app.rawValue, bytes: state?.count ?? 0) })
                 }
             })
+    }
+}
+
+extension CallServiceStateMachine {
+    /// Why a filter by this app matches nothing; nil if the app is configured, or if there is no filter.
+    func error(ofFilter app: AppID?) -> RingwakeError? {
+        app.flatMap { configuration.apps[$0] == nil ? .noApp($0.rawValue) : nil }
     }
 }

@@ -24,6 +24,10 @@ enum CallRoutes {
                             case .journaled(let call): CallMessage(call)
                             }
                         }
+                    // The calls of an app that was removed stay.
+                    if messages.isEmpty, let error = service.error(ofFilter: log.app) {
+                        return turn.respond(request.id, .failure(error))
+                    }
                     turn.respond(request.id, CallListMessage(calls: messages, next: next, incomplete: incomplete))
                 }
             })

@@ -6,7 +6,7 @@ enum DoNotDisturbRoutes {
     static func answer(
         _ request: ServiceRequest, _ service: inout CallServiceStateMachine, _ turn: inout Turn
     ) throws(RingwakeError) {
-        try request.caller.requireOwner()
+        try request.caller.requirePerson()
         let (rules, moment) = (service.screening.rules, turn.host.moment())
         guard request.method == "PUT" else {
             try request.require("GET")
@@ -15,6 +15,10 @@ enum DoNotDisturbRoutes {
         try request.require("PUT")
         let change = try request.decode(DoNotDisturbChange.self, empty: nil)
         let new = try rules.doNotDisturb.changed(by: change, dialling: rules.dialling, at: moment)
+        // An app that was allowed and is not configured any more may stay in the list.
+        for app in new.allowedApps where !rules.doNotDisturb.allowedApps.contains(app) {
+            if let error = service.error(ofFilter: app) { throw error }
+        }
         // The change applies at once.
         service.set(new)
         turn.add(

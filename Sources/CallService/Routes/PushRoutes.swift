@@ -12,11 +12,16 @@ enum PushRoutes {
                 .resumed { service, turn in
                     turn.respond(
                         request.id,
-                        result.map { pushes in
+                        result.flatMap { pushes in
+                            // The pushes of an app that was removed stay.
+                            if pushes.isEmpty, let error = service.error(ofFilter: query.app) {
+                                return .failure(error)
+                            }
                             let shown = pushes.prefix(page.limit)
-                            return PushListMessage(
-                                pushes: shown.map { message(of: $0, service) },
-                                next: pushes.count > shown.count ? shown.last?.sequence : nil)
+                            return .success(
+                                PushListMessage(
+                                    pushes: shown.map { message(of: $0, service) },
+                                    next: pushes.count > shown.count ? shown.last?.sequence : nil))
                         })
                 }
             })

@@ -6,7 +6,8 @@ enum Router {
     static func answer(_ received: ServiceRequest, _ service: inout CallServiceStateMachine, _ turn: inout Turn) {
         var request = received
         do throws(RingwakeError) {
-            try request.parse(service.handlers, turn.host)
+            try request.parse()
+            try request.identify(service.handlers, turn.host)
             try route(request, &service, &turn)
         } catch {
             turn.respond(request.id, .failure(error))
@@ -17,9 +18,9 @@ enum Router {
         _ request: ServiceRequest, _ service: inout CallServiceStateMachine, _ turn: inout Turn
     ) throws(RingwakeError) {
         switch (request.parts.first, request.parts.count) {
-        // Every user may send these. The receiving part of the daemon limits what other users see and may do.
+        // Strangers get less; the receiving part of the daemon sees to it.
         case ("status", 1), ("path", 1), ("reachability", 1), ("audio", _): turn.add(.forward(request))
-        case ("reload", 1), ("refusals", 1), ("apps", 1), ("apps", 2):
+        case ("reload", 1), ("clock", 2), ("refusals", 1), ("apps", 1), ("apps", 2):
             try request.caller.requireOwner()
             turn.add(.forward(request))
         case ("apps", 3): try AppRoutes.answer(request, &service, &turn)

@@ -11,6 +11,7 @@ enum StreamRoutes {
     ) throws(RingwakeError) {
         try request.require("GET", parameters: ["app", "call", "since"])
         let app = try request.app()
+        if let error = service.error(ofFilter: app) { throw error }
         let since = try request.since()
         guard let id = request.query["call"].map({ CallID($0) }) else {
             let first = turn.host.connections(app) + beginning(of: app, since: since, service, turn)

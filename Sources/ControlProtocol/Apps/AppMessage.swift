@@ -134,11 +134,16 @@ package struct ReloadMessage: Codable, Equatable, Sendable {
     package var needsRestart: [String]
     /// Files of apps and teams that are wrong; nil from a daemon that doesn't set them aside.
     package var setAside: [SetAsideMessage]?
+    /// What is in force and cannot work: missing programs, unusable certificates; nil from a daemon that doesn't say.
+    package var problems: [String]?
 
-    package init(apps: [String], needsRestart: [String], setAside: [SetAsideMessage]? = nil) {
+    package init(
+        apps: [String], needsRestart: [String], setAside: [SetAsideMessage]? = nil, problems: [String]? = nil
+    ) {
         self.apps = apps
         self.needsRestart = needsRestart
         self.setAside = setAside
+        self.problems = problems
     }
 }
 

@@ -34,17 +34,6 @@ package struct AudioStatusMessage: Codable, Equatable, Sendable {
     package var effects = 0
     /// Counters since the daemon's start.
     package var counters = Counters()
-
-    /// The same without device names and locations.
-    package var withoutNames: AudioStatusMessage {
-        var message = self
-        message.server?.location = nil
-        message.route = route?.withoutNames
-        message.output = nil
-        // It may contain the server's address and the user's directories.
-        message.why = nil
-        return message
-    }
 }
 
 extension AudioStatusMessage {
@@ -86,19 +75,13 @@ extension AudioStatusMessage {
 package struct AudioRouteMessage: Codable, Equatable, Sendable {
     package var inputs: [AudioPortMessage] = []
     package var outputs: [AudioPortMessage] = []
-
-    package var withoutNames: AudioRouteMessage {
-        AudioRouteMessage(
-            inputs: inputs.map { AudioPortMessage(kind: $0.kind) },
-            outputs: outputs.map { AudioPortMessage(kind: $0.kind) })
-    }
 }
 
 /// One port of one device.
 package struct AudioPortMessage: Codable, Equatable, Sendable {
     /// `AudioPort.Kind` as text: `builtInSpeaker`, `builtInReceiver`, `headset`, `bluetoothHFP`, ...
     package var kind: String
-    /// The server's name of the sink or source; nil for users who may not see it.
+    /// The server's name of the sink or source.
     package var device: String?
     /// The server's name of the port; nil if it has none.
     package var port: String?

@@ -3,11 +3,12 @@ package import RingwakeCore
 extension CallMessage {
     /// An active call in its present state.
     ///
-    /// - Parameter receivedAt: arrival time of its push: ``UTCTime`` as text.
-    package init(_ call: Call, pid: Int32?, receivedAt: String, at now: BootInstant) {
+    /// - Parameters:
+    ///   - receivedAt: arrival time of its push: ``UTCTime`` as text.
+    ///   - deadline: when its present state ends, if nothing happens; nil: never.
+    package init(_ call: Call, pid: Int32?, receivedAt: String, deadline: BootInstant?, at now: BootInstant) {
         self.init(
-            call.record, receivedAt: receivedAt, pid: pid,
-            deadlineMs: call.machine.stateDeadline.map { now.millisecondsLeft(until: $0) })
+            call.record, receivedAt: receivedAt, pid: pid, deadlineMs: deadline.map { now.millisecondsLeft(until: $0) })
         muted = call.machine.isMuted
         audio = call.audio.map { CallAudioMessage($0) }
         ringer = call.ringer.rawValue

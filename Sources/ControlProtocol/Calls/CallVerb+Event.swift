@@ -42,6 +42,9 @@ extension CallVerb {
             return .fulfilled(key, action, by: wake, audio: audio)
         case .fail:
             let result = try ControlBody.decode(ActionResult.self, from: body, empty: nil)
+            guard result.audio == nil else {
+                throw RingwakeError(.invalidRequest, "'audio' goes with 'fulfill', not with 'fail'")
+            }
             return .actionFailed(key, try action(of: result), by: wake)
         case .ended:
             let name = try ControlBody.decode(CallEnding.self, from: body, empty: CallEnding()).reason ?? "remoteEnded"

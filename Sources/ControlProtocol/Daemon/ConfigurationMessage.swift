@@ -99,12 +99,15 @@ package struct ConfigurationMessage: Codable, Equatable, Sendable {
         /// Topics that it may send to; nil for all.
         package var topics: [String]?
         package var keys: [Key]
+        /// True if each of its accepted pushes is answered with its outcome; else nil.
+        package var outcome: Bool?
 
-        package init(id: String, file: String, topics: [String]?, keys: [Key]) {
+        package init(id: String, file: String, topics: [String]?, keys: [Key], outcome: Bool? = nil) {
             self.id = id
             self.file = file
             self.topics = topics
             self.keys = keys
+            self.outcome = outcome
         }
 
         /// Whether it may send to `topic`.

@@ -63,6 +63,10 @@ package struct StatusMessage: Codable, Equatable, Sendable {
     package var setAside: [SetAsideMessage]?
     /// The last reload; nil if there was none.
     package var reload: Reload?
+    /// Whether the machine's clock can be right; nil from a daemon that doesn't say.
+    package var clock: Clock?
+    /// What was found damaged or lost, the oldest first; nil from a daemon that doesn't say.
+    package var damage: [Damage]?
 
     package init(
         version: String, pid: Int32, uptimeMs: Int64, configuration: String, appsDirectory: String,
@@ -99,6 +103,14 @@ package struct StatusMessage: Codable, Equatable, Sendable {
         self.restoration = restoration
         self.buses = buses
         self.wakeups = wakeups
+    }
+
+    /// What is out of order, in a word each: what somebody should look at first.
+    package var outOfOrder: [String] {
+        let isClockRight = clock.map { $0.state == "right" } ?? true
+        let files = (setAside ?? []).map { $0.app ?? $0.team ?? $0.file }
+        return (isClockRight ? [] : ["clock"]) + (journal.state == "working" ? [] : ["store"])
+            + ((damage ?? []).isEmpty ? [] : ["damaged files"]) + files
     }
 }
 
@@ -165,6 +177,9 @@ extension StatusMessage {
         package var failedConnections: [String: UInt64]?
         /// The last refused push; nil if there is none.
         package var lastRefused: LastRefused?
+        /// Teams whose wall clock is wrong, or this device's is: by how many milliseconds theirs is behind; negative if
+        /// it is ahead. Nil if no payload says so.
+        package var clocksBehindMs: [String: Int64]?
 
         package init(
             accepted: UInt64, refused: [String: UInt64], lastRefused: LastRefused? = nil,
@@ -197,7 +212,7 @@ extension StatusMessage {
     package struct Journal: Codable, Equatable, Sendable {
         /// Path of its file.
         package var file: String
-        /// `working`, or `failing`: then pushes are refused with 503, and no call starts to ring.
+        /// `working`, or `failing`: then pushes are refused with 503, and calls ring as `calls.unrecorded` says.
         package var state: String
         /// With `failing`: what is wrong, and what to do.
         package var why: String?
@@ -209,6 +224,8 @@ extension StatusMessage {
         package var calls: Int64
         /// Size of its files, in bytes.
         package var bytes: Int64
+        /// Number of pushes and calls removed since the start because the disk was full; nil if none.
+        package var gaveWay: Int64?
 
         package init(
             file: String, state: String, why: String? = nil, sinceMs: Int64? = nil, pushes: Int64, calls: Int64,
@@ -236,6 +253,36 @@ extension StatusMessage {
         package init(total: UInt64, byCause: [String: UInt64]) {
             self.total = total
             self.byCause = byCause
+        }
+    }
+
+    /// What the daemon thinks of the machine's clock.
+    package struct Clock: Codable, Equatable, Sendable {
+        /// `right`; `unset`: before this program was made; `behind`: before the newest push in the journal. Unless it
+        /// is right, each push is refused with 503.
+        package var state: String
+        /// Unless it is right: what is wrong, and what to do.
+        package var why: String?
+        /// With `behind`: when pushes are accepted again if nothing is done, in UTC.
+        package var until: String?
+
+        package init(state: String, why: String? = nil, until: String? = nil) {
+            self.state = state
+            self.why = why
+            self.until = until
+        }
+    }
+
+    /// Files that were damaged and set aside, or the loss of data. It is listed until its files are removed.
+    package struct Damage: Codable, Equatable, Sendable {
+        /// What happened, and what it means.
+        package var why: String
+        /// Paths of its files; one is a note.
+        package var files: [String]
+
+        package init(why: String, files: [String]) {
+            self.why = why
+            self.files = files
         }
     }
 }

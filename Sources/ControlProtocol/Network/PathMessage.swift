@@ -46,6 +46,13 @@ package struct PathMessage: Codable, Equatable, Sendable {
         interfaceType = interfaces.first?.type
     }
 
+    /// The same for strangers.
+    package var withoutAddresses: PathMessage {
+        var message = self
+        (message.gateways, message.sources) = ([], [])
+        return message
+    }
+
     // Written by hand because the synthesized encoder omits nulls.
     package func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: CodingKeys.self)

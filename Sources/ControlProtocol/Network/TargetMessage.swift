@@ -38,6 +38,13 @@ package struct TargetMessage: Codable, Equatable, Sendable {
         self.reason = reason
     }
 
+    /// The same for strangers.
+    package var withoutAddresses: TargetMessage {
+        var message = self
+        (message.source, message.gateway) = (nil, nil)
+        return message
+    }
+
     // Written by hand because the synthesized encoder omits nulls.
     package func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: CodingKeys.self)

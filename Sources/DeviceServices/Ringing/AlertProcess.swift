@@ -10,9 +10,11 @@ internal import RunLoop
 final class AlertProcess {
     /// Time from SIGTERM to SIGKILL.
     static let grace: Duration = .seconds(1)
-    /// Bytes of a command's output that are read, and of its last line that are kept.
-    private static let maximumOutput = 4096
-    private static let maximumLine = 200
+    /// Bytes of a command's output that its pipe holds, that are read at a time, and of its last line that are kept. A
+    /// player that shows its progress may print for as long as a call rings, and must not fail at a full pipe.
+    private static let pipeBytes = 1 << 20
+    private static let chunkBytes = 1 << 16
+    private static let lineBytes = 200
 
     /// The environment and the limits of every command.
     struct Surroundings {
@@ -37,7 +39,7 @@ final class AlertProcess {
     private var lifeline: Int32
     /// The end of the pipe that has what the command prints; -1 after the process has ended.
     private var output: Int32
-    /// What the command printed, cut to the last line of the first bytes; nil if nothing. Known when it has ended.
+    /// The last line that the command printed, cut; nil if there is none. Known when it has ended.
     private(set) var lastLine: String?
     private var isRunning = true
     private var isStopping = false
@@ -55,7 +57,7 @@ final class AlertProcess {
         var pipe: [Int32] = [-1, -1]
         guard ringwake_pipe(&pipe, 0) == 0 else { throw failure(errno, path) }
         defer { close(pipe[0]) }
-        // Nobody reads until the end. A command that prints more than fits loses it, instead of waiting.
+        // Nobody reads until the end, so that printing wakes nobody up. What does not fit is lost, instead of waiting.
         var said: [Int32] = [-1, -1]
         guard ringwake_pipe(&said, O_NONBLOCK) == 0 else {
             let error = errno
@@ -63,9 +65,10 @@ final class AlertProcess {
             throw failure(error, path)
         }
         defer { close(said[1]) }
+        ringwake_enlarge_pipe(said[1], Int32(pipeBytes))
         let pid: pid_t
         do throws(RunLoopError) {
-            pid = try RunLoop.start(command, variables: surroundings.environment, input: pipe[0], output: said[1])
+            pid = try runLoop.start(command, variables: surroundings.environment, input: pipe[0], output: said[1])
         } catch {
             close(pipe[1])
             close(said[0])
@@ -133,13 +136,16 @@ final class AlertProcess {
     }
 
     private func readLastLine() {
-        var bytes = [UInt8](repeating: 0, count: Self.maximumOutput)
-        let count = read(output, &bytes, bytes.count)
-        guard count > 0 else { return }
-        var lines = bytes[..<count].split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
-        // There is more, and this line may be cut.
-        if count == bytes.count, lines.count > 1 { lines.removeLast() }
-        lastLine = lines.last.map { String(decoding: $0.prefix(Self.maximumLine), as: UTF8.self) }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: Self.chunkBytes)
+        // As often as a full pipe needs: a process that left the group may still print.
+        for _ in 0..<Self.pipeBytes / Self.chunkBytes {
+            let count = read(output, &chunk, chunk.count)
+            guard count > 0 else { break }
+            bytes = bytes.suffix(Self.chunkBytes) + chunk[..<count]
+        }
+        let lines = bytes.split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
+        lastLine = lines.last.map { String(decoding: $0.prefix(Self.lineBytes), as: UTF8.self) }
     }
 
     private func closeOutput() {

@@ -11,22 +11,16 @@ import RunLoop
 /// ```
 /// In `open`, `exchange` is the request that is being answered. The next ones wait in the parser, and above a limit in
 /// the kernel. Lingering drops what the peer still sends, so that it can read its answer.
+/// Beside a stream there are no requests, unless the client asked for that (``SharedStream``).
 final class HTTP1Connection {
     private enum Stage {
         case open
-        case lingering(deadline: BootClock.Instant)
+        case lingering
         case closed
     }
 
-    /// Maximum buffered bytes of further requests while one is being answered.
-    private static let maximumPipelinedBytes = 64 * 1024
-    /// Unread bytes of answers above which the client's further requests wait.
-    private static let maximumUnreadAnswerBytes = 64 * 1024
-    /// Maximum bytes to read in one turn of the loop.
-    private static let maximumReadBytesPerTurn = 256 * 1024
-
-    /// The peer's credentials.
-    let credentials: PeerCredentials?
+    /// Who holds the connection.
+    let holder: PlaceHolder
     private let shared: HTTP1ListenerContext
     let descriptor: Int32
     private let handler: any HTTPConnectionHandler
@@ -36,43 +30,53 @@ final class HTTP1Connection {
     private var timer = DeadlineTimer()
     private var parser: HTTP1RequestParser
     private var exchange: HTTP1Exchange?
+    /// The stream that shares the connection with further requests.
+    private var sharedStream: HTTP1Exchange?
+    private var answersInLines = false
     /// Time of the last answer, or of the accept.
     private var lastUsed: BootClock.Instant
     private var isProcessing = false
+    /// The turn of the loop in which the last request was delivered.
+    private var lastTurn: UInt64 = 0
+    /// The next request waits for the next turn.
+    private var isPostponed = false
+    /// A request waits for the listener's ``Pace``.
+    private var isPaced = false
     private var requestStart: BootClock.Instant?
-    private var output: [UInt8] = []
-    private var outputDeadline: BootClock.Instant?
+    private var output = OutputBuffer()
     private var isFlushScheduled = false
     /// Requests wait until the client has read its answers.
     private var isHeldBack = false
-    /// Accepts no further request, and closes when the output has been sent.
+    /// Accepts no further request; closes when the output has been sent.
     private var isLastAnswer = false
     private var isPeerDone = false
     private(set) var isDraining = false
     private var hasServed = false
-    private var drainDeadline: BootClock.Instant?
+    private var closing = ClosingTimes()
 
     /// Takes ownership of the descriptor.
     ///
     /// - Parameter ended: called once, when the descriptor has been closed.
-    init(
-        descriptor: Int32, credentials: PeerCredentials?, shared: HTTP1ListenerContext,
-        ended: @escaping (HTTP1Connection) -> Void
-    ) {
+    init(descriptor: Int32, shared: HTTP1ListenerContext, ended: @escaping (HTTP1Connection) -> Void) {
         self.descriptor = descriptor
-        self.credentials = credentials
         self.shared = shared
         self.ended = ended
         lastUsed = shared.runLoop.now
         parser = HTTP1RequestParser(limits: HTTP1Limits(shared.limits))
+        let credentials = PeerCredentials(of: descriptor)
         handler = shared.makeHandler(PeerInfo(address: "unix", credentials: credentials))
+        holder = handler.holder ?? PlaceHolder(credentials)
     }
 
-    /// When the connection became idle (no request, no answer); nil while it is in use.
-    var idleSince: BootClock.Instant? {
-        guard case .open = stage, exchange == nil, requestStart == nil, output.isEmpty else { return nil }
-        return parser.bufferedByteCount == 0 ? lastUsed : nil
+    /// Nil while a request is being answered.
+    var idleness: ConnectionIdleness? {
+        guard stage == .open, exchange == nil, sharedStream == nil, !isPaced, !isPostponed else { return nil }
+        guard requestStart == nil, output.isEmpty, parser.bufferedByteCount == 0 else { return .slow(since: lastUsed) }
+        return .idle(since: lastUsed)
     }
+
+    /// Whether bytes have come that aren't read yet: one that seems idle may have a request there.
+    var hasUnreadInput: Bool { SocketInput.isWaiting(on: descriptor) }
 
     /// Starts reading. The connection must already be in its listener's table.
     func start() {
@@ -104,27 +108,19 @@ final class HTTP1Connection {
     }
 
     private func read() {
-        var budget = HTTP1Connection.maximumReadBytesPerTurn
+        var budget = HTTP1ListenerContext.maximumReadBytesPerTurn
         while budget > 0, parser.bufferedByteCount < pipelineLimit {
-            let buffer = shared.input.bytes
-            let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
-            if count > 0 {
-                budget -= count
-                parser.consume(Array(buffer[..<count]))
-            } else if count == 0 {
+            switch SocketInput.read(from: descriptor, using: shared.input) {
+            case .bytes(let bytes):
+                budget -= bytes.count
+                parser.consume(bytes)
+            case .end:
                 isPeerDone = true
-                if exchange?.isStreaming ?? false {
-                    close()
-                }
-                return
-            } else if errno == EINTR {
-                continue
-            } else {
-                if errno != EAGAIN {
-                    log("a control connection broke", SystemCallError.last.reason)
-                    close()
-                }
-                return
+                return isStreaming && (sharedStream == nil || parser.bufferedByteCount == 0) ? close() : ()
+            case .nothing: return
+            case .broken(let why):
+                log("a control connection broke", why)
+                return close()
             }
         }
     }
@@ -132,37 +128,57 @@ final class HTTP1Connection {
     /// While no request is being answered, the parser accepts all bytes and limits them itself.
     private var pipelineLimit: Int {
         exchange == nil
-            ? shared.limits.maximumBodyBytes + 2 * HTTP1Connection.maximumPipelinedBytes
-            : HTTP1Connection.maximumPipelinedBytes
+            ? shared.limits.maximumBodyBytes + 2 * HTTP1ListenerContext.maximumPipelinedBytes
+            : HTTP1ListenerContext.maximumPipelinedBytes
     }
 
-    /// Delivers requests while none is being answered. If the answer comes at once, this loop continues with the next
-    /// request, without recursion.
+    /// Delivers a request if none is being answered, one a turn of the loop: else a client that sends many at once would
+    /// have the loop for itself until all are answered.
     private func process() {
         guard !isProcessing else { return }
         isProcessing = true
         defer { isProcessing = false }
-        while case .open = stage, exchange == nil, !isLastAnswer {
-            isHeldBack = output.count > HTTP1Connection.maximumUnreadAnswerBytes
+        while stage == .open, exchange == nil, !isLastAnswer, !isPaced {
+            isHeldBack = output.count > HTTP1ListenerContext.maximumUnreadAnswerBytes
             if isHeldBack { return }
+            if lastTurn == shared.runLoop.turnNumber, parser.bufferedByteCount > 0 { return postpone() }
             do {
                 guard let request = try parser.next() else { return needMore() }
-                deliver(request)
+                lastTurn = shared.runLoop.turnNumber
+                admit(request)
             } catch {
-                requestStart = nil
-                isLastAnswer = true
-                output.append(contentsOf: error.lastResponse)
+                appendLast(.refusal(error))
             }
         }
     }
 
+    private func postpone() {
+        guard !isPostponed else { return }
+        isPostponed = true
+        shared.runLoop.postpone {
+            self.isPostponed = false
+            self.process()
+            self.flush()
+        }
+    }
+
+    private func admit(_ request: HTTP1Request) {
+        guard let pace = shared.pace else { return deliver(request) }
+        isPaced = true
+        pace.whenThere { [self] in
+            isPaced = false
+            guard stage == .open else { return }
+            deliver(request)
+        }
+    }
+
     private func needMore() {
-        if isPeerDone {
+        if isPeerDone || (answersInLines && sharedStream == nil) {
             isLastAnswer = true
             return
         }
-        if parser.takeContinueExpectation() {
-            output.append(contentsOf: HTTP1Writer.continueResponse)
+        if parser.takeContinueExpectation(), !answersInLines {
+            output.append(HTTP1Writer.continueResponse)
         }
         guard parser.isWithinRequest else {
             requestStart = nil
@@ -175,25 +191,20 @@ final class HTTP1Connection {
     }
 
     private func deliver(_ request: HTTP1Request) {
-        let exchange = HTTP1Exchange(request, connection: self)
+        let exchange = HTTP1Exchange(request, connection: self, besideStream: answersInLines)
         self.exchange = exchange
         hasServed = true
         if isDraining { setDrainDeadline(shared.limits.drainDeadline) }
         let receivedAt = requestStart ?? shared.runLoop.now
         requestStart = nil
-        handler.received(
-            HTTPRequest(
-                method: request.method, path: request.target,
-                fields: request.fields.map { HTTPField(name: $0.name, value: $0.value) }, body: request.body,
-                receivedAt: receivedAt),
-            on: exchange)
+        handler.received(HTTPRequest(request, receivedAt: receivedAt), on: exchange)
     }
 
     // MARK: - Writing
 
     /// Appends a piece of a streamed answer. If too much is unread, closes the connection and returns false.
     func append(_ bytes: [UInt8]) -> Bool {
-        guard case .open = stage else { return false }
+        guard stage == .open else { return false }
         // A single piece is always accepted, however long: the opening with the state of every call is the server's own
         // doing, not a sign of a slow client.
         guard output.count <= shared.limits.maximumBufferedStreamBytes else {
@@ -201,32 +212,41 @@ final class HTTP1Connection {
             close()
             return false
         }
-        output.append(contentsOf: bytes)
+        output.append(bytes)
         scheduleFlush()
         return true
     }
 
     /// Sends the output now, before the scheduled flush.
     func flushStream() {
-        guard case .open = stage else { return }
+        guard stage == .open else { return }
         writeOutput()
     }
 
+    /// Takes a place for a streamed answer. Returns false if there is none.
+    func takeStreamPlace() -> Bool { shared.streams.take(holder, shared.limits) }
+
+    func releaseStreamPlace() { shared.streams.release(holder) }
+
     /// A streamed answer has begun. If the client has already closed its end, we couldn't see it leave later.
-    func streamBegan() {
-        if isPeerDone {
-            close()
-        }
+    func streamBegan(_ exchange: HTTP1Exchange) {
+        if isPeerDone { return close() }
+        if exchange.isShared { (sharedStream, self.exchange, answersInLines) = (exchange, nil, true) }
     }
+
+    private var isStreaming: Bool { sharedStream != nil || exchange?.isStreaming ?? false }
 
     /// The exchange's answer is complete; these are its last bytes.
     func exchangeEnded(_ exchange: HTTP1Exchange, with bytes: [UInt8]) {
-        guard case .open = stage, self.exchange === exchange else { return }
-        self.exchange = nil
+        guard stage == .open, self.exchange === exchange || sharedStream === exchange else { return }
         lastUsed = shared.runLoop.now
-        output.append(contentsOf: bytes)
-        if !exchange.keepAlive || isDraining {
-            isLastAnswer = true
+        output.append(bytes)
+        if sharedStream === exchange {
+            sharedStream = nil
+            if !isPeerDone { read() }  // Requests that have arrived are answered.
+        } else {
+            self.exchange = nil
+            if !exchange.keepAlive || isDraining { isLastAnswer = true }
         }
         scheduleFlush()
     }
@@ -243,17 +263,17 @@ final class HTTP1Connection {
     }
 
     private func flush() {
-        guard case .open = stage else { return }
+        guard stage == .open else { return }
         writeOutput()
-        guard case .open = stage else { return }
+        guard stage == .open else { return }
         if output.isEmpty {
-            outputDeadline = nil
-            if isLastAnswer { return linger() }
+            closing.unread = nil
+            if isLastAnswer, exchange == nil { return linger() }
             if isHeldBack { scheduleFlush() }
             shared.becameIdle?()
-        } else if outputDeadline == nil && !(exchange?.isStreaming ?? false) {
+        } else if closing.unread == nil && !isStreaming {
             let deadline = shared.runLoop.now.advanced(by: shared.limits.writeDeadline)
-            outputDeadline = deadline
+            closing.unread = deadline
             require(deadline)
         }
         let isFull = parser.bufferedByteCount >= pipelineLimit
@@ -263,52 +283,27 @@ final class HTTP1Connection {
             return close()
         }
         var interest: Interest = []
-        if !isPeerDone && !isLastAnswer && !isHeldBack && !isFull {
-            interest.insert(.read)
-        }
-        if !output.isEmpty {
-            interest.insert(.write)
-        }
+        if !isPeerDone && !isLastAnswer && !isHeldBack && !isPaced && !isFull { interest.insert(.read) }
+        if !output.isEmpty { interest.insert(.write) }
         watch(interest)
     }
 
     private func writeOutput() {
-        var written = 0
-        while written < output.count {
-            let count = output.withUnsafeBytes { bytes in
-                // MSG_NOSIGNAL: if the peer is gone, get an error instead of a signal.
-                Glibc.send(
-                    descriptor, bytes.baseAddress?.advanced(by: written), bytes.count - written,
-                    Int32(MSG_NOSIGNAL))
-            }
-            if count > 0 {
-                written += count
-            } else if errno == EINTR {
-                continue
-            } else if errno == EAGAIN {
-                break
-            } else {
-                return close()
-            }
-        }
-        output.removeFirst(written)
-        if output.isEmpty {
-            output = []
-        }
+        if !output.send(to: descriptor) { close() }
     }
 
     // MARK: - Ending
 
     /// Answers the present request, or the first one of a client that has just connected, then closes. Ends a stream.
     func drain() {
-        guard case .open = stage, !isDraining else { return }
+        guard stage == .open, !isDraining else { return }
         isDraining = true
         let isAwaited =
             exchange == nil && (!hasServed || parser.isWithinRequest || SocketInput.isWaiting(on: descriptor))
         setDrainDeadline(isAwaited ? shared.limits.drainGrace : shared.limits.drainDeadline)
-        if let exchange, exchange.isStreaming {
-            exchange.onClose?()
-            exchange.finish()
+        if isStreaming, let stream = sharedStream ?? exchange {
+            stream.onClose?()
+            stream.finish()
         } else if exchange == nil, !isAwaited {
             isLastAnswer = true
             scheduleFlush()
@@ -316,13 +311,14 @@ final class HTTP1Connection {
     }
 
     private func setDrainDeadline(_ time: Duration) {
-        drainDeadline = shared.runLoop.now.advanced(by: time)
+        closing.drained = shared.runLoop.now.advanced(by: time)
         checkDeadlines()
     }
 
     private func linger() {
         let deadline = shared.runLoop.now.advanced(by: shared.limits.lingerDeadline)
-        stage = .lingering(deadline: deadline)
+        stage = .lingering
+        closing = ClosingTimes(lingered: deadline)
         endExchange()
         if isPeerDone { return close() }
         require(deadline)
@@ -330,10 +326,21 @@ final class HTTP1Connection {
         watch(.read)
     }
 
+    private func appendLast(_ response: HTTPResponse) {
+        (requestStart, isLastAnswer) = (nil, true)
+        output.append(answersInLines ? SharedStream.answer(response) : response.bytes(keepAlive: false))
+    }
+
+    /// Sends an answer to no particular request, and closes.
+    func endWith(_ response: HTTPResponse) {
+        appendLast(response)
+        flush()
+    }
+
     /// Closes the connection at once. Idempotent.
     func close() {
-        if case .closed = stage { return }
-        let wasOpen = if case .open = stage { true } else { false }
+        if stage == .closed { return }
+        let wasOpen = stage == .open
         stage = .closed
         timer.cancel(on: shared.runLoop)
         source?.cancel()
@@ -348,10 +355,10 @@ final class HTTP1Connection {
     }
 
     private func endExchange() {
-        output = []
-        let exchange = exchange
-        self.exchange = nil
-        exchange?.wasClosed()
+        output.clear()
+        let open = [exchange, sharedStream]
+        (exchange, sharedStream) = (nil, nil)
+        for exchange in open { exchange?.wasClosed() }
         handler.connectionClosed()
     }
 
@@ -367,7 +374,7 @@ final class HTTP1Connection {
     // MARK: - Deadlines
 
     private func require(_ deadline: BootClock.Instant) {
-        if case .closed = stage { return }
+        if stage == .closed { return }
         timer.require(deadline, on: shared.runLoop, tolerance: shared.limits.deadlineTolerance) {
             self.timer.fired()
             self.checkDeadlines()
@@ -376,20 +383,12 @@ final class HTTP1Connection {
 
     private func checkDeadlines() {
         let now = shared.runLoop.now
-        if case .lingering(let deadline) = stage {
-            return deadline <= now ? close() : require(deadline)
-        }
         if let requestStart, requestStart.advanced(by: shared.limits.requestDeadline) <= now {
-            self.requestStart = nil
-            isLastAnswer = true
-            let error = HTTP1Error(status: 408, message: "the request did not arrive in time; send it at once")
-            output.append(contentsOf: error.lastResponse)
-            flush()
+            let late = HTTP1Error(status: 408, message: "the request did not arrive in time; send it at once")
+            endWith(.refusal(late))
         }
-        if let outputDeadline, outputDeadline <= now { return close() }
-        if let drainDeadline, drainDeadline <= now { return close() }
-        let requestDeadline = requestStart?.advanced(by: shared.limits.requestDeadline)
-        for deadline in [requestDeadline, outputDeadline, drainDeadline] {
+        if let end = closing.earliest, end <= now { return close() }
+        for deadline in [requestStart?.advanced(by: shared.limits.requestDeadline), closing.earliest] {
             if let deadline { require(deadline) }
         }
     }

@@ -1,4 +1,5 @@
 import HTTP1
+import RingwakeCore
 
 /// One request and its answer on an HTTP/1.1 connection.
 ///
@@ -17,12 +18,24 @@ final class HTTP1Exchange: HTTPExchange {
     private(set) var keepAlive: Bool
     private let isHeadRequest: Bool
     private let isChunked: Bool
+    /// Whether a stream that it begins leaves the connection to further requests.
+    let isShared: Bool
+    /// Its answer is a line of the stream that the connection has.
+    private let isBesideStream: Bool
     private var state = State.waiting
     private var connection: HTTP1Connection?
 
-    init(_ request: HTTP1Request, connection: HTTP1Connection) {
+    private static let tooManyStreams = HTTPResponse.refusal(
+        .limitReached, "as many streams are open as may be; close one, or try again later")
+    private static let secondStream = HTTPResponse.refusal(
+        .conflict, "this connection has a stream; ask for another one on a connection of its own")
+
+    /// - Parameter besideStream: whether the connection has a stream.
+    init(_ request: HTTP1Request, connection: HTTP1Connection, besideStream: Bool) {
         isHeadRequest = request.method == "HEAD"
-        isChunked = request.minorVersion >= 1
+        isShared = request.asks(toUpgradeTo: HTTP1Upgrade.lines) && !besideStream
+        isChunked = request.minorVersion >= 1 && !isShared
+        isBesideStream = besideStream
         keepAlive = request.keepAlive
         self.connection = connection
     }
@@ -36,24 +49,29 @@ final class HTTP1Exchange: HTTPExchange {
 
     func respond(_ response: HTTPResponse) {
         guard case .waiting = state else { return }
-        let bytes = HTTP1Writer.response(
-            status: response.status, fields: response.fields.map(HTTP1Field.init), body: response.body,
-            keepAlive: keepAlive && connection?.isDraining == false, isHeadOnly: isHeadRequest)
-        end(with: bytes)
+        if isBesideStream { return end(with: SharedStream.answer(response)) }
+        let isKept = keepAlive && connection?.isDraining == false
+        end(with: response.bytes(keepAlive: isKept, isHeadOnly: isHeadRequest))
     }
 
     func beginStream(status: Int, fields: [HTTPField]) {
         guard case .waiting = state, let connection else { return }
+        if isBesideStream { return respond(HTTP1Exchange.secondStream) }
+        guard connection.takeStreamPlace() else {
+            keepAlive = false
+            return respond(HTTP1Exchange.tooManyStreams)
+        }
         state = .streaming
-        if !isChunked {
+        if !isChunked, !isShared {
             // For HTTP/1.0 clients, closing the connection ends the body.
             keepAlive = false
         }
-        let head = HTTP1Writer.streamHead(
-            status: status, fields: fields.map(HTTP1Field.init), isChunked: isChunked, keepAlive: keepAlive)
-        if connection.append(head) {
-            connection.streamBegan()
-        }
+        let head =
+            isShared
+            ? HTTP1Writer.upgradeHead(to: HTTP1Upgrade.lines)
+            : HTTP1Writer.streamHead(
+                status: status, fields: fields.map(HTTP1Field.init), isChunked: isChunked, keepAlive: keepAlive)
+        if connection.append(head) { connection.streamBegan(self) }
     }
 
     func send(_ bytes: [UInt8]) -> Bool {
@@ -70,8 +88,9 @@ final class HTTP1Exchange: HTTPExchange {
 
     /// The connection is closed.
     func wasClosed() {
-        guard connection != nil else { return }
-        connection = nil
+        guard let connection else { return }
+        if isStreaming { connection.releaseStreamPlace() }
+        self.connection = nil
         state = .done
         let onClose = onClose
         self.onClose = nil
@@ -79,6 +98,7 @@ final class HTTP1Exchange: HTTPExchange {
     }
 
     private func end(with bytes: [UInt8]) {
+        if isStreaming { connection?.releaseStreamPlace() }
         state = .done
         onClose = nil
         let connection = connection

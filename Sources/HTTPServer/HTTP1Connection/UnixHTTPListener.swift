@@ -19,36 +19,41 @@ package final class UnixHTTPListener {
     private let socket: UnixListeningSocket
     private var acceptor: Acceptor?
     private var connections: [ObjectIdentifier: HTTP1Connection] = [:]
+    /// Number of connections of each holder.
+    private var held: [PlaceHolder: Int] = [:]
     private var whenDrained: (() -> Void)?
 
     /// Starts listening at a path. The socket of a dead process at the path is replaced.
     ///
     /// - Parameters:
-    ///   - mode: permissions of the socket file, which decide who may connect.
+    ///   - access: who may connect.
     ///   - makeHandler: makes the handler of each connection.
     /// - Throws: `inUse` if a living process answers at the path, or the path isn't a socket; `badConfiguration` if the
     ///   path is too long; `notPermitted`, `system`.
     package convenience init(
-        runLoop: RunLoop, path: String, mode: UInt32, limits: ConnectionLimits = .control, logger: Logger,
+        runLoop: RunLoop, path: String, access: SocketAccess, limits: ConnectionLimits = .control, logger: Logger,
         makeHandler: @escaping (PeerInfo) -> any HTTPConnectionHandler
     ) throws(RingwakeError) {
         try self.init(
-            runLoop: runLoop, socket: try UnixListeningSocket.open(path, mode: mode), limits: limits, logger: logger,
-            makeHandler: makeHandler)
+            runLoop: runLoop, socket: try UnixListeningSocket.open(path, access: access), limits: limits,
+            logger: logger, makeHandler: makeHandler)
     }
 
     /// Accepts from a listening socket, which it closes at the end, even if it throws.
+    ///
+    /// - Parameter pace: the rate of connections and requests; nil: no limit.
     package init(
-        runLoop: RunLoop, socket: UnixListeningSocket, limits: ConnectionLimits = .control, logger: Logger,
-        makeHandler: @escaping (PeerInfo) -> any HTTPConnectionHandler
+        runLoop: RunLoop, socket: UnixListeningSocket, limits: ConnectionLimits = .control, pace: Pace? = nil,
+        logger: Logger, makeHandler: @escaping (PeerInfo) -> any HTTPConnectionHandler
     ) throws(RingwakeError) {
         self.socket = socket
         path = socket.path
-        shared = HTTP1ListenerContext(runLoop: runLoop, limits: limits, logger: logger, makeHandler: makeHandler)
+        shared = HTTP1ListenerContext(
+            runLoop: runLoop, limits: limits, pace: pace, logger: logger, makeHandler: makeHandler)
         do {
             acceptor = try Acceptor(
                 runLoop: runLoop, descriptor: socket.descriptor, cause: .control,
-                maximumConnections: limits.maximumConnections, logger: logger
+                maximumConnections: limits.maximumConnections, pace: pace, logger: logger
             ) { descriptor, _ in
                 // A strong reference: the loop keeps the listener until it is closed.
                 self.accepted(descriptor)
@@ -93,45 +98,50 @@ package final class UnixHTTPListener {
     }
 
     private func accepted(_ descriptor: Int32) {
-        let credentials = PeerCredentials(of: descriptor)
-        guard credentials?.isOwner ?? false || hasRoomForOtherUsers else { return refuse(descriptor) }
-        let connection = HTTP1Connection(descriptor: descriptor, credentials: credentials, shared: shared) {
-            [weak self] connection in
-            self?.ended(connection)
-        }
+        let connection = HTTP1Connection(descriptor: descriptor, shared: shared) { [weak self] in self?.ended($0) }
         connections[ObjectIdentifier(connection)] = connection
+        held[connection.holder, default: 0] += 1
         connection.start()
+        guard isWithinItsLimit(connection) else {
+            connection.endWith(UnixHTTPListener.tooMany)
+            return connection.close()
+        }
         makeRoom(beside: connection)
     }
 
+    /// Whether a new connection's holder may have another one. If it has too many, its idlest is closed.
+    private func isWithinItsLimit(_ newest: HTTP1Connection) -> Bool {
+        let holder = newest.holder
+        guard holder != .owner, held[holder, default: 0] > shared.limits.maximumConnectionsOfOne else { return true }
+        return closeIdlest { $0 !== newest && $0.holder == holder }
+    }
+
     /// At the limit, closes the connection that has been idle longest, so that idle connections don't keep out a
-    /// handler with a call. A connection with an unread request isn't idle.
+    /// handler with a call; of those who hold connections, the one that holds most loses it.
     private func makeRoom(beside newest: HTTP1Connection? = nil) {
         guard connections.count >= shared.limits.maximumConnections else { return }
-        let idle = connections.values.compactMap { connection in
-            connection === newest ? nil : connection.idleSince.map { (since: $0, connection: connection) }
+        for (holder, _) in held.sorted(by: { $0.value > $1.value }) {
+            if closeIdlest({ $0 !== newest && $0.holder == holder }) { return }
         }
-        let oldest = idle.sorted { $0.since < $1.since }.first { !SocketInput.isWaiting(on: $0.connection.descriptor) }
-        oldest?.connection.close()
     }
 
-    private var hasRoomForOtherUsers: Bool {
-        let others = connections.values.count { !($0.credentials?.isOwner ?? false) }
-        return others < shared.limits.maximumConnectionsOfOtherUsers
+    private func closeIdlest(_ isMeant: (HTTP1Connection) -> Bool) -> Bool {
+        let idle = connections.values.filter(isMeant).compactMap { connection in
+            connection.idleness.map { (idleness: $0, connection: connection) }
+        }
+        // To ask the kernel costs more than all else here, and mostly the first is the one.
+        let idlest = idle.min { $0.idleness < $1.idleness }.flatMap { $0.connection.hasUnreadInput ? nil : $0 }
+        let found = idlest ?? idle.sorted { $0.idleness < $1.idleness }.first { !$0.connection.hasUnreadInput }
+        found?.connection.close()
+        return found != nil
     }
 
-    /// Sends the reason, as far as the socket's buffer accepts it, and closes.
-    private func refuse(_ descriptor: Int32) {
-        let answer = lastResponse(
-            status: RingwakeError.Code.limitReached.httpStatus, error: RingwakeError.Code.limitReached.slug,
-            message: "other users hold as many connections to the control socket as they may; try again later")
-        _ = send(descriptor, answer, answer.count, Int32(MSG_NOSIGNAL))
-        _ = Glibc.close(descriptor)
-        acceptor?.connectionEnded()
-    }
+    private static let tooMany = HTTPResponse.refusal(
+        .limitReached, "you hold as many connections to this socket as you may; try again later")
 
     private func ended(_ connection: HTTP1Connection) {
         connections[ObjectIdentifier(connection)] = nil
+        held[connection.holder] = held[connection.holder].flatMap { $0 > 1 ? $0 - 1 : nil }
         acceptor?.connectionEnded()
         reportIfDrained()
     }

@@ -50,4 +50,10 @@ package struct FailedConnection: Equatable, Sendable {
     package let reason: Reason
     /// The error in the words of OpenSSL or of the HTTP/2 library.
     package let detail: String
+
+    package init(peer: String, reason: Reason, detail: String) {
+        self.peer = peer
+        self.reason = reason
+        self.detail = detail
+    }
 }

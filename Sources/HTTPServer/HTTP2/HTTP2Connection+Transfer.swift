@@ -80,10 +80,10 @@ extension HTTP2Connection {
             return refuse(reason: refusal)
         }
         if outputWaitsFor.isEmpty {
+            if case .draining = stage, session.streams.isEmpty { return finish() }
             if session.isFinished { return linger() }
             // GOAWAY has to be sent first.
             if drainIfRetired() { return scheduleFlush() }
-            if case .draining = stage, session.streams.isEmpty { return linger() }
         }
         watch(outputWaitsFor.isEmpty ? inputWaitsFor : outputWaitsFor)
     }

@@ -12,12 +12,13 @@ import RunLoop
 /// handshaking --TLS done--> preface --client's SETTINGS--> established
 ///                              \______________________________/
 ///                                drain: GOAWAY |     | refuse: GOAWAY
-///                                              v     |
-///                 draining --all answered, sent------+--> lingering --peer closed--> closed
+///                                              v     v
+///     closed <--all answered, sent-- draining       lingering --peer closed--> closed
 /// ```
 /// Every stage except `established` has one total deadline. A missed deadline, or a failure of the socket, TLS or
-/// HTTP/2, leads to `closed` from every stage. Lingering reads and drops what the peer still sends: closing a socket
-/// with unread bytes makes the kernel send a reset, which can destroy the GOAWAY in transit.
+/// HTTP/2, leads to `closed` from every stage. A drained client is not waited for. Lingering reads and drops what the
+/// peer still sends: closing a socket with unread bytes makes the kernel send a reset, which can destroy the GOAWAY in
+/// transit.
 final class HTTP2Connection {
     enum Stage {
         case handshaking(deadline: BootClock.Instant)
@@ -48,6 +49,8 @@ final class HTTP2Connection {
     var isReadScheduled = false
     /// Why the connection has to be refused; set within a callback.
     var refusal: String?
+    /// When the client's SETTINGS arrived; nil before.
+    private var establishedAt: BootClock.Instant?
     /// Set while the connection waits for the right moment to drain: the reason for GOAWAY, and when to stop waiting.
     private var retirement: (reason: String, deadline: BootClock.Instant)?
 
@@ -170,6 +173,7 @@ final class HTTP2Connection {
         case .isEstablished:
             guard case .preface = stage else { return }
             stage = .established
+            establishedAt = shared.runLoop.now
             // An idle connection has no timer.
             timer.cancel(on: shared.runLoop)
             requireDeadlines()
@@ -214,11 +218,17 @@ final class HTTP2Connection {
 
     /// Drains a connection that waits for it, if this is the moment.
     func drainIfRetired() -> Bool {
-        guard let retirement, let session, session.hasHadRequest, session.streams.isEmpty, unsent.isEmpty else {
-            return false
-        }
+        guard let retirement, let session, session.streams.isEmpty, unsent.isEmpty,
+            session.hasHadRequest || isOld
+        else { return false }
         drain(reason: retirement.reason)
         return true
+    }
+
+    /// Whether the client has been connected for so long that it is idle if it has sent no request.
+    private var isOld: Bool {
+        guard let establishedAt else { return false }
+        return establishedAt.advanced(by: shared.limits.drainGrace) <= shared.runLoop.now
     }
 
     /// Sends GOAWAY at once, and closes when every stream has been answered, or at the deadline.
@@ -257,6 +267,15 @@ final class HTTP2Connection {
         endSession()
         _ = Glibc.shutdown(descriptor, Int32(SHUT_WR))
         watch(.read)
+    }
+
+    /// Ends a drained connection without waiting for the client, which may not look at it before its next request
+    /// (libcurl). Everything that has arrived is read, so closing sends no reset that could destroy the GOAWAY.
+    func finish() {
+        linger()
+        guard case .lingering = stage else { return }
+        _ = SocketInput.discard(from: descriptor, using: shared.input)
+        close()
     }
 
     /// Closes the connection at once. Idempotent.

@@ -4,9 +4,13 @@
 package nonisolated struct ConnectionLimits: Sendable {
     /// Maximum connections. At the limit no more are accepted; they wait in the kernel's backlog.
     package var maximumConnections = 4096
-    /// On a Unix socket: maximum connections of users who are neither root nor the process's own; more are refused.
-    /// Otherwise any local user could take all connections, and no handler could report its call.
-    package var maximumConnectionsOfOtherUsers = 4096
+    /// On a Unix socket: maximum connections of one ``PlaceHolder`` that isn't the owner.
+    package var maximumConnectionsOfOne = 4096
+    /// On a Unix socket: maximum streamed answers. The other places are for requests, so that a handler always gets
+    /// through with its report.
+    package var maximumStreams = 4096
+    /// On a Unix socket: maximum streamed answers of one ``PlaceHolder`` that isn't the owner.
+    package var maximumStreamsOfOne = 4096
     /// Maximum HTTP/2 streams of a connection, as announced. Apple announces 1000.
     package var maximumConcurrentStreams: UInt32 = 1000
     /// Maximum bytes of a request's decoded field list, with 32 bytes added for each field (RFC 9113 section 6.5.2). A
@@ -52,16 +56,32 @@ package nonisolated struct ConnectionLimits: Sendable {
     /// Limits of the provider API.
     package init() {}
 
-    /// Limits of the control socket.
+    /// Limits of the control socket: a stream and a request at the same time for each of 768 handlers of one app.
     package static var control: ConnectionLimits {
         var limits = ConnectionLimits()
-        limits.maximumConnections = 128
-        limits.maximumConnectionsOfOtherUsers = 32
+        limits.maximumConnections = 2048
+        limits.maximumConnectionsOfOne = 1536
+        limits.maximumStreams = 1024
+        limits.maximumStreamsOfOne = 768
         limits.maximumHeaderFields = 64
         // Enough for several hundred simultaneous calls with callers of maximum length, for a handler that processes
         // one after the other.
         limits.maximumBufferedStreamBytes = 1024 * 1024
         limits.requestDeadline = .seconds(10)
+        return limits
+    }
+
+    /// Limits of the status socket, where each client is a stranger.
+    package static var status: ConnectionLimits {
+        var limits = ConnectionLimits()
+        limits.maximumConnections = 64
+        limits.maximumConnectionsOfOne = 8
+        limits.maximumStreams = 16
+        limits.maximumStreamsOfOne = 4
+        limits.maximumHeaderFields = 64
+        limits.maximumBufferedStreamBytes = 64 * 1024
+        limits.requestDeadline = .seconds(5)
+        limits.writeDeadline = .seconds(5)
         return limits
     }
 }

@@ -11,7 +11,8 @@ package protocol HTTPExchange: AnyObject {
 
     /// Begins an answer whose body is sent in pieces.
     ///
-    /// HTTP/1.1 sends each piece at once. HTTP/2 collects them, up to the same limit, and sends them at the end.
+    /// HTTP/1.1 sends each piece at once. HTTP/2 collects them, up to the same limit, and sends them at the end. If there
+    /// are too many streams already, the client is told so, and the exchange is closed.
     func beginStream(status: Int, fields: [HTTPField])
 
     /// Sends a piece of a begun stream.
@@ -43,4 +44,11 @@ package protocol HTTPConnectionHandler: AnyObject {
 
     /// The connection ended; called once, after the last exchange was closed.
     func connectionClosed()
+
+    /// Who holds the connection; nil: the user of its peer.
+    var holder: PlaceHolder? { get }
+}
+
+extension HTTPConnectionHandler {
+    package var holder: PlaceHolder? { nil }
 }

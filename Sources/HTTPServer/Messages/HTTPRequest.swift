@@ -1,3 +1,4 @@
+import HTTP1
 package import RunLoop
 
 /// One complete request of HTTP/2 or HTTP/1.1.
@@ -25,6 +26,13 @@ package nonisolated struct HTTPRequest: Sendable {
         self.body = body
         self.isBodyTruncated = isBodyTruncated
         self.receivedAt = receivedAt
+    }
+
+    init(_ request: HTTP1Request, receivedAt: BootClock.Instant) {
+        self.init(
+            method: request.method, path: request.target,
+            fields: request.fields.map { HTTPField(name: $0.name, value: $0.value) }, body: request.body,
+            receivedAt: receivedAt)
     }
 
     /// The values of all fields with this name, in order.

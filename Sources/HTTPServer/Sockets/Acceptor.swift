@@ -13,7 +13,7 @@ import RunLoop
 /// While it doesn't accept, connections wait in the kernel's backlog, and the socket causes no wakeups.
 final class Acceptor {
     /// Maximum connections in the kernel's backlog.
-    static let backlog: Int32 = 512
+    static let backlog: Int32 = 4096
     /// Maximum accepts in one turn of the loop, so that existing connections get their turn.
     private static let maximumAcceptsPerTurn = 64
     /// Delay of the next attempt after descriptors or memory ran out, unless a connection ends before.
@@ -21,26 +21,33 @@ final class Acceptor {
 
     private let runLoop: RunLoop
     private let maximumConnections: Int
+    private let pace: Pace?
     private let logger: Logger
     private var accepted: ((Int32, sockaddr_storage) -> Void)?
     private var descriptor: Int32
     private var source: ReadinessSource?
     private var retry: Timer?
+    /// The next accept waits for its ``Pace``.
+    private var isPaced = false
+    private var hasToken = false
     /// Log the limit once, and again only after the number has fallen to half, because peers can cause it at will.
     private var isLimitReported = false
     private(set) var openConnections = 0
 
     /// Takes ownership of a listening, non-blocking descriptor, even if it throws.
     ///
-    /// - Parameter accepted: called with each connection's descriptor, which it then owns, and its peer's address. When
-    ///   the descriptor has been closed, ``connectionEnded()`` must be called once.
+    /// - Parameters:
+    ///   - pace: the rate of accepts; nil: no limit.
+    ///   - accepted: called with each connection's descriptor, which it then owns, and its peer's address. When
+    ///     the descriptor has been closed, ``connectionEnded()`` must be called once.
     init(
-        runLoop: RunLoop, descriptor: Int32, cause: WakeupCause, maximumConnections: Int, logger: Logger,
-        accepted: @escaping (Int32, sockaddr_storage) -> Void
+        runLoop: RunLoop, descriptor: Int32, cause: WakeupCause, maximumConnections: Int, pace: Pace? = nil,
+        logger: Logger, accepted: @escaping (Int32, sockaddr_storage) -> Void
     ) throws(RingwakeError) {
         self.runLoop = runLoop
         self.descriptor = descriptor
         self.maximumConnections = maximumConnections
+        self.pace = pace
         self.logger = logger
         self.accepted = accepted
         do {
@@ -75,7 +82,7 @@ final class Acceptor {
     }
 
     private func acceptSome() {
-        for _ in 0..<Acceptor.maximumAcceptsPerTurn {
+        for _ in 0..<(pace == nil ? Acceptor.maximumAcceptsPerTurn : 1) {
             // The previous connection may have closed the listener.
             guard source != nil else { return }
             guard openConnections < maximumConnections else {
@@ -83,6 +90,8 @@ final class Acceptor {
                 pause()
                 return
             }
+            guard hasToken || pace?.take() ?? true else { return waitForPace() }
+            hasToken = false
             var address = sockaddr_storage()
             var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
             let connection = ringwake_accept(descriptor, &address, &length)
@@ -117,6 +126,17 @@ final class Acceptor {
             "the limit of connections is reached; further ones wait", metadata: ["limit": "\(maximumConnections)"])
     }
 
+    private func waitForPace() {
+        pause()
+        guard !isPaced else { return }
+        isPaced = true
+        pace?.whenThere { [weak self] in
+            self?.isPaced = false
+            self?.hasToken = true
+            self?.resume()
+        }
+    }
+
     private func pause() {
         // Removing a source from the set can't fail.
         try? source?.update([])
@@ -133,7 +153,7 @@ final class Acceptor {
     }
 
     private func resume() {
-        guard let source, openConnections < maximumConnections else { return }
+        guard let source, openConnections < maximumConnections, !isPaced else { return }
         do {
             try source.update(.read)
         } catch {

@@ -2,6 +2,29 @@ import Glibc
 
 /// Looks at what has arrived on a socket, without a protocol.
 enum SocketInput {
+    /// The result of one read(2).
+    enum Read {
+        case bytes([UInt8])
+        /// The peer sends no more.
+        case end
+        /// Nothing has arrived.
+        case nothing
+        case broken(why: String)
+    }
+
+    static func read(from descriptor: Int32, using buffer: ScratchBuffer) -> Read {
+        while true {
+            let count = Glibc.read(descriptor, buffer.bytes.baseAddress, buffer.bytes.count)
+            if count > 0 { return .bytes(Array(buffer.bytes[..<count])) }
+            if count == 0 { return .end }
+            switch errno {
+            case EINTR: continue
+            case EAGAIN: return .nothing
+            default: return .broken(why: SystemCallError.last.reason)
+            }
+        }
+    }
+
     /// Whether bytes have arrived that haven't been read.
     static func isWaiting(on descriptor: Int32) -> Bool {
         var byte: UInt8 = 0
@@ -10,7 +33,7 @@ enum SocketInput {
 
     /// Reads and drops bytes. Returns false at the end, and after an error.
     static func discard(from descriptor: Int32, using buffer: ScratchBuffer) -> Bool {
-        let count = read(descriptor, buffer.bytes.baseAddress, buffer.bytes.count)
+        let count = Glibc.read(descriptor, buffer.bytes.baseAddress, buffer.bytes.count)
         return count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR))
     }
 }

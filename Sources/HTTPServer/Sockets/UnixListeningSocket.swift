@@ -25,10 +25,10 @@ package struct UnixListeningSocket {
     private static let maximumAttempts = 3
 
     /// - Parameters:
-    ///   - mode: permissions of the socket file.
+    ///   - access: who may connect.
     /// - Throws: `inUse` if a living process answers at the path, or the path isn't a socket; `badConfiguration` if the
     ///   path is too long; `notPermitted`, `system`.
-    package static func open(_ path: String, mode: UInt32) throws(RingwakeError) -> UnixListeningSocket {
+    package static func open(_ path: String, access: SocketAccess) throws(RingwakeError) -> UnixListeningSocket {
         let temporaryPath = "\(path).\(getpid())"
         var address = sockaddr_storage()
         let length = ringwake_unix_address(temporaryPath, &address)
@@ -44,7 +44,7 @@ package struct UnixListeningSocket {
         let descriptor = ringwake_stream_socket(AF_UNIX)
         guard descriptor >= 0 else { throw failure(.last, path) }
         defer { unlink(temporaryPath) }
-        guard ringwake_bind(descriptor, &address, length) == 0, chmod(temporaryPath, mode) == 0,
+        guard ringwake_bind(descriptor, &address, length) == 0, access.apply(to: temporaryPath),
             listen(descriptor, Acceptor.backlog) == 0, let identity = identity(of: temporaryPath)
         else {
             let error = SystemCallError.last
@@ -85,7 +85,7 @@ package struct UnixListeningSocket {
             try removeStaleSocket(path)
         }
         throw RingwakeError(
-            .inUse, "the control socket '\(path)' is being replaced by other processes; stop them and start again")
+            .inUse, "the socket '\(path)' is being replaced by other processes; stop them and start again")
     }
 
     private static func removeStaleSocket(_ path: String) throws(RingwakeError) {
@@ -133,16 +133,16 @@ package struct UnixListeningSocket {
         case EACCES, EPERM, EROFS:
             return RingwakeError(
                 .notPermitted,
-                "the control socket '\(path)' cannot be made: \(error.reason); make its directory writable for this "
+                "the socket '\(path)' cannot be made: \(error.reason); make its directory writable for this "
                     + "user or configure another path")
         case ENOENT, ENOTDIR:
             return RingwakeError(
                 .system,
-                "the control socket '\(path)' cannot be made: its directory does not exist; create it or configure "
+                "the socket '\(path)' cannot be made: its directory does not exist; create it or configure "
                     + "another path")
         default:
             return RingwakeError(
-                .system, "the control socket '\(path)' cannot be made: \(error.reason); configure another path")
+                .system, "the socket '\(path)' cannot be made: \(error.reason); configure another path")
         }
     }
 }

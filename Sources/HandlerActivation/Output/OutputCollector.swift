@@ -34,7 +34,6 @@ final class OutputCollector {
     private var source: ReadinessSource?
     private var watched: [Int32: Watched] = [:]
     private var orphans: [Int32] = []
-    private var namesMade: UInt64 = 0
     /// A file for the next handler, already watched.
     private var spare: (descriptor: Int32, watch: Int32)?
 
@@ -74,7 +73,7 @@ final class OutputCollector {
 
     private func makeFileNow() throws(Failure) -> (descriptor: Int32, watch: Int32) {
         let inotify = try startWatching()
-        let file = openFile()
+        let file = UnnamedFile.open(in: directory)
         guard file >= 0 else { throw Failure("cannot make a file in \(directory)", errno) }
         // A separate open file description: the kernel reports when its last copy is closed.
         let writable = ringwake_reopen(file, O_WRONLY | O_APPEND)
@@ -138,17 +137,6 @@ final class OutputCollector {
         }
         inotify = made
         return made
-    }
-
-    private func openFile() -> Int32 {
-        let unnamed = ringwake_open_unnamed(directory, 0o600)
-        // The errors of a file system without unnamed files.
-        guard unnamed < 0, errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL else { return unnamed }
-        namesMade += 1
-        let path = "\(directory)/.handler-output.\(getpid()).\(namesMade)"
-        let named = ringwake_open(path, O_RDWR | O_APPEND | O_CREAT | O_EXCL, 0o600)
-        if named >= 0 { unlink(path) }
-        return named
     }
 
     private func readEvents() {

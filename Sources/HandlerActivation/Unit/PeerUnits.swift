@@ -1,18 +1,26 @@
 internal import Glibc
-package import RingwakeCore
+internal import RingwakeCore
 
-/// Finds the unit of a process by its cgroup. Only the unit's manager puts processes there, so a handler that was
-/// started as a unit needs no secret.
-package nonisolated enum PeerUnits {
+/// The units of a process by its cgroup. Only the unit's manager puts processes there, so a handler that was started as a
+/// unit needs no secret.
+package nonisolated struct PeerUnits: Equatable, Sendable {
+    /// By the manager.
+    private let names: [SystemdManager: String]
+
     /// Maximum lines of `/proc/PID/cgroup` to read. There is one for each hierarchy, about ten at most.
     private static let maximumLines = 64
 
-    /// - Parameter pid: from SO_PEERCRED. If the process has ended, its PID may be another process's by now; that
-    ///   process counts only if it is in the unit's cgroup too.
-    /// - Returns: nil if the process is in no unit of this manager, or can't be seen.
-    package static func unit(of pid: Int32, manager: SystemdManager) -> String? {
-        ProcessIdentity.controlGroups(of: pid).flatMap { unit(inGroups: $0, manager: manager, user: geteuid()) }
+    /// The units that the process with this PID is in now.
+    package init(of pid: Int32) {
+        let groups = ProcessIdentity.controlGroups(of: pid) ?? []
+        let units = SystemdManager.allCases.compactMap { manager in
+            PeerUnits.unit(inGroups: groups, manager: manager, user: geteuid()).map { (manager, $0) }
+        }
+        names = Dictionary(units) { first, _ in first }
     }
+
+    /// Nil if the process is in no unit of this manager, or can't be seen.
+    subscript(manager: SystemdManager) -> String? { names[manager] }
 
     /// The unit that the lines name. A line is `0::PATH`, or `N:name=systemd:PATH` on a machine with the older
     /// hierarchies (cgroups(7)).

@@ -17,13 +17,15 @@ struct UnitFailure {
                 .badConfiguration,
                 "\(answer); install the unit, and run `systemctl\(option) daemon-reload` after a change")
         case "org.freedesktop.systemd1.UnitMasked":
-            return problem(.badConfiguration, "\(answer); run `systemctl\(option) unmask \(unit)`")
+            // It may be another unit, such as polkit's, which the answer names.
+            let masked = answer.split(separator: " ").first { $0.hasSuffix(".service") } ?? unit[...]
+            return problem(.badConfiguration, "\(answer); run `systemctl\(option) unmask '\(masked)'`")
         case "org.freedesktop.DBus.Error.AccessDenied", "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired",
             "org.freedesktop.systemd1.NotAuthorized", "org.freedesktop.DBus.Error.AuthFailed":
             return problem(
                 .notPermitted,
                 "\(answer); let a polkit rule allow org.freedesktop.systemd1.manage-units for this unit to the daemon's"
-                    + " user (see deploy/systemd/examples), or take the user's manager (wake.manager = \"user\")")
+                    + " user (see ringwake-handler(7)), or take the user's manager (wake.manager = \"user\")")
         case "org.freedesktop.systemd1.TransactionIsDestructive", "org.freedesktop.systemd1.TransactionJobsConflicting",
             "org.freedesktop.systemd1.ShuttingDown", "org.freedesktop.systemd1.OnlyByDependency":
             return problem(.conflict, "\(answer); see `systemctl\(option) list-jobs`")
@@ -37,20 +39,20 @@ struct UnitFailure {
             return problem(.unreachable, "no systemd is on the \(bus) bus; \(advice)")
         default:
             return problem(
-                .failed, "\(answer) (\(LogText.harmless(error.name))); see `systemctl\(option) status \(unit)`")
+                .failed, "\(answer) (\(LogText.harmless(error.name))); see `systemctl\(option) status '\(unit)'`")
         }
     }
 
     /// The error for the result of the start job (`JobRemoved`, org.freedesktop.systemd1(5)).
     func job(_ result: String, _ status: UnitStatus) -> RingwakeError {
         let name = LogText.harmless(unit)
-        let look = "see `journalctl\(option) -u \(name)`"
+        let look = "see `journalctl\(option) -u '\(name)'`"
         switch result {
         case "failed":
             let reason = status.failure.map { ": \($0)" } ?? ""
             return problem(.failed, "it failed to start\(reason); \(look)")
         case "dependency":
-            return problem(.failed, "a unit that it requires did not start; see `systemctl\(option) status \(name)`")
+            return problem(.failed, "a unit that it requires did not start; see `systemctl\(option) status '\(name)'`")
         case "timeout": return problem(.timedOut, "its start took longer than its unit allows; \(look)")
         case "canceled": return problem(.conflict, "somebody stopped it while it was starting; \(look)")
         case "skipped", "assert":

@@ -10,7 +10,7 @@ internal import RunLoop
 final class UnitHandlers {
     private let runLoop: RunLoop
     private let socketPath: String
-    private let requests = RequestFiles()
+    private let requests: RequestFiles
     private let user: SystemdBus
     private let system: SystemdBus
 
@@ -18,8 +18,10 @@ final class UnitHandlers {
     private static let minimumTimeout: Duration = .seconds(1)
 
     init(
-        runLoop: RunLoop, logger: Logger, socketPath: String, systemBus: DBusService, sessionBus: DBusService
+        runLoop: RunLoop, logger: Logger, runtimeDirectory: String, socketPath: String, systemBus: DBusService,
+        sessionBus: DBusService
     ) {
+        requests = RequestFiles(directory: runtimeDirectory)
         self.runLoop = runLoop
         self.socketPath = socketPath
         user = SystemdBus(manager: .user, bus: sessionBus, runLoop: runLoop, logger: logger)
@@ -97,12 +99,10 @@ final class UnitHandlers {
         return lease
     }
 
-    /// The wake to whose unit this process belongs.
-    func wake(ofPeer pid: Int32) -> WakeID? {
+    /// The wake to whose unit a process with these units belongs.
+    func wake(of units: PeerUnits) -> WakeID? {
         for systemd in [user, system] where systemd.isFollowed {
-            if let unit = PeerUnits.unit(of: pid, manager: systemd.manager), let lease = systemd.lease(of: unit) {
-                return lease.wake
-            }
+            if let unit = units[systemd.manager], let lease = systemd.lease(of: unit) { return lease.wake }
         }
         return nil
     }
@@ -116,7 +116,7 @@ enum UnitCheck {
             throw RingwakeError(
                 .badConfiguration,
                 "the handler of \(app) cannot be started (wake.unit in apps.d/\(app).toml): '\(LogText.harmless(name))'"
-                    + " does not name a service; write phone.service, or phone@.service for one instance per call")
+                    + " does not name a service; write ringwake-handler-phone@.service for one instance per call")
         }
     }
 }

@@ -20,11 +20,14 @@ extension GatewayConfiguration {
         package let topics: Set<String>?
         /// Public keys of its provider tokens, by key ID (`kid`).
         package let keys: [String: P256PublicKey]
+        /// Whether each of its accepted pushes is answered with its outcome.
+        package let getsOutcome: Bool
 
-        package init(id: String, topics: [String]?, keys: [String: P256PublicKey]) {
+        package init(id: String, topics: [String]?, keys: [String: P256PublicKey], getsOutcome: Bool = false) {
             self.id = id
             self.topics = topics.map { Set($0) }
             self.keys = keys
+            self.getsOutcome = getsOutcome
         }
     }
 }

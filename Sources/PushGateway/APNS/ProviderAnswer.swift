@@ -6,7 +6,7 @@ import RingwakeCore
 ///
 /// Each has `apns-id`, and in the development environment also a new `apns-unique-id`. A success has no body. A refusal
 /// has a JSON object with `reason` and, for 410, `timestamp` (an integer). Clients fail on other keys, on missing keys
-/// and on unknown reasons.
+/// and on unknown reasons. Only a sender that asked for it gets the outcome with a success.
 ///
 /// See "Handling notification responses from APNs".
 nonisolated struct ProviderAnswer {
@@ -25,25 +25,30 @@ nonisolated struct ProviderAnswer {
     }
 
     /// The push was accepted.
-    func success() -> HTTPResponse {
-        HTTPResponse(status: 200, fields: identifyingFields)
+    ///
+    /// - Parameter outcome: for a sender that asked for it; nil for all others.
+    func success(_ outcome: PushOutcome?) -> HTTPResponse {
+        guard let outcome else { return HTTPResponse(status: 200, fields: identifyingFields) }
+        return HTTPResponse(
+            status: 200, fields: identifyingFields + [ProviderAnswer.contentType],
+            body: Array(#"{"outcome":"\#(outcome.rawValue)"}"#.utf8))
     }
 
     /// The push was refused.
     ///
     /// - Parameter timestamp: when the token was unregistered, in ms since 1970; only sent with 410.
     func refusal(_ reason: RejectionReason, timestamp: Int64) -> HTTPResponse {
-        var fields = identifyingFields
-        fields.append(HTTPField(name: "content-type", value: "application/json"))
         var body = #"{"reason":"\#(reason.rawValue)""#
         if reason.status == ProviderAnswer.goneStatus {
             body += #","timestamp":\#(timestamp)"#
         }
         body += "}"
-        return HTTPResponse(status: reason.status, fields: fields, body: Array(body.utf8))
+        return HTTPResponse(
+            status: reason.status, fields: identifyingFields + [ProviderAnswer.contentType], body: Array(body.utf8))
     }
 
     private static let goneStatus = 410
+    private static let contentType = HTTPField(name: "content-type", value: "application/json")
 
     private var identifyingFields: [HTTPField] {
         var fields = [HTTPField(name: ProviderField.id, value: apnsID)]

@@ -35,7 +35,7 @@ final class ProviderConnection: HTTPConnectionHandler {
             // A second outcome would be a bug; don't count it as a second push.
             guard !isAnswered else { return }
             isAnswered = true
-            self.settle(push, outcome, answer, on: exchange)
+            self.settle(push, outcome, answer, tellsOutcome: headers.wantsOutcome, on: exchange)
         }
     }
 
@@ -44,17 +44,19 @@ final class ProviderConnection: HTTPConnectionHandler {
     }
 
     private func settle(
-        _ push: VerifiedPush, _ outcome: DeliveryOutcome, _ answer: ProviderAnswer, on exchange: any HTTPExchange
+        _ push: VerifiedPush, _ outcome: DeliveryOutcome, _ answer: ProviderAnswer, tellsOutcome: Bool,
+        on exchange: any HTTPExchange
     ) {
         switch outcome {
-        case .accepted:
+        case .accepted(let outcome):
             gateway.counters.countAccepted()
             gateway.logger.debug(
                 "push accepted",
                 metadata: metadata(answer).merging([
                     "app": "\(push.app)", "answered": exchange.isOpen ? "yes" : "no, the sender has left",
                 ]) { $1 })
-            exchange.respond(answer.success())
+            let team = gateway.configuration.teams[push.provenance.sender]
+            exchange.respond(answer.success(tellsOutcome || team?.getsOutcome == true ? outcome : nil))
         case .refused(let why):
             let cause = "the push passed every check, but \(push.app) cannot take it"
             refuse(Refusal(RejectionReason(why), cause), answer, on: exchange)
@@ -68,8 +70,11 @@ final class ProviderConnection: HTTPConnectionHandler {
                 at: gateway.wallClock(), pushID: answer.apnsID, peer: peer.address, environment: environment,
                 team: verification.team.map { gateway.configuration.teams[$0] == nil ? quoted($0) : $0 },
                 reason: refusal.reason.rawValue, cause: refusal.cause))
-        gateway.logger.notice(
-            "push refused",
+        // A sender whose credential has ended or was changed loses every call until a person looks at it.
+        let isCredential = [.badCertificate, .badCertificateEnvironment, .expiredProviderToken, .invalidProviderToken]
+            .contains(refusal.reason)
+        gateway.logger.log(
+            level: isCredential ? .warning : .notice, "push refused",
             metadata: metadata(answer).merging([
                 "reason": "\(refusal.reason.rawValue)", "cause": "\(refusal.cause)",
             ]) { $1 })

@@ -12,6 +12,8 @@ nonisolated struct ProviderHeaders {
     private(set) var authorization: String?
     /// `apns-id`, unchecked.
     private(set) var messageID: String?
+    /// `ringwake-outcome: 1`: the sender asks for the outcome of an accepted push.
+    private(set) var wantsOutcome = false
     private var expirationText: String?
     private var priorityText: String?
     private var collapseIDText: String?
@@ -33,6 +35,7 @@ nonisolated struct ProviderHeaders {
                 case ProviderField.collapseID: Self.keep(field.value, in: &collapseIDText)
                 case ProviderField.topic: Self.keep(field.value, in: &topicText)
                 case ProviderField.pushType: Self.keep(field.value, in: &pushTypeText)
+                case ProviderField.outcome: note(outcome: field.value)
                 default: !field.name.hasPrefix(ProviderField.prefix) || keepOther(field.name)
                 }
             if !isFirst, duplicate == nil {
@@ -51,6 +54,11 @@ nonisolated struct ProviderHeaders {
     private mutating func keepOther(_ name: String) -> Bool {
         guard !others.contains(name) else { return false }
         others.append(name)
+        return true
+    }
+
+    private mutating func note(outcome value: String) -> Bool {
+        if value == "1" { wantsOutcome = true }
         return true
     }
 

@@ -54,7 +54,8 @@ struct RequestVerification {
         guard wallClock >= earliest else {
             throw Refusal(
                 .serviceUnavailable,
-                "the machine's clock shows \(wallClock) ms since 1970, and it was \(earliest) before; set it")
+                "the machine's clock shows \(GregorianDate.utcText(milliseconds: wallClock)), but it is at least "
+                    + "\(GregorianDate.utcText(milliseconds: earliest)); set it")
         }
         let sender = try senders.sender(
             authorization: headers.authorization, gateway: gateway, now: wallClock / 1000)
@@ -128,8 +129,8 @@ struct RequestVerification {
                 .badDeviceToken, "the token \(token) of \(record.app) is for \(record.environment.rawValue)")
         }
         if case .unregistered(let time) = record.state {
-            throw Refusal(
-                .unregistered, "the token \(token) of \(record.app) was removed at \(time)", timestamp: time)
+            let date = GregorianDate.utcText(milliseconds: time)
+            throw Refusal(.unregistered, "the token \(token) of \(record.app) was removed at \(date)", timestamp: time)
         }
         guard record.topic == topic else {
             throw Refusal(

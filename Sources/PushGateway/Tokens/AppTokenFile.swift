@@ -1,13 +1,12 @@
 import RingwakeCore
 
 /// `apps/ID.json`: the plain tokens of one app, readable by its owner only (mode 0600).
-nonisolated struct AppTokenFile: Codable {
+nonisolated struct AppTokenFile: StateContents {
     /// Maximum bytes of a file; real ones have about 300.
     static let maximumBytes = 64 * 1024
-    /// What to do about a damaged file.
-    static let remedy = "move it away and start again: the app gets new tokens then"
 
-    var schema = StateFile.schema
+    var schema = StateFiles.schema
+    var check: String?
     var app: AppID
     var topic: Topic
     /// Tokens in hex, by environment.
@@ -22,17 +21,13 @@ nonisolated struct AppTokenFile: Codable {
 
     /// The tokens in the file.
     ///
-    /// - Parameters:
-    ///   - expected: the app that the file is named after.
-    ///   - path: path of the file, for error messages.
-    func content(of expected: AppID, path: String) throws(RingwakeError) -> AppTokens {
-        guard app == expected else {
-            throw StateFile.unreadable(path, "it is of the app '\(app)'", remedy: Self.remedy)
-        }
+    /// - Parameter expected: the app that the file is named after.
+    func content(of expected: AppID) throws(RingwakeError) -> AppTokens {
+        guard app == expected else { throw RingwakeError(.system, "it is of the app '\(app)'") }
         var content = AppTokens(topic: topic, tokens: [:])
         for (name, hex) in tokens {
             guard let environment = PushEnvironment(rawValue: name), let token = DeviceToken(hex: hex) else {
-                throw StateFile.unreadable(path, "its entry '\(name)' is no token", remedy: Self.remedy)
+                throw RingwakeError(.system, "its entry '\(name)' is no token")
             }
             content.tokens[environment] = token
         }

@@ -1,69 +1,145 @@
+import Cryptography
 import FileSystem
 import FoundationEssentials
 import Glibc
 import RingwakeCore
 
-/// A JSON state file of the gateway, with its format version as `schema`. It is replaced atomically.
-nonisolated enum StateFile {
-    /// The version that is written, and the newest that is read.
-    static let schema = 1
+/// What a state file holds.
+nonisolated protocol StateContents: Codable {
+    /// SHA-256 of the file without this member, in hex; nil in files of former versions. Damage can leave valid JSON:
+    /// one other digit, and a token is another.
+    var check: String? { get set }
+}
 
-    private struct Version: Decodable {
-        let schema: Int
+/// A JSON state file of the gateway and its second copy, `copies/NAME`. Each is replaced atomically.
+///
+/// The copy is written first and removed first, so the file is the truth whenever it can be read: a change is in force
+/// when the file has it. The copy stands in for a file that is damaged or gone.
+nonisolated struct StateFile<Contents: StateContents> {
+    /// The name in the state directory: `tokens.json`.
+    let name: String
+    /// The state directory.
+    let directory: String
+    /// Maximum bytes of the file.
+    let maximumSize: Int
+
+    var path: String { directory + "/" + name }
+    private var copyPath: String { "\(directory)/\(StateFiles.copies)/\(name)" }
+
+    /// What was found, and the damage in words.
+    enum Reading<Value> {
+        case absent
+        case found(Value, damage: String?)
+        /// Neither the file nor its copy can be read.
+        case lost(damage: String)
     }
 
-    /// The contents of the file; nil if it doesn't exist.
+    private enum Look<Value> {
+        case missing
+        case good(Value, bytes: [UInt8])
+        case bad(String)
+    }
+
+    /// Reads the file, or its copy. What can't be read is moved into the folder of damaged files, and replaced by the
+    /// other one.
     ///
-    /// - Parameter remedy: what to do about a file that can't be decoded, as the end of a sentence.
-    /// - Throws: `system` if it can't be read or decoded; `conflict` if a newer version wrote it. The file isn't
-    ///   changed.
-    static func read<Contents: Decodable>(
-        _ path: String, as type: Contents.Type, maximumSize: Int, remedy: String
-    ) throws(RingwakeError) -> Contents? {
-        let bytes: [UInt8]
-        do {
-            bytes = try FileSystem.read(path, maximumSize: maximumSize)
-        } catch {
-            if error.errno == ENOENT { return nil }
-            throw RingwakeError(
-                .system, "'\(path)' cannot be read: \(error.reason); check its owner and permissions, or \(remedy).")
+    /// - Parameter parse: makes the value of the contents, or throws what is wrong with them.
+    /// - Throws: `conflict` if a newer version wrote the file, which is then left as it is; `system` if what is damaged
+    ///   can't be moved.
+    func read<Value>(_ parse: (Contents) throws(RingwakeError) -> Value) throws(RingwakeError) -> Reading<Value> {
+        let looks = (file: try look(at: path, parse), copy: try look(at: copyPath, parse))
+        let damaged = [(path, looks.file), (copyPath, looks.copy)].compactMap { path, look in
+            if case .bad = look { path } else { nil }
         }
-        let data = Data(bytes)
-        do {
-            let version = try JSONDecoder().decode(Version.self, from: data)
-            guard version.schema <= schema else {
-                throw RingwakeError(
-                    .conflict,
-                    "'\(path)' was written by a newer version (schema \(version.schema), this one reads up to "
-                        + "\(schema)); start that version again.")
-            }
-            return try JSONDecoder().decode(type, from: data)
-        } catch let error as RingwakeError {
-            throw error
-        } catch {
-            throw unreadable(path, "\(description(of: error))", remedy: remedy)
+        switch looks {
+        case (.good(let value, let bytes), .good(_, let copied)):
+            return .found(value, damage: bytes == copied ? nil : mend(copyPath, with: bytes))
+        case (.good(let value, let bytes), .missing):
+            // Former versions made none.
+            return .found(value, damage: mend(copyPath, with: bytes))
+        case (.good(let value, let bytes), .bad(let why)):
+            let damage = try setAside(damaged, "the second copy of \(path) was damaged (\(why)) and is made anew")
+            return .found(value, damage: mend(copyPath, with: bytes) ?? damage)
+        case (.bad(let why), .good(let value, let bytes)):
+            let damage = try setAside(
+                damaged, "\(path) was damaged (\(why)); its second copy is used, and nothing is lost")
+            return .found(value, damage: mend(path, with: bytes) ?? damage)
+        case (.missing, .good(let value, let bytes)):
+            let damage = "\(path) was gone; its second copy is used, and nothing is lost"
+            return .found(value, damage: mend(path, with: bytes) ?? damage)
+        case (.missing, .missing): return .absent
+        case (.bad(let why), _), (.missing, .bad(let why)):
+            return .lost(damage: try setAside(damaged, "\(path) is lost: it and its second copy are damaged (\(why))"))
         }
     }
 
-    /// The error for a file with invalid contents.
-    static func unreadable(_ path: String, _ defect: String, remedy: String) -> RingwakeError {
-        RingwakeError(.system, "'\(path)' is damaged: \(defect); put a copy of it back, or \(remedy).")
-    }
-
-    /// Replaces the file.
+    /// Replaces the file and its copy.
     ///
     /// - Throws: `system`; the old file stays then.
-    static func write(_ contents: some Encodable, to path: String, mode: UInt32) throws(RingwakeError) {
-        let data: Data
+    func write(_ contents: Contents) throws(RingwakeError) {
+        var checked = contents
+        checked.check = try digest(of: contents)
+        let bytes = try encode(checked)
+        try replace(copyPath, with: bytes)
+        try replace(path, with: bytes)
+    }
+
+    /// Removes the file and its copy.
+    func remove() throws(FileSystemError) {
+        for path in [copyPath, path] where FileSystem.exists(path) { try FileSystem.remove(path) }
+    }
+
+    private func look<Value>(
+        at path: String, _ parse: (Contents) throws(RingwakeError) -> Value
+    ) throws(RingwakeError) -> Look<Value> {
+        let bytes: [UInt8]
+        do throws(FileSystemError) {
+            bytes = try FileSystem.read(path, maximumSize: maximumSize)
+        } catch {
+            return error.errno == ENOENT ? .missing : .bad(error.reason)
+        }
+        do {
+            let data = Data(bytes)
+            let version = try JSONDecoder().decode(StateFiles.Version.self, from: data).schema
+            guard version <= StateFiles.schema else {
+                throw RingwakeError(
+                    .conflict,
+                    "'\(path)' was written by a newer version (schema \(version), this one reads up to "
+                        + "\(StateFiles.schema)); start that version again.")
+            }
+            let contents = try JSONDecoder().decode(Contents.self, from: data)
+            guard try contents.check == nil || contents.check == digest(of: contents) else {
+                return .bad("its contents and their checksum do not fit")
+            }
+            return .good(try parse(contents), bytes: bytes)
+        } catch let error as RingwakeError where error.code == .conflict {
+            throw error
+        } catch let error as RingwakeError {
+            return .bad(error.message)
+        } catch {
+            return .bad(StateFiles.description(of: error))
+        }
+    }
+
+    private func digest(of contents: Contents) throws(RingwakeError) -> String {
+        var bare = contents
+        bare.check = nil
+        return encodeHex(SHA256.digest(try encode(bare)))
+    }
+
+    private func encode(_ contents: Contents) throws(RingwakeError) -> [UInt8] {
         do {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys]
-            data = try encoder.encode(contents)
+            return Array(try encoder.encode(contents))
         } catch {
             throw RingwakeError(.failed, "'\(path)' cannot be encoded: \(error); report this as a bug.")
         }
-        do {
-            try FileSystem.replace(path, with: Array(data), mode: mode)
+    }
+
+    private func replace(_ path: String, with bytes: [UInt8]) throws(RingwakeError) {
+        do throws(FileSystemError) {
+            try FileSystem.replace(path, with: bytes, mode: StateFiles.mode)
         } catch {
             throw RingwakeError(
                 .system,
@@ -71,7 +147,42 @@ nonisolated enum StateFile {
         }
     }
 
-    private static func description(of error: any Error) -> String {
+    /// Writes one of the two as the other is. Reading goes on without: a disk may be full.
+    ///
+    /// - Returns: why it couldn't be written.
+    private func mend(_ path: String, with bytes: [UInt8]) -> String? {
+        do throws(RingwakeError) {
+            try replace(path, with: bytes)
+            return nil
+        } catch {
+            return error.message
+        }
+    }
+
+    /// Moves what can't be read into the folder of damaged files.
+    private func setAside(_ paths: [String], _ why: String) throws(RingwakeError) -> String {
+        do throws(FileSystemError) {
+            try DamageFolder(stateDirectory: directory).add(paths, why: why)
+            return why
+        } catch {
+            throw RingwakeError(.system, "\(why), and cannot be set aside: \(error.description); move it away.")
+        }
+    }
+}
+
+/// What all state files have in common.
+nonisolated enum StateFiles {
+    /// The version that is written, and the newest that is read.
+    static let schema = 1
+    /// The folder of second copies, in the state directory.
+    static let copies = "copies"
+    static let mode: UInt32 = 0o600
+
+    struct Version: Decodable {
+        let schema: Int
+    }
+
+    static func description(of error: any Error) -> String {
         guard let error = error as? DecodingError else { return "\(error)" }
         switch error {
         case .dataCorrupted(let context), .typeMismatch(_, let context), .valueNotFound(_, let context):

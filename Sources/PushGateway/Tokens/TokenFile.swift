@@ -1,15 +1,12 @@
 import RingwakeCore
 
 /// `tokens.json`: the record of every token, by the token's hash. Reading the file reveals no token.
-nonisolated struct TokenFile: Codable {
+nonisolated struct TokenFile: StateContents {
     /// Maximum bytes of a file; more than ``TokenStore``'s limits need.
     static let maximumBytes = 16 * 1024 * 1024
-    /// What to do about a damaged file.
-    static let remedy =
-        "move it away and start again: the tokens of 'apps' stay in force then, and only which tokens were removed "
-        + "is forgotten"
 
-    var schema = StateFile.schema
+    var schema = StateFiles.schema
+    var check: String?
     var tokens: [Entry]
 
     struct Entry: Codable {
@@ -40,26 +37,23 @@ nonisolated struct TokenFile: Codable {
     }
 
     /// The records of the file.
-    ///
-    /// - Parameter path: path of the file, for error messages.
-    func records(path: String) throws(RingwakeError) -> [TokenHash: TokenRecord] {
+    func records() throws(RingwakeError) -> [TokenHash: TokenRecord] {
         var records: [TokenHash: TokenRecord] = [:]
         for entry in tokens {
             guard let hash = TokenHash(hex: entry.sha256) else {
-                throw StateFile.unreadable(path, "'\(entry.sha256)' is not a SHA-256 in hex", remedy: Self.remedy)
+                throw RingwakeError(.system, "'\(entry.sha256)' is not a SHA-256 in hex")
             }
             let state: TokenRecord.State
             switch (entry.state, entry.unregisteredAtMs) {
             case (.registered, nil): state = .registered
             case (.unregistered, let time?): state = .unregistered(at: time)
             default:
-                throw StateFile.unreadable(
-                    path, "'state' and 'unregisteredAtMs' of \(entry.sha256) do not fit", remedy: Self.remedy)
+                throw RingwakeError(.system, "'state' and 'unregisteredAtMs' of \(entry.sha256) do not fit")
             }
             let record = TokenRecord(
                 app: entry.app, topic: entry.topic, environment: entry.environment, state: state)
             guard records.updateValue(record, forKey: hash) == nil else {
-                throw StateFile.unreadable(path, "\(entry.sha256) is there twice", remedy: Self.remedy)
+                throw RingwakeError(.system, "\(entry.sha256) is there twice")
             }
         }
         return records

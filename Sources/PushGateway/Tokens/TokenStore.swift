@@ -5,8 +5,13 @@ package import RingwakeCore
 /// Stores the device tokens, registered and unregistered.
 ///
 /// Two kinds of file are in the state directory: `tokens.json` with every token's hash and record, and `apps/ID.json`
-/// with the plain tokens of a registered app. Each is replaced atomically. A file that can't be understood is never
-/// overwritten.
+/// with the plain tokens of a registered app. Each has a second copy (``StateFile``), because a lost token costs the
+/// calls of every sender that has it. A file that can't be understood is set aside and costs nothing else:
+///
+/// | unreadable with its copy | what stays |
+/// |---|---|
+/// | `tokens.json` | the tokens of `apps`; which tokens were removed is forgotten |
+/// | `apps/ID.json` | pushes to the app's tokens are accepted by their hashes; it gets another token to show |
 ///
 /// Two files can't change at once, so each change has an order that opening the store can complete:
 ///
@@ -25,33 +30,37 @@ package final class TokenStore {
     nonisolated static let maximumTopicBytes = 255
 
     private static let directoryMode: UInt32 = 0o700
-    private static let fileMode: UInt32 = 0o600
+
+    /// What was damaged when the store was opened, for a person.
+    package private(set) var damage: [String] = []
 
     private let directory: String
-    private var records: [TokenHash: TokenRecord]
-    private var apps: [AppID: AppTokens]
+    private var records: [TokenHash: TokenRecord] = [:]
+    private var apps: [AppID: AppTokens] = [:]
 
     /// Opens or creates the store, and completes a change that a crash interrupted.
     ///
     /// The caller makes sure that no other process uses the directory.
     ///
     /// - Parameter directory: the state directory; created if missing.
-    /// - Throws: `system` if it can't be used or a file in it is damaged; `conflict` if a newer version wrote it.
+    /// - Throws: `system` if it can't be used; `conflict` if a newer version wrote it.
     package init(directory: String) throws(RingwakeError) {
         self.directory = directory
-        do {
-            try FileSystem.createDirectory(TokenStore.appsDirectory(in: directory), mode: TokenStore.directoryMode)
+        do throws(FileSystemError) {
+            for folder in ["apps", StateFiles.copies + "/apps"] {
+                try FileSystem.createDirectory("\(directory)/\(folder)", mode: TokenStore.directoryMode)
+            }
         } catch {
             throw RingwakeError(
                 .system,
                 "The state directory '\(directory)' cannot be made: \(error.reason); "
                     + "name one that this user may write to.")
         }
-        let path = TokenStore.tokensPath(in: directory)
-        let file = try StateFile.read(
-            path, as: TokenFile.self, maximumSize: TokenFile.maximumBytes, remedy: TokenFile.remedy)
-        records = try file?.records(path: path) ?? [:]
-        apps = try TokenStore.readApps(in: directory)
+        records =
+            noting(
+                try tokensFile.read { (file) throws(RingwakeError) in try file.records() },
+                loss: "the tokens of 'apps' stay in force, and only which tokens were removed is forgotten") ?? [:]
+        try readApps()
         try completeWhatACrashLeft()
     }
 
@@ -67,14 +76,14 @@ package final class TokenStore {
 
     /// Gives an app a token for each of these environments. Existing tokens stay the same.
     ///
-    /// If the app's file was lost, its plain tokens are lost. They are unregistered and replaced.
+    /// If the app's file was lost, its plain tokens are lost. Their records stay, because senders have the tokens; the
+    /// app gets other ones to show.
     ///
-    /// - Parameter time: now, in ms since 1970.
     /// - Returns: the tokens for `environments`.
     /// - Throws: `system` if a file can't be written, `limitReached` at ``maximumRegistered``, `invalidRequest` for a
     ///   topic that is too long. Nothing has changed then.
     package func register(
-        app: AppID, topic: Topic, environments: [PushEnvironment], at time: Int64
+        app: AppID, topic: Topic, environments: [PushEnvironment]
     ) throws(RingwakeError) -> [PushEnvironment: DeviceToken] {
         guard topic.rawValue.utf8.count <= TokenStore.maximumTopicBytes else {
             throw RingwakeError(
@@ -86,9 +95,9 @@ package final class TokenStore {
         for environment in environments where content.tokens[environment] == nil {
             content.tokens[environment] = try TokenStore.makeToken()
         }
-        let changed = try records(after: content, of: app, at: time)
+        let changed = try records(after: content, of: app)
         if apps[app] != content {
-            try write(content, of: app)
+            try file(of: app).write(AppTokenFile(app: app, content))
         }
         try replaceRecords(by: changed)
         apps[app] = content
@@ -117,17 +126,11 @@ package final class TokenStore {
 extension TokenStore {
     /// The records after an app gets these tokens.
     private func records(
-        after content: AppTokens, of app: AppID, at time: Int64
+        after content: AppTokens, of app: AppID
     ) throws(RingwakeError) -> [TokenHash: TokenRecord] {
         var changed = records
         let current = Dictionary(
             content.tokens.map { (TokenHash($0.value), $0.key) }, uniquingKeysWith: { first, _ in first })
-        for (hash, record) in records
-        where record.app == app && record.state == .registered && current[hash] == nil
-            && content.tokens[record.environment] != nil
-        {
-            changed[hash] = record.with(.unregistered(at: time))
-        }
         for (hash, environment) in current {
             changed[hash] = TokenRecord(
                 app: app, topic: content.topic, environment: environment, state: .registered)
@@ -146,8 +149,7 @@ extension TokenStore {
     private func replaceRecords(by changed: [TokenHash: TokenRecord]) throws(RingwakeError) {
         let kept = TokenStore.withoutTheOldest(changed)
         guard kept != records else { return }
-        try StateFile.write(
-            TokenFile(kept), to: TokenStore.tokensPath(in: directory), mode: TokenStore.fileMode)
+        try tokensFile.write(TokenFile(kept))
         records = kept
     }
 
@@ -181,7 +183,7 @@ extension TokenStore {
                 try removeFile(of: app)
             } else if living != content {
                 apps[app] = living
-                try write(living, of: app)
+                try file(of: app).write(AppTokenFile(app: app, living))
             }
         }
         try replaceRecords(by: changed)
@@ -196,49 +198,61 @@ extension TokenStore {
 }
 
 extension TokenStore {
-    private static func tokensPath(in directory: String) -> String { directory + "/tokens.json" }
-    private static func appsDirectory(in directory: String) -> String { directory + "/apps" }
-    private static func appPath(of app: AppID, in directory: String) -> String {
-        "\(appsDirectory(in: directory))/\(app)\(appFileEnding)"
-    }
     private static let appFileEnding = ".json"
 
-    private func write(_ content: AppTokens, of app: AppID) throws(RingwakeError) {
-        try StateFile.write(
-            AppTokenFile(app: app, content), to: TokenStore.appPath(of: app, in: directory),
-            mode: TokenStore.fileMode)
+    private var tokensFile: StateFile<TokenFile> {
+        StateFile(name: "tokens.json", directory: directory, maximumSize: TokenFile.maximumBytes)
+    }
+
+    private func file(of app: AppID) -> StateFile<AppTokenFile> {
+        StateFile(
+            name: "apps/\(app)\(Self.appFileEnding)", directory: directory, maximumSize: AppTokenFile.maximumBytes)
     }
 
     private func removeFile(of app: AppID) throws(RingwakeError) {
-        let path = TokenStore.appPath(of: app, in: directory)
-        guard FileSystem.exists(path) else { return }
-        do {
-            try FileSystem.remove(path)
+        let file = file(of: app)
+        do throws(FileSystemError) {
+            try file.remove()
         } catch {
             throw RingwakeError(
                 .system,
-                "The tokens of '\(app)' are unregistered, but '\(path)' cannot be removed: \(error.reason); remove it.")
+                "The tokens of '\(app)' are unregistered, but '\(file.path)' cannot be removed: \(error.reason); "
+                    + "remove it.")
         }
     }
 
-    /// The tokens in every app's file. Files that aren't named after an app are ignored.
-    private static func readApps(in directory: String) throws(RingwakeError) -> [AppID: AppTokens] {
-        let folder = appsDirectory(in: directory)
-        let names: [String]
-        do {
-            names = try FileSystem.entries(of: folder)
-        } catch {
-            throw RingwakeError(
-                .system, "'\(folder)' cannot be read: \(error.reason); check its owner and permissions.")
+    /// Reads the tokens in every app's file. Files that aren't named after an app are ignored.
+    private func readApps() throws(RingwakeError) {
+        var names: Set<String> = []
+        for folder in ["\(directory)/apps", "\(directory)/\(StateFiles.copies)/apps"] {
+            do throws(FileSystemError) {
+                names.formUnion(try FileSystem.entries(of: folder))
+            } catch {
+                throw RingwakeError(
+                    .system, "'\(folder)' cannot be read: \(error.reason); check its owner and permissions.")
+            }
         }
-        var apps: [AppID: AppTokens] = [:]
-        for name in names where name.hasSuffix(appFileEnding) {
-            guard let app = AppID(String(name.dropLast(appFileEnding.count))) else { continue }
-            let path = appPath(of: app, in: directory)
-            let file = try StateFile.read(
-                path, as: AppTokenFile.self, maximumSize: AppTokenFile.maximumBytes, remedy: AppTokenFile.remedy)
-            apps[app] = try file?.content(of: app, path: path)
+        for name in names.sorted() where name.hasSuffix(Self.appFileEnding) {
+            guard let app = AppID(String(name.dropLast(Self.appFileEnding.count))) else { continue }
+            apps[app] = noting(
+                try file(of: app).read { (file) throws(RingwakeError) in try file.content(of: app) },
+                loss: "pushes to the app's tokens are accepted as before, but the tokens cannot be shown; it has "
+                    + "another one now")
         }
-        return apps
+    }
+
+    /// Takes what was read, and notes the damage.
+    ///
+    /// - Parameter loss: what it means if nothing could be read.
+    private func noting<Value>(_ reading: StateFile<some StateContents>.Reading<Value>, loss: String) -> Value? {
+        switch reading {
+        case .absent: return nil
+        case .found(let value, let found):
+            damage += found.map { [$0] } ?? []
+            return value
+        case .lost(let found):
+            damage.append("\(found); \(loss)")
+            return nil
+        }
     }
 }

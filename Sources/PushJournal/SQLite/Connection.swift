@@ -136,10 +136,57 @@ nonisolated final class Connection {
     }
 
     /// Moves the write-ahead log into the store, so that the next commit starts the log again.
-    func checkpoint() throws(SQLiteFailure) {
-        let code = sqlite3_wal_checkpoint_v2(database, "main", SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+    /// - Returns: the number of pages that were in it.
+    @discardableResult
+    func checkpoint() throws(SQLiteFailure) -> Int64 {
+        var (found, moved): (Int32, Int32) = (0, 0)
+        let code = sqlite3_wal_checkpoint_v2(database, "main", SQLITE_CHECKPOINT_PASSIVE, &found, &moved)
         guard code == SQLITE_OK else { throw SQLiteFailure(code, database) }
         logPagesCell.pointee = 0
+        return Int64(max(0, found))
+    }
+
+    /// The two files of a store.
+    enum File {
+        case store, log
+    }
+
+    /// Bytes of a file as it is on the disk, past SQLite's cache. Nothing else may open the store: closing any
+    /// descriptor of it would release its locks.
+    /// - Throws: also if there are fewer.
+    func read(_ file: File, _ count: Int, at offset: Int64) throws(SQLiteFailure) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        guard let file = try open(file), let read = file.pointee.pMethods?.pointee.xRead else {
+            throw .damaged("it has no log")
+        }
+        errno = 0
+        let code = read(file, &bytes, Int32(count), offset)
+        guard code == SQLITE_OK else { throw Self.failure(code) }
+        return bytes
+    }
+
+    /// The size of a file in bytes.
+    func size(_ file: File) throws(SQLiteFailure) -> Int64 {
+        guard let file = try open(file), let size = file.pointee.pMethods?.pointee.xFileSize else { return 0 }
+        var bytes: Int64 = 0
+        errno = 0
+        let code = size(file, &bytes)
+        guard code == SQLITE_OK else { throw Self.failure(code) }
+        return bytes
+    }
+
+    /// - Returns: nil if it is not open: there is no log.
+    private func open(_ file: File) throws(SQLiteFailure) -> UnsafeMutablePointer<sqlite3_file>? {
+        var found: UnsafeMutablePointer<sqlite3_file>?
+        let request = file == .store ? SQLITE_FCNTL_FILE_POINTER : SQLITE_FCNTL_JOURNAL_POINTER
+        let code = sqlite3_file_control(database, "main", request, &found)
+        guard code == SQLITE_OK else { throw SQLiteFailure(code, database) }
+        return found?.pointee.pMethods == nil ? nil : found
+    }
+
+    private static func failure(_ code: Int32) -> SQLiteFailure {
+        let reason = errno
+        return SQLiteFailure(extendedCode: code, text: String(cString: sqlite3_errstr(code)), errno: reason)
     }
 
     /// Writes the log over itself, byte for byte, and syncs it to disk.
@@ -148,16 +195,12 @@ nonisolated final class Connection {
     /// there, but is not on disk, and another `fdatasync` would not write it. After this rewrite it is durable before
     /// anything depends on it. Call this while the lock is held, after the log has been read.
     func rewriteLog() throws(SQLiteFailure) {
-        var found: UnsafeMutablePointer<sqlite3_file>?
-        let code = sqlite3_file_control(database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &found)
-        guard code == SQLITE_OK else { throw SQLiteFailure(code, database) }
-        // A file without methods is not open: there is no log.
-        guard let log = found, let methods = log.pointee.pMethods?.pointee, let size = methods.xFileSize,
-            let read = methods.xRead, let write = methods.xWrite, let sync = methods.xSync
+        guard let log = try open(.log), let methods = log.pointee.pMethods?.pointee, let read = methods.xRead,
+            let write = methods.xWrite, let sync = methods.xSync
         else { return }
-        var length: Int64 = 0
+        let length = try size(.log)
         errno = 0
-        var result = size(log, &length)
+        var result = SQLITE_OK
         var buffer = [UInt8](repeating: 0, count: 65_536)
         var offset: Int64 = 0
         while result == SQLITE_OK, offset < length {
@@ -167,10 +210,7 @@ nonisolated final class Connection {
             offset += Int64(count)
         }
         if result == SQLITE_OK, length > 0 { result = sync(log, SQLITE_SYNC_NORMAL) }
-        guard result == SQLITE_OK else {
-            let reason = errno
-            throw SQLiteFailure(extendedCode: result, text: String(cString: sqlite3_errstr(result)), errno: reason)
-        }
+        guard result == SQLITE_OK else { throw Self.failure(result) }
     }
 
     /// Closing the connection leaves the file and its log unchanged from now on.

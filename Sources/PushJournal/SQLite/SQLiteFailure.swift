@@ -45,6 +45,9 @@ nonisolated struct SQLiteFailure: Error, Equatable {
     /// The primary result code, such as `SQLITE_IOERR`.
     var code: Int32 { extendedCode & 0xff }
 
+    /// Whether there is no room on the disk, or no more for this user.
+    var isFull: Bool { code == SQLITE_FULL || (code == SQLITE_IOERR && errno == EDQUOT) }
+
     /// Whether the file itself is damaged, so that no retry can succeed.
     var isDamage: Bool { code == SQLITE_CORRUPT || code == SQLITE_NOTADB }
 }

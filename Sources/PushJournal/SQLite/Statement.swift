@@ -67,6 +67,16 @@ nonisolated final class Statement {
         note(code)
     }
 
+    /// Binds all columns of the present row of another statement, as they are.
+    func bind(rowOf other: Statement) {
+        for column in 0..<Int32(other.columnCount) {
+            note(sqlite3_bind_value(statement, nextParameter, sqlite3_column_value(other.statement, column)))
+        }
+    }
+
+    /// The number of columns that it selects.
+    var columnCount: Int { Int(sqlite3_column_count(statement)) }
+
     private func note(_ code: Int32) {
         if code != SQLITE_OK, bindFailure == SQLITE_OK { bindFailure = code }
         nextParameter += 1

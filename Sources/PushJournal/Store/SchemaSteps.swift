@@ -11,7 +11,7 @@ nonisolated enum SchemaSteps {
     /// The steps to version 1, 2, ... in order.
     static let all = [
         Step(statements: pushesAndCalls), Step(statements: statesAndLists), Step(statements: callAudio), oneRecordACall,
-        Step(statements: provenance),
+        Step(statements: provenance), Step(statements: epoch),
     ]
 
     private static let pushesAndCalls = [
@@ -183,5 +183,17 @@ nonisolated enum SchemaSteps {
     private static let provenance = [
         "ALTER TABLE push RENAME COLUMN apns_id TO push_id", "ALTER TABLE push RENAME COLUMN environment TO door",
         "ALTER TABLE push RENAME COLUMN team TO sender", "ALTER TABLE call RENAME COLUMN team TO sender",
+    ]
+
+    /// Which store this is, and how often its log was begun; see ``StorePosition``.
+    private static let epoch = [
+        """
+        CREATE TABLE epoch (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            store INTEGER NOT NULL,
+            number INTEGER NOT NULL
+        ) STRICT
+        """,
+        "INSERT INTO epoch (id, store, number) VALUES (1, random() & 9223372036854775807, 0)",
     ]
 }

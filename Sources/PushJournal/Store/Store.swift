@@ -20,6 +20,9 @@ nonisolated final class Store {
     /// The row of the present boot.
     let boot: Int64
     var file: StoreFile
+    private let seal: StoreSeal
+    /// How far this store is committed.
+    private(set) var position: StorePosition
 
     /// Stored pushes and calls.
     var pushCount: Int
@@ -35,7 +38,7 @@ nonisolated final class Store {
 
     init(
         path: String, connection: Connection, statements: StoreStatements, clocks: JournalClocks,
-        limits: JournalLimits, boot: Int64, file: StoreFile
+        limits: JournalLimits, boot: Int64, file: StoreFile, seal: StoreSeal
     ) throws(SQLiteFailure) {
         self.path = path
         self.connection = connection
@@ -52,6 +55,24 @@ nonisolated final class Store {
             "SELECT max(received_wall) FROM "
             + "(SELECT received_wall FROM push ORDER BY sequence DESC LIMIT \(Self.newestArrivalsLookedAt))"
         newestWall = try Statement(newest, on: connection.database).number()
+        self.seal = seal
+        position = StorePosition(
+            store: try connection.number("SELECT store FROM epoch"),
+            epoch: try connection.successor("SELECT number FROM epoch") - 1, logPages: 0, newestPush: nextSequence - 1)
+    }
+
+    /// Notes outside the store how far it is committed. Without its files, what is committed is lost.
+    func writeSeal() {
+        guard file.bytes() != nil else { return }
+        position.logPages = Int64(connection.logPages)
+        position.newestPush = nextSequence - 1
+        seal.write(StoreSeal.Contents(position: position, stamp: file.stamp))
+    }
+
+    /// Moves the log into the store.
+    func checkpoint() throws(SQLiteFailure) {
+        try connection.checkpoint()
+        writeSeal()
     }
 
     /// Both clocks, and the checks of the wall clock.
@@ -69,16 +90,22 @@ nonisolated final class Store {
     /// Runs `body` in its own transaction: when this returns, all of it is durable; when it throws, nothing was
     /// changed.
     func transaction(_ body: () throws(SQLiteFailure) -> Void) throws(SQLiteFailure) {
-        let counts = (pushCount, callCount, states)
+        let counts = (pushCount, callCount, states, position)
         do throws(SQLiteFailure) {
             try statements.begin.run()
+            let changesBefore = connection.totalChanges
             try body()
+            if connection.logPages == 0, connection.totalChanges != changesBefore {
+                position.epoch += 1
+                try statements.setEpoch.run(position.epoch)
+            }
             try statements.commit.run()
         } catch {
-            (pushCount, callCount, states) = counts
+            (pushCount, callCount, states, position) = counts
             try rollBack(after: error)
             throw error
         }
+        writeSeal()
     }
 
     private func rollBack(after failure: SQLiteFailure) throws(SQLiteFailure) {

@@ -22,13 +22,16 @@ nonisolated enum StoreError {
         case SQLITE_CORRUPT, SQLITE_NOTADB:
             return RingwakeError(
                 .system,
-                "\(path) is damaged (\(failure.text)) and is left as it is. Stop ringwaked and put a backup in its "
-                    + "place; without one, move \(path) and \(path)-wal away, and ringwaked begins an empty one.")
+                "\(path) is damaged (\(failure.text)). It is set aside, and what can be read of it is copied into a new one; "
+                    + "until then pushes are refused.")
         case SQLITE_IOERR where failure.errno == EDQUOT:
             return RingwakeError(
                 .system,
                 "there is no room to write \(path): the user's disk quota is used up; pushes are refused until it is "
                     + "not. Free some space.")
+        case SQLITE_CANTOPEN where failure.errno == EACCES || failure.errno == EPERM:
+            return RingwakeError(
+                .system, "\(path) may not be opened: give it to the user that ringwaked runs as, with mode 0600.")
         case SQLITE_IOERR, SQLITE_CANTOPEN:
             let reason = failure.errno == 0 ? failure.text : String(cString: strerror(failure.errno))
             return RingwakeError(
@@ -40,7 +43,13 @@ nonisolated enum StoreError {
 
     /// A system call on the store failed.
     static func of(_ error: FileSystemError) -> RingwakeError {
-        RingwakeError(.system, "\(error.description). The journal needs a directory of its own that it may write to.")
+        let advice =
+            switch error.errno {
+            case ENOSPC, EDQUOT: "The disk is full, or the user's quota is used up. Free some space."
+            case EIO: "The kernel's log says more."
+            default: "The journal needs a directory of its own that it may write to."
+            }
+        return RingwakeError(.system, "\(error.description). \(advice)")
     }
 
     static func readOnly(_ path: String) -> RingwakeError {
@@ -55,10 +64,6 @@ nonisolated enum StoreError {
             .conflict,
             "\(path) was written by a newer version of Ringwake (store version \(version), this one knows "
                 + "\(Schema.version)); install that one, or move the file away.")
-    }
-
-    static func foreign(_ path: String) -> RingwakeError {
-        RingwakeError(.conflict, "\(path) is a database of another program; move it away.")
     }
 
     static func fullOfState(_ path: String) -> RingwakeError {

@@ -14,6 +14,18 @@ nonisolated struct StoreFile {
     private let store: Identity
     /// Set once SQLite has created it. The log stays until the connection is closed.
     private var log: Identity?
+    /// Whether this created the store.
+    let isNew: Bool
+    /// The store as this program left it, or found it.
+    private(set) var stamp: Stamp
+    private var logStamp: Stamp?
+
+    /// Size and time of the last change: another one means that somebody wrote to the file.
+    struct Stamp: Hashable {
+        let size: Int64
+        let seconds: Int64
+        let nanoseconds: Int64
+    }
 
     /// Identifies a file, whatever its path.
     private struct Identity: Equatable {
@@ -27,14 +39,17 @@ nonisolated struct StoreFile {
     }
 
     var logPath: String { path + "-wal" }
+    let directory: String
 
     /// Finds the store, or creates an empty file that only its owner can read.
     init(inDirectory directory: String) throws(FileSystemError) {
+        self.directory = directory
         // SQLite reads a path that begins with "file:" as a URI.
         path = (directory.hasPrefix("/") ? "" : "./") + directory + "/" + Self.name
         guard !path.utf8.contains(0) else { throw FileSystemError(operation: "use", path: directory, errno: EINVAL) }
         let created = ringwake_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
-        if created >= 0 {
+        isNew = created >= 0
+        if isNew {
             close(created)
             try Self.synchronize(directory)
         } else if errno != EEXIST {
@@ -43,21 +58,48 @@ nonisolated struct StoreFile {
         var status = stat()
         guard stat(path, &status) == 0 else { throw FileSystemError(operation: "open", path: path, errno: errno) }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw FileSystemError(operation: "open", path: path, errno: EINVAL)
+            throw FileSystemError(operation: "open", path: path, errno: EISDIR)
         }
         store = Identity(status)
+        stamp = Stamp(status)
     }
 
     /// The size of the store and its log in bytes; nil if a path leads to no file, or to another file than the open
-    /// one.
+    /// one. Call it after each work of this program on the store: it notes how that left the files.
     mutating func bytes() -> Int64? {
         var status = stat()
         guard stat(path, &status) == 0, Identity(status) == store else { return nil }
-        let bytes = Int64(status.st_size)
-        guard stat(logPath, &status) == 0 else { return log == nil ? bytes : nil }
+        stamp = Stamp(status)
+        guard stat(logPath, &status) == 0 else { return log == nil ? stamp.size : nil }
         if let log { guard Identity(status) == log else { return nil } }
         log = Identity(status)
-        return bytes + Int64(status.st_size)
+        logStamp = Stamp(status)
+        return stamp.size + Int64(status.st_size)
+    }
+
+    /// Whether the open files are as this program left them. A file that was moved away is another matter.
+    var isUntouched: Bool {
+        var status = stat()
+        if stat(path, &status) == 0, Identity(status) == store, Stamp(status) != stamp { return false }
+        guard let logStamp, stat(logPath, &status) == 0, Identity(status) == log else { return true }
+        return Stamp(status) == logStamp
+    }
+
+    /// Moves the store and its log into the folder of damaged files.
+    /// - Returns: the store's new path.
+    static func setAside(inDirectory directory: String, why: String) throws(FileSystemError) -> String? {
+        try DamageFolder(stateDirectory: directory)
+            .add(["", "-wal"].map { "\(directory)/\(name)\($0)" }, why: why).first
+    }
+
+    /// Moves the store and its log back, because no new one could be made.
+    static func bringBack(_ former: String, inDirectory directory: String) throws(FileSystemError) {
+        // First the new store's log: SQLite would write it into the former one. And a folder replaces no file.
+        for suffix in ["-wal", ""] { unlink("\(directory)/\(name)\(suffix)") }
+        for suffix in ["", "-wal"] where FileSystem.exists(former + suffix) {
+            try FileSystem.move(former + suffix, to: "\(directory)/\(name)\(suffix)")
+        }
+        DamageFolder(stateDirectory: directory).takeBack(former)
     }
 
     private static func synchronize(_ directory: String) throws(FileSystemError) {
@@ -68,5 +110,13 @@ nonisolated struct StoreFile {
         guard fsync(descriptor) == 0 || errno == EINVAL else {
             throw FileSystemError(operation: "sync", path: directory, errno: errno)
         }
+    }
+}
+
+nonisolated extension StoreFile.Stamp {
+    init(_ status: stat) {
+        size = Int64(status.st_size)
+        seconds = Int64(status.st_mtim.tv_sec)
+        nanoseconds = Int64(status.st_mtim.tv_nsec)
     }
 }

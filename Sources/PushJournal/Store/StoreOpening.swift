@@ -1,5 +1,6 @@
 internal import CRingwakeSQLite
 internal import FileSystem
+internal import Glibc
 internal import RingwakeCore
 
 /// Opens the store: creates a missing one, upgrades an older one, and rejects files that are not stores of this
@@ -8,28 +9,196 @@ nonisolated enum StoreOpening {
     /// The size of SQLite's page cache in kilobytes.
     private static let cacheKilobytes = 1_024
 
-    /// Opens the store in `directory`, or creates one.
-    /// - Parameter vfs: the name of SQLite's file layer; nil for the default.
+    /// An open store, with its contents.
+    struct Opened {
+        let store: Store
+        let contents: StoreReader.Contents
+        /// How far the file was committed.
+        let found: StorePosition
+        /// What was found damaged or lost, for a person.
+        var damage: [String] = []
+    }
+
+    /// Why a store can't be opened.
+    struct Failure: Error {
+        let error: RingwakeError
+        /// What is wrong with the file itself; nil if another cause may pass, or if the file is good for another
+        /// version.
+        var damage: String?
+        /// Whether the disk is full.
+        private(set) var isFull = false
+        /// The `errno` behind it; 0 if there is none.
+        private var errno: Int32 = 0
+
+        init(_ error: RingwakeError) { self.error = error }
+
+        init(_ failure: SQLiteFailure, path: String) {
+            error = StoreError.of(failure, path: path)
+            if failure.isDamage { damage = failure.text }
+            isFull = failure.isFull
+            // After other failures it may be that of an earlier system call.
+            if failure.code == SQLITE_CANTOPEN { errno = failure.errno }
+        }
+
+        init(_ failure: FileSystemError) {
+            error = StoreError.of(failure)
+            errno = failure.errno
+            if errno == EISDIR { damage = "it is not a file" }
+            isFull = errno == ENOSPC || errno == EDQUOT
+        }
+
+        /// A store that SQLite could open for reading only.
+        init(readOnly path: String) {
+            error = StoreError.readOnly(path)
+            errno = access(path, W_OK) == 0 ? EACCES : Glibc.errno
+        }
+
+        /// Whether a start has to be refused: a person made the fault, and another attempt finds the same until a person
+        /// mends it. A newer version's store, one in use by another process, a path that leads to no store, or files of
+        /// another owner. Every other fault is the disk's and may pass: the daemon starts, and its calls ring from
+        /// memory.
+        var refusesStart: Bool {
+            error.code == .conflict || error.code == .inUse
+                || [EACCES, EPERM, ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG, EINVAL].contains(errno)
+        }
+    }
+
+    /// Opens the store in `directory`, or creates one. A damaged store is set aside, and what can be read of it is
+    /// copied into a new one.
+    /// - Parameters:
+    ///   - vfs: the name of SQLite's file layer; nil for the default.
+    ///   - damage: what the running daemon found wrong with the store; nil at a start.
     /// - Throws: `system`, `conflict` or `inUse`. A rejected store is unchanged.
     static func open(
-        directory: String, vfs: String?, limits: JournalLimits, clocks: JournalClocks
-    ) throws(RingwakeError) -> Store {
-        let file = try mapping { () throws(FileSystemError) in try StoreFile(inDirectory: directory) }
+        directory: String, vfs: String?, limits: JournalLimits, clocks: JournalClocks, damage: String? = nil
+    ) throws(Failure) -> Opened {
+        do throws(Failure) {
+            return try attempt(directory: directory, vfs: vfs, limits: limits, clocks: clocks, damage: damage)
+        } catch {
+            guard error.isFull, StoreReserve(inDirectory: directory).giveUp() else { throw error }
+            return try attempt(directory: directory, vfs: vfs, limits: limits, clocks: clocks, damage: damage)
+        }
+    }
+
+    private static func attempt(
+        directory: String, vfs: String?, limits: JournalLimits, clocks: JournalClocks, damage: String?
+    ) throws(Failure) -> Opened {
+        let seal = StoreSeal(inDirectory: directory)
+        let order = Order(
+            directory: directory, vfs: vfs, limits: limits, clocks: clocks, seal: seal, sealed: seal.read())
+        var found = damage
+        if found == nil {
+            do throws(Failure) {
+                var opened = try openFile(order)
+                if let sealed = order.sealed?.position, opened.found.lacks(sealed) {
+                    opened.damage.append(try noteLoss(opened.found, sealed, in: directory))
+                }
+                opened.store.writeSeal()
+                return opened
+            } catch {
+                guard error.damage != nil else { throw error }
+                found = error.damage
+            }
+        }
+        let opened = try replace(order, damage: found ?? "")
+        opened.store.writeSeal()
+        return opened
+    }
+
+    /// What all parts of an opening need.
+    private struct Order {
+        let directory: String
+        let vfs: String?
+        let limits: JournalLimits
+        let clocks: JournalClocks
+        let seal: StoreSeal
+        /// As a former run left it.
+        let sealed: StoreSeal.Contents?
+    }
+
+    /// Sets the store aside and makes a new one of what can be read.
+    private static func replace(_ order: Order, damage: String) throws(Failure) -> Opened {
+        let path = "\(order.directory)/\(StoreFile.name)"
+        let former = try mapping { () throws(FileSystemError) in
+            try StoreFile.setAside(inDirectory: order.directory, why: "\(path) was damaged: \(damage)")
+        }
+        var opened: Opened
+        do throws(Failure) {
+            opened = try openFile(order, former: former)
+        } catch {
+            // The next attempt finds it as this one did, and the folder of damaged files does not fill up.
+            if let former {
+                try mapping { () throws(FileSystemError) in
+                    try StoreFile.bringBack(former, inDirectory: order.directory)
+                }
+            }
+            throw error
+        }
+        let newest = opened.found.newestPush
+        let lost = (order.sealed?.position.newestPush ?? newest) - newest
+        let why =
+            "\(path) was damaged (\(damage)) and is set aside; \(opened.damage.joined())"
+            + (lost > 0 ? "; its newest \(lost) pushes are lost, although they were answered 200" : "")
+        try mapping { () throws(FileSystemError) in
+            try DamageFolder(stateDirectory: order.directory).explain(why)
+        }
+        opened.damage = [why]
+        return opened
+    }
+
+    /// Reports committed data that isn't in the store.
+    private static func noteLoss(
+        _ found: StorePosition, _ sealed: StorePosition, in directory: String
+    ) throws(Failure) -> String {
+        let lost = sealed.newestPush - found.newestPush
+        let what =
+            lost > 0
+            ? "its newest \(lost) pushes are lost, although they were answered 200"
+            : "changes of calls or settings are lost"
+        let name = "\(directory)/\(StoreFile.name)"
+        let how = found.store == sealed.store ? "lacks what was committed" : "is not the store that was written to last"
+        let why =
+            "\(name) \(how): it or \(StoreFile.name)-wal was removed, cut or replaced by a former copy, or the disk lost "
+            + "what it had confirmed; \(what)"
+        _ = try mapping { () throws(FileSystemError) in
+            try DamageFolder(stateDirectory: directory).add([], why: why)
+        }
+        return why
+    }
+
+    private static func openFile(_ order: Order, former: String? = nil) throws(Failure) -> Opened {
+        let file = try mapping { () throws(FileSystemError) in try StoreFile(inDirectory: order.directory) }
         let path = file.path
-        let connection = try mapping(path) { () throws(SQLiteFailure) in try Connection(path: path, vfs: vfs) }
-        do throws(RingwakeError) {
-            guard !connection.isReadOnly else { throw StoreError.readOnly(path) }
+        let connection = try mapping(path) { () throws(SQLiteFailure) in try Connection(path: path, vfs: order.vfs) }
+        do throws(Failure) {
+            guard !connection.isReadOnly else { throw Failure(readOnly: path) }
             let version = try check(connection, path: path)
             try mapping(path) { () throws(SQLiteFailure) in
-                try configure(connection, isNew: version == 0, limits: limits)
+                try configure(connection, isNew: version == 0, limits: order.limits)
             }
             return try mapping(path) { () throws(SQLiteFailure) in
                 try connection.rewriteLog()
-                if version < Schema.version { try upgrade(connection, from: version) }
-                try connection.checkpoint()
-                return try Store(
-                    path: path, connection: connection, statements: StoreStatements(connection), clocks: clocks,
-                    limits: limits, boot: boot(named: clocks.bootID, on: connection), file: file)
+                // Reading all takes long, and is needed only if somebody else may have written to it.
+                if version > 0, order.sealed?.stamp != file.stamp { try StoreCheck.all(connection) }
+                let logPages = try connection.checkpoint()
+                if version < Schema.version {
+                    try upgrade(connection, from: version)
+                    try connection.checkpoint()
+                }
+                let copied = try former.map { (former) throws(SQLiteFailure) in
+                    try StoreSalvage.copy(former, vfs: order.vfs, into: connection)
+                }
+                let found = StorePosition(
+                    store: try connection.number("SELECT store FROM epoch"),
+                    epoch: try connection.successor("SELECT number FROM epoch") - 1, logPages: logPages,
+                    newestPush: try connection.successor("SELECT max(sequence) FROM push") - 1)
+                let boot = try boot(named: order.clocks.bootID, on: connection)
+                let store = try Store(
+                    path: path, connection: connection, statements: StoreStatements(connection), clocks: order.clocks,
+                    limits: order.limits, boot: boot, file: file, seal: order.seal)
+                return Opened(
+                    store: store, contents: try StoreReader(store: store).contents(), found: found,
+                    damage: copied.map { [$0] } ?? [])
             }
         } catch {
             connection.leaveLogAtClose()
@@ -39,7 +208,7 @@ nonisolated enum StoreOpening {
 
     /// Takes the lock for the lifetime of the connection, and checks what the file is.
     /// - Returns: its version; 0 if it is empty.
-    private static func check(_ connection: Connection, path: String) throws(RingwakeError) -> Int64 {
+    private static func check(_ connection: Connection, path: String) throws(Failure) -> Int64 {
         let (application, version, objects) = try mapping(path) { () throws(SQLiteFailure) in
             try connection.run("PRAGMA locking_mode = EXCLUSIVE")
             return (
@@ -48,9 +217,12 @@ nonisolated enum StoreOpening {
             )
         }
         if application == 0, version == 0, objects == 0 { return 0 }
-        guard application == Schema.applicationID else { throw StoreError.foreign(path) }
-        guard version <= Schema.version else { throw StoreError.newer(path, version: version) }
-        guard version > 0 else { throw StoreError.foreign(path) }
+        guard version <= Schema.version || application != Schema.applicationID else {
+            throw Failure(StoreError.newer(path, version: version))
+        }
+        guard application == Schema.applicationID, version > 0 else {
+            throw Failure(.damaged("it is a database of another program"), path: path)
+        }
         return version
     }
 
@@ -107,10 +279,10 @@ nonisolated enum StoreOpening {
         find.bind(name)
         if let id = try find.number() { return id }
         let next = try connection.successor("SELECT max(id) FROM boot")
-        let insert = try Statement("INSERT INTO boot (id, name) VALUES (?1, ?2)", on: connection.database)
-        insert.bind(next)
-        insert.bind(name)
-        try insert.run()
+        // All or nothing: after a failure, closing the connection rolls it back.
+        try connection.run("BEGIN IMMEDIATE")
+        try connection.run("INSERT INTO boot (id, name) VALUES (?1, ?2)", next, name)
+        try connection.run("UPDATE epoch SET number = number + 1")
         // Pushes and calls are written in the order of boots, so the oldest row of each has the oldest boot.
         let oldest = [
             "(SELECT boot FROM push ORDER BY sequence LIMIT 1)", "(SELECT boot FROM call ORDER BY number LIMIT 1)",
@@ -118,26 +290,27 @@ nonisolated enum StoreOpening {
         ]
         let kept = oldest.map { "ifnull(\($0), \(next))" }.joined(separator: ", ")
         try connection.run("DELETE FROM boot WHERE id < min(\(kept))")
+        try connection.run("COMMIT")
         return next
     }
 
     private static func mapping<Value>(
         _ path: String, _ body: () throws(SQLiteFailure) -> Value
-    ) throws(RingwakeError) -> Value {
+    ) throws(Failure) -> Value {
         do throws(SQLiteFailure) {
             return try body()
         } catch {
-            throw StoreError.of(error, path: path)
+            throw Failure(error, path: path)
         }
     }
 
     private static func mapping<Value>(
         _ body: () throws(FileSystemError) -> Value
-    ) throws(RingwakeError) -> Value {
+    ) throws(Failure) -> Value {
         do throws(FileSystemError) {
             return try body()
         } catch {
-            throw StoreError.of(error)
+            throw Failure(error)
         }
     }
 }

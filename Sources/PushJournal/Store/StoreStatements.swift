@@ -11,6 +11,7 @@ nonisolated struct StoreStatements {
     let callOfPush: Statement
     let insertPayload: Statement
     let deletePayloads: Statement
+    let setEpoch: Statement
 
     init(_ connection: Connection) throws(SQLiteFailure) {
         begin = try connection.keep("BEGIN IMMEDIATE")
@@ -24,6 +25,7 @@ nonisolated struct StoreStatements {
             "SELECT call_id FROM push WHERE lower(push_id) = lower(?1) AND app = ?2 AND door = ?3 AND sender = ?4")
         numberOfCall = try connection.keep("SELECT number FROM call WHERE id = ?1 AND app = ?2 AND sender = ?3")
         insertPayload = try connection.keep(Schema.insertPayload)
+        setEpoch = try connection.keep("UPDATE epoch SET number = ?1")
         deletePayloads = try connection.keep("DELETE FROM payload WHERE call = ?1 AND push >= ?2 AND push < ?3")
     }
 }

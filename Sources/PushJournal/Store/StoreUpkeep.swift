@@ -94,6 +94,15 @@ nonisolated extension Store {
         ) { callCount -= $0 }
     }
 
+    /// The wall clock is right, and it is `wall`: what arrived later arrived by a clock that was ahead, and now counts
+    /// as of now. Part of a transaction.
+    func correctTimes(_ wall: Int64) throws(SQLiteFailure) {
+        for table in ["push", "call"] {
+            try connection.run("UPDATE \(table) SET received_wall = ?1 WHERE received_wall > ?1", wall)
+        }
+        newestWall = newestWall.map { min($0, wall) }
+    }
+
     /// Removes rows of state that were set aside within a time by the wall clock.
     func removeStatesAside(_ time: ClosedRange<Int64>) throws(SQLiteFailure) -> Int {
         var removed = 0

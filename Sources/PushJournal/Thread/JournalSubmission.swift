@@ -12,9 +12,35 @@ nonisolated enum JournalWork: Sendable {
     case ring(ticket: UInt64, RevisedCall)
     case keep(ticket: UInt64, RevisedState)
     case barrier(ticket: UInt64)
+    /// The wall clock is right, and it is this, in milliseconds since 1970: what is newer is from a clock that was
+    /// ahead.
+    case correctTimes(ticket: UInt64, wall: Int64)
     case readPushes(ticket: UInt64, PushQuery)
     case readCalls(ticket: UInt64, CallQuery)
     case close
+}
+
+nonisolated extension JournalWork {
+    /// Whether it is committed together with others.
+    var isWrite: Bool {
+        switch self {
+        case .push, .ring, .keep, .barrier, .correctTimes: true
+        case .readPushes, .readCalls, .close: false
+        }
+    }
+
+    /// The answer if its transaction failed.
+    func answer(failing error: RingwakeError) -> JournalAnswer? {
+        switch self {
+        case .push(let ticket, _, _, _): .push(ticket: ticket, .failure(error))
+        case .ring(let ticket, _): .ring(ticket: ticket, .failure(error))
+        case .keep(let ticket, _), .barrier(let ticket), .correctTimes(let ticket, _):
+            .kept(ticket: ticket, .failure(error))
+        case .readPushes(let ticket, _): .pushes(ticket: ticket, .failure(error))
+        case .readCalls(let ticket, _): .calls(ticket: ticket, .failure(error))
+        case .close: nil
+        }
+    }
 }
 
 /// Work that is submitted together. Records of calls and rows of state are written with the first commit of the work.
@@ -115,10 +141,11 @@ nonisolated struct JournalRecords: Sendable {
 
 /// An answer of the journal's thread.
 nonisolated enum JournalAnswer: Sendable {
-    case opened(Result<JournalContents, RingwakeError>)
+    /// The store is open, or the first attempt has failed.
+    case opened(Result<JournalContents, StoreOpening.Failure>)
     case push(ticket: UInt64, Result<PushVerdict, RingwakeError>)
     case ring(ticket: UInt64, Result<RingVerdict, RingwakeError>)
-    /// For a row of state, and for a barrier.
+    /// For a row of state, a barrier, and a correction of times.
     case kept(ticket: UInt64, Result<Void, RingwakeError>)
     case list(ticket: UInt64, Result<ListAnswer, RingwakeError>)
     case pushes(ticket: UInt64, Result<[JournaledPush], RingwakeError>)
@@ -134,6 +161,10 @@ nonisolated enum JournalAnswer: Sendable {
     case droppedCalls(Int)
     /// This many rows of state were dropped: too many waited, or the store holds as much as allowed.
     case droppedStates(Int)
+    /// The store was damaged, and a new one with what could be read has replaced it; what happened, for a person.
+    case replaced([String])
+    /// The disk is full, and this many of the oldest pushes and calls were removed for new ones.
+    case gaveWay(Int)
     /// A row of state was set aside.
     case setAside(path: String, reason: String)
     /// The store is closed and the thread ends.

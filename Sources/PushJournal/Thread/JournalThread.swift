@@ -39,28 +39,76 @@ nonisolated struct JournalThread {
     }
 
     private static func run(_ order: Order) {
-        do throws(RingwakeError) {
-            try work(order)
+        var waiting = WaitingJournalWork()
+        var opened: Opened?
+        do throws(StoreOpening.Failure) {
+            opened = try open(order, damage: nil)
         } catch {
             order.mailbox.answer([.opened(.failure(error))])
+            opened = reopen(order, damage: nil, &waiting, after: error)
+        }
+        while let damage = serve(&opened, &waiting, order) {
+            opened = reopen(order, damage: damage, &waiting)
         }
         order.mailbox.answer([.ended])
     }
 
-    private static func work(_ order: Order) throws(RingwakeError) {
-        let store = try StoreOpening.open(
-            directory: order.directory, vfs: order.vfs, limits: order.limits, clocks: order.clocks)
-        let contents: StoreReader.Contents
-        do throws(SQLiteFailure) {
-            contents = try StoreReader(store: store).contents()
-        } catch {
-            throw StoreError.of(error, path: store.path)
-        }
+    /// - Parameter damage: what is wrong with the store that was open; nil if none was.
+    private static func open(_ order: Order, damage: String?) throws(StoreOpening.Failure) -> Opened {
+        let opened = try StoreOpening.open(
+            directory: order.directory, vfs: order.vfs, limits: order.limits, clocks: order.clocks, damage: damage)
+        guard damage == nil else { return (opened, .replaced(opened.damage)) }
+        var contents = opened.contents.journal
+        contents.damage = opened.damage
+        return (opened, .opened(.success(contents)))
+    }
+
+    /// A store, and the answer that reports it.
+    private typealias Opened = (store: StoreOpening.Opened, news: JournalAnswer)
+
+    /// Works on the store until it has to be closed or replaced. When this returns, nothing has the store open.
+    /// - Returns: what is wrong with the store; nil at the end.
+    private static func serve(
+        _ opened: inout Opened?, _ waiting: inout WaitingJournalWork, _ order: Order
+    ) -> String? {
+        guard let (present, news) = opened else { return nil }
+        opened = nil
         let worker = JournalWorker(
-            store: store, mailbox: order.mailbox, limits: order.limits, unfit: contents.unfit,
-            damaged: contents.damaged)
-        let complaint: [JournalAnswer] = contents.unreadable > 0 ? [.unreadable(rows: contents.unreadable)] : []
-        order.mailbox.answer([.opened(.success(contents.journal))] + complaint)
-        worker.run()
+            store: present.store, mailbox: order.mailbox, limits: order.limits, unfit: present.contents.unfit,
+            damaged: present.contents.damaged, waiting: waiting)
+        let unreadable = present.contents.unreadable
+        order.mailbox.answer([news] + (unreadable > 0 ? [.unreadable(rows: unreadable)] : []))
+        let damage = worker.run()
+        waiting = worker.waiting
+        return damage
+    }
+
+    /// Replaces the store, or opens one that could not be opened. While that fails, all work fails, and each new piece of
+    /// work is another attempt.
+    /// - Parameter failure: of the last attempt.
+    /// - Returns: nil if the journal is closed meanwhile.
+    private static func reopen(
+        _ order: Order, damage: String?, _ waiting: inout WaitingJournalWork,
+        after failure: StoreOpening.Failure? = nil
+    ) -> Opened? {
+        var failure = failure
+        while true {
+            if let failure {
+                order.mailbox.answer(waiting.failAll(failure.error))
+                guard !waiting.isClosing else { return nil }
+                order.mailbox.waitForWork()
+                order.mailbox.answer(waiting.take(order.mailbox.takeWork(), limits: order.limits))
+                // The end is worth another attempt only if there is something to write.
+                if waiting.isAskedToClose, waiting.records.count == 0 { continue }
+            }
+            do throws(StoreOpening.Failure) {
+                let opened = try open(order, damage: damage)
+                // Without damage it was never open, and the answer that it is open now says that it works.
+                if damage != nil { order.mailbox.answer([.committed(nil, waitingRecords: waiting.records.count)]) }
+                return opened
+            } catch {
+                failure = error
+            }
+        }
     }
 }

@@ -6,51 +6,67 @@ nonisolated final class JournalWorker {
     /// If the log reaches this many times `largeLogPages`, nothing more is written to it.
     private static let refusedLogs = 4
 
+    /// How often history gives way for one transaction, and how many of its pushes and calls at a time.
+    private static let givingWay = (attempts: 8, rows: 64)
+    /// While room is short: the size of the log from which it is moved into the store, and the number of free pages
+    /// below which history gives way. Removing 64 pushes and calls frees about twice as many.
+    private static let shortLogPages = 32
+    private static let shortFreePages = 8
+
     private let mailbox: JournalMailbox
     private let limits: JournalLimits
     private let store: Store
     private let reader: StoreReader
     private let lists: ListWorker
+    private let reserve: StoreReserve
     private var upkeep: StoreUpkeep
-    private var statistics = JournalStatistics()
+    private var check = StoreCheck()
+    /// Commits since the last check of pages, and since somebody else's changes of the files were found to be harmless.
+    private var unchecked: UInt64 = 0
+    private var trusted: UInt64 = 0
 
-    /// The waiting work, in order; work before `position` is done.
-    private var backlog: [JournalWork] = []
-    private var position = 0
-    /// The newest records that have not been committed, and whether they need a commit now.
-    private var pending = JournalRecords()
-    private var isUrgent = false
-    /// Set if the file is damaged: nothing more is written, and all work fails with this error.
-    private var damage: RingwakeError?
-    private var isClosing = false
+    /// The work that has been taken and not done.
+    private(set) var waiting: WaitingJournalWork
+    /// Set if the file is damaged: nothing more is written, and the store has to be replaced.
+    private var damage: SQLiteFailure?
     /// Whether the last commit failed.
     private var isFailing = false
+    /// Whether the disk was full, and there is no reserve since.
+    private var isShort = false
 
     /// - Parameters:
     ///   - unfit: unreadable rows with the reason. They are set aside first.
     ///   - damaged: the calls among these, as records that end them.
+    ///   - waiting: the work that a former store left.
     init(
-        store: Store, mailbox: JournalMailbox, limits: JournalLimits, unfit: [String: String], damaged: [CallRecord]
+        store: Store, mailbox: JournalMailbox, limits: JournalLimits, unfit: [String: String], damaged: [CallRecord],
+        waiting: WaitingJournalWork
     ) {
         self.store = store
         reader = StoreReader(store: store)
         self.mailbox = mailbox
         self.limits = limits
+        self.waiting = waiting
         lists = ListWorker(store: store, mailbox: mailbox, limits: limits)
+        reserve = StoreReserve(inDirectory: store.file.directory)
         upkeep = StoreUpkeep(limits: limits)
-        for (path, reason) in unfit { pending.setAside(path, reason: reason, limits: limits) }
-        for call in damaged { pending.merge(RevisedCall(record: call, revision: 1), limits: limits) }
-        isUrgent = !unfit.isEmpty
+        lists.take(waiting.lists)
+        self.waiting.lists = []
+        for (path, reason) in unfit { self.waiting.records.setAside(path, reason: reason, limits: limits) }
+        for call in damaged { self.waiting.records.merge(RevisedCall(record: call, revision: 1), limits: limits) }
+        if !unfit.isEmpty || self.waiting.records.count > 0 { self.waiting.isUrgent = true }
+        isShort = !reserve.take()
         publishStatistics()
     }
 
-    /// Works until it is asked to close.
-    func run() {
-        while !isClosing {
+    /// Works until it is asked to close, or until the store has to be replaced.
+    /// - Returns: what is wrong with the store; nil if it was closed.
+    func run() -> String? {
+        while !waiting.isClosing, damage == nil {
             take()
             // A sender that keeps the journal busy must not make it grow without limit.
             if upkeep.isOverfull(store) { _ = tidy() }
-            if position < backlog.count || isUrgent {
+            if !waiting.backlog.isEmpty || waiting.isUrgent {
                 workOff()
                 // Alternate, so that neither waits for long, and a push waits for at most one step.
                 _ = workOnLists()
@@ -59,39 +75,35 @@ nonisolated final class JournalWorker {
             }
         }
         close()
+        return waiting.isClosing ? nil : damage?.text
     }
 
     private func take() {
         let submission = mailbox.takeWork()
-        backlog.removeFirst(position)
-        position = 0
-        backlog += submission.work
         lists.take(submission.lists)
-        pending.merge(submission.records, limits: limits)
-        isUrgent = isUrgent || submission.isUrgent
-        mailbox.answer(pending.takeDropped())
+        var rest = submission
+        rest.lists = []
+        mailbox.answer(waiting.take(rest, limits: limits))
     }
 
     /// Processes the next part of the backlog: one transaction, or one read.
     private func workOff() {
-        let batch = backlog[position...].prefix(limits.maximumBatch).prefix { $0.isWrite }
+        let batch = waiting.backlog.prefix(limits.maximumBatch).prefix { $0.isWrite }
         // Work that was submitted before a read is written before it.
-        if !batch.isEmpty || isUrgent || (pending.count > 0 && position < backlog.count) {
+        if !batch.isEmpty || waiting.isUrgent || (waiting.records.count > 0 && !waiting.backlog.isEmpty) {
+            waiting.backlog.removeFirst(batch.count)
             commit(batch)
-            position += batch.count
             if !batch.isEmpty { return }
         }
-        guard position < backlog.count else { return }
-        let work = backlog[position]
-        position += 1
+        guard damage == nil, let work = waiting.backlog.popFirst() else { return }
         switch work {
         case .readPushes(let ticket, let query):
             read({ () throws(SQLiteFailure) in try reader.pushes(query) }) { .pushes(ticket: ticket, $0) }
         case .readCalls(let ticket, let query):
             read({ () throws(SQLiteFailure) in try reader.calls(query) }) { .calls(ticket: ticket, $0) }
         case .close:
-            isClosing = true
-        case .push, .ring, .keep, .barrier:
+            waiting.isClosing = true
+        case .push, .ring, .keep, .barrier, .correctTimes:
             break
         }
     }
@@ -99,36 +111,103 @@ nonisolated final class JournalWorker {
     // MARK: - Writing
 
     private func commit(_ batch: ArraySlice<JournalWork>) {
-        isUrgent = false
+        waiting.isUrgent = false
         var answers: [JournalAnswer] = []
         answers.reserveCapacity(batch.count + 1)
-        var failure = damage
+        var failure = damage.map { StoreError.of($0, path: store.path) }
         let changesBefore = store.connection.totalChanges
         if failure == nil {
             do throws(SQLiteFailure) {
+                try lookForStrangers()
                 try makeRoomInLog()
-                answers = try write(batch)
+                answers = try writeMakingRoom(batch)
                 // A commit to a store that was moved away is durable, but lost.
                 if store.file.bytes() == nil { failure = StoreError.moved(store.path) }
             } catch {
                 failure = StoreError.of(error, path: store.path)
-                if error.isDamage { damage = failure }
+                if error.isDamage { damage = error }
             }
         }
         if let failure {
-            statistics.failedCommits += 1
+            waiting.statistics.failedCommits += 1
             answers = batch.compactMap { $0.answer(failing: failure) }
         } else {
-            pending.removeAll(keepingCapacity: pending.count <= limits.maximumBatch)
+            waiting.records.removeAll(keepingCapacity: waiting.records.count <= limits.maximumBatch)
         }
         // A transaction that changes nothing, such as for a repeated push, does not show that the disk works.
         let isShown = failure != nil || store.connection.totalChanges != changesBefore
-        if isShown, failure == nil { statistics.commits += 1 }
+        if isShown, failure == nil { noteCommit() }
         if isShown { isFailing = failure != nil }
         publishStatistics()
-        mailbox.answer((isShown ? [.committed(failure, waitingRecords: pending.count)] : []) + answers)
+        mailbox.answer((isShown ? [.committed(failure, waitingRecords: waiting.records.count)] : []) + answers)
         if failure == nil, store.connection.logPages >= limits.largeLogPages { moveLog() }
         upkeep.isDue = failure == nil
+        if failure == nil { keepRoom() }
+    }
+
+    private func noteCommit() {
+        waiting.statistics.commits += 1
+        unchecked += 1
+        trusted -= min(trusted, 1)
+    }
+
+    /// Before anything is built on it: whether somebody else wrote to the store or its log. Their times show it, and
+    /// then all is read.
+    private func lookForStrangers() throws(SQLiteFailure) {
+        guard trusted == 0, !store.file.isUntouched else { return }
+        try StoreCheck.all(store.connection)
+        // Times that a file server changes by itself must not cost this much again for each commit.
+        trusted = StoreCheck.interval
+    }
+
+    /// One transaction. On a full disk, the oldest history gives way to it.
+    private func writeMakingRoom(_ batch: ArraySlice<JournalWork>) throws(SQLiteFailure) -> [JournalAnswer] {
+        for _ in 0..<Self.givingWay.attempts {
+            do throws(SQLiteFailure) {
+                return try write(batch)
+            } catch {
+                guard error.isFull, giveWay() else { throw error }
+            }
+        }
+        return try write(batch)
+    }
+
+    /// Gives up the reserve, or else the oldest history.
+    /// - Returns: false if neither is left.
+    private func giveWay() -> Bool {
+        isShort = true
+        let hadReserve = reserve.giveUp()
+        do throws(SQLiteFailure) {
+            // The log begins again then, in the room that it has.
+            try store.checkpoint()
+            return hadReserve ? true : try dropHistory()
+        } catch {
+            if error.isDamage { damage = error }
+            return hadReserve
+        }
+    }
+
+    /// While room is short, the log stays small, and new rows take the pages of the oldest: a log that uses up the room
+    /// could not be moved into the store any more.
+    private func keepRoom() {
+        guard isShort, damage == nil else { return }
+        isShort = !reserve.take()
+        do throws(SQLiteFailure) {
+            guard isShort else { return }
+            if store.connection.logPages >= Self.shortLogPages { try store.checkpoint() }
+            if reserve.isHalfUsed, try store.freePages() < Self.shortFreePages { _ = try dropHistory() }
+        } catch {
+            report(error)
+        }
+    }
+
+    private func dropHistory() throws(SQLiteFailure) -> Bool {
+        let removed =
+            try store.removePushes(Self.givingWay.rows, received: .min ... .max)
+            + store.removeCalls(Self.givingWay.rows, received: .min ... .max)
+        waiting.statistics.gaveWay += removed
+        if removed > 0 { mailbox.answer([.gaveWay(removed)]) }
+        return removed > 0
     }
 
     /// One transaction with all of `batch` and the waiting records.
@@ -139,7 +218,8 @@ nonisolated final class JournalWorker {
         var droppedStates = 0
         let times = store.writingTimes()
         try store.transaction { () throws(SQLiteFailure) in
-            for (path, reason) in pending.asides where try store.states.setAside(path, reason: reason, times: times) {
+            for (path, reason) in waiting.records.asides
+            where try store.states.setAside(path, reason: reason, times: times) {
                 answers.append(.setAside(path: path, reason: reason))
             }
             for work in batch {
@@ -157,14 +237,17 @@ nonisolated final class JournalWorker {
                     if isKept { keptStates[state.path] = state.revision }
                     let error = StoreError.fullOfState(store.path)
                     answers.append(.kept(ticket: ticket, isKept ? .success(()) : .failure(error)))
+                case .correctTimes(let ticket, let wall):
+                    try store.correctTimes(wall)
+                    answers.append(.kept(ticket: ticket, .success(())))
                 case .barrier(let ticket): answers.append(.kept(ticket: ticket, .success(())))
                 case .readPushes, .readCalls, .close: break
                 }
             }
-            for (number, call) in pending.calls where call.revision > written[number] ?? 0 {
+            for (number, call) in waiting.records.calls where call.revision > written[number] ?? 0 {
                 try store.write(call.record, times: times)
             }
-            for (path, state) in pending.states where state.revision > keptStates[path] ?? 0 {
+            for (path, state) in waiting.records.states where state.revision > keptStates[path] ?? 0 {
                 if try !store.states.keep(state, times: times) { droppedStates += 1 }
             }
         }
@@ -175,7 +258,7 @@ nonisolated final class JournalWorker {
     /// A log that cannot be moved into the store must not grow without limit.
     private func makeRoomInLog() throws(SQLiteFailure) {
         guard store.connection.logPages >= Self.refusedLogs * limits.largeLogPages else { return }
-        try store.connection.checkpoint()
+        try store.checkpoint()
     }
 
     // MARK: - Lists of callers
@@ -184,33 +267,30 @@ nonisolated final class JournalWorker {
     /// - Returns: false if there is nothing to do.
     private func workOnLists() -> Bool {
         guard lists.hasWork else { return false }
-        if let damage {
-            lists.failAll(damage)
-            mailbox.answer(lists.takeAnswers())
-            return false
-        }
+        guard damage == nil else { return false }
         let changesBefore = store.connection.totalChanges
         do throws(SQLiteFailure) {
+            try lookForStrangers()
             try makeRoomInLog()
             guard try lists.step() == .taken else { return false }
         } catch {
             let failure = StoreError.of(error, path: store.path)
-            if error.isDamage { damage = failure }
+            if error.isDamage { damage = error }
             // Otherwise each request would try the disk again.
             lists.failAll(failure)
-            statistics.failedCommits += 1
+            waiting.statistics.failedCommits += 1
             isFailing = true
             publishStatistics()
-            mailbox.answer([.committed(failure, waitingRecords: pending.count)] + lists.takeAnswers())
+            mailbox.answer([.committed(failure, waitingRecords: waiting.records.count)] + lists.takeAnswers())
             return true
         }
         guard store.connection.totalChanges != changesBefore else {
             mailbox.answer(lists.takeAnswers())
             return true
         }
-        statistics.commits += 1
+        noteCommit()
         publishStatistics()
-        let news: [JournalAnswer] = isFailing ? [.committed(nil, waitingRecords: pending.count)] : []
+        let news: [JournalAnswer] = isFailing ? [.committed(nil, waitingRecords: waiting.records.count)] : []
         isFailing = false
         mailbox.answer(news + lists.takeAnswers())
         if store.connection.logPages >= limits.largeLogPages { moveLog() }
@@ -229,6 +309,7 @@ nonisolated final class JournalWorker {
             let complaint: [JournalAnswer] = reading.unreadable > 0 ? [.unreadable(rows: reading.unreadable)] : []
             mailbox.answer(complaint + [answer(.success(reading.values))])
         } catch {
+            if error.isDamage { damage = error }
             mailbox.answer([answer(.failure(StoreError.of(error, path: store.path)))])
         }
     }
@@ -241,11 +322,12 @@ nonisolated final class JournalWorker {
         guard upkeep.isDue, damage == nil else { return false }
         do throws(SQLiteFailure) {
             if try upkeep.step(store) {
-                statistics.commits += 1
+                waiting.statistics.commits += 1
                 publishStatistics()
                 if store.connection.logPages >= limits.largeLogPages { moveLog() }
                 return true
             }
+            try checkPages()
         } catch {
             report(error)
         }
@@ -254,55 +336,47 @@ nonisolated final class JournalWorker {
         return false
     }
 
+    /// Checks some pages of the store if enough was written since the last time.
+    private func checkPages() throws(SQLiteFailure) {
+        guard unchecked >= StoreCheck.interval else { return }
+        unchecked = 0
+        try store.checkpoint()
+        try check.somePages(store.connection)
+    }
+
     private func moveLog() {
         do throws(SQLiteFailure) {
-            try store.connection.checkpoint()
+            try store.checkpoint()
         } catch {
             report(error)
         }
     }
 
     private func report(_ failure: SQLiteFailure) {
-        let error = StoreError.of(failure, path: store.path)
-        if failure.isDamage { damage = error }
-        mailbox.answer([.untidy(error)])
+        if failure.isDamage { damage = failure }
+        publishStatistics()
+        mailbox.answer([.untidy(StoreError.of(failure, path: store.path))])
     }
 
     private func publishStatistics() {
-        statistics.pushes = store.pushCount
-        statistics.calls = store.callCount
-        statistics.states = store.states.count
-        statistics.bytes = store.file.bytes() ?? statistics.bytes
-        mailbox.statistics = statistics
+        waiting.statistics.pushes = store.pushCount
+        waiting.statistics.calls = store.callCount
+        waiting.statistics.states = store.states.count
+        waiting.statistics.bytes = store.file.bytes() ?? waiting.statistics.bytes
+        mailbox.statistics = waiting.statistics
     }
 
-    /// Writes the waiting records; no completion waits for them. The log is moved into the store when the connection
-    /// closes.
+    /// Writes the waiting records; no completion waits for them. Then moves the log into the store, so that the seal
+    /// says that none is needed. A damaged store is left as it is.
     private func close() {
         lists.close()
         mailbox.answer(lists.takeAnswers())
-        if pending.count > 0 { commit([]) }
-    }
-}
-
-nonisolated extension JournalWork {
-    /// Whether it is committed together with others.
-    fileprivate var isWrite: Bool {
-        switch self {
-        case .push, .ring, .keep, .barrier: true
-        case .readPushes, .readCalls, .close: false
+        if waiting.records.count > 0, damage == nil { commit([]) }
+        do throws(SQLiteFailure) {
+            if damage == nil { try store.checkpoint() }
+        } catch {
+            damage = error
         }
-    }
-
-    /// The answer if its transaction failed.
-    fileprivate func answer(failing error: RingwakeError) -> JournalAnswer? {
-        switch self {
-        case .push(let ticket, _, _, _): .push(ticket: ticket, .failure(error))
-        case .ring(let ticket, _): .ring(ticket: ticket, .failure(error))
-        case .keep(let ticket, _), .barrier(let ticket): .kept(ticket: ticket, .failure(error))
-        case .readPushes(let ticket, _): .pushes(ticket: ticket, .failure(error))
-        case .readCalls(let ticket, _): .calls(ticket: ticket, .failure(error))
-        case .close: nil
-        }
+        if damage != nil { store.connection.leaveLogAtClose() }
     }
 }

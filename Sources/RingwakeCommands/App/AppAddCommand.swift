@@ -2,6 +2,7 @@ import ArgumentParser
 import ControlProtocol
 import FileSystem
 import RingwakeCore
+import VoIPCertificates
 
 /// `ringwake app add`
 struct AppAddCommand: DaemonCommand {
@@ -60,6 +61,7 @@ struct AppAddCommand: DaemonCommand {
             throw RingwakeError(
                 .conflict, "the app '\(id)' already exists, in '\(file.path)'; use --replace to replace it")
         }
+        try TrustedDirectory.require(status.appsDirectory)
         try withFiles { () throws(FileSystemError) in
             try FileSystem.createDirectory(status.appsDirectory, mode: 0o755)
         }
@@ -76,6 +78,16 @@ struct AppAddCommand: DaemonCommand {
             throw error
         }
         let app: AppMessage = try client.get(RequestTarget("apps", id.rawValue))
-        return try show(app, AppText.text(of: app, style: context.style), in: context)
+        return try show(app, AppText.text(of: app, style: context.style) + note(status), in: context)
+    }
+
+    /// A line about a unit that the daemon may not start; empty for others.
+    private func note(_ status: StatusMessage) -> String {
+        guard wake.unit != nil, let program = try? DaemonProgram(),
+            let configuration = try? program.configuration(status.configuration),
+            let handler = configuration.handlers.first(where: { $0.app == id.rawValue }),
+            let finding = HandlerUnitCheck.name(handler, user: FileLook.owner("/proc/\(status.pid)"))
+        else { return "" }
+        return TerminalText.printable("note: \(finding.message); \(finding.hint ?? "")") + "\n"
     }
 }

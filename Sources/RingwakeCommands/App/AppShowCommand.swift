@@ -60,9 +60,9 @@ struct AppClearStrikesCommand: DaemonCommand {
             """,
         details: """
             A handler gets a strike if it does not report its call, exits during a call or
-            hangs. At too many strikes the daemon stops starting it: the daemon records its
-            pushes, and they ring or are missed as the app's fallback says. 'ringwake app
-            show' lists the strikes.
+            hangs. A handler with too many strikes is no longer started. Its pushes are
+            recorded; the app's fallback says whether their calls ring or are missed.
+            'ringwake app show' lists the strikes.
             """)
 
     @Argument(help: .of("id", "The app's bundle id, or its first characters."), completion: .apps)

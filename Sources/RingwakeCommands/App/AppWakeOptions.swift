@@ -18,7 +18,7 @@ struct AppWakeOptions: ParsableArguments {
     @Option(
         help: .of(
             "way",
-            "Who starts the program: exec, the daemon; unit, systemd in a separate unit (default: [wake] way)."))
+            "Who starts the program. exec: the daemon; unit: systemd, in a separate unit (default: [wake] way)."))
     var way: HandlerStarter?
 
     @Option(help: .of("name", "Start this systemd service for a push, such as phone@.service."))
@@ -31,7 +31,7 @@ struct AppWakeOptions: ParsableArguments {
 
     var dbus: String?
 
-    @Option(help: .of("object", "The object of the bus name (default: made from the name)."))
+    @Option(help: .of("object", "The path of the object at the bus name (default: made from the name)."))
     var path: String?
 
     @Option(help: .of("bus", "The bus of the bus name (default: system for the system's daemon, else session)."))
@@ -96,9 +96,16 @@ struct AppWakeOptions: ParsableArguments {
                     + "PATH. Give the whole path")
         }
         guard !isForced else { return }
-        guard FileSystem.exists(exec) else {
-            throw RingwakeError(
-                .notFound, "there is no program '\(exec)'; check the path, or add the app anyway with --force")
+        do throws(FileSystemError) {
+            _ = try FileSystem.attributes(of: exec)
+        } catch {
+            throw error.isMissing
+                ? RingwakeError(
+                    .notFound, "there is no program '\(exec)'; check the path, or add the app anyway with --force")
+                : RingwakeError(
+                    error.isDenied ? .notPermitted : .system,
+                    "the program '\(exec)' cannot be examined: \(error.reason); run this as root, or add the app anyway "
+                        + "with --force")
         }
         guard FileSystem.isExecutableFile(exec) else {
             throw RingwakeError(

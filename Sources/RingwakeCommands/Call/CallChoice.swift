@@ -58,8 +58,7 @@ struct CallChoice {
         }
         guard !calls.isEmpty else {
             throw RingwakeError(
-                .notFound,
-                "no call is \(fit.adjective): none is in progress; 'ringwake call list' shows the call log")
+                .notFound, "no call is in progress; 'ringwake call list' shows the call log")
         }
         throw RingwakeError(
             .notFound,

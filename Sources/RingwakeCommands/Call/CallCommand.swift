@@ -47,7 +47,9 @@ struct CallCommand: ParsableCommand {
 
 /// Options that select a call's app and the form of the output.
 struct CallOptions: ParsableArguments {
-    @Option(help: .of("id", "The call's app, if two apps have a call with this id."), completion: .apps)
+    @Option(
+        help: .of("id", "The call's app, if two apps have a call with this id (default: $RINGWAKE_APP)."),
+        completion: .apps)
     var app: String?
 
     @OptionGroup var control: ControlOptions

@@ -3,7 +3,7 @@ import ControlProtocol
 import RingwakeCore
 
 /// `ringwake call list`
-struct CallListCommand: CallSubcommand {
+struct CallListCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
         "list", "List the calls in progress, then the call log; the newest first.",
         examples: """
@@ -21,13 +21,16 @@ struct CallListCommand: CallSubcommand {
     @Flag(help: "List missed calls only.")
     var missed = false
 
+    @Option(help: .of("id", "Only calls of this app (default: $RINGWAKE_APP)."), completion: .apps)
+    var app: String?
+
     @OptionGroup var list: ListOptions
-    @OptionGroup var options: CallOptions
+    @OptionGroup var control: ControlOptions
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        let app = app ?? context.environment("RINGWAKE_APP")
         let target = RequestTarget(
-            "calls",
-            query: [("app", options.appFilter(in: context)), ("missed", missed ? "true" : nil)] + list.query)
+            "calls", query: [("app", app), ("missed", missed ? "true" : nil)] + list.query)
         return try show(CallListMessage.self, at: target, CallText.text, in: context)
     }
 }

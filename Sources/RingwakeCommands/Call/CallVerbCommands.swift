@@ -169,7 +169,7 @@ enum FulfillVerb: CallVerbDeclaration {
 enum FailVerb: CallVerbDeclaration {
     static let (verb, abstract) = (CallVerb.fail, "Handler: report that the requested action failed.")
     static let details = """
-        A call whose answer or end fails ends. When another action fails, the call
+        If 'answer' or 'end' fails, the call ends. If another action fails, the call
         continues unchanged.
         """
 }

@@ -16,9 +16,9 @@ struct CertsDevCACommand: RunnableCommand {
         details: """
             Makes a CA, the daemon's server certificate, a provider certificate like
             Apple's VoIP Services certificates for each app, and a key that signs
-            provider tokens; then prints the lines for ringwaked.toml. Existing files
-            stay, so that you can run it again for another app; --force issues new server
-            and provider certificates, for other names. For a new year use 'certs renew'.
+            provider tokens; then prints what ringwaked.toml lacks. Existing files stay, so
+            that you can run it again for another app; --force issues new server and
+            provider certificates, for other names. To extend them use 'certs renew'.
             """)
 
     /// The app of the examples in this documentation.
@@ -35,7 +35,7 @@ struct CertsDevCACommand: RunnableCommand {
     @Option(help: .of("id", "The team of the provider certificates."))
     var team = exampleTeam
 
-    @Option(help: .of("name", "Another name or address of the server than localhost; may be repeated."))
+    @Option(help: .of("name", "A name or address of the server besides localhost; may be repeated."))
     var host: [String] = []
 
     @Flag(help: "Issue the server certificate for Apple's host names too, for senders that accept no others.")
@@ -90,8 +90,8 @@ struct CertsDevCACommand: RunnableCommand {
         let message = Message(
             directory: last.directory, teamID: last.teamID, keyID: last.keyID, topics: made.map(\.topic),
             files: CertsDevCACommand.merged(made.flatMap(\.files)),
-            configuration: DevelopmentConfiguration.text(for: last))
-        return try show(message, text(of: message, style: context.style), in: context)
+            configuration: DevelopmentConfiguration(credentials: last).text)
+        return try show(message, text(of: message, last, in: context), in: context)
     }
 
     /// Each file once; new if it was made for any of the apps.
@@ -107,16 +107,40 @@ struct CertsDevCACommand: RunnableCommand {
         return merged
     }
 
-    private func text(of message: Message, style: TextStyle) -> String {
+    private func text(of message: Message, _ last: DevelopmentCredentials, in context: CommandContext) -> String {
+        let style = context.style
         var table = TextTable([.left, .left, .left])
         for file in message.files {
             table.add([file.isNew ? "made" : "kept", TerminalText.printable(file.path), file.kind.explanation])
         }
-        var lines = table.lines() + ["", style.bold("For ringwaked.toml:"), "", message.configuration]
+        let client = ControlOptions.client(of: nil, environment: context.environment, userID: context.userID)
+        // Without a configuration that can be read, everything is still to be done.
+        let present = try? Teams(client, isNamed: false, in: context)
+        let configuration = present?.configuration
+        let missing =
+            configuration.map { DevelopmentConfiguration(credentials: last).missing(in: $0) } ?? message.configuration
+        var lines = table.lines() + [""]
+        if !missing.isEmpty {
+            lines += [
+                style.bold("For \(TerminalText.printable(configuration?.file ?? "ringwaked.toml")):"), "", missing,
+            ]
+        }
+        let team = configuration?.teams.first { $0.id == message.teamID }
+        let topics = message.topics.filter { team?.maySend(to: $0) == false }
+        if let team, !topics.isEmpty {
+            let text = "Add to the topics of team \(team.id), in \(team.file): \(topics.joined(separator: ", "))"
+            lines += [TerminalText.printable(text), ""]
+        }
         lines.append(style.bold("Then:"))
+        let isServerNew = message.files.contains { $0.kind == .serverCertificate && $0.isNew }
+        if present?.isRunning == true, isServerNew || !missing.isEmpty || !topics.isEmpty {
+            lines.append("  ringwake reload")
+        }
         for topic in message.topics {
-            let app = topic.hasSuffix(Topic.voipSuffix) ? topic.dropLast(Topic.voipSuffix.count) : topic[...]
-            lines.append("  ringwake app add \(app) --exec /path/to/handler && ringwake push --app \(app) --trace")
+            let app = topic.hasSuffix(Topic.voipSuffix) ? String(topic.dropLast(Topic.voipSuffix.count)) : topic
+            let add = "ringwake app add \(app) --exec /path/to/handler && "
+            let isPresent = configuration?.apps.contains(app) == true
+            lines.append("  \(isPresent ? "" : add)ringwake push --app \(app) --trace")
         }
         return lines.joined(separator: "\n") + "\n"
     }

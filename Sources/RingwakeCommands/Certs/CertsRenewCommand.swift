@@ -34,7 +34,7 @@ struct CertsRenewCommand: DaemonCommand {
     @Flag(help: "Renew all of them.")
     var all = false
 
-    @Flag(help: "Renew the CA's own certificate, with its key, and all others.")
+    @Flag(help: "Renew the CA's own certificate, which keeps its key, and all others.")
     var ca = false
 
     @Option(

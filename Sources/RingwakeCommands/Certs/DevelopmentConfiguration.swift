@@ -1,32 +1,59 @@
+import ControlProtocol
 import VoIPCertificates
 
 /// The part of ringwaked.toml that uses the files of a development CA.
-enum DevelopmentConfiguration {
+struct DevelopmentConfiguration {
     /// The address in the example: APNs' alternative port, on which any user may listen.
-    static let address = "127.0.0.1:2197"
+    private static let address = "127.0.0.1:2197"
 
-    static func text(for credentials: DevelopmentCredentials) -> String {
-        let path = { (kind: DevelopmentCredentials.Kind) in
-            AppFile.tomlString(InputFile.absolute(credentials.path(of: kind) ?? ""))
-        }
-        return """
-            [server]
-            certificate = \(path(.serverCertificate))
-            key = \(path(.serverKey))
-            provider_cas = [\(path(.authorityCertificate))]
+    let credentials: DevelopmentCredentials
 
-            [[listener]]
-            address = "\(address)"
-            environment = "development"
+    /// Everything.
+    var text: String { [server, listener, team].joined(separator: "\n") }
 
-            [[team]]
-            id = \(AppFile.tomlString(credentials.teamID))
-            topics = [\(credentials.teamTopics.map(AppFile.tomlString).joined(separator: ", "))]
+    /// What a configuration lacks; empty if nothing.
+    func missing(in present: ConfigurationMessage) -> String {
+        let usesThem = present.server.map { InputFile.absolute($0.certificate) == path(of: .serverCertificate) } == true
+        let hasTeam = present.teams.contains { $0.id == credentials.teamID }
+        let parts = [
+            usesThem ? nil : server, usesThem || !present.listeners.isEmpty ? nil : listener, hasTeam ? nil : team,
+        ]
+        return parts.compactMap { $0 }.joined(separator: "\n")
+    }
 
-            [[team.key]]
-            id = \(AppFile.tomlString(credentials.keyID))
-            file = \(path(.tokenPublicKey))
+    private var server: String {
+        """
+        [server]
+        certificate = \(AppFile.tomlString(path(of: .serverCertificate)))
+        key = \(AppFile.tomlString(path(of: .serverKey)))
+        provider_cas = [\(AppFile.tomlString(path(of: .authorityCertificate)))]
 
-            """
+        """
+    }
+
+    private var listener: String {
+        """
+        [[listener]]
+        address = "\(Self.address)"
+        environment = "development"
+
+        """
+    }
+
+    private var team: String {
+        """
+        [[team]]
+        id = \(AppFile.tomlString(credentials.teamID))
+        topics = [\(credentials.teamTopics.map(AppFile.tomlString).joined(separator: ", "))]
+
+        [[team.key]]
+        id = \(AppFile.tomlString(credentials.keyID))
+        file = \(AppFile.tomlString(path(of: .tokenPublicKey)))
+
+        """
+    }
+
+    private func path(of kind: DevelopmentCredentials.Kind) -> String {
+        InputFile.absolute(credentials.path(of: kind) ?? "")
     }
 }

@@ -1,4 +1,5 @@
 import ControlProtocol
+import FileSystem
 import FoundationEssentials
 import HTTP1
 import RingwakeCore
@@ -92,11 +93,23 @@ struct ControlClient {
             fields.append(HTTP1Field(name: "content-type", value: type))
         }
         let deadline = Deadline(after: timeout)
-        let socket = try ControlSocket(path: path, timeout: timeout)
+        let socket = try connect()
         try socket.send(
             HTTP1Writer.request(method: method, target: target.text, fields: fields, body: body), until: deadline)
         let parser = HTTP1ResponseParser(requestMethod: method, limits: HTTP1Limits(maximumBodyBytes: maximumBytes))
         return Exchange(socket: socket, parser: parser, deadline: deadline, client: self)
+    }
+
+    /// Connects to the control socket; a user who may not, to the status socket beside it.
+    private func connect() throws(RingwakeError) -> ControlSocket {
+        do throws(RingwakeError) {
+            return try ControlSocket(path: path, timeout: timeout)
+        } catch {
+            guard error.code == .notPermitted, let other = ControlSocketPath.status(beside: path),
+                FileSystem.exists(other)
+            else { throw error }
+            return try ControlSocket(path: other, timeout: timeout)
+        }
     }
 
     private func answer(
@@ -168,6 +181,10 @@ struct ControlClient {
         do {
             return try JSONDecoder().decode(Message.self, from: data)
         } catch {
+            let isPublic = (try? JSONDecoder().decode(PublicStatusMessage.self, from: data)) != nil
+            if Message.self == StatusMessage.self, isPublic {
+                throw ControlSocket.notPermitted(path)
+            }
             throw invalidAnswer("\(target.text) did not give the JSON that this version expects")
         }
     }
@@ -186,7 +203,7 @@ struct ControlClient {
     private func invalidAnswer(_ detail: String, _ code: RingwakeError.Code = .unreachable) -> RingwakeError {
         RingwakeError(
             code,
-            "'\(path)' did not answer as ringwaked does: \(detail). Is it the socket of a ringwaked "
-                + "\(ProductVersion.current)? See its log")
+            "'\(path)' did not answer as ringwaked \(ProductVersion.current) does: \(detail); 'ringwake doctor' looks "
+                + "why")
     }
 }

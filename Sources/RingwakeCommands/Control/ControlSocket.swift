@@ -123,6 +123,13 @@ struct ControlSocket: ~Copyable {
                 + "see the daemon's log")
     }
 
+    static func notPermitted(_ path: String) -> RingwakeError {
+        RingwakeError(
+            .notPermitted,
+            "this user may not use the socket '\(path)'; run as root or as the daemon's user, or let root add you to its "
+                + "group (for the system's daemon: usermod --append --groups ringwake-control USER), and log in again")
+    }
+
     private static func connectError(_ error: Int32, _ path: String) -> RingwakeError {
         switch error {
         case ENOENT, ENOTDIR:
@@ -133,12 +140,10 @@ struct ControlSocket: ~Copyable {
         case ECONNREFUSED:
             RingwakeError(
                 .daemonNotRunning,
-                "no daemon listens on '\(path)'; a daemon that has exited left it behind. Start 'ringwaked' "
-                    + "(or 'systemctl start ringwaked')")
+                "no daemon listens on '\(path)'; start 'ringwaked' (or 'systemctl start ringwaked'), or give its socket with "
+                    + "--socket")
         case EACCES, EPERM:
-            RingwakeError(
-                .notPermitted,
-                "this user may not use the socket '\(path)'; run as root or as the daemon's user")
+            notPermitted(path)
         case EAGAIN, ETIMEDOUT:
             RingwakeError(.timedOut, "the daemon at '\(path)' accepts no connection; its log shows what it is doing")
         default:

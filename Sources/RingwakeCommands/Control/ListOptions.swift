@@ -3,7 +3,7 @@ import ControlProtocol
 
 /// Which part of a list a command shows.
 struct ListOptions: ParsableArguments {
-    @Option(help: .of("n", "List at most this many ended ones; 1 to \(ControlAPI.maximumListLimit)."))
+    @Option(help: .of("n", "List at most this many that have ended; 1 to \(ControlAPI.maximumListLimit)."))
     var limit = ControlAPI.defaultListLimit
 
     @Option(help: .of("number", "List only entries before this number, which the previous page printed at its end."))

@@ -10,8 +10,7 @@ enum DeviceText {
         ])
         table.add([
             "staying awake",
-            "by \(TerminalText.printable(status.awake.by))" + (status.awake.needed ? ", for a call now" : "")
-                + problem(status.awake.why, style),
+            awake(status.awake) + problem(status.awake.why, style),
         ])
         table.add([
             "cellular calls",
@@ -42,6 +41,11 @@ enum DeviceText {
             table.add(["restored", "\(restoration.restored)\(aside)" + problem(restoration.why, style)])
         }
         return [style.bold("device")] + table.lines(indent: 2)
+    }
+
+    private static func awake(_ awake: StatusMessage.Awake) -> String {
+        guard awake.by != StatusMessage.Awake().by else { return "nothing keeps the machine awake" }
+        return "by \(TerminalText.printable(awake.by))" + (awake.needed ? ", for a call now" : "")
     }
 
     private static func problem(_ why: String?, _ style: TextStyle) -> String {

@@ -12,9 +12,9 @@ struct PowerCommand: DaemonCommand {
             """,
         details: """
             Counts how often the sleeping daemon woke up. It does not wake up while nothing
-            happens. Its only timers are the deadlines of open calls and connections, and
-            the retries for an app's host name without an answer, in the end every 15
-            minutes. Any local user may ask.
+            happens. It has timers only for the deadlines of open calls and connections, and
+            for an app's host name that has no answer: it looks the name up again, after
+            longer and longer times, up to 15 minutes. Any local user may ask.
             """)
 
     @OptionGroup var control: ControlOptions

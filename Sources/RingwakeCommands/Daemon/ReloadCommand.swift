@@ -19,14 +19,35 @@ struct ReloadCommand: DaemonCommand {
     @OptionGroup var control: ControlOptions
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let reload: ReloadMessage = try control.client(in: context).post(RequestTarget("reload"))
-        var lines = ["reloaded: " + (reload.apps.isEmpty ? "no apps" : reload.apps.joined(separator: ", "))]
+        let reload = try reload(control.client(in: context))
+        let wrong = reload.setAside?.count ?? 0
+        var lines = [
+            wrong > 0
+                ? "reloaded, except \(wrong == 1 ? "one file that is" : "\(wrong) files that are") wrong:"
+                : "reloaded: " + (reload.apps.isEmpty ? "no apps" : reload.apps.joined(separator: ", "))
+        ]
+        lines += SetAsideText.lines(reload.setAside)
+        lines += (reload.problems ?? []).map { "cannot work: \($0)" }
         if !reload.needsRestart.isEmpty {
             lines.append("takes effect after a restart only: " + reload.needsRestart.joined(separator: ", "))
         }
-        lines += SetAsideText.lines(reload.setAside)
         let text = lines.map(TerminalText.printable).joined(separator: "\n") + "\n"
         let status = try show(reload, text, in: context)
-        return reload.setAside?.isEmpty == false ? .badConfiguration : status
+        return wrong > 0 ? .badConfiguration : status
     }
+
+    /// Asks the daemon. It refuses operators, whom polkit lets ask systemd.
+    private func reload(_ client: ControlClient) throws(RingwakeError) -> ReloadMessage {
+        do throws(RingwakeError) {
+            return try client.post(RequestTarget("reload"))
+        } catch {
+            guard error.code == .notPermitted, OwnGroups.contains(ReloadCommand.operators) else { throw error }
+            throw RingwakeError(
+                error.code,
+                "\(error.message); as a member of \(ReloadCommand.operators) run 'systemctl reload ringwaked' instead")
+        }
+    }
+
+    /// The group of deploy/polkit/50-ringwake.rules and deploy/sysusers.d.
+    private static let operators = "ringwake-operators"
 }

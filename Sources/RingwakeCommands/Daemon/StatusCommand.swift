@@ -16,7 +16,8 @@ struct StatusCommand: DaemonCommand {
             Shows the connection, listeners, apps, calls, accepted and refused pushes, how
             many days the server's certificate is valid, the journal's state, each
             handler's strikes, which resources of the device the daemon uses, and what
-            woke the daemon up. Any local user may ask.
+            woke the daemon up. A user without rights on the control socket learns the
+            version and the connection only.
             """)
 
     @Flag(help: "Show the network path only.")
@@ -40,6 +41,34 @@ struct StatusCommand: DaemonCommand {
         if path {
             return try show(PathMessage.self, at: RequestTarget("path"), ReachabilityText.text, in: context)
         }
-        return try show(StatusMessage.self, at: RequestTarget("status"), StatusText.text, in: context)
+        return try show(StatusAnswer.self, at: RequestTarget("status"), { $0.text(style: $1) }, in: context)
+    }
+}
+
+/// The answer of one of the two sockets.
+private enum StatusAnswer: Codable {
+    case full(StatusMessage)
+    case ofStatusSocket(PublicStatusMessage)
+
+    init(from decoder: any Decoder) throws {
+        do {
+            self = .full(try StatusMessage(from: decoder))
+        } catch {
+            self = .ofStatusSocket(try PublicStatusMessage(from: decoder))
+        }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        switch self {
+        case .full(let status): try status.encode(to: encoder)
+        case .ofStatusSocket(let status): try status.encode(to: encoder)
+        }
+    }
+
+    func text(style: TextStyle) -> String {
+        switch self {
+        case .full(let status): StatusText.text(of: status, style: style)
+        case .ofStatusSocket(let status): StatusText.text(of: status, style: style)
+        }
     }
 }

@@ -7,13 +7,17 @@ enum StatusText {
         var lines = [
             style.bold(TerminalText.printable("ringwaked \(status.version)"))
                 + "  pid \(status.pid), up \(DurationText.long(milliseconds: status.uptimeMs))"
+                + (status.outOfOrder.isEmpty
+                    ? ""
+                    : "; " + style.bad("out of order")
+                        + TerminalText.printable(": " + status.outOfOrder.joined(separator: ", ")))
         ]
         var paths = TextTable([.left, .left])
         paths.add(["configuration", TerminalText.printable(status.configuration)])
         paths.add(["apps", TerminalText.printable(status.appsDirectory)])
         paths.add(["state", TerminalText.printable(status.stateDirectory)])
         paths.add(["socket", TerminalText.printable(status.controlSocket)])
-        lines += paths.lines(indent: 2) + reload(status, style: style)
+        lines += paths.lines(indent: 2) + reload(status, style: style) + damage(status, style: style)
 
         lines += ["", style.bold("connection") + "  " + connection(status, style: style)]
         if let path = status.path {
@@ -42,6 +46,7 @@ enum StatusText {
             lines.append("  connections of senders that failed before a push; see 'ringwake push list --refused'")
             lines += table(failed).map { "  " + $0 }
         }
+        lines += SenderClockText.lines(status.pushes).map { "  " + style.bad("clock") + ": " + $0 }
         lines.append(style.bold("journal") + " " + journal(status.journal, style: style))
         let strikes = status.strikes.values.reduce(UInt64(0)) { $0.addingReportingOverflow($1).partialValue }
         if strikes > 0 {
@@ -76,6 +81,31 @@ enum StatusText {
         return lines + SetAsideText.lines(status.setAside).map { "  " + style.bad(TerminalText.printable($0)) }
     }
 
+    /// What every local user sees.
+    static func text(of status: PublicStatusMessage, style: TextStyle) -> String {
+        let connection = status.connection.map { ReachabilityText.text(of: $0, style: style) } ?? style.bad("unknown")
+        return """
+            \(style.bold(TerminalText.printable("ringwaked \(status.version)")))  up \
+            \(DurationText.long(milliseconds: status.uptimeMs))
+            \(style.bold("connection"))  \(connection)
+            For the rest, root adds you to the group ringwake-control.
+
+            """
+    }
+
+    /// A clock that can't be right, and what was found damaged or lost.
+    private static func damage(_ status: StatusMessage, style: TextStyle) -> [String] {
+        var lines: [String] = []
+        if let clock = status.clock, let why = clock.why {
+            lines.append("  " + style.bad("clock") + TerminalText.printable(": \(why)"))
+        }
+        for damage in status.damage ?? [] {
+            lines.append("  " + style.bad("damage") + TerminalText.printable(": \(damage.why)"))
+            lines += damage.files.map { "    " + TerminalText.printable($0) }
+        }
+        return lines
+    }
+
     private static func connection(_ status: StatusMessage, style: TextStyle) -> String {
         guard let connection = status.connection else {
             return style.bad("unknown") + TerminalText.printable(status.reachability.why.map { ": \($0)" } ?? "")
@@ -103,7 +133,8 @@ enum StatusText {
     private static func journal(_ journal: StatusMessage.Journal, style: TextStyle) -> String {
         let size = journal.bytes < 1024 * 1024 ? "\(journal.bytes / 1024) KiB" : "\(journal.bytes / 1024 / 1024) MiB"
         let content = "\(journal.pushes) pushes, \(journal.calls) calls, \(size) (\(journal.file))"
-        guard journal.state != "working" else { return "working, " + TerminalText.printable(content) }
+        let gaveWay = journal.gaveWay.map { ", the disk is full: the oldest \($0) were removed for new ones" } ?? ""
+        guard journal.state != "working" else { return "working, " + TerminalText.printable(content) + gaveWay }
         let since = journal.sinceMs.map { " for \(DurationText.long(milliseconds: $0))" } ?? ""
         let why = journal.why.map { ": \($0)" } ?? ""
         return style.bad(TerminalText.printable(journal.state) + since)

@@ -15,10 +15,11 @@ struct WatchCommand: DaemonCommand {
         details: """
             Begins with the current state of each matching call. With --json, prints one
             JSON object per line. If the daemon stops, waits until it is back, and begins
-            again with the current state; in a call's handler it then claims the call. Exits
-            after --count events, after --timeout, with --call and without --count when the
-            call has ended, or with Ctrl-C. If fewer than --count events arrive before
-            --timeout, the exit status is 6.
+            again with the current state; in a call's handler it then claims the call.
+
+            Exits after --count events, after --timeout, or with Ctrl-C. With --call and
+            without --count it also exits when the call has ended. If fewer than --count
+            events arrive before --timeout, the exit status is 6.
             """)
 
     @Option(help: .of("id", "Only events of this app (default: $RINGWAKE_APP)."), completion: .apps)

@@ -18,8 +18,12 @@ struct DoctorCommand: DaemonCommand {
             user see all of it.
 
             The exit status is 0 if the device rings, and 1 if something keeps it from
-            ringing or will soon; 3 if the first problem is that the daemon does not run,
-            4 that the configuration may not be read, 9 that it is wrong.
+            ringing or will soon. If the first problem is one of these, it is
+              3  the daemon does not run
+              4  this user may not read the configuration
+              6  the daemon does not answer in time
+              8  what answers is not a daemon of this version
+              9  the configuration is wrong
             """)
 
     @Option(

@@ -21,15 +21,21 @@ struct DoctorFacts {
     var status: StatusMessage?
     /// Why there is no status.
     var statusError: RingwakeError?
+    /// What the daemon tells a user without rights.
+    var publicStatus: PublicStatusMessage?
     /// Nil if this user may not see them.
     var apps: [AppMessage]?
     /// Nil if this user may not see why.
     var audio: AudioStatusMessage?
     /// The daemon's unit; nil without systemd.
     var unit: UnitLook?
-    /// By the names of the handlers' units and bus names: whether systemd, or the bus, knows it; nil: it didn't answer.
-    var knownHandlers: [String: Bool] = [:]
+    /// By name; systemd didn't answer for those that are missing.
+    var handlerUnits: [String: HandlerUnitLook] = [:]
+    /// By the bus names of handlers: whether the bus knows it; nil: it didn't answer.
+    var knownNames: [String: Bool] = [:]
     var ports: [PortLook] = []
+    /// Addresses of the configuration that another process holds, while no daemon answers.
+    var takenPorts: [String] = []
     var store: StoreLook?
     var isClockKept = true
     /// When this program was built, in seconds since 1970.
@@ -44,6 +50,17 @@ struct DoctorFacts {
 
     /// The user that the daemon runs as, as far as it is known.
     var daemonUser: UInt32? { configuration?.user }
+    /// The files of apps and teams that are wrong. A running daemon may still use what a file said before.
+    var wrongFiles: [SetAsideMessage] {
+        let loaded = status?.setAside ?? []
+        return SetAsideText.merged(configuration?.setAside ?? [], status).map { found in
+            guard let apps, !loaded.contains(found) else { return found }
+            // The daemon has not read the wrong file yet.
+            var file = found
+            file.usesFormer = apps.contains { app in app.app == file.app || app.teams.contains { $0 == file.team } }
+            return file
+        }
+    }
     /// Whether it is the configuration of the system's service.
     var isSystem: Bool { file.hasPrefix("/etc/") }
     /// Nothing was gathered.
@@ -75,6 +92,9 @@ extension DoctorFacts {
         }
         lookAtHandlers(tools)
         ports = (status?.listeners ?? []).map { PortLook($0) }
+        if status == nil, publicStatus == nil {
+            takenPorts = (configuration?.listeners ?? []).map(\.address).filter(PortLook.isTaken)
+        }
         store = (status?.stateDirectory ?? configuration?.stateDirectory).map { StoreLook(directory: $0) }
         isClockKept = ringwake_clock_is_synchronized()
         builtAt = DaemonProgram.own.flatMap(FileLook.modifiedAt)
@@ -104,6 +124,7 @@ extension DoctorFacts {
             self.status = status
         } catch {
             statusError = error
+            if error.code == .notPermitted { publicStatus = try? client.get(RequestTarget("status")) }
             return
         }
         // Other users get an error, and the checks do without.
@@ -133,13 +154,22 @@ extension DoctorFacts {
     }
 
     private mutating func lookAtHandlers(_ tools: SystemTools) {
-        for handler in configuration?.handlers ?? [] {
-            switch handler.way {
-            case "unit":
-                knownHandlers[HandlerCheck.polkit] = tools.isKnown(name: HandlerCheck.polkit, bus: "system")
-                knownHandlers[handler.target] = tools.isKnown(unit: handler.target, manager: handler.manager)
-            case "dbus": knownHandlers[handler.target] = tools.isKnown(name: handler.target, bus: handler.bus)
-            default: break
+        let handlers = configuration?.handlers ?? []
+        for handler in handlers where handler.way == "unit" {
+            handlerUnits[handler.target] = tools.unit(ofHandler: handler.target, manager: handler.manager)
+        }
+        for isSession in [false, true] {
+            var needed = handlers.filter { $0.way == "dbus" && ($0.bus == "session") == isSession }.map(\.target)
+            if !isSession, handlers.contains(where: { $0.way == "unit" && $0.manager == "system" }) {
+                needed.append(HandlerUnitCheck.polkit)
+            }
+            guard !needed.isEmpty, let names = tools.names(onSessionBus: isSession) else { continue }
+            for name in needed { knownNames[name] = names.contains(name) }
+            // The bus lists it, although systemd would refuse to start it.
+            if needed.contains(HandlerUnitCheck.polkit),
+                tools.unit(ofHandler: "polkit.service", manager: "system")?.load == "masked"
+            {
+                knownNames[HandlerUnitCheck.polkit] = false
             }
         }
     }

@@ -13,9 +13,9 @@ struct PushListCommand: DaemonCommand {
             ringwake push list --json | jq '.pushes[] | select(.state=="missed").pushId'
             """,
         details: """
-            The daemon's journal keeps accepted pushes over restarts. Of refused pushes and
-            connections it keeps the last 1,000 since its start, with the exact cause, which
-            the sender is not told.
+            The daemon's journal keeps accepted pushes over restarts. Refused pushes and
+            connections are kept until the daemon stops, the last 1,000 of them, with the
+            exact cause. Senders do not see that cause.
             """)
 
     @Flag(help: "List what was refused, and why.")

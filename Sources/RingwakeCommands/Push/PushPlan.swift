@@ -40,7 +40,7 @@ struct PushPlan {
             throw RingwakeError(
                 .notFound,
                 "there is no development certificate 'voip-services-\(app.app).pem' next to the daemon's own; "
-                    + "make one with 'ringwake certs dev-ca --app \(app.app)', or give --cert or --key")
+                    + "make one with 'ringwake setup --app \(app.app)', or give --cert or --key")
         }
         credential = try credentials.credential(orElse: development?.certificate, in: context)
         self.token = token

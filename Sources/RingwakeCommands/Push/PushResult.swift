@@ -14,6 +14,8 @@ struct PushResult: Encodable, Equatable {
     var status: Int
     var apnsId: String?
     var apnsUniqueId: String?
+    /// What became of an accepted push; nil from a push service that doesn't say.
+    var outcome: String?
     var reason: String?
     var hint: String?
     /// With `--app`: the exact cause, which only the daemon's owner is told.
@@ -32,6 +34,7 @@ struct PushResult: Encodable, Equatable {
         status = answer.status
         apnsId = answer.apnsID
         apnsUniqueId = answer.uniqueID
+        outcome = answer.outcome
         reason = answer.reason
         hint = PushResult.hint(for: answer)
         timestamp = answer.timestamp
@@ -59,7 +62,8 @@ enum PushText {
         var table = TextTable([.left, .left])
         if let id = result.apnsId { table.add(["apns-id", id]) }
         if let id = result.apnsUniqueId { table.add(["apns-unique-id", id]) }
-        if let timestamp = result.timestamp { table.add(["gone since", "\(timestamp) ms since 1970"]) }
+        if let outcome = result.outcome, outcome != PushOutcome.started.rawValue { table.add(["outcome", outcome]) }
+        if let timestamp = result.timestamp { table.add(["gone since", UTCTime(milliseconds: timestamp).description]) }
         if let cause = result.cause { table.add(["cause", cause]) }
         if let hint = result.hint { table.add(["hint", hint]) }
         let head = "\(verdict) \(place) in \(DurationText.short(microseconds: result.timings.totalUs))"

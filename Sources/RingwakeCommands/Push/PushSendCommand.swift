@@ -25,10 +25,12 @@ struct PushSendCommand: DaemonCommand {
                 ringwake push --token TOKEN --cert voip.pem --ca ca.pem \\
                   --connect-to api.sandbox.push.apple.com:443:127.0.0.1:8443
 
-            Prints the status, the apns-id, and the reason of a refusal with a hint. The
-            exit status is 0 if the push service accepted the push, 7 if it refused the
-            push, 8 if it could not be reached. With --json, prints one line with an object
-            for each push. Pushes to another machine use https_proxy.
+            Prints the status, the apns-id, the reason of a refusal with a hint, and the
+            outcome of an accepted push that started no call, such as 'restricted';
+            Apple reports none. The exit status is 0 if the push service accepted the
+            push, 7 if it refused the push, 8 if it could not be reached. With --json,
+            prints one line with an object for each push. Pushes to another machine use
+            https_proxy.
             """)
 
     /// Maximum pushes of one run.

@@ -9,7 +9,8 @@ struct PushSeries {
     private(set) var isAllAccepted = true
 
     mutating func add(_ result: PushResult) {
-        let verdict = result.accepted ? "accepted" : "\(result.status) \(result.reason ?? "refused")"
+        let outcome = result.outcome.flatMap { $0 == PushOutcome.started.rawValue ? nil : ": \($0)" } ?? ""
+        let verdict = result.accepted ? "accepted\(outcome)" : "\(result.status) \(result.reason ?? "refused")"
         answers[verdict, default: 0] += 1
         microseconds.append(result.timings.totalUs)
         isAllAccepted = isAllAccepted && result.accepted

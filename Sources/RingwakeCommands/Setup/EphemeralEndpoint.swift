@@ -46,11 +46,12 @@ struct EphemeralEndpoint {
     }
 
     private func run(in folder: String, until lifeline: Lifeline) throws(RingwakeError) -> ExitStatus {
-        let (program, app) = (try DaemonProgram(), try command.appID())
+        let program = try DaemonProgram()
+        let (app, team) = try command.subjects(in: nil)
         let handler = command.exec == nil ? try writeHandler(folder) : nil
         let words = (command.exec.map { [$0] } ?? ["/bin/sh", handler ?? ""]).map(AppFile.tomlString)
         var setup = try Setup(
-            folder: SetupFolder(folder, isStandard: false), app: app, team: command.team,
+            folder: SetupFolder(folder, isStandard: false), app: app, team: team,
             appLines: (["exec = [\(words.joined(separator: ", "))]", "way = \"exec\"", "instances = \"call\""], []),
             program: program)
         (setup.hosts, setup.payload) = (command.host, command.payload)

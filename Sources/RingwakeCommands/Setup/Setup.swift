@@ -23,19 +23,30 @@ struct Setup {
     /// More lines for a new `ringwaked.toml`.
     var moreConfiguration: [String] = []
     let program: DaemonProgram
+    /// The configuration that is there; nil if there is none.
+    let present: ConfigurationMessage?
 
     private(set) var files: [SetupMessage.File] = []
     var notes: [String] = []
 
     init(
         folder: SetupFolder, app: AppID, team: String, appLines: (wake: [String], rules: [String]),
-        program: DaemonProgram
+        program: DaemonProgram, present: ConfigurationMessage? = nil
     ) {
         self.folder = folder
         self.app = app
         self.team = team
         self.appLines = appLines
         self.program = program
+        self.present = present
+    }
+
+    /// The configuration in `folder`; nil if there is none.
+    static func configuration(
+        in folder: String, _ program: DaemonProgram
+    ) throws(RingwakeError) -> ConfigurationMessage? {
+        let file = folder + "/ringwaked.toml"
+        return FileSystem.exists(file) ? try program.configuration(file) : nil
     }
 
     private static let environment = PushEnvironment.development
@@ -46,11 +57,10 @@ struct Setup {
     ///
     /// - Returns: the certificates, and the configuration as the daemon reads it.
     mutating func run() throws(RingwakeError) -> (DevelopmentCredentials, ConfigurationMessage) {
-        let present = FileSystem.exists(file) ? try program.configuration(file) : nil
         if let present { try check(present) }
         try folder.make()
         let made = try makeCertificates()
-        try writeTeam(present, made)
+        try writeTeam(made)
         try writeApp()
         try writeConfiguration(isPresent: present != nil)
         return (made, try program.configuration(file))
@@ -87,28 +97,26 @@ struct Setup {
         return made
     }
 
-    private mutating func writeTeam(
-        _ present: ConfigurationMessage?, _ made: DevelopmentCredentials
-    ) throws(RingwakeError) {
+    private mutating func writeTeam(_ made: DevelopmentCredentials) throws(RingwakeError) {
         let name = "the team \(team), which may send to the app"
         guard let key = made.path(of: .tokenPublicKey) else { return }
         let path = TeamFile.path(of: team, in: folder.path + "/teams.d")
         var new = TeamFile(id: team, topics: [made.topic])
-        // A key that was made earlier and isn't the team's any more was retired.
-        let isKeyNew = made.files.contains { $0.kind == .tokenPublicKey && $0.isNew }
         var addsKey = true
         if let known = present?.teams.first(where: { $0.id == team }) {
-            let mayAll = known.maySend(to: made.topic) && known.keys.contains { $0.id == made.keyID }
+            let hasTopic = known.maySend(to: made.topic)
+            let hasKey = known.keys.contains { $0.id == made.keyID }
             let isOurs = known.file == file ? false : try TeamFile.isOurs(known.file)
-            addsKey = !isOurs || isKeyNew || known.keys.contains { $0.id == made.keyID }
-            if !addsKey {
+            // A key that was made earlier, and isn't the team's any more, was retired.
+            addsKey = !hasKey && made.files.contains { $0.kind == .tokenPublicKey && $0.isNew }
+            if isOurs, !hasKey, !addsKey {
                 notes.append(
-                    "The key \(made.keyID) of \(certificates) is not the team \(team)'s any more, and stays so; the sender "
-                        + "needs another one of its keys.")
+                    "The team \(team) has retired the key \(made.keyID) of \(certificates), and setup leaves it so; the "
+                        + "sender needs another key of the team.")
             }
-            if mayAll || !isOurs || (!addsKey && known.maySend(to: made.topic)) {
+            guard isOurs, addsKey || !hasTopic else {
                 files.append(.init(path: known.file, state: .kept, explanation: name))
-                if !mayAll, !isOurs {
+                if !isOurs, !hasKey || !hasTopic {
                     notes.append(
                         "The team \(team) in \(known.file) lacks the topic \(made.topic) or the key \(made.keyID); add it "
                             + "there, or the sender is refused.")
@@ -116,9 +124,11 @@ struct Setup {
                 return
             }
             new = TeamFile(known)
-            if !known.maySend(to: made.topic) { new.topics = ((known.topics ?? []) + [made.topic]).sorted() }
+            if !hasTopic { new.topics = ((known.topics ?? []) + [made.topic]).sorted() }
         } else if FileSystem.exists(path) {
-            files.append(.init(path: path, state: .kept, explanation: name))
+            files.append(.init(path: path, state: .kept, explanation: "the team \(team)"))
+            let why = present?.setAside.first { $0.team == team }?.why ?? "\(path) is not in use"
+            notes.append("The file of the team \(team) is wrong, and setup leaves it so: \(why)")
             return
         }
         if addsKey { try new.add(TeamFile.key(of: key, id: made.keyID)) }
@@ -140,7 +150,7 @@ struct Setup {
                 explanation: "the app, and how its handler is woken"))
         if isPresent, appLines.wake.first?.hasPrefix("exec") == true {
             notes.append(
-                "The app is as it was; 'ringwake app add \(app) --exec PATH --replace' gives it another handler.")
+                "The app is as it was; 'ringwake app add \(app) --replace' gives it another handler.")
         }
     }
 

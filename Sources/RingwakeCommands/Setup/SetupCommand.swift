@@ -38,10 +38,10 @@ struct SetupCommand: RunnableCommand {
     @Option(help: .of("address:port", "Where to accept pushes (default: any address, port 2197); may be repeated."))
     var listen: [ListenAddress] = []
 
-    @Option(help: .of("id", "The team of the sender (default: \(CertsDevCACommand.exampleTeam))."))
-    var team = CertsDevCACommand.exampleTeam
+    @Option(help: .of("id", "The team of the sender (default: the only one, else \(CertsDevCACommand.exampleTeam))."))
+    var team: String?
 
-    @Option(help: .of("id", "The app's bundle id (default: \(CertsDevCACommand.exampleApp))."))
+    @Option(help: .of("id", "The app's bundle id (default: the only one, else \(CertsDevCACommand.exampleApp))."))
     var app: AppID?
 
     @Option(help: .of("path", "The app's handler: an absolute path."))
@@ -69,7 +69,10 @@ struct SetupCommand: RunnableCommand {
         let names = PayloadMapping.presetNames
         try require(
             payload.map(names.contains) ?? true, "--payload is one of \(names.joined(separator: ", ")).")
-        try require(TeamFile.isID(team), "'\(team)' is not a team id; give letters, digits, '-' and '_', at most 64.")
+        if let team {
+            try require(
+                TeamFile.isID(team), "'\(team)' is not a team id; give letters, digits, '-' and '_', at most 64.")
+        }
         try require(!ephemeral || directory == nil, "--ephemeral makes a folder of its own; leave out --directory.")
     }
 
@@ -78,12 +81,28 @@ struct SetupCommand: RunnableCommand {
         return ephemeral ? try EphemeralEndpoint(self, in: context).run() : try setUp(in: context)
     }
 
-    /// The app; the example of the documentation if none is given.
-    func appID() throws(RingwakeError) -> AppID {
-        guard let app = app ?? AppID(CertsDevCACommand.exampleApp) else {
-            throw RingwakeError(.invalidRequest, "give a bundle id with --app")
+    /// The app and the team: those of the arguments, else the only ones of the configuration, else the documentation's.
+    func subjects(in present: ConfigurationMessage?) throws(RingwakeError) -> (app: AppID, team: String) {
+        let name = try chosen(app?.rawValue, of: present?.apps ?? [], CertsDevCACommand.exampleApp, "app")
+        guard let app = AppID(name) else { throw RingwakeError(.invalidRequest, "give a bundle id with --app") }
+        let teams = present?.teams.filter { $0.maySend(to: Topic.voip(of: app).rawValue) } ?? []
+        let ids = (teams.isEmpty ? present?.teams ?? [] : teams).map(\.id)
+        return (app, try chosen(team, of: ids, CertsDevCACommand.exampleTeam, "team"))
+    }
+
+    /// - Throws: `invalidRequest` if there are several, and `standard` is none of them.
+    private func chosen(
+        _ given: String?, of names: [String], _ standard: String, _ option: String
+    ) throws(RingwakeError) -> String {
+        if let given { return given }
+        guard let first = names.first, !names.contains(standard) else { return standard }
+        guard names.count == 1 else {
+            throw RingwakeError(
+                .invalidRequest,
+                "there are several \(option)s: \(names.joined(separator: ", ")); name one, or a new one, with --\(option)"
+            )
         }
-        return app
+        return first
     }
 
     /// `[wake]` and the rules of a new app.
@@ -106,9 +125,12 @@ struct SetupCommand: RunnableCommand {
         let path = directory.map { $0.hasPrefix("/") ? $0 : InputFile.workingDirectory + "/" + $0 } ?? standard
         let names = LocalNames()
         let isSystem = path == standard && context.userID == 0
+        let program = try DaemonProgram()
+        let present = try Setup.configuration(in: path, program)
+        let (app, team) = try subjects(in: present)
         var setup = try Setup(
-            folder: SetupFolder(path, isStandard: path == standard), app: appID(), team: team,
-            appLines: appLines(isSystem: isSystem), program: DaemonProgram())
+            folder: SetupFolder(path, isStandard: path == standard), app: app, team: team,
+            appLines: appLines(isSystem: isSystem), program: program, present: present)
         (setup.hosts, setup.payload) = (host, payload)
         if exec != nil, isSystem {
             setup.notes.append(
@@ -121,7 +143,7 @@ struct SetupCommand: RunnableCommand {
         setup.moreConfiguration = Ringing.configuration()
         let (made, configuration) = try setup.run()
         let report = SetupReport(
-            app: try appID(), made: made, configuration: configuration, hosts: host, names: names,
+            app: app, made: made, configuration: configuration, hosts: host, names: names,
             isStandard: path == standard, isRoot: context.userID == 0)
         let message = try report.message(files: setup.files, notes: setup.notes)
         return try show(message, SetupText.text(of: message, style: context.style), in: context)

@@ -52,7 +52,7 @@ struct SetupFolder {
 
     /// Makes the folder and those in it; present ones stay as they are.
     func make() throws(RingwakeError) {
-        try CredentialDirectory.requireTrust(in: path)
+        try TrustedDirectory.require(path)
         try withFiles { () throws(FileSystemError) in
             for folder in [path] + SetupFolder.parts.map({ "\(path)/\($0)" }) where !FileSystem.exists(folder) {
                 try FileSystem.createDirectory(folder, mode: 0o700)
@@ -64,7 +64,7 @@ struct SetupFolder {
     /// Lets the daemon read its key, also if an earlier version made the folder for root alone.
     func share(_ made: DevelopmentCredentials) throws(RingwakeError) {
         guard isShared, let key = made.path(of: .serverKey) else { return }
-        try CredentialDirectory.requireTrust(in: made.directory)
+        try TrustedDirectory.require(made.directory)
         try withFiles { () throws(FileSystemError) in
             try FileSystem.setAttributes(attributes, of: made.directory)
             try FileSystem.setAttributes(file(isPrivate: true), of: key)
@@ -73,6 +73,7 @@ struct SetupFolder {
 
     /// Writes a file of the configuration; a private one is for its owner and the daemon.
     func write(_ text: String, to name: String, isPrivate: Bool) throws(RingwakeError) {
+        try TrustedDirectory.require(FileSystem.split("\(path)/\(name)").directory)
         try withFiles { () throws(FileSystemError) in
             try FileSystem.replace("\(path)/\(name)", with: Array(text.utf8), attributes: file(isPrivate: isPrivate))
         }

@@ -79,14 +79,20 @@ struct SetupReport {
         let isAny = bare == "0.0.0.0" || bare == "::"
         let certified = try DevelopmentAuthority.serverNames(in: made.directory)
         if let first = hosts.first { return first }
-        let wanted = isAny ? names.preferred : bare
-        guard let wanted else { return "localhost" }
-        if certified.contains(wanted) { return wanted }
-        notes.append(
-            "The certificate is not for \(wanted), this device's name or address now; 'ringwake setup --host \(wanted)' "
-                + "adds it.")
         let local = ["localhost", "127.0.0.1", "::1"]
-        return certified.first { !local.contains($0) && !$0.contains("*") } ?? "localhost"
+        let wanted = isAny ? names.preferred : bare
+        if let wanted, certified.contains(wanted) { return wanted }
+        let others = certified.filter { !local.contains($0) && !$0.contains("*") }
+        // A full host name is one that the user gave earlier: an address would have been this machine's.
+        if let name = others.first(where: { $0.contains(".") && !$0.contains(":") && $0.last?.isNumber == false }) {
+            return name
+        }
+        if let wanted {
+            notes.append(
+                "The certificate is not for \(wanted), this device's name or address now; 'ringwake setup --host "
+                    + "\(wanted)' adds it.")
+        }
+        return others.first ?? "localhost"
     }
 
     private func risk(_ sender: SetupMessage.Sender) -> [String] {

@@ -17,7 +17,8 @@ struct TeamAddCommand: DaemonCommand {
             the daemon refuses the file, nothing changes. The team sends with the key, or
             with a provider certificate whose OU is its id, of a CA in provider_cas. Of a
             P8 only the public half is stored: this device cannot sign for the team.
-            --replace replaces the topics and keeps the keys.
+            --replace replaces the topics and keeps the keys. With --outcome the answer to
+            an accepted push has {"outcome":"started"}, or why no handler was started.
             """)
 
     @Argument(help: .of("id", "The team's id: 10 letters and digits at Apple."))
@@ -38,6 +39,9 @@ struct TeamAddCommand: DaemonCommand {
     @Option(help: .of("id", "The key's id (default: from a file name like AuthKey_ID.p8)."))
     var keyID: String?
 
+    @Flag(help: "Answer its accepted pushes with their outcome.")
+    var outcome = false
+
     @Flag(help: "Replace the topics of an existing team.")
     var replace = false
 
@@ -56,22 +60,39 @@ struct TeamAddCommand: DaemonCommand {
         let added = try key.map { file throws(RingwakeError) in try TeamFile.key(of: file, id: keyID) }
         var teams = try Teams(control, in: context)
         let topics = allTopics ? nil : Array(Set(app.map { Topic.voip(of: $0).rawValue } + topic)).sorted()
-        var new = TeamFile(id: id, topics: topics)
+        var new = TeamFile(id: id, topics: topics, getsOutcome: outcome)
         var file = ConfiguredFile(path: TeamFile.path(of: id, in: teams.configuration.teamsDirectory))
-        if let present = teams.configuration.teams.first(where: { $0.id == id }) {
+        if let wrong = teams.wrong.first(where: { $0.team == id }) {
             guard replace else {
                 throw RingwakeError(
                     .conflict,
-                    "the team '\(id)' already exists, in '\(present.file)'; use --replace to replace its topics")
+                    "the team '\(id)' already exists, and its file is wrong: \(wrong.why); correct it, or use --replace, "
+                        + "which writes it anew without the keys that it has")
+            }
+            file = try teams.file(of: .init(id: id, file: wrong.file, topics: [], keys: []))
+        } else if let present = teams.configuration.teams.first(where: { $0.id == id }) {
+            guard replace else {
+                let topics = Set((present.topics ?? []) + (topics ?? [])).sorted()
+                let all =
+                    present.topics == nil || self.allTopics
+                    ? "--all-topics" : topics.map { "--topic \($0)" }.joined(separator: " ")
+                throw RingwakeError(
+                    .conflict,
+                    "the team '\(id)' already exists, in '\(present.file)'. --replace replaces all of its topics; to keep "
+                        + "those that it has, run 'ringwake team add \(id) \(all) --replace'")
             }
             file = try teams.file(of: present)
             new.keys = TeamFile(present).keys
+            new.getsOutcome = outcome || present.outcome == true
         }
         if let added { try new.add(added) }
         let configuration = try teams.change(file, to: new)
         let message = TeamMessage(try teams.team(id), in: configuration)
         return try show(
-            message, TeamText.text(of: message, style: context.style) + teams.outcome + "\n", in: context)
+            message,
+            TeamText.text(of: message, style: context.style) + teams.outcome + "\n"
+                + (added.map { TeamFile.note(onKeyID: $0.id) } ?? ""),
+            in: context)
     }
 }
 
@@ -108,6 +129,8 @@ struct TeamKeyAddCommand: DaemonCommand {
         let configuration = try teams.change(try teams.file(of: team), to: new)
         let message = TeamMessage(try teams.team(id), in: configuration)
         return try show(
-            message, TeamText.text(of: message, style: context.style) + teams.outcome + "\n", in: context)
+            message,
+            TeamText.text(of: message, style: context.style) + teams.outcome + "\n" + TeamFile.note(onKeyID: key.id),
+            in: context)
     }
 }

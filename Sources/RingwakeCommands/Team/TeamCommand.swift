@@ -2,6 +2,7 @@ import ArgumentParser
 import ControlProtocol
 import FileSystem
 import RingwakeCore
+import VoIPCertificates
 
 /// `ringwake team`
 struct TeamCommand: ParsableCommand {
@@ -36,27 +37,42 @@ struct TeamKeyCommand: ParsableCommand {
 struct Teams {
     private let client: ControlClient
     private let program: DaemonProgram
-    private let isRunning: Bool
+    /// Whether the configuration is a running daemon's.
+    let isRunning: Bool
     private(set) var configuration: ConfigurationMessage
+    /// The files of teams that are wrong.
+    var wrong: [SetAsideMessage] { SetAsideText.merged(configuration.setAside, status).filter { $0.team != nil } }
+    private let status: StatusMessage?
 
     /// Those of the running daemon; if none runs, of the standard configuration.
     init(_ control: ControlOptions, in context: CommandContext) throws(RingwakeError) {
-        client = control.client(in: context)
+        try self.init(control.client(in: context), isNamed: control.socket != nil, in: context)
+    }
+
+    /// - Parameter isNamed: whether the user named the daemon, which then has to run.
+    init(_ client: ControlClient, isNamed: Bool, in context: CommandContext) throws(RingwakeError) {
+        self.client = client
         program = try DaemonProgram()
         var file = StandardDirectory.configuration(in: context) + "/ringwaked.toml"
         do throws(RingwakeError) {
             let status: StatusMessage = try client.get(RequestTarget("status"))
-            (file, isRunning) = (status.configuration, true)
+            (file, isRunning, self.status) = (status.configuration, true, status)
         } catch {
-            guard error.code == .daemonNotRunning, control.socket == nil else { throw error }
-            isRunning = false
+            guard error.code == .daemonNotRunning, !isNamed else { throw error }
+            (isRunning, status) = (false, nil)
         }
         configuration = try program.configuration(file)
     }
 
-    /// - Throws: `notFound` with the teams that there are.
+    /// - Throws: `notFound` with the teams that there are, `badConfiguration` if its file is wrong.
     func team(_ id: String) throws(RingwakeError) -> ConfigurationMessage.Team {
         if let team = configuration.teams.first(where: { $0.id == id }) { return team }
+        if let file = wrong.first(where: { $0.team == id }) {
+            let lines = SetAsideText.lines([file]).joined()
+            throw RingwakeError(
+                .badConfiguration,
+                "\(lines); correct \(file.file) and run 'ringwake reload', or run 'ringwake team remove \(id)'")
+        }
         let known = configuration.teams.map(\.id).joined(separator: ", ")
         throw RingwakeError(
             .notFound, "no team '\(id)' is configured; " + (known.isEmpty ? "there is none" : "there are: \(known)"))
@@ -84,6 +100,7 @@ struct Teams {
     ) throws(RingwakeError) -> ConfigurationMessage {
         let directory = configuration.teamsDirectory
         if !FileSystem.exists(directory) {
+            try TrustedDirectory.require(directory)
             try withFiles { () throws(FileSystemError) in try TeamFile.makeDirectory(directory) }
         }
         let (client, program, isRunning, path) = (client, program, isRunning, configuration.file)

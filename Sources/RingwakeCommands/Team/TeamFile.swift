@@ -2,6 +2,7 @@ import ControlProtocol
 import Cryptography
 import FileSystem
 import RingwakeCore
+import VoIPCertificates
 
 /// A team's file, `teams.d/ID.toml`, as this program writes it.
 struct TeamFile {
@@ -11,18 +12,25 @@ struct TeamFile {
     let id: String
     /// Topics that the team may send to; nil for all.
     var topics: [String]?
+    /// Whether each of its accepted pushes is answered with its outcome.
+    var getsOutcome: Bool
     /// Its keys, in PEM.
     var keys: [(id: String, publicPEM: String)]
 
-    init(id: String, topics: [String]?, keys: [(id: String, publicPEM: String)] = []) {
+    init(
+        id: String, topics: [String]?, getsOutcome: Bool = false, keys: [(id: String, publicPEM: String)] = []
+    ) {
         self.id = id
         self.topics = topics
+        self.getsOutcome = getsOutcome
         self.keys = keys
     }
 
     /// The present contents of a team's file.
     init(_ team: ConfigurationMessage.Team) {
-        self.init(id: team.id, topics: team.topics, keys: team.keys.map { ($0.id, $0.publicKey) })
+        self.init(
+            id: team.id, topics: team.topics, getsOutcome: team.outcome == true,
+            keys: team.keys.map { ($0.id, $0.publicKey) })
     }
 
     static func path(of id: String, in directory: String) -> String { "\(directory)/\(id).toml" }
@@ -38,6 +46,7 @@ struct TeamFile {
     var text: String {
         var lines = [TeamFile.mark]
         if let topics { lines.append("topics = [\(topics.map(AppFile.tomlString).joined(separator: ", "))]") }
+        if getsOutcome { lines.append("outcome = true") }
         for key in keys {
             lines += ["", "[[key]]", "id = \(AppFile.tomlString(key.id))", "public = \"\"\"", key.publicPEM + "\"\"\""]
         }
@@ -56,16 +65,31 @@ struct TeamFile {
     static func key(of file: String, id: String?) throws(RingwakeError) -> (id: String, publicPEM: String) {
         let name = FileSystem.split(file).name
         let stem = name.hasPrefix("AuthKey_") ? name.dropFirst("AuthKey_".count).prefix { $0 != "." } : ""
-        guard let id = id ?? (stem.isEmpty ? nil : String(stem)) else {
+        let id = id ?? String(stem)
+        guard !id.isEmpty else {
             throw RingwakeError(
                 .invalidRequest, "the file name '\(name)' does not say the key's id; give it with --key-id")
         }
         let bytes = try InputFile.read(file)
+        // It holds a public key, but no token is signed with a certificate's key.
+        guard (try? Certificate(pem: bytes)) == nil else {
+            throw RingwakeError(
+                .badCredential,
+                "\(file) is a certificate; give the key that signs provider tokens: a P8, or its public half. A sender "
+                    + "with a provider certificate needs no key")
+        }
         do throws(RingwakeError) {
             return (id, String(decoding: try P256PublicKey(pem: bytes).pem, as: UTF8.self))
         } catch {
             throw RingwakeError(error.code, "\(file): \(error.message)")
         }
+    }
+
+    /// A line about a key id that Apple wouldn't give; empty for others. The daemon accepts any.
+    static func note(onKeyID id: String) -> String {
+        guard !TokenKeyName.isKeyID(id) else { return "" }
+        return "note: Apple's key ids have 10 characters of A-Z and 0-9; senders have to use '"
+            + TerminalText.printable(id) + "'\n"
     }
 
     /// Adds a key.

@@ -17,6 +17,8 @@ struct TeamMessage: Encodable {
 struct TeamListMessage: Encodable {
     var schema = ControlAPI.schema
     let teams: [ConfigurationMessage.Team]
+    /// The files of teams that are wrong.
+    let setAside: [SetAsideMessage]
 }
 
 /// Formats teams for people.
@@ -30,14 +32,19 @@ enum TeamText {
         }
         add("topics", message.team.topics ?? ["every topic"], "none")
         add("keys", message.team.keys.map { $0.id + ($0.file.map { " (\($0))" } ?? "") }, "none; certificates only")
+        if message.team.outcome == true { add("answers", ["with the outcome"], "") }
         add("apps", message.apps, "none of this device's")
         add("file", [message.team.file], "")
         return ([style.bold(TerminalText.printable(message.team.id))] + table.lines(indent: 2)).joined(separator: "\n")
             + "\n"
     }
 
-    static func text(of teams: [ConfigurationMessage.Team], style: TextStyle) -> String {
-        guard !teams.isEmpty else { return "no teams, so every push is refused; add one with 'ringwake team add'\n" }
+    static func text(of message: TeamListMessage, style: TextStyle) -> String {
+        let wrong = SetAsideText.lines(message.setAside).map { style.bad(TerminalText.printable($0)) + "\n" }.joined()
+        let teams = message.teams
+        guard !teams.isEmpty else {
+            return wrong.isEmpty ? "no teams, so every push is refused; add one with 'ringwake team add'\n" : wrong
+        }
         var table = TextTable([.left, .left, .left])
         table.add(["team", "keys", "topics"])
         for team in teams {
@@ -45,6 +52,6 @@ enum TeamText {
             let topics = team.topics.map { $0.isEmpty ? "no topic" : $0.joined(separator: ", ") } ?? "every topic"
             table.add([team.id, keys, topics])
         }
-        return table.list(style: style)
+        return table.list(style: style) + wrong
     }
 }

@@ -14,8 +14,9 @@ struct TeamListCommand: DaemonCommand {
     @OptionGroup var control: ControlOptions
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
-        let teams = try Teams(control, in: context).configuration.teams
-        return try show(TeamListMessage(teams: teams), TeamText.text(of: teams, style: context.style), in: context)
+        let teams = try Teams(control, in: context)
+        let message = TeamListMessage(teams: teams.configuration.teams, setAside: teams.wrong)
+        return try show(message, TeamText.text(of: message, style: context.style), in: context)
     }
 }
 
@@ -54,7 +55,13 @@ struct TeamRemoveCommand: DaemonCommand {
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         var teams = try Teams(control, in: context)
-        let team = try teams.team(id)
+        let team: ConfigurationMessage.Team
+        if let wrong = teams.wrong.first(where: { $0.team == id }) {
+            // It may still send, as the file said before, so it can be removed like others.
+            team = .init(id: id, file: wrong.file, topics: [], keys: [])
+        } else {
+            team = try teams.team(id)
+        }
         let message = TeamMessage(team, in: teams.configuration)
         let configuration = try teams.change(try teams.file(of: team), to: nil)
         let orphans = message.apps.filter { app in !configuration.teams.contains { $0.maySend(to: app + ".voip") } }

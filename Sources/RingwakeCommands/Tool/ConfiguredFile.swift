@@ -15,9 +15,11 @@ struct ConfiguredFile: Equatable {
 
     /// The file's contents; nil if there is no file.
     func contents() throws(RingwakeError) -> [UInt8]? {
-        guard FileSystem.exists(path) else { return nil }
-        return try withFiles { () throws(FileSystemError) in
-            try FileSystem.read(path, maximumSize: ConfiguredFile.maximumBytes)
+        do throws(FileSystemError) {
+            return try FileSystem.read(path, maximumSize: ConfiguredFile.maximumBytes)
+        } catch {
+            guard error.isMissing else { throw RingwakeError(error) }
+            return nil
         }
     }
 
@@ -53,7 +55,7 @@ struct ConfiguredFile: Equatable {
     }
 
     private func put(_ contents: [UInt8]?) throws(RingwakeError) {
-        try CredentialDirectory.requireTrust(in: FileSystem.split(path).directory)
+        try TrustedDirectory.require(FileSystem.split(path).directory)
         try withFiles { () throws(FileSystemError) in
             if let contents {
                 try FileSystem.replace(path, with: contents, mode: ConfiguredFile.mode)

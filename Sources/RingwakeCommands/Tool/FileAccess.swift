@@ -6,14 +6,13 @@ import RingwakeCore
 extension RingwakeError {
     /// A failed file operation, with what to do about it.
     init(_ error: FileSystemError) {
-        switch error.errno {
-        case ENOENT, ENOTDIR:
+        if error.isMissing {
             self.init(.notFound, "\(error); check the path")
-        case EACCES, EPERM, EROFS:
+        } else if error.isDenied {
             self.init(.notPermitted, "\(error); run as the file's owner or as root, or choose another place")
-        case EFBIG:
+        } else if error.errno == EFBIG {
             self.init(.limitReached, "\(error); check that it is the right file")
-        default:
+        } else {
             self.init(.system, "\(error)")
         }
     }

@@ -1,7 +1,7 @@
 /// One call of one app: its state machine, and everything else that is known about it.
 package struct Call: Hashable, Sendable {
     /// The call's number in the journal: unique, and higher than those of earlier calls.
-    package let number: Int64
+    package internal(set) var number: Int64
     /// The call's key on this device.
     package let key: CallKey
     /// The sender of its push, and how the push came in.
@@ -19,8 +19,8 @@ package struct Call: Hashable, Sendable {
     package private(set) var machine: CallStateMachine
     /// What is known about the caller.
     package private(set) var update: CallUpdate
-    /// Its app's configuration at the time of the push.
-    package let policy: AppPolicy
+    /// Its app's configuration when its last handler was started or connected; until then, the present one.
+    package private(set) var policy: AppPolicy
     /// What rings for it: the handler or the daemon. It is the daemon if the handler failed.
     package private(set) var ringer: CallRinger
     /// What kept the call from ringing.
@@ -61,6 +61,13 @@ package struct Call: Hashable, Sendable {
         timeline = [
             TimelineEntry(.received, at: push.receivedAt), TimelineEntry(.verified, at: push.verifiedAt),
         ]
+    }
+
+    /// Applies a changed configuration, while the call waits for a handler. Its deadlines stay.
+    mutating func adopt(_ policy: AppPolicy) {
+        self.policy = policy
+        // After the call has rung, what rang for it goes on.
+        if case .queued = machine.state { ringer = policy.ringer }
     }
 
     /// Restores a call from the journal.
@@ -173,6 +180,17 @@ package struct Call: Hashable, Sendable {
     mutating func keep(_ push: VerifiedPush, _ facts: PushFacts, _ outcome: PushOutcome) {
         update.merge(facts.update)
         pushes.keep(push, outcome)
+    }
+
+    /// What the sender of a push of this call is told: a further push shares the fate of the call. So a sender that got
+    /// no answer, and sends again, learns what became of the first.
+    package func outcome(of push: PushRecord) -> PushOutcome {
+        switch push.outcome {
+        case .updated, .duplicate:
+            let first = pushes.firstOutcome ?? push.outcome
+            return first == .started && machine.hasEnded ? .duplicate : first
+        case .started, .cancelled, .expired, .tooLate, .restricted, .withheld: return push.outcome
+        }
     }
 
     /// A further push cancelled the call.

@@ -72,8 +72,11 @@ package struct CallPushes: Hashable, Sendable {
         nextOrdinal += 1
     }
 
+    /// The outcome of the push that started the call.
+    var firstOutcome: PushOutcome? { known.first?.outcome }
+
     /// Whether the call's push arrived when its app's handler was no longer started.
-    var wasWithheld: Bool { known.first?.outcome == .withheld }
+    var wasWithheld: Bool { firstOutcome == .withheld }
 
     // MARK: - Transfer to a handler
 

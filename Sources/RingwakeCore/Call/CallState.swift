@@ -71,6 +71,14 @@ extension CallStateMachine {
             }
         }
 
+        /// Whether the handler has confirmed the call, and it hasn't ended.
+        var isConfirmed: Bool {
+            switch self {
+            case .confirmed, .ringing, .answering, .connected, .held: true
+            case .queued, .woken, .reported, .ending, .ended: false
+            }
+        }
+
         /// Whether this is the final state.
         package var isEnded: Bool {
             if case .ended = self { true } else { false }
@@ -191,6 +199,23 @@ extension CallStateMachine {
             case unclaimed
             /// There are no digits, or too many at once, or invalid ones.
             case badDigits
+        }
+    }
+}
+
+extension CallStateMachine {
+    /// All unanswered requests to the handler.
+    package var owed: [PendingAction] { (state.pendingAction.map { [$0] } ?? []) + pending }
+
+    /// Whether the call is as it is when the handler has done this. A handler says a thing again if it got no answer, for
+    /// example because the daemon was killed after it had recorded it.
+    func isDone(_ action: CallAction) -> Bool {
+        switch (state.name, action) {
+        case (.connected, .answer), (.held, .answer), (.ended, .end): true
+        case (.held, .hold), (.connected, .unhold): !isAsked(action)
+        case (.connected, .mute), (.held, .mute): isMuted && !isAsked(action)
+        case (.connected, .unmute), (.held, .unmute): !isMuted && !isAsked(action)
+        default: false
         }
     }
 }

@@ -73,12 +73,8 @@ package struct CallStateMachine: Hashable, Sendable {
     /// Whether the handler has muted the microphone.
     package var isMuted: Bool { actions.isMuted }
 
-    /// All unanswered requests to the handler.
-    package var owed: [PendingAction] { (state.pendingAction.map { [$0] } ?? []) + pending }
-
     /// Whether this request to the handler is unanswered.
     package func isAsked(_ action: CallAction) -> Bool { actions.contains(action) }
-
     package var hasEnded: Bool { state.isEnded }
 
     /// Whether the user talks in the call, or is about to.
@@ -104,8 +100,9 @@ package struct CallStateMachine: Hashable, Sendable {
         return enter(.woken(reportBy: now.advanced(by: deadlines.report)))
     }
 
-    /// The handler reported the call: provisional, it does not ring yet.
+    /// The handler reported the call: provisional, it does not ring yet. Changes nothing if the call is reported already.
     package mutating func report(at now: BootInstant) throws(Refusal) -> [Output] {
+        if state.name == .reported || state.isConfirmed { return [] }
         guard case .woken = state else { throw Refusal(state: state) }
         return enter(.reported(confirmBy: now.advanced(by: deadlines.report)))
     }
@@ -123,7 +120,9 @@ package struct CallStateMachine: Hashable, Sendable {
     }
 
     /// The handler confirmed the reported call. It rings once the journal has recorded that, unless it has expired.
+    /// Changes nothing if the call is confirmed already.
     package mutating func confirmRing(at now: BootInstant) throws(Refusal) -> [Output] {
+        if state.isConfirmed { return [] }
         guard case .reported = state else { throw Refusal(state: state) }
         guard now < ringBefore else { return finish(.expired) }
         return enter(.confirmed(by: now.advanced(by: deadlines.report), retryAt: nil)) + [.journalRing]
@@ -136,8 +135,9 @@ package struct CallStateMachine: Hashable, Sendable {
         return enter(.ringing(until: now.advanced(by: deadlines.ring)))
     }
 
-    /// The journal failed to record the ring. It is asked again while there is time.
-    package mutating func ringNotJournaled(at now: BootInstant) -> [Output] {
+    /// The journal failed to record the ring. The call rings from memory, or the journal is asked again in time.
+    package mutating func ringNotJournaled(_ then: UnrecordedCall, at now: BootInstant) -> [Output] {
+        guard then == .missed else { return ringJournaled(at: now) }
         guard case .confirmed(let deadline, _) = state else { return [] }
         state = .confirmed(by: deadline, retryAt: now.advanced(by: Self.journalRetry))
         return []
@@ -260,8 +260,9 @@ package struct CallStateMachine: Hashable, Sendable {
 
     // MARK: - Answers of the handler
 
-    /// The handler did what was requested.
+    /// The handler did what was requested. Changes nothing if it is done already.
     package mutating func fulfill(_ action: CallAction, at now: BootInstant) throws(Refusal) -> [Output] {
+        if isDone(action) { return [] }
         switch (state, action) {
         case (.answering, .answer):
             try checkTaken()
@@ -284,9 +285,10 @@ package struct CallStateMachine: Hashable, Sendable {
     }
 
     /// The handler could not do what was requested. A failed answer or end ends the call. Any other failed action
-    /// leaves the call as it was.
+    /// leaves the call as it was. Changes nothing if the call has ended.
     package mutating func fail(_ action: CallAction) throws(Refusal) -> [Output] {
         switch (state, action) {
+        case (.ended, .answer), (.ended, .end): return []
         case (.answering, .answer):
             try checkTaken()
             return finish(.failed, "the handler could not answer")
@@ -301,13 +303,12 @@ package struct CallStateMachine: Hashable, Sendable {
     }
 
     private func checkTaken() throws(Refusal) {
-        guard lease == .taken else { throw Refusal(state: state, why: .unclaimed) }
+        if lease != .taken { throw Refusal(state: state, why: .unclaimed) }
     }
 
-    /// The handler reports that the call has ended on the other side.
-    package mutating func remoteEnded(_ reason: CallEndReason) throws(Refusal) -> [Output] {
-        guard !hasEnded else { throw Refusal(state: state) }
-        return finish(state.endReason ?? reason)
+    /// The handler reports that the call has ended on the other side. Changes nothing if it has ended already.
+    package mutating func remoteEnded(_ reason: CallEndReason) -> [Output] {
+        hasEnded ? [] : finish(state.endReason ?? reason)
     }
 
     // MARK: - Losing and getting a handler

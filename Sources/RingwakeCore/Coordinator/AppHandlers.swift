@@ -60,11 +60,14 @@ struct AppHandlers: Hashable, Sendable {
     }
 
     /// Reserves the number of a handler that was started earlier: new ones get higher numbers.
-    mutating func skip(_ wake: WakeID) { nextWakeNumber = max(nextWakeNumber, wake.number + 1) }
+    mutating func skip(_ wake: WakeID) { skip(to: wake.number + 1) }
+
+    /// The next handler gets this number, or a higher one.
+    mutating func skip(to number: UInt64) { nextWakeNumber = max(nextWakeNumber, number) }
 
     // MARK: - Start and end of handlers
 
-    /// Applies the app's configuration from the next call on.
+    /// Applies the app's configuration to handlers that are started from now on.
     mutating func adopt(_ policy: AppPolicy, of app: AppID, at now: BootInstant) {
         lanes[app, default: HandlerLane(policy: policy)].adopt(policy, at: now)
     }

@@ -21,7 +21,8 @@ struct CallAssigner: Hashable, Sendable {
             guard engine.handlers.isUnattended(app, at: now) else { continue }
             // No handler connected for these calls, and none is started. That is no strike.
             effects += ringWithoutHandler(app, at: now) { call in
-                "no handler of the app connected within \(call.machine.deadlines.report), and the app's file starts none"
+                "no handler of the app connected within \(call.machine.deadlines.report), and the daemon starts none: see "
+                    + "'ringwake app show \(app)'"
             }
         }
         return effects
@@ -40,6 +41,18 @@ struct CallAssigner: Hashable, Sendable {
         }
         engine.handlers.wait(key, policy, at: now)
         return [.callChanged(call)] + (engine.handlers.fetcher(of: key.app).map { [.pushWaits($0, key, .call)] } ?? [])
+    }
+
+    /// Applies changed policies to calls that have no handler: they may get another kind of handler, or one at last.
+    mutating func adopt(_ policies: [AppID: AppPolicy], at now: BootInstant) -> [Effect] {
+        var effects: [Effect] = []
+        for app in engine.handlers.lanes.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+            guard let policy = policies[app] else { continue }
+            engine.handlers.adopt(policy, of: app, at: now)
+            for key in engine.handlers.waiting(app) { engine.calls.change(key) { $0.adopt(policy) } }
+            effects += startWaiting(of: app, at: now)
+        }
+        return effects
     }
 
     /// Gives the call to a connected handler, or starts one for it.

@@ -111,7 +111,15 @@ struct CallEngine: Hashable, Sendable {
     /// Applies the call's deadlines up to `now`.
     mutating func advance(_ call: Call, at now: BootInstant) -> [Effect] {
         let fallback = fallback(for: call)
-        return settle(call.key, at: now) { $0.advance(to: now, fallback: fallback) }
+        return settle(call.key, at: now) { machine in
+            // The journal doesn't answer: the call rings from memory.
+            if call.policy.unrecorded == .ring, machine.state.name == .confirmed,
+                machine.stateDeadline.map({ $0 <= now }) == true
+            {
+                return machine.ringJournaled(at: now)
+            }
+            return machine.advance(to: now, fallback: fallback)
+        }
     }
 
     /// Queues the call for a handler that claims it: before new calls, after earlier calls to be claimed.
@@ -135,7 +143,7 @@ struct CallEngine: Hashable, Sendable {
         case .actionFailed(let key, let action, let wake):
             return settle(key, at: now, by: wake) { machine throws(Refusal) in try machine.fail(action) }
         case .remoteEnded(let key, let reason, let wake):
-            return settle(key, at: now, by: wake) { machine throws(Refusal) in try machine.remoteEnded(reason) }
+            return settle(key, at: now, by: wake) { $0.remoteEnded(reason) }
         case .audioConfigured(let key, let configuration, let wake):
             guard let call = calls[key] else { return [.refused(.unknownCall(key))] }
             guard wake == nil || call.handler == wake else { return [.refused(.notOwned(key))] }

@@ -70,9 +70,12 @@ struct CallTable: Hashable, Sendable {
 
     // MARK: - Changes
 
+    /// The next call gets this number, or a higher one.
+    mutating func skip(to number: Int64) { nextNumber = max(nextNumber, number) }
+
     /// Stores a call, among those in progress or those that ended.
     mutating func file(_ call: Call) {
-        nextNumber = max(nextNumber, call.number + 1)
+        skip(to: call.number + 1)
         let key = call.key
         guard call.machine.hasEnded else {
             let former = active.updateValue(call, forKey: key)

@@ -91,8 +91,9 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
             guard !isKnown else { return forget(call, at: now) }
             return assigner.engine.settle(key, at: now) { $0.ringJournaled(at: now) }
         case .ringNotJournaled(let key, let number):
-            guard active[key]?.number == number else { return [] }
-            return assigner.engine.settle(key, at: now) { $0.ringNotJournaled(at: now) }
+            guard let call = active[key], call.number == number else { return [] }
+            let then = call.policy.unrecorded
+            return assigner.engine.settle(key, at: now) { $0.ringNotJournaled(then, at: now) }
         case .restored(let call, let policy):
             return restore(call, policy, at: now)
         case .handlersRestored(let app, let handlers, let alive, let policy):
@@ -103,6 +104,8 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
         case .strikesCleared(let app):
             guard let effects = assigner.engine.handlers.clearStrikes(of: app) else { return [] }
             return effects + assigner.startWaiting(of: app, at: now)
+        case .policiesChanged(let policies):
+            return assigner.adopt(policies, at: now)
         case .handlerConnected(let app, let wake, let pid, let policy):
             return assigner.handlerConnected(app, wake, pid: pid, policy, at: now)
         case .handlerDisconnected(let wake):
@@ -251,6 +254,12 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
         return effects + assigner.engine.handlers.dismissIfIdle(call.handler, of: call.key.app, at: now)
     }
 
+    /// The next call and the next handler get these numbers, or higher ones: lower ones may be taken.
+    package mutating func skip(toCall call: Int64, toWake wake: UInt64) {
+        assigner.engine.calls.skip(to: call)
+        assigner.engine.handlers.skip(to: wake)
+    }
+
     /// Adds calls that had ended before the daemon started, the oldest first, so that repeats of their pushes are
     /// known.
     package mutating func remember(_ records: [CallRecord]) {
@@ -267,7 +276,7 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
     private mutating func restore(_ stored: StoredCall, _ policy: AppPolicy?, at now: BootInstant) -> [Effect] {
         var record = stored.record
         let key = record.key
-        guard call(key) == nil else { return [] }
+        if let known = call(key) { return unite(known, with: record, at: now) }
         guard record.state != .ended else {
             remember([record])
             return []
@@ -294,6 +303,17 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
         }
     }
 
+    /// The journal has an open call that a push has started again, while the journal could not be read: both are one
+    /// call, under the journal's number. Otherwise the journal would take the push for a late repeat, and end the call.
+    private mutating func unite(_ known: Call, with record: CallRecord, at now: BootInstant) -> [Effect] {
+        guard known.number != record.number, known.provenance.sender == record.provenance.sender else { return [] }
+        var call = known
+        call.number = record.number
+        call.note(.journaled, at: now)
+        assigner.engine.calls.file(call)
+        return [.callNoted(call)]
+    }
+
     // MARK: - State that the driver reads after each event
 
     /// The calls in progress.
@@ -308,6 +328,12 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
     /// The key of the call that a push is about; see ``CallTable/key(of:_:)``.
     package func key(of push: VerifiedPush, _ facts: PushFacts) -> CallKey {
         assigner.engine.calls.key(of: push, facts)
+    }
+
+    /// When the call's present state ends, if nothing happens; nil: never.
+    package func deadline(of call: Call) -> BootInstant? {
+        let lane = lanes[call.key.app].flatMap { $0.waiting.contains(call.key) ? $0.unattendedDeadline : nil }
+        return [call.machine.stateDeadline, lane].compactMap { $0 }.min()
     }
 
     /// The number of the next call.

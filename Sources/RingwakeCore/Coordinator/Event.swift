@@ -66,6 +66,8 @@ package enum Event: Hashable, Sendable {
     case digitsRequested(CallKey, String)
     /// The first cellular call of the device has begun, or the last one has ended.
     case cellularChanged(isActive: Bool)
+    /// The configuration was read again, with these policies of all apps.
+    case policiesChanged([AppID: AppPolicy])
     /// The owner clears the strikes of an app.
     case strikesCleared(AppID)
     /// The path to the network changed: an interface, an address or a gateway.

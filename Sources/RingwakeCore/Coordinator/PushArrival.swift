@@ -58,6 +58,6 @@ extension VerifiedPush {
     fileprivate func lateness(_ facts: PushFacts) -> String {
         if case .at = expiration { return "its push came after its expiration" }
         let age = (facts.sentAt ?? receivedAt).duration(to: receivedAt).milliseconds / 1000
-        return "its payload says that it was sent \(age) s before it arrived, longer than its ring time"
+        return "its payload says that the call began \(age) s before it arrived, longer than its ring time"
     }
 }

@@ -40,10 +40,12 @@ struct StrikeRecords: Hashable, Sendable {
         return true
     }
 
-    /// Restores the strikes of the daemon's last run.
+    /// Restores the strikes of the daemon's last run, before those of this one.
     mutating func restore(_ strikes: [Strike], of app: AppID, isStruckOut: Bool) {
         guard !strikes.isEmpty || isStruckOut else { return }
-        records[app] = Record(strikes: strikes.suffix(Self.maximum), isStruckOut: isStruckOut)
+        let present = records[app] ?? Record()
+        records[app] = Record(
+            strikes: (strikes + present.strikes).suffix(Self.maximum), isStruckOut: isStruckOut || present.isStruckOut)
     }
 
     /// - Returns: whether the app was struck out; nil if it had no strikes.

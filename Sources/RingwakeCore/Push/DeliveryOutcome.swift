@@ -1,7 +1,7 @@
 /// The result of a push that passed all checks.
 package enum DeliveryOutcome: Hashable, Sendable {
-    /// The push is durable.
-    case accepted
+    /// The push is durable. The outcome is that of its call: see ``Call/outcome(of:)``.
+    case accepted(PushOutcome)
     /// The device rejected the push; its sender may send it again.
     case refused(PushRefusal)
 }

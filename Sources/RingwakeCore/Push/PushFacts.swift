@@ -6,19 +6,24 @@ package struct PushFacts: Hashable, Sendable {
     package var update = CallUpdate()
     /// The end reason if the push cancels its call; nil otherwise.
     package var cancel: CallEndReason?
-    /// When the sender sent it; never later than its arrival.
+    /// When the call began at the sender, by the age that the payload states; never later than its arrival. No wall
+    /// clock of the sender decides whether a call rings.
     package var sentAt: BootInstant?
+    /// How far the sender's wall clock is behind this device's; negative if it is ahead. For people: no decision depends
+    /// on it.
+    package var clockBehind: Duration?
     /// The sender's wish for the ring time.
     package var ringTime: Duration?
 
     package init(
         call: CallID? = nil, update: CallUpdate = CallUpdate(), cancel: CallEndReason? = nil,
-        sentAt: BootInstant? = nil, ringTime: Duration? = nil
+        sentAt: BootInstant? = nil, clockBehind: Duration? = nil, ringTime: Duration? = nil
     ) {
         self.call = call
         self.update = update
         self.cancel = cancel
         self.sentAt = sentAt
+        self.clockBehind = clockBehind
         self.ringTime = ringTime
     }
 

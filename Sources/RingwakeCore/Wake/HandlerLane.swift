@@ -84,6 +84,9 @@ package struct HandlerLane: Hashable, Sendable {
     /// When to ask ``neglectful(at:)`` and ``isUnattended(at:)``.
     var nextDeadline: BootInstant? { neglectedSince?.advanced(by: timeout) }
 
+    /// Until when calls wait for a handler that connects by itself; nil: they wait for another one, or none waits.
+    var unattendedDeadline: BootInstant? { isStarted || taker != nil ? nil : nextDeadline }
+
     /// Whether a handler may be started for another call; if not, the call has to wait.
     var hasPlace: Bool { isStarted && (instances == .call || handlers.isEmpty) }
 
@@ -106,7 +109,7 @@ package struct HandlerLane: Hashable, Sendable {
         return handlers.lazy.filter { !$0.value.isStopping }.map(\.key).min()
     }
 
-    /// Applies the app's configuration from the next call on.
+    /// Applies the app's configuration to handlers that are started from now on.
     mutating func adopt(_ policy: AppPolicy, at now: BootInstant) {
         instances = policy.instances
         isStarted = policy.isStarted
@@ -198,7 +201,7 @@ package struct HandlerLane: Hashable, Sendable {
     /// Whether calls have waited long enough for a handler to connect by itself, if none is started. If so, the timeout
     /// starts again.
     mutating func isUnattended(at now: BootInstant) -> Bool {
-        guard let deadline = nextDeadline, deadline <= now, !isStarted, taker == nil else { return false }
+        guard let deadline = unattendedDeadline, deadline <= now else { return false }
         neglectedSince = now
         return true
     }

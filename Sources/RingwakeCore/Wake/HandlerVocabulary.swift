@@ -68,6 +68,8 @@ package struct AppPolicy: Hashable, Sendable {
     package var ringer = CallRinger.app
     /// What happens to a call whose handler failed before the ring.
     package var fallback = CallFallback.missed
+    /// What happens to a call whose ring the journal can't record.
+    package var unrecorded = UnrecordedCall.ring
     /// What happens to a new call while another is in progress.
     package var whenBusy = BusyPolicy.ring
     /// What happens to the other calls in progress when a call is answered, if the user doesn't say.
@@ -102,6 +104,15 @@ package enum CallFallback: String, Sendable, Codable, CaseIterable {
     /// The daemon makes it ring. When the user answers, the handler gets another chance, unless it has too many
     /// strikes.
     case ring
+}
+
+/// What happens to a call that is to ring while the journal can't record that: its disk is full, fails or hangs. Its
+/// sender was not answered 200.
+package enum UnrecordedCall: String, Sendable, Codable, CaseIterable {
+    /// It rings from memory. If the daemon is killed meanwhile, and the sender repeats the push, it rings once more.
+    case ring
+    /// The journal is asked again until the handler's time to confirm is over. Then the call is missed.
+    case missed
 }
 
 /// What happens to a call that arrives while another is in progress, including a cellular one.

@@ -12,22 +12,24 @@ struct AudioEndpoint {
     let pid: Int32?
 
     /// - Throws: why the program can't be started or reached, and what to do.
-    init(_ way: AudioEngineWay) throws(RingwakeError) {
+    init(_ way: AudioEngineWay, runLoop: RunLoop) throws(RingwakeError) {
         switch way {
         case .program(let path, let journal):
-            (descriptor, pid) = try AudioEndpoint.start(path, journal: journal)
+            (descriptor, pid) = try AudioEndpoint.start(path, journal: journal, runLoop)
         case .socket(let path):
             (descriptor, pid) = (try AudioEndpoint.connect(to: path), nil)
         }
     }
 
-    private static func start(_ path: String, journal: String) throws(RingwakeError) -> (Int32, Int32) {
+    private static func start(
+        _ path: String, journal: String, _ runLoop: RunLoop
+    ) throws(RingwakeError) -> (Int32, Int32) {
         var pair: [Int32] = [-1, -1]
         guard ringwake_stream_socket_pair(&pair) == 0 else { throw noSocket(String(cString: strerror(errno))) }
         defer { Glibc.close(pair[1]) }
         do throws(RunLoopError) {
             // libpulse finds the server by these variables: its socket, its cookie, the session bus.
-            let pid = try RunLoop.start(
+            let pid = try runLoop.start(
                 [path, "--journal", journal], variables: processEnvironment().map { "\($0.key)=\($0.value)" },
                 input: pair[1], output: STDERR_FILENO)
             return (pair[0], pid)

@@ -143,7 +143,7 @@ final class AudioProgram {
     }
 
     private func connect(_ way: AudioEngineWay) throws(RingwakeError) -> Line {
-        let endpoint = try AudioEndpoint(way)
+        let endpoint = try AudioEndpoint(way, runLoop: runLoop)
         // The connection owns the descriptor.
         let line = Line(endpoint.descriptor, runLoop: runLoop, decode: AudioEngineLine.report)
         do throws(RunLoopError) {

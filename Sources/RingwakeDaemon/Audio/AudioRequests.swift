@@ -12,8 +12,8 @@ struct AudioRequests {
         switch (request.parts.dropFirst().first, request.parts.count) {
         case (nil, _):
             try request.require("GET")
-            let status = AudioStatusMessage(audio)
-            exchange.respond(.success(request.caller == .user ? status.withoutNames : status))
+            _ = try request.caller.confinedApp(asked: nil)
+            exchange.respond(.success(AudioStatusMessage(audio)))
         case ("route", 2): try audioRoute(request, exchange)
         case ("sessions", 2): try audioSessions(request, exchange)
         case ("sessions", 3): try configureAudio(request, exchange)
@@ -23,7 +23,7 @@ struct AudioRequests {
     }
 
     private func audioRoute(_ request: ServiceRequest, _ exchange: any HTTPExchange) throws(RingwakeError) {
-        try request.caller.requireOwner()
+        try request.caller.requirePerson()
         guard request.method == "POST" else {
             try request.require("GET")
             return try audio.clients.answerConnected(exchange)
@@ -41,7 +41,7 @@ struct AudioRequests {
     }
 
     private func audioSessions(_ request: ServiceRequest, _ exchange: any HTTPExchange) throws(RingwakeError) {
-        let app = try audioApp(request)
+        let app = try request.caller.confinedApp(asked: nil)
         guard request.method == "POST" else {
             try request.require("GET")
             return exchange.respond(.success(AudioSessionListMessage(sessions: audio.clients.list(for: app))))
@@ -54,7 +54,8 @@ struct AudioRequests {
         else { return }
         try audio.clients.open(
             opening, configuration,
-            for: AudioClients.Owner(app: app, process: request.pid, hasLease: hasAudioLease(request.caller) ?? true),
+            for: AudioClients.Owner(
+                app: app, process: request.peer.pid, hasLease: hasAudioLease(request.caller) ?? true),
             exchange)
     }
 
@@ -87,23 +88,11 @@ struct AudioRequests {
         }
     }
 
-    /// App whose sessions the caller may control; nil means all (the owner).
-    private func audioApp(_ request: ServiceRequest) throws(RingwakeError) -> AppID? {
-        switch request.caller {
-        case .owner: return nil
-        case .handler(let app, _): return app
-        case .user:
-            throw RingwakeError(
-                .notPermitted,
-                "audio sessions are for root, the user that ringwaked runs as, and handlers with their wake secret")
-        }
-    }
-
     /// The session that the path names; nil if the request has been answered with an error.
     private func audioSession(
         _ request: ServiceRequest, _ exchange: any HTTPExchange
     ) throws(RingwakeError) -> AudioSessionID? {
-        let app = try audioApp(request)
+        let app = try request.caller.confinedApp(asked: nil)
         let text = request.parts[2]
         if UInt64(text).map({ $0 < AudioSessionID.firstClient.number }) == true {
             exchange.respond(
@@ -115,8 +104,8 @@ struct AudioRequests {
         return try audio.clients.session(text, for: app)
     }
 
-    /// Whether the calling handler may interrupt others: it is connected or has a call. Nil for the owner, who always
-    /// may.
+    /// Whether the calling handler may interrupt others: it is connected or has a call. Nil for the owner and members, who
+    /// always may.
     private func hasAudioLease(_ caller: Caller) -> Bool? {
         guard case .handler(let app, let wake) = caller else { return nil }
         guard let handler = calls.coordinator.lanes[app]?.handlers[wake] else { return false }

@@ -43,6 +43,7 @@ final class CallDriver {
     private let runLoop: RunLoop
     private let exitTimeout: Duration
     private var senders: [RequestID: (DeliveryOutcome) -> Void] = [:]
+    private(set) var senderClocks = SenderClocks()
     private var changes = Changes()
     private lazy var driver = StateMachineDriver<ServiceEvent>(
         runLoop: runLoop, tolerance: CallDriver.deadlineTolerance, deadlineReached: .calls(.deadlineReached),
@@ -57,8 +58,7 @@ final class CallDriver {
         wallMilliseconds: { unixMilliseconds() }, moment: { .now() },
         verdict: { [callers] in callers.verdict(on: $0) },
         makeSecret: { () throws(RingwakeError) in encodeHex(try SecureRandom.bytes(32)) },
-        hash: { SHA256.digest(Array($0.utf8)) }, process: { ProcessIdentity(current: $0) },
-        unit: { [activator] in activator.wake(ofPeer: $0) },
+        hash: { SHA256.digest(Array($0.utf8)) },
         connections: { [unowned self] in connectionEvents($0) })
 
     /// What an event, and the events that followed from it, changed.
@@ -103,17 +103,8 @@ final class CallDriver {
     /// Applies other settings.
     func reconfigure(_ configuration: Configuration) {
         self.configuration = configuration
+        senderClocks.keep(Set(configuration.teams.map(\.id)))
         submit(.configured(ServiceConfiguration(configuration)))
-    }
-
-    /// Starts numbering above the last run's numbers.
-    ///
-    /// - Parameter lastWake: highest wake number of the last run.
-    func begin(after contents: JournalContents, lastWake: UInt64, _ restored: RestoredState) {
-        service = CallServiceStateMachine(
-            ServiceConfiguration(configuration), firstCallNumber: contents.nextCallNumber, firstWakeNumber: lastWake + 1
-        )
-        submit(.restored(restored))
     }
 
     // MARK: - Events
@@ -126,7 +117,9 @@ final class CallDriver {
 
     /// Accepts a push and wakes its handler. Answers when the push is in the journal: `accepted`, or why not.
     func receive(_ push: VerifiedPush, answer: @escaping (DeliveryOutcome) -> Void) {
-        guard configuration.apps[push.app] != nil, journal.hasRoom else {
+        // While the disk does not answer, a call may ring from memory; its push is not answered 200.
+        let rings = journal.isSilent && policy(of: push.app)?.unrecorded == .ring
+        guard configuration.apps[push.app] != nil, journal.hasRoom || rings else {
             logger.warning(
                 "push cannot be taken now",
                 metadata: [
@@ -174,6 +167,7 @@ final class CallDriver {
         case .release(let wake): activator.expectExit(wake, within: exitTimeout, grace: CallDriver.stopGrace)
         case .retain(let wake): activator.keep(wake)
         case .note(let effect): note(effect)
+        case .senderClock(let sender, let behind): senderClocks.note(sender, behind: behind, logger)
         case .payloadProblem(let push, let problem):
             logger.notice(
                 "payload is not what the app's [payload] says",
@@ -186,7 +180,8 @@ final class CallDriver {
     private func runStored(_ effect: ServiceEffect) {
         switch effect {
         case .refuse(let id, let why): senders.removeValue(forKey: id)?(.refused(why))
-        case .append(let push, let payloads, let call, let id): append(push, payloads, call, id)
+        case .append(let push, let payloads, let call, let outcome, let id):
+            append(push, payloads, call, outcome, id)
         case .appendRing(let call): appendRing(call)
         case .write(let record, let urgency): journal.write(record, urgency)
         case .barrier(let then): reader.whenDurable { [weak self] in self?.submit(.resumed(then)) }
@@ -206,12 +201,14 @@ final class CallDriver {
         { [weak self] result in self?.submit(then(result)) }
     }
 
-    private func append(_ push: PushRecord, _ payloads: [CallPayload], _ call: CallRecord?, _ id: RequestID?) {
+    private func append(
+        _ push: PushRecord, _ payloads: [CallPayload], _ call: CallRecord?, _ outcome: PushOutcome, _ id: RequestID?
+    ) {
         let answer = id.flatMap { senders.removeValue(forKey: $0) }
         journal.append(push, payloads: payloads, call: call) { [weak self] result in
             switch result {
             case .success(let verdict):
-                answer?(.accepted)
+                answer?(.accepted(outcome))
                 guard let call else { return }
                 self?.submit(.pushJournaled(call.key, number: call.number, isKnown: verdict == .callKnown))
                 if verdict == .callKnown { self?.recall(call) }
@@ -232,7 +229,7 @@ final class CallDriver {
                 if verdict == .callKnown { self?.recall(call) }
             case .failure(let error):
                 self?.logger.warning(
-                    "call cannot ring yet, for the journal cannot record it",
+                    "the journal cannot record that a call rings",
                     metadata: ["app": "\(call.key.app)", "call": "\(call.key.id)", "why": "\(error.message)"])
                 self?.submit(.ringNotJournaled(call.key, number: call.number))
             }

@@ -47,17 +47,21 @@ final class CallerLists {
     }
 
     /// Opens the index of the last run, or builds one if it doesn't match the lists.
-    func begin(_ contents: JournalContents) {
-        // No list was ever made.
-        guard contents.listGeneration > 0 else { return }
+    /// - Parameter contents: nil while the store cannot be opened: the index is used as it is.
+    func begin(_ contents: JournalContents?) {
+        index = nil
+        // 0: no list was ever made.
+        guard contents?.listGeneration != 0 else { return }
         do throws(RingwakeError) {
             let index = try CallerIndex(indexPath)
-            if index.generation == contents.listGeneration, index.isBuilt(with: dialling) {
+            if index.generation == contents?.listGeneration ?? index.generation, index.isBuilt(with: dialling) {
                 self.index = index
                 return
             }
+            guard contents != nil else { return }
             logger.notice("index of callers is older than the lists, and built anew")
         } catch {
+            guard contents != nil else { return }
             logger.notice("index of callers is built anew", metadata: ["why": "\(error.message)"])
         }
         rebuild { _ in }

@@ -4,6 +4,7 @@ internal import Cryptography
 internal import FoundationEssentials
 internal import HandlerActivation
 internal import Logging
+internal import PushGateway
 internal import PushJournal
 internal import RingwakeCore
 
@@ -121,6 +122,12 @@ final class Restoration {
 
     /// Stores the do-not-disturb rules durably.
     func store(_ rules: DoNotDisturb, completion: @escaping (Result<Void, RingwakeError>) -> Void) {
+        // They would replace rules that nobody has read.
+        guard journal.isOpen else {
+            let why =
+                "do not disturb cannot be changed before the journal is open; 'ringwake status' says what it needs"
+            return completion(.failure(RingwakeError(.system, why)))
+        }
         do {
             let data = Array(try JSONEncoder().encode(rules))
             journal.keep(
@@ -132,8 +139,17 @@ final class Restoration {
 
     // MARK: - Reading
 
-    /// Restores what the last run left. Calls that can continue do so, calls that are still in time wake their
-    /// handlers, and the others end.
+    /// Begins without the last run, because the store cannot be opened. The numbers of calls and handlers come from the
+    /// wall clock: far above those in the store, which are counted, so that the last run can be restored later. While the
+    /// clock isn't set, each start would have the same, so chance keeps them apart.
+    func beginWithoutStore(_ calls: CallDriver) {
+        let (now, earliest) = (unixMilliseconds(), PushGateway.earliestPlausibleTime)
+        let number = max(now, earliest) << 11 + .random(in: 0..<(now > earliest ? 1 << 11 : 1 << 48))
+        calls.submit(.restored(RestoredState(nextCallNumber: number, nextWakeNumber: UInt64(clamping: number))))
+    }
+
+    /// Restores the last run, at the start or when the store is opened later. Calls that can continue do so. Calls that
+    /// are still in time are delivered again, which wakes their handlers. The others end.
     func restore(_ contents: JournalContents, _ calls: CallDriver) {
         var last = LastRun()
         for row in contents.states { read(row, into: &last, calls.now) }
@@ -142,7 +158,10 @@ final class Restoration {
         }
         let wakes = contents.open.compactMap(\.record.progress?.handler) + last.handlers.values.joined().map(\.wake)
         last.state.recent = contents.recent
-        calls.begin(after: contents, lastWake: wakes.map(\.number).max() ?? 0, last.state)
+        last.state.nextCallNumber = contents.nextCallNumber
+        last.state.nextWakeNumber = (wakes.map(\.number).max() ?? 0) + 1
+        let before = calls.coordinator.active.count
+        calls.submit(.restored(last.state))
         for (app, strikes) in last.strikes where calls.configuration.apps[app] != nil {
             calls.submit(.strikesRestored(app, strikes.strikes(at: calls.now), isStruckOut: strikes.isStruckOut))
         }
@@ -152,12 +171,12 @@ final class Restoration {
             calls.submit(.restored(stored, calls.policy(of: call.record.key.app)))
         }
         restoreHandlers(last.handlers, calls)
-        report.restored = calls.coordinator.active.count
+        report.restored = calls.coordinator.active.count - before
         guard !contents.open.isEmpty || report.setAside > 0 else { return }
         logger.notice(
             "calls of the last run restored",
             metadata: [
-                "calls": "\(contents.open.count)", "continuing": "\(calls.coordinator.active.count)",
+                "calls": "\(contents.open.count)", "continuing": "\(report.restored)",
                 "set-aside": "\(report.setAside)",
             ])
     }

@@ -15,7 +15,10 @@ extension ConfigurationMessage {
                 guard let read = gateway.teams[team.id]?.keys[key.id] else { continue }
                 keys.append(Key(id: key.id, file: key.file, publicKey: String(decoding: try read.pem, as: UTF8.self)))
             }
-            teams.append(Team(id: team.id, file: team.file, topics: team.topics, keys: keys))
+            teams.append(
+                Team(
+                    id: team.id, file: team.file, topics: team.topics, keys: keys,
+                    outcome: team.getsOutcome ? true : nil))
         }
         self.init(
             file: configuration.file, stateDirectory: configuration.stateDirectory,

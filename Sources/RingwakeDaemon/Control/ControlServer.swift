@@ -5,15 +5,18 @@ internal import HTTPServer
 internal import NetworkMessages
 internal import Reachability
 internal import RingwakeCore
+internal import RunLoop
 
-/// The control socket. Submits requests to the call service, and answers the ones that the service forwards: those
-/// about the device and the daemon.
+/// The control socket and the status socket. Submits the control socket's requests to the call service, and answers the
+/// ones that the service forwards: those about the device and the daemon. The status socket's never reach the service.
 final class ControlServer {
     private unowned let daemon: Daemon
     private let calls: CallDriver
     private let network: NetworkWatch
     private let queries: NetworkQueries
     private let audio: AudioRequests
+    /// The answer to everybody who asks in one turn of the loop.
+    private var status: (turn: UInt64, json: [UInt8])?
 
     init(daemon: Daemon, calls: CallDriver, network: NetworkWatch, queries: NetworkQueries, audio: AudioService) {
         self.daemon = daemon
@@ -24,9 +27,14 @@ final class ControlServer {
         calls.onForward = { [weak self] request, exchange in self?.answer(request, exchange) }
     }
 
-    /// The handler of one connection to the control socket.
-    func makeConnectionHandler(peer: PeerInfo) -> any HTTPConnectionHandler {
-        ControlConnection(calls: calls, credentials: peer.credentials)
+    /// The handler of one connection to the control socket. The peer is judged here, when it connects.
+    func makeConnectionHandler(peer: PeerInfo, group: UInt32?) -> any HTTPConnectionHandler {
+        ControlConnection(calls: calls, peer: peer.credentials, group: group)
+    }
+
+    /// The handler of one connection to the status socket.
+    func makeStatusHandler() -> any HTTPConnectionHandler {
+        StatusConnection { [unowned self] request, exchange in answer(request, exchange) }
     }
 
     private func answer(_ request: ServiceRequest, _ exchange: any HTTPExchange) {
@@ -41,7 +49,12 @@ final class ControlServer {
         switch (request.parts.first, request.parts.count) {
         case ("status", _):
             try request.require("GET")
-            exchange.respond(.success(daemon.status()))
+            guard request.caller != .stranger else { return exchange.respond(.success(daemon.publicStatus())) }
+            exchange.respond(status: 200, json: statusOfThisTurn())
+        case ("clock", _):
+            guard request.parts[1] == "accept" else { throw ControlServer.nothing(at: request) }
+            try request.require("POST")
+            daemon.judge.accept { [daemon] result in exchange.respond(result.map { daemon.status() }) }
         case ("reload", _):
             try request.require("POST")
             exchange.respond(.success(try daemon.reload()))
@@ -50,23 +63,35 @@ final class ControlServer {
             exchange.respond(.success(daemon.refusals(id: request.query["id"], limit: try request.page().limit)))
         case ("path", _):
             try request.require("GET", parameters: ["watch"])
-            if try request.flag("watch") {
-                return try queries.watchPath(exchange, isOthers: request.caller == .user)
-            }
-            exchange.respond(.success(PathMessage(try network.requireMonitor().path)))
+            let isStrangers = request.caller == .stranger
+            if try request.flag("watch") { return try queries.watchPath(exchange, isStrangers: isStrangers) }
+            let path = PathMessage(try network.requireMonitor().path)
+            exchange.respond(.success(isStrangers ? path.withoutAddresses : path))
         case ("reachability", _):
             try request.require("GET", parameters: ["target", "watch"])
             try queries.begin(
                 try request.targets(), isWatching: try request.flag("watch"), exchange,
-                isOthers: request.caller == .user)
+                isStrangers: request.caller == .stranger)
         case ("audio", _): try audio.answer(request, exchange)
         case ("apps", 1):
             try request.require("GET")
             exchange.respond(.success(AppListMessage(apps: daemon.apps())))
         case ("apps", 2): exchange.respond(.success(try app(request)))
         case ("apps", _): try appPart(request, exchange)
-        default: throw RingwakeError(.notFound, "there is nothing at \(request.target)")
+        default: throw ControlServer.nothing(at: request)
         }
+    }
+
+    private func statusOfThisTurn() -> [UInt8] {
+        let turn = daemon.runLoop.turnNumber
+        if let status, status.turn == turn { return status.json }
+        let json = controlJSON(daemon.status())
+        status = (turn, json)
+        return json
+    }
+
+    private static func nothing(at request: ServiceRequest) -> RingwakeError {
+        RingwakeError(.notFound, "there is nothing at \(request.target)")
     }
 
     // MARK: - Apps
@@ -74,7 +99,7 @@ final class ControlServer {
     private func app(_ request: ServiceRequest) throws(RingwakeError) -> AppMessage {
         let id = request.parts[1]
         guard let app = AppID(id), let message = daemon.apps().first(where: { $0.app == id }) else {
-            throw RingwakeError(.notFound, "no app '\(id)' is configured; 'ringwake app list' shows those that are")
+            throw .noApp(id)
         }
         guard request.method != "DELETE" else {
             try request.require("DELETE")
@@ -123,29 +148,6 @@ extension ServiceRequest {
         }
         return targets.isEmpty ? [.any] : targets
     }
-}
-
-/// One connection to the control socket.
-private final class ControlConnection: HTTPConnectionHandler {
-    private let calls: CallDriver
-    private let credentials: PeerCredentials?
-
-    init(calls: CallDriver, credentials: PeerCredentials?) {
-        self.calls = calls
-        self.credentials = credentials
-    }
-
-    func received(_ request: HTTPRequest, on exchange: any HTTPExchange) {
-        calls.submit(
-            .request(
-                ServiceRequest(
-                    calls.requests.add(exchange), request.method, request.path, body: request.body,
-                    authorization: request.values(of: "authorization").first,
-                    userAgent: request.values(of: "user-agent").first, isOwner: credentials?.isOwner ?? false,
-                    pid: credentials.flatMap { $0.processID > 0 ? $0.processID : nil })))
-    }
-
-    func connectionClosed() {}
 }
 
 extension HTTPExchange {

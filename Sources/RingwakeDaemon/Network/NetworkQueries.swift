@@ -7,11 +7,11 @@ internal import RunLoop
 
 /// Network queries of control socket clients, until they are answered or the client leaves.
 final class NetworkQueries {
-    /// Maximum targets of all queries together.
+    /// Maximum targets of all queries together; strangers have a limit of their own.
     static let maximumTargets = 256
-    /// Limit for users who are neither owner nor handler. Their query is refused if all queries together would exceed
-    /// it, so they can't use up all targets.
-    static let maximumTargetsOfOthers = 192
+    static let maximumTargetsOfStrangers = 64
+    /// Maximum host names that strangers watch: each is looked up again when the network changes or its answer expires.
+    static let maximumNamesOfStrangers = 8
     /// Time for a host name lookup. After that the query reports the name as unknown.
     static let timeout = Duration.seconds(10)
     private static let tolerance = Duration.milliseconds(500)
@@ -20,12 +20,13 @@ final class NetworkQueries {
     private let runLoop: RunLoop
     private let timeout: Duration
     private var open: [ObjectIdentifier: Query] = [:]
-    private let names = NameTurns()
+    private let names: NameTurns
 
     init(network: NetworkWatch, runLoop: RunLoop, timeout: Duration = NetworkQueries.timeout) {
         self.network = network
         self.runLoop = runLoop
         self.timeout = timeout
+        names = NameTurns(runLoop: runLoop)
     }
 
     /// Answers with the reachability of `targets` when all are known. If watching, sends a line for each target and for
@@ -33,14 +34,14 @@ final class NetworkQueries {
     ///
     /// - Throws: `limitReached`; `system` if the network isn't monitored.
     func begin(
-        _ targets: [ReachabilityTarget], isWatching: Bool, _ exchange: any HTTPExchange, isOthers: Bool
+        _ targets: [ReachabilityTarget], isWatching: Bool, _ exchange: any HTTPExchange, isStrangers: Bool
     ) throws(RingwakeError) {
         let monitor = try network.requireMonitor()
-        try requireRoom(for: targets.count, isOthers: isOthers)
-        let query = Query(targets, isWatching: isWatching, exchange)
+        let query = Query(targets, isWatching: isWatching, isStrangers: isStrangers, exchange)
+        try requireRoom(for: query)
         do throws(ReachabilityError) {
             for (index, target) in targets.enumerated() {
-                if isOthers, case .host = target {
+                if isStrangers, case .host = target {
                     names.take(target, of: query, on: monitor) { [weak self, weak query] in
                         guard let query else { return }
                         // There is room: the limits of queries and apps together are within the monitor's.
@@ -65,14 +66,15 @@ final class NetworkQueries {
     }
 
     /// Sends a line for the path, and one for each change, until the client leaves.
-    func watchPath(_ exchange: any HTTPExchange, isOthers: Bool) throws(RingwakeError) {
+    func watchPath(_ exchange: any HTTPExchange, isStrangers: Bool) throws(RingwakeError) {
         let monitor = try network.requireMonitor()
-        try requireRoom(for: 1, isOthers: isOthers)
-        let query = Query([], isWatching: true, exchange)
+        let query = Query([], isWatching: true, isStrangers: isStrangers, exchange)
+        try requireRoom(for: query)
         query.watches = [
             monitor.watchPath { [weak self, weak query] path in
                 guard let query else { return }
-                self?.send(PathMessage(path), to: query)
+                let message = PathMessage(path)
+                self?.send(isStrangers ? message.withoutAddresses : message, to: query)
             }
         ]
         add(query)
@@ -93,14 +95,22 @@ final class NetworkQueries {
 
     // MARK: - One query
 
-    private func requireRoom(for count: Int, isOthers: Bool) throws(RingwakeError) {
-        let bound = isOthers ? NetworkQueries.maximumTargetsOfOthers : NetworkQueries.maximumTargets
-        // A watched path counts as one target.
-        let taken = open.values.reduce(0) { $0 + max(1, $1.targets.count) }
-        guard taken + count <= bound else {
+    private func requireRoom(for query: Query) throws(RingwakeError) {
+        let others = open.values.filter { $0.isStrangers == query.isStrangers }
+        let bound = query.isStrangers ? NetworkQueries.maximumTargetsOfStrangers : NetworkQueries.maximumTargets
+        let taken = others.reduce(0) { $0 + $1.weight }
+        guard taken + query.weight <= bound else {
             throw RingwakeError(
                 .limitReached,
                 "clients ask about \(taken) targets at this time, and \(bound) are as many as may be; try again later")
+        }
+        guard query.isStrangers, query.isWatching else { return }
+        let names = others.reduce(query.names) { $0 + ($1.isWatching ? $1.names : 0) }
+        guard names <= NetworkQueries.maximumNamesOfStrangers else {
+            throw RingwakeError(
+                .limitReached,
+                "users without rights here watch at most \(NetworkQueries.maximumNamesOfStrangers) host names together; "
+                    + "ask without watch, or watch addresses")
         }
     }
 
@@ -137,7 +147,7 @@ final class NetworkQueries {
         query.known[index] = reachability
         // Avoid a wakeup for a timeout that isn't needed any more.
         if query.timer != nil, query.isComplete { query.stopTimer(runLoop) }
-        if query.isWatching { return send(TargetMessage(query.targets[index], reachability), to: query) }
+        if query.isWatching { return send(query.message(query.targets[index], reachability), to: query) }
         if query.isComplete { respond(query) }
     }
 
@@ -146,7 +156,7 @@ final class NetworkQueries {
         guard let path = network.path else { return }
         for (index, target) in query.targets.enumerated() where query.known[index] == nil {
             query.known[index] = .resolving(on: path)
-            if query.isWatching { send(TargetMessage(target, .resolving(on: path)), to: query) }
+            if query.isWatching { send(query.message(target, .resolving(on: path)), to: query) }
         }
         if !query.isWatching { respond(query) }
     }
@@ -154,7 +164,7 @@ final class NetworkQueries {
     private func respond(_ query: Query) {
         end(query)
         let messages = zip(query.targets, query.known).compactMap { target, known in
-            known.map { TargetMessage(target, $0) }
+            known.map { query.message(target, $0) }
         }
         query.exchange.respond(.success(TargetListMessage(targets: messages)))
     }
@@ -168,6 +178,7 @@ final class NetworkQueries {
 private final class Query {
     let targets: [ReachabilityTarget]
     let isWatching: Bool
+    let isStrangers: Bool
     let exchange: any HTTPExchange
     /// Results, by index of the target.
     var known: [TargetReachability?]
@@ -175,11 +186,21 @@ private final class Query {
     var timer: Timer?
     var isComplete: Bool { !known.contains { $0 == nil } }
 
-    init(_ targets: [ReachabilityTarget], isWatching: Bool, _ exchange: any HTTPExchange) {
+    /// A watched path counts as one target.
+    var weight: Int { max(1, targets.count) }
+    var names: Int { targets.count { if case .host = $0 { true } else { false } } }
+
+    init(_ targets: [ReachabilityTarget], isWatching: Bool, isStrangers: Bool, _ exchange: any HTTPExchange) {
         self.targets = targets
         self.isWatching = isWatching
+        self.isStrangers = isStrangers
         self.exchange = exchange
         known = Array(repeating: nil, count: targets.count)
+    }
+
+    func message(_ target: ReachabilityTarget, _ reachability: TargetReachability) -> TargetMessage {
+        let message = TargetMessage(target, reachability)
+        return isStrangers ? message.withoutAddresses : message
     }
 
     /// Cancels the watches and the timer.

@@ -80,7 +80,6 @@ final class SessionDriver {
     func run(_ input: (inout SessionStateMachine) -> [SessionStateMachine.Effect]) {
         let effects = input(&session)
         state.set(session.calls.inProgress)
-        state.set(session.daemon)
         for effect in effects where !isClosed { perform(effect) }
     }
 
@@ -98,6 +97,7 @@ final class SessionDriver {
             }
         case .connection(let connection):
             if case .waiting(let why, _) = connection { requests.disconnected(why) }
+            if connection == .connected { state.set(session.daemon) }
             state.connection.notify(connection)
         case .resumeRequests: requests.connected()
         case .push(let push): state.pushes.publish(.incomingPush(push))

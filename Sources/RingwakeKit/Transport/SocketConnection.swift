@@ -84,7 +84,9 @@ final class SocketConnection {
         case ECONNREFUSED:
             RingwakeKitError(.daemonNotRunning, "no daemon listens on '\(path)', it was left by one that has gone")
         case EACCES, EPERM:
-            RingwakeKitError(.notPermitted, "this user may not use the socket '\(path)'")
+            RingwakeKitError(
+                .notPermitted,
+                "this user may not use the socket '\(path)'; it is for its owner and the members of its group")
         case EAGAIN:
             RingwakeKitError(.unreachable, "the daemon at '\(path)' takes no connection now")
         default:

@@ -3,7 +3,8 @@ internal import Glibc
 internal import HTTP1
 internal import RunLoop
 
-/// The connections to a daemon's control socket: one for the event stream, and one for the requests of each sender.
+/// The connections to a daemon's control socket: one for the event stream and the handler's requests, and one for the
+/// user's. From a daemon that can't share a connection with a stream, the handler's requests have one of their own.
 final class UnixTransport: ControlTransport {
     private let path: String
     private let runLoop: RunLoop
@@ -33,12 +34,16 @@ final class UnixTransport: ControlTransport {
     }
 
     func closeStream(_ number: UInt64) {
-        guard stream?.number == number else { return }
-        stream?.close()
-        stream = nil
+        guard let stream, stream.number == number else { return }
+        self.stream = nil
+        let unanswered = stream.close()
+        runLoop.enqueue { [weak self] in
+            for event in unanswered { self?.deliver(event) }
+        }
     }
 
     func send(_ number: UInt64, _ request: ControlRequest) {
+        if request.sender == .handler, let stream, stream.takesRequests { return stream.send(number, request) }
         let connection =
             connections[request.sender]
             ?? RequestConnection(path: path, runLoop: runLoop) { [unowned self] in deliver($0) }
@@ -47,6 +52,7 @@ final class UnixTransport: ControlTransport {
     }
 
     func cancel(_ number: UInt64) {
+        stream?.cancel(number)
         for connection in connections.values { connection.cancel(number) }
     }
 
@@ -60,8 +66,17 @@ final class UnixTransport: ControlTransport {
 
 extension ControlRequest {
     /// The HTTP request, as sent.
-    var bytes: [UInt8] {
-        var fields = [HTTP1Field(name: "user-agent", value: Self.userAgent)]
+    var bytes: [UInt8] { bytes() }
+
+    /// The HTTP request for a stream that shares its connection with requests.
+    var sharedBytes: [UInt8] {
+        bytes([
+            HTTP1Field(name: "connection", value: "upgrade"), HTTP1Field(name: "upgrade", value: HTTP1Upgrade.lines),
+        ])
+    }
+
+    private func bytes(_ upgrade: [HTTP1Field] = []) -> [UInt8] {
+        var fields = [HTTP1Field(name: "user-agent", value: Self.userAgent)] + upgrade
         if let secret { fields.append(HTTP1Field(name: "authorization", value: "Bearer \(secret)")) }
         if body?.isEmpty == false {
             let type = isJSON ? "application/json" : "application/octet-stream"

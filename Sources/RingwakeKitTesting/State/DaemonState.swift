@@ -76,11 +76,11 @@ struct DaemonState: Sendable {
         case .forward(let request): forward(request)
         case .start(let request, let secret): start(request, secret)
         case .stop(let wake): exited(wake, .signalled(15))
-        case .release, .retain, .payloadProblem, .write: break
+        case .release, .retain, .payloadProblem, .senderClock, .write: break
         case .note(.callChanged(let call)): countRings(of: call)
         case .note: break
         case .refuse: isPushRefused = true
-        case .append(_, _, let call, _):
+        case .append(_, _, let call, _, _):
             if let call { submit(.calls(.pushJournaled(call.key, number: call.number, isKnown: false))) }
         case .appendRing(let call): submit(.calls(.ringJournaled(call.key, number: call.number, isKnown: false)))
         case .barrier(let then): submit(.resumed(then))
@@ -98,7 +98,7 @@ struct DaemonState: Sendable {
             wallMilliseconds: { [moment] in moment.wallMilliseconds }, moment: { [moment] in moment },
             verdict: { [lists] in lists.verdict(on: $0) },
             makeSecret: { encodeHex((0..<32).map { _ in UInt8.random(in: .min ... .max) }) },
-            hash: { Array($0.utf8) }, process: { ProcessIdentity(pid: $0, startTime: 0) })
+            hash: { Array($0.utf8) })
     }
 
     private mutating func countRings(of call: RingwakeCore.Call) {
@@ -140,7 +140,9 @@ struct DaemonState: Sendable {
                 ServiceRequest(
                     id, request.method, request.target, body: request.body ?? [],
                     authorization: request.secret.map { "Bearer \($0)" }, userAgent: ControlRequest.userAgent,
-                    isOwner: settings.isOwner, pid: client)))
+                    peer: ControlPeer(
+                        settings.isOwner ? .owner : .stranger, pid: client,
+                        process: ProcessIdentity(pid: client, startTime: 0)))))
         return id
     }
 
@@ -159,7 +161,8 @@ struct DaemonState: Sendable {
         userRequest = id
         defer { (userRequest, userRefusal) = (nil, nil) }
         submit(
-            .request(ServiceRequest(id, method, target, body: body, authorization: nil, isOwner: true, pid: nil)))
+            .request(
+                ServiceRequest(id, method, target, body: body, authorization: nil, peer: ControlPeer(.owner))))
         return userRefusal
     }
 
@@ -240,14 +243,13 @@ struct DaemonState: Sendable {
         guard !isRunning else { return }
         isRunning = true
         let last = service
-        start(
-            CallServiceStateMachine(
-                settings.configuration(of: app), firstCallNumber: last.coordinator.nextCallNumber,
-                firstWakeNumber: last.coordinator.nextWakeNumber))
+        start(CallServiceStateMachine(settings.configuration(of: app)))
         submit(
             .restored(
                 RestoredState(
-                    recent: last.coordinator.finished.map(\.record), doNotDisturb: last.screening.rules.doNotDisturb)))
+                    recent: last.coordinator.finished.map(\.record), doNotDisturb: last.screening.rules.doNotDisturb,
+                    nextCallNumber: last.coordinator.nextCallNumber,
+                    nextWakeNumber: last.coordinator.nextWakeNumber)))
         let (strikes, isOut) = (last.coordinator.strikes(of: app), last.coordinator.isStruckOut(app))
         submit(.calls(.strikesRestored(app, strikes, isStruckOut: isOut)))
         for call in last.coordinator.active.values.sorted(by: { $0.number < $1.number }) {

@@ -90,9 +90,8 @@ package struct CredentialInventory: Sendable {
         do throws(FileSystemError) {
             bytes = try FileSystem.read(file, maximumSize: Self.maximumFileBytes)
         } catch {
-            let mayNot = error.errno == EACCES || error.errno == EPERM
             let hint =
-                mayNot
+                error.isDenied
                 ? "the daemon runs as user \(geteuid()): check owner, group and mode of the file and of its folders"
                 : "put the file there, or correct its path in the configuration"
             return .problem(
@@ -147,7 +146,9 @@ package struct CredentialInventory: Sendable {
                 CredentialProblem(
                     file: files.certificate, .notLoaded, .warning,
                     message: "the daemon still uses the certificate that was there before",
-                    hint: "run 'ringwake reload'"))
+                    hint: own.notAfter < now
+                        ? "renew the file first: no reload replaces a valid certificate by an expired one"
+                        : "run 'ringwake reload'"))
         }
         return problems
     }

@@ -200,11 +200,11 @@ import Testing
         alerts.close()
     }
 
-    @Test("A command that prints without end rings on, and its reason stays short")
+    @Test("A command that prints for long can write all of it, and its reason is the last line")
     func talkative() throws {
         let world = try World()
         let alerts = alerts(world)
-        let command = shell("yes 0123456789 | head -n 100000; exit 7")
+        let command = shell("yes 0123456789 | head -n 90000 || exit 8; exit 7")
         alerts.settings = RingSettings(command: command, notifications: false)
         alerts.show([try makeCall()])
         world.runUntil { alerts.failures[.ring] != nil }

@@ -3,6 +3,7 @@ import HTTPServer
 /// Keeps the requests it gets; answers as it is told.
 @MainActor final class RecordingHandler: HTTPConnectionHandler {
     let peer: PeerInfo
+    var holder: PlaceHolder?
     private(set) var requests: [HTTPRequest] = []
     private(set) var exchanges: [any HTTPExchange] = []
     private(set) var isClosed = false

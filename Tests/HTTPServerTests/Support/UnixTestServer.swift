@@ -16,8 +16,8 @@ import RunLoop
     }
 
     init(
-        _ loop: TestLoop, path: String = UnixTestServer.freshPath(), mode: UInt32 = 0o600,
-        limits change: (inout ConnectionLimits) -> Void = { _ in }
+        _ loop: TestLoop, path: String = UnixTestServer.freshPath(), access: SocketAccess = .owner,
+        pace: Pace? = nil, holder: PlaceHolder? = nil, limits change: (inout ConnectionLimits) -> Void = { _ in }
     ) throws {
         self.loop = loop
         self.path = path
@@ -25,12 +25,13 @@ import RunLoop
         limits.deadlineTolerance = .zero
         change(&limits)
         started = try UnixHTTPListener(
-            runLoop: loop.runLoop, path: path, mode: mode, limits: limits,
+            runLoop: loop.runLoop, socket: try .open(path, access: access), limits: limits, pace: pace,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         ) { [unowned self] peer in
             let handler = RecordingHandler(peer: peer) { [unowned self] request, exchange in
                 self.onRequest(request, exchange)
             }
+            handler.holder = holder
             self.handlers.append(handler)
             return handler
         }

@@ -33,7 +33,7 @@ final class GatewayFixture {
         var configuredApps: Set<AppID> = []
         var delivered: [VerifiedPush] = []
         /// What a push is answered with at once; nil keeps it waiting in `waiting`.
-        var outcome: DeliveryOutcome? = .accepted
+        var outcome: DeliveryOutcome? = .accepted(.started)
         var waiting: [(DeliveryOutcome) -> Void] = []
     }
 
@@ -45,7 +45,7 @@ final class GatewayFixture {
         secondKey = try P256PrivateKey.generate()
         otherKey = try P256PrivateKey.generate()
         tokens = try store.register(
-            app: app, topic: .voip(of: app), environments: [.development, .production], at: GatewayFixture.start)
+            app: app, topic: .voip(of: app), environments: [.development, .production])
         world.configuredApps = [app]
         let world = world
         gateway = PushGateway(

@@ -15,6 +15,8 @@ final class SocketServer {
     private(set) var connections: [Connection] = []
     let transport: UnixTransport
 
+    struct Unexpected: Error {}
+
     /// One connection that was accepted.
     final class Connection {
         fileprivate(set) var descriptor: Int32
@@ -44,6 +46,8 @@ final class SocketServer {
         }
 
         func beginStream() { send(HTTP1Writer.streamHead(status: 200, isChunked: true, keepAlive: true)) }
+
+        func beginSharedStream() { send(HTTP1Writer.upgradeHead(to: HTTP1Upgrade.lines)) }
 
         func line(_ text: String) { send(HTTP1Writer.chunk(Array((text + "\n").utf8))) }
 

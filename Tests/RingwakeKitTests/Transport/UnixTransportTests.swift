@@ -109,6 +109,62 @@ struct UnixTransportTests {
         #expect(server.said == ["opened 2"])
     }
 
+    @Test("a handler's requests go with its stream, one after the other, and a user's do not")
+    func shared() throws {
+        try open()
+        let stream = try connection(0)
+        #expect(stream.requests.first?.values(of: "upgrade") == ["ringwake-lines"])
+        stream.beginSharedStream()
+        try server.settle()
+        for number: UInt64 in 1...4 { server.transport.send(number, get(number)) }
+        server.transport.send(9, get(9, .user))
+        try server.settle()
+        #expect(stream.requests.map(\.target) == ["/v1/apps/a/handler", "/v1/1"])
+        #expect(try connection(1).requests.map(\.target) == ["/v1/9"])
+        server.transport.cancel(1)
+        server.transport.cancel(3)
+        stream.send(#"{"event":"x"}"# + "\n" + #"{"answer":200,"body":{}}"# + "\n")
+        try server.settle()
+        stream.send(#"{"answer":404,"body":{"a":{"b":[]}}}"# + "\n")
+        try server.settle()
+        #expect(stream.requests.dropFirst(2).map(\.target) == ["/v1/2", "/v1/4"])
+        stream.send(#"{"answer":200,"octets":"AP8K"}"# + "\n")
+        try server.settle()
+        #expect(server.said.prefix(3) == ["opened 1", #"line 1 {"event":"x"}"#, #"answered 2 404 {"a":{"b":[]}}"#])
+        guard case .answered(4, let answer) = server.told.last else { throw SocketServer.Unexpected() }
+        #expect(answer.body == [0, 255, 10])
+    }
+
+    @Test(
+        "requests that a stream leaves without an answer fail, and only one may have been done",
+        arguments: [true, false])
+    func sharedEnd(isClosedHere: Bool) throws {
+        try open()
+        try connection(0).beginSharedStream()
+        try server.settle()
+        for number: UInt64 in 1...2 { server.transport.send(number, get(number)) }
+        try server.settle()
+        if isClosedHere { server.transport.closeStream(1) } else { try connection(0).close() }
+        try server.settle()
+        let ended = isClosedHere ? [] : ["ended 1 unreachable"]
+        #expect(server.said == ["opened 1"] + ended + ["failed 1 unreachable sent", "failed 2 unreachable"])
+        server.transport.send(3, get(3))
+        try server.settle()
+        #expect(try connection(1).requests.map(\.target) == ["/v1/3"])
+    }
+
+    @Test("an answer that nobody asked for, or without a status, ends a shared stream", arguments: [0, 1])
+    func sharedNonsense(requests: UInt64) throws {
+        try open()
+        try connection(0).beginSharedStream()
+        try server.settle()
+        for number in 0..<requests { server.transport.send(number, get(number)) }
+        try server.settle()
+        try connection(0).send(#"{"answer":\#(requests == 0 ? "200" : "null")}"# + "\n")
+        try server.settle()
+        #expect(server.said.contains("ended 1 bad-answer"))
+    }
+
     @Test("where nobody listens that is said, and a daemon that comes is found")
     func noDaemon() throws {
         let server = try SocketServer(isListening: false)

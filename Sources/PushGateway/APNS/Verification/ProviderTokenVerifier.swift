@@ -113,7 +113,9 @@ struct ProviderTokenVerifier {
     private func requireTimely(_ claims: ProviderToken.Claims, now: Int64) throws(Refusal) {
         let (age, overflow) = now.subtractingReportingOverflow(claims.issuedAt)
         guard !overflow, age >= -ProviderTokenVerifier.futureTolerance else {
-            throw Refusal(.invalidProviderToken, "the provider token was issued at \(claims.issuedAt), in the future")
+            let distance = overflow ? "" : "\(age.magnitude) s "
+            throw Refusal(
+                .invalidProviderToken, "the provider token was issued \(distance)in the future; check both clocks")
         }
         guard age <= ProviderTokenVerifier.maximumAge else {
             throw Refusal(.expiredProviderToken, "the provider token was issued \(age) s ago")

@@ -6,10 +6,11 @@ enum ConfigurationCheck {
     private static let name = "configuration"
 
     static func findings(_ facts: DoctorFacts) -> [Finding] {
-        let wrong = facts.configuration?.setAside ?? []
+        let wrong = facts.wrongFiles
         if !wrong.isEmpty {
+            let andReload = facts.status == nil ? "" : ", then run 'ringwake reload'"
             return zip(wrong, SetAsideText.lines(wrong)).map { file, line in
-                .problem(name, line, hint: "correct or remove \(file.file)", code: .badConfiguration)
+                .problem(name, line, hint: "correct or remove \(file.file)\(andReload)", code: .badConfiguration)
             }
         }
         if let error = facts.configurationError {
@@ -45,7 +46,7 @@ enum ConfigurationCheck {
             let text = "this user may not read all that the daemon reads: \(facts.file)"
             let advice = "run 'sudo ringwake doctor' to check it"
             // A daemon that runs has read it.
-            return facts.status != nil
+            return facts.status != nil || facts.publicStatus != nil
                 ? .note(name, text, hint: advice) : .problem(name, text, hint: advice, code: .notPermitted)
         }
         let isMissing = error.code == .notFound && FileLook.owner(facts.file) == nil
@@ -60,6 +61,13 @@ enum DaemonCheck {
     private static let name = "daemon"
 
     static func findings(_ facts: DoctorFacts) -> [Finding] {
+        if let status = facts.publicStatus {
+            let uptime = DurationText.long(milliseconds: status.uptimeMs)
+            return [
+                .ok(name, "ringwaked \(status.version) runs, up \(uptime)"),
+                .note(name, "it tells this user no more", hint: "for the rest, run 'ringwake doctor' as root"),
+            ]
+        }
         guard let status = facts.status else { return [absence(facts)] }
         let uptime = DurationText.long(milliseconds: status.uptimeMs)
         let running = Finding.ok(name, "ringwaked \(status.version) runs, pid \(status.pid), up \(uptime)")

@@ -2,9 +2,7 @@ import ControlProtocol
 
 /// Handlers can be woken.
 enum HandlerCheck {
-    private static let name = "handlers"
-    /// polkit's name on the system bus.
-    static let polkit = "org.freedesktop.PolicyKit1"
+    static let name = "handlers"
 
     static func findings(_ facts: DoctorFacts) -> [Finding] {
         guard let configuration = facts.configuration, !configuration.handlers.isEmpty else { return [] }
@@ -25,33 +23,8 @@ enum HandlerCheck {
 
     private static func findings(_ handler: ConfigurationMessage.Handler, _ facts: DoctorFacts) -> [Finding] {
         if let problem = handler.problem { return [.problem(name, problem)] }
-        if handler.way == "unit", facts.knownHandlers[handler.target] == false {
-            let option = handler.manager == "user" ? " --user" : ""
-            return [
-                .problem(
-                    name, "the handler of \(handler.app): systemd knows no unit \(handler.target)",
-                    hint: "install it and run 'systemctl\(option) daemon-reload', or correct wake.unit")
-            ]
-        }
-        if handler.way == "unit", handler.manager == "system", let user = facts.daemonUser, user != 0 {
-            if facts.knownHandlers[polkit] == false {
-                return [
-                    .problem(
-                        name,
-                        "the handler of \(handler.app) is a unit, and polkit, which lets the daemon start it, is not there",
-                        hint: "install polkitd")
-                ]
-            }
-            if !handler.target.hasPrefix("ringwake-handler-") || !handler.target.contains("@") {
-                return [
-                    .warning(
-                        name,
-                        "the handler of \(handler.app): polkit's rule does not let the daemon start \(handler.target)",
-                        hint: "name the unit ringwake-handler-NAME@.service, or add a rule of your own")
-                ]
-            }
-        }
-        if handler.way == "dbus", facts.knownHandlers[handler.target] == false {
+        if handler.way == "unit" { return HandlerUnitCheck.findings(handler, facts) }
+        if handler.way == "dbus", facts.knownNames[handler.target] == false {
             return [
                 .problem(
                     name,

@@ -7,6 +7,9 @@ enum ClockCheck {
     private static let tolerance: Int64 = 24 * 60 * 60
 
     static func findings(_ facts: DoctorFacts) -> [Finding] {
+        if let clock = facts.status?.clock, let why = clock.why {
+            return [.problem(name, why, hint: "until then senders get 503")]
+        }
         if let built = facts.builtAt, facts.now + tolerance < built {
             return [
                 .problem(
@@ -40,6 +43,21 @@ enum StoreCheck {
                 .problem(
                     name, "pushes cannot be stored: \(journal.why ?? journal.state)", hint: "until then senders get 503"
                 ))
+        }
+        for damage in facts.status?.damage ?? [] {
+            let files = damage.files.joined(separator: " ")
+            findings.append(
+                .warning(
+                    name, damage.why,
+                    hint:
+                        "look into the disk's health and the kernel's log; when you need the files no more: rm \(files)"
+                ))
+        }
+        if let gaveWay = facts.status?.journal.gaveWay {
+            findings.append(
+                .warning(
+                    name, "the disk is full, and the oldest \(gaveWay) pushes and calls were removed for new ones",
+                    hint: "free some space"))
         }
         if let state = facts.configuration?.dependencies.first(where: { $0.name == "state_directory" }),
             let problem = state.problem
@@ -125,9 +143,7 @@ enum KernelCheck {
         guard !missing.isEmpty else { return [.ok(name, "it has everything that the daemon uses")] }
         return missing.map { facility in
             let text = "no \(facility.name)" + (facility.why.map { " (\($0))" } ?? "")
-            return facility.name == "memfd"
-                ? .problem(name, text, hint: "without it \(facility.loss)")
-                : .note(name, text, hint: "without it \(facility.loss)")
+            return .note(name, text, hint: "without it \(facility.loss)")
         }
     }
 }

@@ -46,6 +46,8 @@ enum TeamCheck {
         for app in configuration.apps {
             let topic = app + ".voip"
             guard !configuration.teams.contains(where: { $0.maySend(to: topic) }) else { continue }
+            // A running daemon may still let a team send whose file is wrong now; that has a line of its own.
+            guard facts.apps?.first(where: { $0.app == app })?.teams.isEmpty != false else { continue }
             findings.append(
                 .problem(
                     name, "no team may send to \(app)",
@@ -78,10 +80,13 @@ enum PortCheck {
 
     static func findings(_ facts: DoctorFacts) -> [Finding] {
         guard facts.status != nil else {
-            guard let configuration = facts.configuration, configuration.listeners.isEmpty,
-                facts.unit == nil || !facts.isSystem
-            else { return [] }
-            return [none]
+            guard let listeners = facts.configuration?.listeners else { return [] }
+            if listeners.isEmpty { return facts.unit == nil || !facts.isSystem ? [none] : [] }
+            return facts.takenPorts.map {
+                .problem(
+                    name, "another process holds \($0), so the daemon cannot start",
+                    hint: "'ss -ltnp' names it: stop it, or change the address of the [[listener]]")
+            }
         }
         guard !facts.ports.isEmpty else { return [none] }
         return facts.ports.flatMap(findings)
@@ -90,7 +95,8 @@ enum PortCheck {
     private static var none: Finding {
         .problem(
             name, "the daemon listens on no port, so no sender reaches it",
-            hint: "add a [[listener]] to the configuration, or run 'ringwake setup'")
+            hint: "with systemd's sockets run 'systemctl restart ringwaked'; without them add a [[listener]] to the "
+                + "configuration, or run 'ringwake setup'")
     }
 
     private static func findings(_ port: PortLook) -> [Finding] {
@@ -124,7 +130,7 @@ enum PushCheck {
 
     static func findings(_ facts: DoctorFacts) -> [Finding] {
         guard let pushes = facts.status?.pushes else { return [] }
-        return refused(pushes) + failed(pushes)
+        return refused(pushes) + failed(pushes) + clocks(pushes)
     }
 
     private static func failed(_ pushes: StatusMessage.Pushes) -> [Finding] {
@@ -136,6 +142,14 @@ enum PushCheck {
                 name, "connections of senders failed before a push: \(reasons)",
                 hint: "'ringwake push list --refused' shows each with its cause")
         ]
+    }
+
+    private static func clocks(_ pushes: StatusMessage.Pushes) -> [Finding] {
+        SenderClockText.lines(pushes).map {
+            .warning(
+                name, $0,
+                hint: "set both clocks by NTP: a wrong one makes pushes expire and provider tokens invalid")
+        }
     }
 
     private static func refused(_ pushes: StatusMessage.Pushes) -> [Finding] {

@@ -1,3 +1,4 @@
+import FileSystem
 import Glibc
 
 /// What is known of a file without reading it.
@@ -16,6 +17,19 @@ enum FileLook {
     /// Whether this user's rights are what keeps it from reading.
     static func isForbidden(_ path: String) -> Bool {
         faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0 && errno == EACCES
+    }
+
+    /// Why a program can't be started, and what to do; nil if this user sees nothing wrong.
+    static func fault(ofProgram path: String) -> (problem: String, hint: String)? {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            return errno == ENOENT || errno == ENOTDIR ? ("there is no program \(path)", "install it") : nil
+        }
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o111 != 0 else {
+            return ("\(path) is not an executable file", "run 'chmod +x' on it")
+        }
+        guard let interpreter = FileSystem.interpreter(of: path), stat(interpreter, &status) != 0 else { return nil }
+        return ("\(path) needs \(interpreter), which is not there", "install that")
     }
 
     static func isWritable(_ path: String) -> Bool { faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0 }

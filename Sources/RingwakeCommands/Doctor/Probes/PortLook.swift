@@ -65,6 +65,23 @@ struct PortLook: Equatable {
         return try TLSProbe(descriptor: descriptor, alpn: alpn)
     }
 
+    /// Whether another process holds the address.
+    static func isTaken(_ address: String) -> Bool {
+        let (host, port) = parts(of: address)
+        var storage = sockaddr_storage()
+        let length = ringwake_ip_address(host, port, &storage)
+        let descriptor = length > 0 && port > 0 ? ringwake_blocking_stream_socket(Int32(storage.ss_family)) : -1
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var isOn: Int32 = 1
+        // As the daemon does: connections that have ended keep nobody from listening, and IPv4 has a socket of its own.
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isOn, socklen_t(MemoryLayout<Int32>.size))
+        if host.contains(":") {
+            setsockopt(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &isOn, socklen_t(MemoryLayout<Int32>.size))
+        }
+        return ringwake_bind(descriptor, &storage, length) != 0 && errno == EADDRINUSE
+    }
+
     /// Host without brackets, and port.
     static func parts(of address: String) -> (host: String, port: UInt16) {
         guard let colon = address.lastIndex(of: ":") else { return (address, 0) }

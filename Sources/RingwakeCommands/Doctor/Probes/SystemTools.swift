@@ -54,24 +54,22 @@ struct SystemTools {
             user: values["User"].flatMap { $0.isEmpty ? nil : $0 }, lastLine: load == "loaded" ? lastLine() : nil)
     }
 
-    /// Whether a manager knows the unit of a handler; nil if it doesn't answer.
-    func isKnown(unit: String, manager: String?) -> Bool? {
-        // A template is known by any instance of it.
-        let instance = unit.hasSuffix("@.service") ? unit.dropLast("@.service".count) + "@probe.service" : unit[...]
-        guard let state = properties(["LoadState"], of: String(instance), isUser: manager == "user")?["LoadState"]
-        else {
-            return nil
-        }
-        return state != "not-found"
+    /// The unit of a handler; nil if the manager doesn't answer.
+    func unit(ofHandler name: String, manager: String?) -> HandlerUnitLook? {
+        let suffix = "@.service"
+        let instance =
+            name.hasSuffix(suffix) ? "\(name.dropLast(suffix.count))@\(HandlerUnitLook.instance).service" : name
+        return properties(HandlerUnitLook.properties, of: instance, isUser: manager == "user")
+            .flatMap(HandlerUnitLook.init)
     }
 
-    /// Whether a bus has an owner of this name, or can start one; nil if the bus doesn't answer.
-    func isKnown(name: String, bus: String?) -> Bool? {
-        let scope = bus == "session" ? "--user" : "--system"
+    /// The names that a bus has an owner of, or can start one for; nil if the bus doesn't answer.
+    func names(onSessionBus isSession: Bool) -> Set<String>? {
+        let scope = isSession ? "--user" : "--system"
         guard let busctl, let text = run([busctl, scope, "--no-legend", "--acquired", "--activatable", "list"]) else {
             return nil
         }
-        return text.split(separator: "\n").contains { $0.split(separator: " ").first.map(String.init) == name }
+        return Set(text.split(separator: "\n").compactMap { $0.split(separator: " ").first.map(String.init) })
     }
 
     private func properties(_ names: [String], of unit: String, isUser: Bool) -> [String: String]? {

@@ -13,8 +13,10 @@ package struct PayloadMapping: Hashable, Sendable {
     package var video: Flag?
     /// Whether the push cancels its call, and why.
     package var cancel: Cancel?
-    /// When it was sent; see ``PayloadTime``.
+    /// When the call began by the sender's wall clock; see ``PayloadTime``. Measures that clock, and decides nothing.
     package var sentAt: JSONPointer?
+    /// How many seconds ago the call began when the push was sent: the time that it waited at the sender.
+    package var age: JSONPointer?
     /// The ring time in seconds, clamped to ``PushFacts/ringTimes``; 0: no wish.
     package var ringTime: JSONPointer?
 
@@ -56,7 +58,7 @@ package struct PayloadMapping: Hashable, Sendable {
     package func facts(
         in payload: [UInt8], receivedAt: BootInstant, wallClock: Int64
     ) -> (facts: PushFacts, problems: [PayloadProblem]) {
-        let pointers = [call, caller, callerName, video?.at, cancel?.at, sentAt, ringTime]
+        let pointers = [call, caller, callerName, video?.at, cancel?.at, sentAt, age, ringTime]
         var values = PayloadScanner.find(pointers, in: payload).map { PayloadValue(payload, $0) }.makeIterator()
         var facts = PushFacts()
         var problems: [PayloadProblem] = []
@@ -75,11 +77,17 @@ package struct PayloadMapping: Hashable, Sendable {
         read(.callerName) { value throws(PayloadProblem.Reason) in facts.update.callerName = try shown(value) }
         read(.video) { value throws(PayloadProblem.Reason) in facts.update.hasVideo = try hasVideo(value) }
         read(.cancel) { value throws(PayloadProblem.Reason) in facts.cancel = try cancelReason(value) }
+        var behind: Int64?
         read(.sentAt) { value throws(PayloadProblem.Reason) in
-            let (age, overflow) = wallClock.subtractingReportingOverflow(try value.time())
-            // A time in the future counts as now: one of the two clocks is wrong.
-            facts.sentAt = receivedAt.advanced(by: .milliseconds(overflow ? 0 : -max(0, age)))
+            let (difference, overflow) = wallClock.subtractingReportingOverflow(try value.time())
+            behind = overflow ? nil : difference
         }
+        var age: Int64 = 0
+        read(.age) { value throws(PayloadProblem.Reason) in
+            age = PayloadMapping.milliseconds(ofAge: try value.seconds())
+            facts.sentAt = receivedAt.advanced(by: .milliseconds(-age))
+        }
+        facts.clockBehind = behind.map { .milliseconds($0.subtractingReportingOverflow(age).partialValue) }
         read(.ringTime) { value throws(PayloadProblem.Reason) in facts.ringTime = ringTime(try value.seconds()) }
         return (facts, problems)
     }
@@ -125,6 +133,9 @@ extension PayloadMapping {
         }
         return reason
     }
+
+    /// Limited to a day: no call rings so long, and a larger number may not fit into whole milliseconds.
+    private static func milliseconds(ofAge seconds: Double) -> Int64 { Int64(min(seconds, 86_400) * 1000) }
 
     /// Nil for 0, which is a time to live that is not set.
     private func ringTime(_ seconds: Double) -> Duration? {

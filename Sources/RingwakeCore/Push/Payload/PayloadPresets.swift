@@ -41,6 +41,7 @@ extension PayloadMapping {
         mapping.video = Flag(at: JSONPointer(through: "ringwake", "video"))
         mapping.cancel = Cancel(at: JSONPointer(through: "ringwake", "cancel"))
         mapping.sentAt = JSONPointer(through: "ringwake", "sentAt")
+        mapping.age = JSONPointer(through: "ringwake", "age")
         mapping.ringTime = JSONPointer(through: "ringwake", "ringTime")
         return mapping
     }

@@ -18,6 +18,7 @@ package struct PayloadProblem: Hashable, Sendable, CustomStringConvertible {
         case video
         case cancel
         case sentAt = "sent_at"
+        case age
         case ringTime = "ring_time"
     }
 
@@ -33,7 +34,7 @@ package struct PayloadProblem: Hashable, Sendable, CustomStringConvertible {
         case zeroByte
         /// Not a date, or one before 1970.
         case notATime
-        /// A ring time that is negative or not a number.
+        /// An age or a ring time that is negative or not a number.
         case notADuration
 
         fileprivate var text: String {

@@ -1,0 +1,16 @@
+/// What the status socket tells every local user of the daemon: no caller, path, address or gateway.
+package struct PublicStatusMessage: Codable, Equatable, Sendable {
+    package var schema = ControlAPI.schema
+    /// The version of the daemon.
+    package var version: String
+    /// Milliseconds since it started, on the boot clock.
+    package var uptimeMs: Int64
+    /// Connection status of the daemon; nil if unknown.
+    package var connection: ConnectionMessage?
+
+    package init(version: String, uptimeMs: Int64, connection: ConnectionMessage?) {
+        self.version = version
+        self.uptimeMs = uptimeMs
+        self.connection = connection
+    }
+}

@@ -1,0 +1,79 @@
+internal import CRingwakeSQLite
+
+/// Copies what can be read of a damaged store into a new one, row by row: one bad page must not cost the calls on the
+/// others.
+nonisolated enum StoreSalvage {
+    /// The tables, each with what its rows are ordered by. A table is read from its beginning up to the damage, and
+    /// then from its end back to it.
+    private static let tables = [
+        ("boot", "id"), ("payload", "call"), ("call", "number"), ("push", "sequence"), ("state", "path"),
+        ("list", "rowid"), ("list_entry", "generation"), ("list_remains", "generation"), ("list_stamp", "id"),
+    ]
+    /// Rows have no higher numbers; see ``Connection/successor(_:)``.
+    private static let highest: Int64 = 1 << 62
+
+    /// Copies all rows that can be read, in one transaction. The damaged file and its log stay as they are.
+    /// - Returns: what was copied, for a person.
+    static func copy(_ path: String, vfs: String?, into connection: Connection) throws(SQLiteFailure) -> String {
+        let nothing = "nothing could be read of it"
+        let source: Connection
+        do throws(SQLiteFailure) {
+            source = try Connection(path: path, vfs: vfs)
+            source.leaveLogAtClose()
+            try source.run("PRAGMA locking_mode = EXCLUSIVE")
+            guard try source.number("PRAGMA application_id") == Schema.applicationID,
+                try source.number("PRAGMA user_version") == Schema.version
+            else { return nothing }
+        } catch {
+            return nothing
+        }
+        var copied: [String: Int64] = [:]
+        var isWhole = true
+        try connection.run("BEGIN IMMEDIATE")
+        for (table, key) in tables {
+            let before = connection.totalChanges
+            if !(try copy(table, by: key, "ASC", from: source, into: connection)) {
+                isWhole = false
+                _ = try copy(table, by: key, "DESC", from: source, into: connection)
+            }
+            copied[table] = connection.totalChanges - before
+        }
+        try connection.run("COMMIT")
+        let (pushes, calls) = (copied["push"] ?? 0, copied["call"] ?? 0)
+        guard pushes + calls + (copied["state"] ?? 0) > 0 else { return nothing }
+        return (isWhole ? "all of it" : "what can be read of it")
+            + " was copied into a new store: \(pushes) pushes, \(calls) calls"
+    }
+
+    /// - Returns: false if the damage ended the reading.
+    private static func copy(
+        _ table: String, by key: String, _ direction: String, from source: Connection, into connection: Connection
+    ) throws(SQLiteFailure) -> Bool {
+        let select: Statement
+        do throws(SQLiteFailure) {
+            let bound = key == "path" ? "" : "WHERE \(key) < \(highest) "
+            select = try Statement("SELECT * FROM \(table) \(bound)ORDER BY \(key) \(direction)", on: source.database)
+        } catch {
+            return false
+        }
+        let columns = (1...max(1, select.columnCount)).map { "?\($0)" }.joined(separator: ", ")
+        // A new store has a stamp of its own.
+        let conflict = table == "list_stamp" ? "REPLACE" : "IGNORE"
+        let insert = try Statement(
+            "INSERT OR \(conflict) INTO \(table) VALUES (\(columns))", on: connection.database)
+        while true {
+            do throws(SQLiteFailure) {
+                guard try select.next() else { return true }
+            } catch {
+                return false
+            }
+            do throws(SQLiteFailure) {
+                insert.bind(rowOf: select)
+                try insert.run()
+            } catch {
+                // A row with values that no version writes.
+                guard error.code == SQLITE_CONSTRAINT || error.code == SQLITE_MISMATCH else { throw error }
+            }
+        }
+    }
+}
