@@ -19,7 +19,7 @@ RINGS = {
     "PushClient": 3, "VoIPCertificates": 3, "ControlProtocol": 3,
     "RingwakeKit": 4, "NetworkMessages": 4, "CallService": 4, "DaemonConfiguration": 4,
     "RingwakeKitTesting": 5, "RingwakeDaemon": 5, "RingwakeCommands": 5, "RingwakeAudioAgent": 5,
-    "ringwaked": 6, "ringwake": 6, "ringwake-audio": 6,
+    "ringwaked": 6, "ringwake": 6, "ringwake-audio": 6, "ringwake-baresip": 6,
 }  # fmt: skip
 
 # Same ring, one way: the server speaks TLS through the one door to OpenSSL, and players are paused over the bus.

@@ -6,6 +6,17 @@
 us=$'\x1f'
 exec {inbox}<> <(:) {never}<> <(:)
 
+# set_alarm MICROSECONDS: a line `tick` comes after that time, in the place of an earlier alarm's.
+set_alarm() {
+    local seconds
+    [[ ! $alarm ]] || kill "$alarm" 2>/dev/null
+    printf -v seconds '%d.%06d' $(($1 / 1000000)) $(($1 % 1000000))
+    (read -r -t "$seconds" -u "$never" || printf 'tick\n') >"/proc/self/fd/$inbox" {inbox}<&- 2>/dev/null &
+    alarm=$! alarm_at=$due_at
+    # The shell would report the end of an alarm that is replaced.
+    disown "$alarm"
+}
+
 # member NAME LINE: puts a JSON member's text into $value, with its escapes. The first member of that name is the right
 # one, because the payload comes last; a text cannot look like a name, because its quotes have backslashes.
 member() {
@@ -54,14 +65,18 @@ read_client() {
             member peeruri "$object"
             ((${#value} > 256)) || fields+=$us$value
         fi
-        printf '%s\n' "$fields" 2>/dev/null || { abandoned && return; }
+        printf '%s\n' "$fields" 2>/dev/null || { abandoned; return; }
     done
     printf 'left\n' 2>/dev/null
 }
 
+# Ends the client at descriptor 3. What it sends must be read: a connection that is closed with unread data is reset, and
+# the client never gets the command.
+quit_client='printf "18:{\"command\":\"quit\"}," >&3 && timeout 5 cat <&3 >/dev/null'
+
 # The handler was killed. The next handler continues with the client, which closes this connection. If there is no next
 # handler, end the client.
-abandoned() { read -r -t 6 -u "$never" || printf '18:{"command":"quit"},' >&"$sip"; }
+abandoned() { read -r -t 6 -u "$never" || eval "$quit_client" 3>&"$sip"; }
 
 # ---- ringwaked
 
@@ -160,7 +175,9 @@ start_client() {
         accounts=1 client=$(<"$folder/pid")
     else
         accounts=0
-        baresip -f "$folder" </dev/null >"$folder/log" 2>&1 {inbox}<&- {never}<&- &
+        # The client outlives this handler, so it gets a session of its own and no secret: ringwaked kills the rest.
+        env -u RINGWAKE_WAKE_SECRET setsid baresip -f "$folder" \
+            </dev/null >"$folder/log" 2>&1 {inbox}<&- {never}<&- &
         client=$! && echo "$client" >"$folder/pid"
     fi
 }
@@ -172,12 +189,23 @@ attend_client() {
         if [[ $sip ]] || connect; then
             read_client <&"$sip" >"/proc/self/fd/$inbox" {inbox}<&- &
             readers[1]=$!
+            guard_client
             return
         fi
         read -r -t 0.001 -u "$never"
     done
     note "the client does not listen on $place; $folder/log says why" && leave 1
 }
+
+# When ringwaked has started this handler and it is killed, ringwaked kills its readers too. Then this process ends the
+# client, if there is no next handler, which takes the connection away.
+guard_client() {
+    dismiss_guard
+    exec {guard}> >(exec env -u RINGWAKE_WAKE_SECRET setsid bash -c "read -r || { sleep 6 && $quit_client; }" \
+        3>&"$sip" {inbox}<&- {never}<&- >/dev/null 2>&1)
+}
+
+dismiss_guard() { [[ ! $guard ]] || { echo >&"$guard" && exec {guard}>&- && guard=; }; }
 
 register() { tell - uanew "$account" && accounts=$((accounts + 1)); }
 
@@ -189,6 +217,7 @@ unregister() {
 
 leave() {
     trap '' TERM
+    dismiss_guard
     if [[ $sip && ${readers[1]-} ]]; then
         # The client unregisters. Do not wait for a server that does not answer.
         tell - quit
@@ -198,6 +227,6 @@ leave() {
     elif [[ $client ]]; then
         kill -KILL "$client" 2>/dev/null
     fi
-    kill "${readers[@]}" "$stream" 2>/dev/null
+    kill "${readers[@]}" "$stream" $alarm 2>/dev/null
     exit "$1"
 }

@@ -76,8 +76,21 @@ final class BaresipClient: Sendable {
         let words = ["baresip", "-f", folder.path]
         var arguments = words.map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }
+        // It outlives this handler, so it gets a session of its own and no secret: ringwaked kills the rest.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        // POSIX_SPAWN_SETSID, which Swift doesn't import (_GNU_SOURCE).
+        posix_spawnattr_setflags(&attributes, 0x80)
+        var environment: [UnsafeMutablePointer<CChar>?] = []
+        var next = environ
+        while let variable = next.pointee {
+            if !String(cString: variable).hasPrefix("RINGWAKE_WAKE_SECRET=") { environment.append(variable) }
+            next += 1
+        }
+        environment.append(nil)
         var process = pid_t()
-        let result = posix_spawnp(&process, "baresip", &actions, nil, &arguments, environ)
+        let result = posix_spawnp(&process, "baresip", &actions, &attributes, &arguments, &environment)
         guard result == 0 else { throw BaresipError("baresip cannot be started: errno \(result)") }
         folder.process = process
     }

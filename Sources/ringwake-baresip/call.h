@@ -1,0 +1,57 @@
+// One call, and what is done with it.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum told { nothing_told, reported, ringing, gone };
+enum media { no_media, on, held };
+enum timeout { no_timeout, register_again, report_provisionally, give_up, play_on };
+
+struct call {
+    struct call *next;
+    char *id;
+    // The Call-ID of its INVITE; nil until that has arrived.
+    char *invite;
+    // As a JSON text.
+    char *caller;
+    enum told told;
+    enum media media;
+    // The user's open action; nil if there is none.
+    char *owed;
+    // Digits still to play. Each request ends with a full stop.
+    char *digits;
+    uint64_t number;
+    enum timeout timeout;
+    int64_t due;
+};
+
+// All calls, the oldest first.
+extern struct call *calls;
+struct call *call_with(const char *id);
+
+// Whether both are there and equal.
+bool is(const char *one, const char *other);
+// Replaces a text, which may be nil.
+void set(char **place, const char *value);
+// Sets the call's timeout, in microseconds.
+void later(struct call *call, int64_t time, enum timeout what);
+// The other side has hung up, the client has exited, or the user hung up.
+void is_gone(struct call *call, const char *reason);
+
+// ---- actions.c
+
+// Sends ringwaked a request about the call; false unless it has done it.
+bool say(const struct call *call, const char *verb, const char *body);
+void fulfil(struct call *call, const char *action);
+// Sends the client a command for this call, if it still has the call; `what` says what the result is for.
+void tell_of(const struct call *call, const char *what, const char *command, const char *parameters);
+// Does what the user wants. After a restart ringwaked may repeat an action.
+void act(struct call *call, const char *action, const char *digits);
+// Plays digits up to a pause.
+void play(struct call *call);
+void hang_up(struct call *call);
+// The client's response to a command.
+void take_response(const char *message);
+// The client has ended.
+void drop_commands(void);
