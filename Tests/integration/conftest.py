@@ -15,6 +15,7 @@ from support.buses import Bus  # noqa: E402
 from support.credentials import Credentials  # noqa: E402
 from support.daemon import Daemon  # noqa: E402
 from support.handlers import Recorder  # noqa: E402
+from support.native import Native  # noqa: E402
 from support.netns import Namespace  # noqa: E402
 
 
@@ -28,6 +29,12 @@ for ignored in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
 def pytest_sessionstart() -> None:
     if missing := programs.missing():
         pytest.exit("\n".join(missing), returncode=1)
+
+
+@pytest.fixture(scope="session")
+def native(tmp_path_factory: pytest.TempPathFactory) -> Native:
+    """The C programs of native/, compiled once for all tests."""
+    return Native.make(tmp_path_factory.mktemp("native"))
 
 
 @pytest.fixture(scope="session")

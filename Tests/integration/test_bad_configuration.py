@@ -61,7 +61,7 @@ def test_a_configuration_that_is_not_there(broken: Daemon) -> None:
         ('level = "info"', 'level = "chatty"', ["level", "chatty", "info"]),
         ("[server]", "[server", ["ringwaked.toml:4"]),
         ("[log]", '[log]\nlevel = "info"', ["level"]),
-        ("[log]", "[[[log", [":19", "malformed"]),
+        ("[log]", "[[[log", [":20", "malformed"]),
         ("address = ", "adress = ", ["adress", "address"]),
         ('environment = "development"', 'environment = "staging"', ["environment", "staging"]),
         ("127.0.0.1:0", "127.0.0.1:65536", ["address"]),
@@ -125,7 +125,7 @@ def test_a_credential_that_cannot_be_used(broken: Daemon, place: str, fault: str
     # A team without its key is set aside, and the daemon starts.
     for arguments in (["--check-config"], []) if place.startswith("server") else (["--check-config"],):
         line = refusal(broken, *arguments, status=BAD_CONFIGURATION, says=[str(file)])
-        assert fault != "missing" or f"dev-ca --directory {file.parent}" in line, "it helps as it stands"
+        assert fault != "missing" or "ringwake setup" in line, "it helps as it stands"
 
 
 def test_a_provider_ca_that_is_none(broken: Daemon) -> None:
@@ -224,10 +224,10 @@ def keep_private_keys_readable(daemon: Daemon) -> None:
     daemon.credentials = Credentials(copy)
 
 
-@pytest.mark.parametrize("state", [b"", b"{", b"[]", b'{"schema":99}', b"\xff" * 100])
-def test_broken_state_is_said_and_not_a_trap(broken: Daemon, state: bytes) -> None:
+def test_state_of_a_newer_version_is_left_alone(broken: Daemon) -> None:
     broken.start().stop()
     file = broken.directory / "state" / "tokens.json"
+    state = b'{"schema":99}'
     file.write_bytes(state)
     done = broken.run_to_its_end()
     assert done.returncode != 0, "tokens that cannot be read are not silently made anew"

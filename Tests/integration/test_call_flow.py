@@ -124,10 +124,17 @@ def test_what_does_not_fit_the_state_changes_nothing(daemon: Daemon, verb: str, 
     assert daemon.control.call(call)["state"] == "woken"
 
 
-def test_a_call_is_reported_once(daemon: Daemon) -> None:
+def test_a_report_that_comes_again_is_answered_and_changes_nothing(daemon: Daemon) -> None:
+    """A handler repeats it when it got no answer: its daemon was killed, perhaps after it had recorded the report."""
     call, _, handler = ringing_call(daemon)
+    before = daemon.control.call(call)["timeline"]
+    assert handler.verb(call, "report", ring=True, caller="sip:mallory@example.org")["state"] == "ringing"
+    after = daemon.control.call(call)
+    assert after["timeline"] == before and after.get("caller") != "sip:mallory@example.org"
+    daemon.control.verb(call, "decline")
+    handler.verb(call, "fulfill", action="end")
     status, answer = handler.request("POST", f"/v1/calls/{call}/report", {"ring": True})
-    assert (status, answer["error"]) == (409, "conflict")
+    assert (status, answer["error"]) == (409, "conflict"), "it does not ring any more"
 
 
 def test_a_repeated_apns_id_starts_no_second_handler(daemon: Daemon, handler: Recorder) -> None:

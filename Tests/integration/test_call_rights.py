@@ -1,6 +1,7 @@
 """Who may do what on the control socket: the owner, a handler with its wake secret, any other user."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,8 @@ from support.programs import RINGWAKE, as_nobody, run
 from support.pushing import start_call
 
 OTHER = "com.example.other"
+
+needs_root = pytest.mark.skipif(not as_nobody(), reason="needs root, to become another user")
 
 
 @pytest.fixture
@@ -75,42 +78,71 @@ def test_a_secret_ends_with_its_handler(daemon: Daemon) -> None:
     assert handler.request("GET", "/v1/calls")[0] == 403
 
 
-@pytest.mark.skipif(not as_nobody(), reason="needs root, to become another user")
+def ask(socket: Path, method: str, path: str, *options: object) -> tuple[int, dict]:
+    """A request of nobody's, who is in the group nogroup."""
+    done = run(
+        *as_nobody(), "curl", "--silent", "--show-error", "--unix-socket", socket, "--request", method, *options,
+        "--write-out", "\\n%{http_code}", f"http://localhost{path}",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    body, _, status = done.stdout.rpartition("\n")
+    return int(status), json.loads(body)
+
+
+@needs_root
 def test_any_user_reads_the_status_and_nothing_else(daemon: Daemon) -> None:
     call, wake = start_call(daemon)
-
-    def curl(method: str, path: str, *options: object) -> tuple[int, dict]:
-        socket = ["--unix-socket", daemon.control_socket]
-        done = run(
-            *as_nobody(), "curl", "--silent", "--show-error", *socket, "--request", method, *options,
-            "--write-out", "\\n%{http_code}", f"http://localhost{path}",
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        body, _, status = done.stdout.rpartition("\n")
-        return int(status), json.loads(body)
-
-    status, answer = curl("GET", "/v1/status")
-    assert status == 200
-    assert call not in json.dumps(answer)
+    status, answer = ask(daemon.status_socket, "GET", "/v1/status")
+    assert status == 200 and set(answer) <= {"schema", "version", "uptimeMs", "connection"}
+    secret = ["--header", f"Authorization: Bearer {wake.secret}"]
     for method, path in [
         ("GET", "/v1/calls"), ("GET", f"/v1/calls/{call}"), ("GET", "/v1/events"), ("GET", "/v1/apps"),
-        ("GET", f"/v1/apps/{APP}"), ("DELETE", f"/v1/apps/{APP}"), ("POST", "/v1/reload"),
+        ("GET", f"/v1/apps/{APP}"), ("DELETE", f"/v1/apps/{APP}"), ("POST", "/v1/reload"), ("GET", "/v1/audio"),
         ("POST", f"/v1/calls/{call}/answer"), ("POST", f"/v1/calls/{call}/report"),
     ]:  # fmt: skip
-        status, answer = curl(method, path)
-        assert (status, answer["error"]) == (403, "not-permitted"), path
-    # The wake secret, not the uid, is what makes a handler.
-    status, answer = curl("POST", f"/v1/calls/{call}/report", "--header", f"Authorization: Bearer {wake.secret}")
-    assert (status, answer["state"]) == (200, "reported")
+        # Neither root nor a secret helps on this socket.
+        for status, answer in [
+            ask(daemon.status_socket, method, path, *secret), Control(daemon.status_socket).request(method, path)
+        ]:  # fmt: skip
+            assert (status, answer["error"]) == (403, "not-permitted"), path
+    connect = run(*as_nobody(), "curl", "--silent", "--unix-socket", daemon.control_socket, "http://localhost/v1/calls")
+    assert connect.returncode == 7, "the kernel keeps strangers away from the control socket"
 
 
-@pytest.mark.skipif(not as_nobody(), reason="needs root, to become another user")
+@needs_root
+def test_a_member_of_the_group_handles_calls_and_administers_nothing(make_daemon) -> None:
+    daemon = make_daemon()
+    daemon.settings["control_group"] = "nogroup"
+    daemon.add_app()
+    daemon.start()
+    call, wake = start_call(daemon)
+    socket = daemon.control_socket
+    for method, path in [
+        ("POST", "/v1/reload"), ("GET", "/v1/apps"), ("GET", f"/v1/apps/{APP}"), ("DELETE", f"/v1/apps/{APP}"),
+        ("DELETE", f"/v1/apps/{APP}/strikes"), ("GET", f"/v1/apps/{APP}/credentials"), ("GET", "/v1/lists"),
+        ("PUT", f"/v1/apps/{APP}/state"), ("GET", "/v1/refusals"),
+    ]:  # fmt: skip
+        assert ask(socket, method, path)[0] == 403, path
+    # The wake secret makes a handler of it, for its own app.
+    handler = ["--header", f"Authorization: Bearer {wake.secret}"]
+    report = ["--data", '{"ring": true}']
+    status, answer = ask(socket, "POST", f"/v1/calls/{call}/report", *handler, *report)
+    assert (status, answer["state"]) == (200, "ringing")
+    assert ask(socket, "POST", f"/v1/calls/{call}/answer", *handler)[0] == 403
+    assert ask(socket, "GET", f"/v1/calls/{call}")[1]["state"] == "ringing"
+    assert ask(socket, "PUT", "/v1/dnd", "--data", '{"on": true}')[0] == 200
+    assert ask(socket, "POST", f"/v1/calls/{call}/decline")[0] == 200
+
+
+@needs_root
 def test_the_command_line_of_another_user_exits_with_4(daemon: Daemon) -> None:
     environment = daemon.environment()
-    assert run(*as_nobody(), RINGWAKE, "status", env=environment).returncode == 0
-    done = run(*as_nobody(), RINGWAKE, "call", "list", env=environment)
-    assert done.returncode == 4, done
-    assert "root" in done.stderr
+    done = run(*as_nobody(), RINGWAKE, "status", env=environment)
+    assert done.returncode == 0 and "ringwake-control" in done.stdout
+    for command in (["call", "list"], ["power"], ["status", "--features"]):
+        done = run(*as_nobody(), RINGWAKE, *command, env=environment)
+        assert done.returncode == 4, done
+        assert "root" in done.stderr
 
 
 def test_files_with_tokens_are_the_owners_alone(daemon: Daemon) -> None:

@@ -2,11 +2,13 @@
 
 import json
 import os
+import socket
 import uuid
 from pathlib import Path
 
 import pytest
 
+from support import ports
 from support.apps import App
 from support.buses import Bus
 from support.control import EventStream
@@ -78,6 +80,15 @@ def test_without_a_daemon_the_rest_is_checked(make_daemon, tmp_path: Path) -> No
     report.problem("daemon", "no daemon runs")
     assert [one["check"] for one in report.bad()] == ["daemon"]
     assert report.named("handlers", "every handler is there")["state"] == "ok"
+
+
+def test_a_port_that_another_process_holds_is_named(make_daemon) -> None:
+    with socket.create_server(("127.0.0.1", ports.lease())) as other:
+        daemon = make_daemon(address="127.0.0.1:%d" % other.getsockname()[1])
+        daemon.add_app()
+        daemon.write_configuration()
+        doctor(daemon).problem("ports", f"another process holds {daemon.address}", "ss -ltnp")
+    assert not any(one["check"] == "ports" for one in doctor(daemon).bad())
 
 
 @pytest.mark.parametrize(

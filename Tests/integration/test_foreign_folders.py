@@ -84,6 +84,22 @@ def test_an_app_is_not_written_where_a_daemon_of_others_says(daemon: Daemon, pla
     assert not (folder / "com.example.other.toml").exists()
 
 
+@pytest.mark.parametrize("words, made", [
+    (["app", "add", "com.example.other", "--exec", "/bin/true"], "apps.d"),
+    (["team", "add", "OTHERTEAM1", "--topic", "com.example.other.voip"], "teams.d"),
+], ids=["app", "team"])  # fmt: skip
+def test_no_folder_is_made_where_a_daemon_of_others_says(
+    daemon: Daemon, place: Path, words: list[str], made: str
+) -> None:
+    """What the daemon calls its folder lies in another user's by now, and is not there."""
+    folder = daemon.directory / made
+    shutil.rmtree(folder, ignore_errors=True)
+    os.chown(daemon.directory, NOBODY, NOBODY)
+    done = daemon.ringwake(*words)
+    assert done.returncode == NOT_PERMITTED and "belongs to another user" in done.stderr, done
+    assert not folder.exists()
+
+
 def test_what_endpoints_left_is_removed_and_nothing_of_others(place: Path) -> None:
     """A link with the name of such a folder leads to another one, which stays."""
     shared = place / "tmp"

@@ -66,6 +66,7 @@ def test_a_connection_that_fails_before_a_push_is_named(
     [refusal] = until(lambda: attempts(daemon), 10, "the daemon to see it fail")
     assert refusal["reason"] == reason and says in refusal["cause"] and "pushId" not in refusal, refusal
     assert daemon.control.status()["pushes"]["failedConnections"] == {reason: 1}
+    daemon.log_mentions(f"warning a sender's connection failed before a push")
     assert reason in daemon.ringwake("status").stdout
     assert says in daemon.ringwake("push", "list", "--refused").stdout
 

@@ -9,6 +9,7 @@ import pytest
 
 from support.credentials import APP, TEAM, Credentials
 from support.daemon import Daemon
+from support.doctor import doctor
 from support.programs import run
 from support.pushing import push, start_call
 
@@ -64,6 +65,24 @@ def test_an_app_with_a_wrong_file_keeps_its_tokens_and_its_pushes_are_recorded(t
     start_call(two)
 
 
+@pytest.mark.parametrize("bad", [WRONG, "[wake]\nconnected = true\n"], ids=["wrong", "connected"])
+def test_a_call_that_waits_for_a_handler_gets_the_one_of_the_corrected_file(two: Daemon, bad: str) -> None:
+    [recorder] = [recorder for recorder in two.recorders if recorder.folder.name == APP]
+    good = app_file(two).read_text()
+    two.calls["report"] = "20s"
+    two.start()
+    two.stop()
+    app_file(two).write_text(bad)
+    two.start()
+    call = str(uuid.uuid4())
+    assert push(two, call).status == 200
+    # It waits for a handler that connects, and does not ring for as long as other calls.
+    assert two.control.wait_for(call, "queued", 30)["deadlineMs"] <= 20_000
+    app_file(two).write_text(good)
+    assert two.ringwake("reload").returncode == 0
+    assert recorder.wait(call).environment["RINGWAKE_CALL"] == call
+
+
 def test_a_reload_keeps_what_the_file_said_before_and_applies_the_rest(two: Daemon) -> None:
     two.start()
     app_file(two).write_text(WRONG)
@@ -71,7 +90,9 @@ def test_a_reload_keeps_what_the_file_said_before_and_applies_the_rest(two: Daem
     done = two.ringwake("reload")
     assert done.returncode == BAD_CONFIGURATION, done
     assert "what it said before is in force" in done.stdout and str(app_file(two)) in done.stdout
+    assert done.stdout.startswith("reloaded, except one file that is wrong:"), done
     assert [app["app"] for app in two.control.get("/v1/apps")["apps"]] == [APP]
+    doctor(two).problem("configuration", "what it said before is in force", str(app_file(two)), "ringwake reload")
     start_call(two)
     assert "what it said before is in force" in two.ringwake("app", "show", APP).stdout
     two.control.post("/v1/reload")
@@ -89,6 +110,25 @@ def test_an_app_can_be_added_beside_a_wrong_file_and_a_wrong_one_can_be_removed(
     assert not app_file(two).exists() and not set_aside(two)
 
 
+def test_a_team_with_a_wrong_file_is_listed_and_can_be_removed(two: Daemon, tmp_path: Path) -> None:
+    """The former rules stay in force until a restart; whoever wants to end that needs no editor."""
+    two.start()
+    team = "ACMETEAM01"
+    assert two.ringwake("team", "add", team, "--topic", "com.acme.phone.voip").returncode == 0
+    file = two.directory / "teams.d" / f"{team}.toml"
+    good = file.read_text()
+    file.write_text(good + "= nonsense\n")
+    assert two.ringwake("reload").returncode == BAD_CONFIGURATION
+    assert f"{team}: what it said before is in force" in two.ringwake("team", "list").stdout
+    shown = two.ringwake("team", "show", team)
+    assert shown.returncode == BAD_CONFIGURATION and f"{file}:" in shown.stderr, shown
+    added = two.ringwake("team", "add", team, "--topic", "com.acme.phone.voip")
+    assert added.returncode == 1 and "--replace" in added.stderr and "nonsense" in file.read_text(), added
+    removed = two.ringwake("team", "remove", team)
+    assert removed.returncode == 0 and not file.exists(), removed
+    assert not set_aside(two) and team not in two.ringwake("team", "list").stdout
+
+
 def test_a_team_whose_key_is_lost_sends_as_before_until_the_daemon_starts_again(two: Daemon, tmp_path: Path) -> None:
     own = two.credentials = Credentials.make(tmp_path / "own")
     two.start()
@@ -104,6 +144,14 @@ def test_a_team_whose_key_is_lost_sends_as_before_until_the_daemon_starts_again(
     own.token_public_key.write_bytes(key)
     assert two.ringwake("reload").returncode == 0
     start_call(two)
+
+
+def test_a_reload_names_what_cannot_work(two: Daemon) -> None:
+    two.start()
+    two.set_handler(["/nonexistent/handler"])
+    done = two.ringwake("reload")
+    assert done.returncode == 0 and "cannot work: " in done.stdout and "/nonexistent/handler" in done.stdout
+    assert "a handler cannot be woken as configured" in two.log
 
 
 def test_status_shows_how_the_last_reload_ended(two: Daemon) -> None:

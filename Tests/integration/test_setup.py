@@ -116,6 +116,23 @@ def test_a_second_app_and_a_second_team_are_added_to_what_is_there(home: dict[st
     assert curl(setup(home)["sender"]) == "200"
 
 
+def test_what_is_not_named_is_the_only_one_there_is(home: dict[str, str]) -> None:
+    """Neither an app nor a team of the documentation appears beside the user's own, and the sender keeps its name."""
+    own = ["--app", "com.acme.phone", "--team", "ACMETEAM01"]
+    setup(home, *own, "--host", "phone.example.net", "--listen", "0.0.0.0:34567")
+    folder = Path(home["XDG_CONFIG_HOME"]) / "ringwake"
+    again = setup(home, "--host", "voip.example.net")
+    assert (again["app"], again["sender"]["teamID"]) == ("com.acme.phone", "ACMETEAM01")
+    assert sorted(path.stem for path in (folder / "apps.d").iterdir()) == ["com.acme.phone"]
+    second = setup(home, "--app", "com.acme.door", "--team", "ACMETEAM02")
+    assert second["sender"]["host"] == "phone.example.net"
+    assert not any("certificate is not for" in note for note in second["notes"]), second
+    assert setup(home, "--app", "com.acme.phone")["sender"]["teamID"] == "ACMETEAM01"
+    for words, names in ((["--host", "a.example.net"], "com.acme.door, com.acme.phone"),
+                         (["--app", "com.acme.third"], "ACMETEAM01, ACMETEAM02")):  # fmt: skip
+        assert names in setup(home, *words, status=2)["message"]
+
+
 def test_a_name_is_added_to_the_certificate_and_what_it_had_stays(home: dict[str, str]) -> None:
     setup(home, "--listen", "0.0.0.0:2197", "--host", "phone.example.net")
     folder = Path(home["XDG_CONFIG_HOME"]) / "ringwake"
@@ -191,5 +208,5 @@ def test_a_key_that_was_retired_stays_retired(home: dict[str, str], start) -> No
     [key] = keys()
     assert team("key", "retire", "ACMETEAM01", key["id"]).returncode == 0
     again = setup(home, "--app", APP, "--team", "ACMETEAM01", "--host", "third.example.net")
-    assert any(key["id"] in note and "is not the team" in note for note in again["notes"]), again
+    assert any(key["id"] in note and "has retired" in note for note in again["notes"]), again
     assert keys() == []

@@ -35,6 +35,31 @@ def team(daemon: Daemon, *arguments: object, status: int = 0) -> str:
     return done.stdout + done.stderr
 
 
+def test_a_file_that_is_no_token_key_is_refused(daemon: Daemon, other: Credentials) -> None:
+    team(daemon, "add", TEAM, "--app", APP)
+    for file in (other.ca, daemon.configuration):
+        assert str(file) in team(daemon, "key", "add", TEAM, file, "--key-id", "ABC123DEFG", status=1)
+    assert json.loads(team(daemon, "show", TEAM, "--json"))["team"]["keys"] == []
+    assert "note: Apple's key ids" in team(daemon, "key", "add", TEAM, other.token_key, "--key-id", "mine")
+
+
+def test_dev_ca_names_what_remains_to_be_done(make_daemon, tmp_path: Path) -> None:
+    directory = tmp_path / "certs"
+    daemon = make_daemon(credentials=Credentials.make(directory))
+    daemon.add_app()
+    daemon.start()
+    done = daemon.ringwake("certs", "dev-ca", "--directory", directory, "--app", APP, "--app", "com.example.door")
+    assert done.returncode == 0, done
+    # The daemon uses the directory, and has the team and the first app.
+    assert "[server]" not in done.stdout and "[[team]]" not in done.stdout
+    assert f"Add to the topics of team DEVTEAM001, in {daemon.configuration}: com.example.door.voip" in done.stdout
+    assert f"Then:\n  ringwake reload\n  ringwake push --app {APP} --trace\n" in done.stdout
+    assert "  ringwake app add com.example.door --exec" in done.stdout
+    # A team that is new.
+    done = daemon.ringwake("certs", "dev-ca", "--directory", directory, "--app", "com.example.gate", "--team", TEAM)
+    assert "[server]" not in done.stdout and f'[[team]]\nid = "{TEAM}"' in done.stdout
+
+
 def test_a_team_may_send_from_when_it_is_added_until_its_key_is_retired(daemon: Daemon, other: Credentials) -> None:
     assert send(daemon, other)[0] == 7
     shown = team(daemon, "add", TEAM, "--app", APP, "--key", other.token_key)

@@ -179,18 +179,17 @@ def test_an_app_does_not_take_all_sessions(daemon: Daemon) -> None:
 
 
 @pytest.mark.skipif(not programs.as_nobody(), reason="needs root to be another user")
-def test_other_users_see_how_it_stands_and_nothing_more(daemon: Daemon) -> None:
+def test_other_users_learn_nothing_of_the_audio(daemon: Daemon) -> None:
     daemon.directory.joinpath("run").chmod(0o755)
 
     def asks(*arguments: str) -> tuple[int, dict]:
-        command = ["curl", "--silent", "--unix-socket", str(daemon.control_socket), "--write-out", "%{http_code}"]
+        command = ["curl", "--silent", "--unix-socket", str(daemon.status_socket), "--write-out", "%{http_code}"]
         done = programs.run(*programs.as_nobody(), *command, *arguments)
         return int(done.stdout[-3:]), json.loads(done.stdout[:-3])
 
     with AudioSession(daemon.control, name="alice's player"):
-        status, answer = asks("http://localhost/v1/audio")
-        assert status == 200 and answer["sessions"] == 1 and "alice" not in json.dumps(answer)
         for arguments in (
+            ["http://localhost/v1/audio"],
             ["http://localhost/v1/audio/sessions"], ["http://localhost/v1/audio/route"],
             ["--data", "{}", "http://localhost/v1/audio/sessions"],
         ):  # fmt: skip

@@ -54,7 +54,7 @@ def boot(device: Root) -> Callable[[str], Boot]:
 
     def run(script: str) -> Boot:
         seen = device.boot(f". /usr/share/ringwake-test/library.sh\n{script}")
-        assert seen.status == 0, seen.text
+        assert seen.status == 0, seen.end
         return seen
 
     return run

@@ -14,6 +14,7 @@ CollectMode=inactive-or-failed
 [Service]
 Type=exec
 User=phone
+SupplementaryGroups=ringwake-control
 Environment=RINGWAKE_APP=com.example.phone {environment}
 ExecStart={command}
 Restart=no

@@ -6,13 +6,19 @@ app=com.example.phone
 
 step() { echo "== $*"; }
 
+# What the journal holds; what was said before this call is in it.
+journal() {
+    journalctl --sync
+    journalctl --no-pager --output=cat "$@"
+}
+
 # What else a test that fails shows.
 show_more() { :; }
 
 fail() {
     echo "FAILED: $*"
     systemctl --no-pager --full status 'ringwaked*' 2>&1 | head -60 || true
-    journalctl --no-pager --output=cat --unit=ringwaked --unit='ringwake-handler-*' 2>&1 | tail -n 40 || true
+    journal --unit=ringwaked --unit='ringwake-handler-*' 2>&1 | tail -n 40 || true
     show_more || true
     exit 1
 }

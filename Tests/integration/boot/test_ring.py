@@ -19,10 +19,11 @@ cp /etc/ringwake/ringwaked.toml /run/shipped.toml
 systemctl enable ringwaked
 configure() {
     { cat /run/shipped.toml; echo '[ring]'; printf '%s\n' "$@"; } >/etc/ringwake/ringwaked.toml
+    journalctl --sync
     cursor=$(journalctl --lines=0 --show-cursor | sed -n 's/^-- cursor: //p')
     systemctl restart ringwaked
 }
-logged() { journalctl --output=cat --unit=ringwaked --after-cursor="$cursor"; }
+logged() { journal --unit=ringwaked --after-cursor="$cursor"; }
 """
 
 HEARD = r"""

@@ -50,10 +50,14 @@ pid=$(main_pid)
 setpriv --reuid=nobody --clear-groups sleep 1000 &
 sleeper=$!
 eventually grep -q sleep /proc/$sleeper/comm
+# One of the daemon's own user, as the handlers that exec starts: of these alone it reads the environment.
+setpriv --reuid=ringwake --regid=ringwake --clear-groups sleep 1000 &
+own=$!
+eventually grep -q sleep /proc/$own/comm
 inside() { nsenter --target "$pid" --mount -- setpriv --reuid=ringwake --regid=ringwake --clear-groups "$@"; }
 for path in PATHS; do
     step "$path"
-    path=${path/PID/$sleeper}
+    case $path in */environ) path=${path/PID/$own} ;; *) path=${path/PID/$sleeper} ;; esac
     # A machine without a clock with a battery, say.
     [ -e "$path" ] || continue
     if [ -d "$path" ]; then inside ls "$path" >/dev/null; else inside head -c 1 "$path" >/dev/null; fi

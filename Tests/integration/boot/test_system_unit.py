@@ -5,6 +5,7 @@ from pathlib import Path
 
 from support import programs
 from support.machine import Boot, Root
+from support.native import Native
 
 WATCHDOG_FILE = programs.ROOT / "deploy" / "systemd" / "examples" / "watchdog.conf"
 Booted = Callable[[str], Boot]
@@ -107,7 +108,7 @@ prepare
 step "a [[listener]] beside a socket of systemd's is an error that names both"
 systemctl enable --now ringwaked-development.socket
 ! systemctl start ringwaked || fail "it started"
-journalctl --output=cat --unit=ringwaked | grep 'FileDescriptorName=development' | grep '127.0.0.1:2197' | grep '2198' | tail -n 1
+journal --unit=ringwaked | grep 'FileDescriptorName=development' | grep '127.0.0.1:2197' | grep '2198' | tail -n 1
 step "without the [[listener]]"
 sed -i 's/^\[\[listener\]\]$/[[gone]]/; /^\[\[gone\]\]$/,/^environment/d' /etc/ringwake/ringwaked.toml
 [ "$(systemctl show --property=NRestarts --value ringwaked)" = 0 ]
@@ -194,3 +195,25 @@ def test_a_provider_port_of_systemd_refuses_nobody(device: Root, boot: Booted) -
 def test_the_watchdog_replaces_a_daemon_that_hangs(device: Root, boot: Booted) -> None:
     device.write("/usr/share/ringwake-test/watchdog.conf", WATCHDOG_FILE.read_bytes())
     boot(WATCHDOG)
+
+
+MANY = r"""
+prepare
+systemctl enable --now ringwaked
+ringwake app add "$app" --exec /usr/libexec/stream-handler --way exec --payload ringwake --instances call
+step "500 calls, each with a handler that keeps a stream and reports"
+export app
+dial() { ringwake push --app "$app" --data "{\"ringwake\":{\"call\":\"$1\",\"caller\":\"sip:alice@example.org\"}}"; }
+export -f dial
+seq 500 | xargs -P 4 -I N bash -c 'dial call-N' >/dev/null
+rings() { [ "$(ringwake call list --json --limit 500 | part '["calls"]' | grep -o "'state': 'ringing'" | wc -l)" = 500 ]; }
+eventually rings
+[ "$(pgrep --count --full stream-handler)" -ge 500 ]
+step "none was missed"
+[ "$(ringwake status --json | part '["strikes"]')" = '{}' ]
+"""
+
+
+def test_five_hundred_handlers_at_once_report(device: Root, boot: Booted, native: Native) -> None:
+    device.write("/usr/libexec/stream-handler", (native.folder / "stream_handler").read_bytes(), 0o755)
+    boot(MANY)

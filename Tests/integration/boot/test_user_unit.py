@@ -19,7 +19,7 @@ home=/home/alice
 as_alice ringwake certs dev-ca --directory $home/.config/ringwake/certs --app $app --team DEVTEAM001 >/dev/null
 as_alice cp /usr/share/ringwake-test/ringwaked.toml $home/.config/ringwake/
 ctl() { as_alice systemctl --user "$@"; }
-trap 'journalctl --no-pager --output=cat _UID=$user | tail -n 40; fail "line $LINENO: $BASH_COMMAND"' ERR
+trap 'journal _UID=$user | tail -n 40; fail "line $LINENO: $BASH_COMMAND"' ERR
 alice_is() { [ "$(as_alice ringwake call show "$1" --json | part '["state"]')" = "$2" ]; }
 alices_tokens() { as_alice ringwake app show $app --json | part '["tokens"]'; }
 dial() {
@@ -81,10 +81,10 @@ eventually alice_is first connected
 [ "$(alices_tokens)" = "$tokens" ]
 test -f $home/.local/state/ringwake/store.db
 ! ls $home/.config/ringwake | grep -vE '^(certs|apps.d|ringwaked.toml)$' || fail "something was left behind"
-journalctl --output=cat _UID=$user | grep 'moved out of the configuration folder'
+journal _UID=$user | grep 'moved out of the configuration folder'
 step "once"
 ctl restart ringwaked
-[ "$(journalctl --output=cat _UID=$user | grep -c 'moved out of the configuration folder')" = 1 ]
+[ "$(journal _UID=$user | grep -c 'moved out of the configuration folder')" = 1 ]
 """
 
 

@@ -29,6 +29,10 @@ PUSHES_PER_ROUND = 300
 REPEATS_PER_ROUND = 20
 # One handler for all of its calls, and one for each.
 ONE, EACH = APP, "com.example.each"
+# Of 1,000 calls of handlers that send again what was not answered, so many may not ring at this rate of kills.
+SILENT_OF_1000 = 2
+# The last digit of a call that native/caller.c lets ring until it hangs up.
+RINGS = "9"
 # Short, so that every call ends soon after the last round.
 DEADLINES = {"report": "2s", "ring": "2s", "action": "2s", "claim": "2s"}
 # A daemon is killed after a random number of answers, and at the latest after so many seconds.
@@ -40,14 +44,17 @@ EXPIRATIONS = [5, None, -60, 0, 5, None, 2]
 class Lives:
     """One state directory and the daemons that lived on it."""
 
-    def __init__(self, daemon: Daemon, native: Native, generator: random.Random) -> None:
+    def __init__(self, daemon: Daemon, native: Native, generator: random.Random, patience: int = 0) -> None:
+        """With `patience`, in seconds, handlers send their requests again, and every call is to ring."""
         self.daemon = daemon
+        self.patience = patience
+        self.pushes_per_round = PUSHES_PER_ROUND // (5 if patience else 1)
         self.generator = generator
         self.records = daemon.directory / "records"
-        daemon.calls = dict(DEADLINES)
+        daemon.calls = dict.fromkeys(DEADLINES, f"{patience}s") if patience else dict(DEADLINES)
         daemon.settings["team.topics"] = [ONE + ".voip", EACH + ".voip"]
         daemon.settings["log.level"] = "error"
-        command = [str(native.caller), str(self.records), "20"]
+        command = [str(native.caller), str(self.records), *(["1", str(patience)] if patience else ["20"])]
         daemon.set_handler(command, app=ONE, instances="app")
         daemon.set_handler(command, app=EACH, instances="call")
         self.flood = Flood(daemon)
@@ -56,8 +63,10 @@ class Lives:
 
     def add_pushes(self, count: int) -> None:
         for _ in range(count):
-            app = self.generator.choice([ONE, EACH])
-            self.flood.add(Push(new_call(self.generator), app, self.generator.choice(EXPIRATIONS)))
+            # A handler has its calls one after the other: with patience few get into its queue, and none expires there.
+            app = self.generator.choices([ONE, EACH], [1, 9 if self.patience else 1])[0]
+            last, expiration = (RINGS, None) if self.patience else (None, self.generator.choice(EXPIRATIONS))
+            self.flood.add(Push(new_call(self.generator, last), app, expiration))
 
     def repeat_pushes(self, count: int) -> None:
         """Senders that did not see their 200 send again what was accepted, lately or long ago."""
@@ -67,12 +76,12 @@ class Lives:
 
     def live_and_die(self, end: Callable[[Daemon], None] = Daemon.kill) -> None:
         """A daemon takes pushes until it is killed."""
-        self.add_pushes(PUSHES_PER_ROUND)
+        self.add_pushes(self.pushes_per_round)
         self.repeat_pushes(REPEATS_PER_ROUND)
         self.daemon.start()
         with Watcher(self.daemon) as watcher:
             self.flood.start()
-            enough = len(self.flood.accepted()) + self.generator.randrange(PUSHES_PER_ROUND)
+            enough = len(self.flood.accepted()) + self.generator.randrange(self.pushes_per_round)
             deadline = time.monotonic() + LONGEST_LIFE
             while len(self.flood.accepted()) < enough and time.monotonic() < deadline:
                 time.sleep(self.generator.random() * 0.01)
@@ -147,6 +156,27 @@ def test_what_was_answered_is_delivered_or_missed_and_rings_once(make_daemon, na
     assert records.calls("ringing") <= contents.rung
     print(f"{len(pushes)} pushes, {Counter(call['reason'] for call in calls.values())}, {lives.refusals()}")
     print(f"{sum(max(records.attempts(call), default=0) > 1 for call in calls)} calls delivered again")
+
+
+def test_a_call_rings_although_the_daemon_dies_while_its_handler_reports_it(
+    make_daemon, native: Native, seed: int
+) -> None:
+    """What was recorded and not answered is said again by the same handler; it is no fault, and the call rings."""
+    print(f"RINGWAKE_TEST_SEED={seed}")
+    lives = Lives(make_daemon(), native, random.Random(seed), patience=30)
+    for _ in range(ROUNDS):
+        lives.live_and_die()
+    lives.live_to_the_end()
+    calls = lives.pages("/v1/calls?", "calls")
+    lives.daemon.stop()
+    with lives.last as watcher:
+        lives.watched.append(watcher.events)
+    silent = [call for call in calls if "rang" not in stages(call)]
+    print(f"{len(silent)} of {len(calls)} calls did not ring: {Counter(call['reason'] for call in silent)}")
+    repeated = {push.apns_id for push in lives.flood.pushes.values() if push.sent > 1}
+    assert event_problems(lives.watched, repeated) == []
+    assert CallerRecords(lives.records).problems(repeated) == []
+    assert len(silent) * 1000 <= SILENT_OF_1000 * len(calls), silent[:3]
 
 
 def assert_nothing_is_lost(

@@ -1,4 +1,4 @@
-"""Starting on a store that is locked, damaged, newer, foreign or half-made: a clear refusal, or a clean start."""
+"""Starting on a store that is locked, damaged, newer, foreign or half-made: a clear refusal, or a start that says so."""
 
 import errno
 import os
@@ -22,6 +22,7 @@ from support.pushing import push, start_call
 from support.recording import Kind, read_recording
 from support.replay import Replay
 from support.store import read_contents, read_store
+from support.waiting import until
 
 # Exit status of `in-use`, `conflict` and `system`: Documentation/errors.md.
 REFUSED = 1
@@ -110,14 +111,6 @@ def test_a_newer_store_is_refused(make_daemon) -> None:
     assert_refused(daemon, "store.db", "newer version of Ringwake")
 
 
-@pytest.mark.parametrize("statement", ["PRAGMA application_id = 7", "PRAGMA user_version = 0"])
-def test_a_store_of_another_program_is_refused(make_daemon, statement: str) -> None:
-    daemon = make_daemon()
-    state = lived_in(daemon)
-    change(state, statement)
-    assert_refused(daemon, "store.db", "another program")
-
-
 def change(state: Path, statement: str) -> None:
     connection = sqlite3.connect(state / "store.db", isolation_level=None)
     connection.execute(statement)
@@ -125,25 +118,38 @@ def change(state: Path, statement: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "word"),
+    "damage",
     [
-        pytest.param(lambda data: b"This is no store.\n" * 300, "damaged", id="text"),
-        pytest.param(lambda data: b"\0" * len(data), "damaged", id="zeros"),
-        pytest.param(lambda data: data[:4096] + b"\xa5" * (len(data) - 4096), "damaged", id="all-but-the-head"),
-        pytest.param(lambda data: data[: len(data) // 2 + 100], "damaged", id="cut"),
+        pytest.param(lambda data: b"This is no store.\n" * 300, id="text"),
+        pytest.param(lambda data: b"\0" * len(data), id="zeros"),
+        pytest.param(lambda data: data[:4096] + b"\xa5" * (len(data) - 4096), id="all-but-the-head"),
+        pytest.param(lambda data: data[: len(data) // 2 + 100], id="cut"),
+        pytest.param(lambda data: data[:68] + b"\0\0\0\7" + data[72:], id="of another program"),
     ],
 )
-def test_a_damaged_store_is_refused_and_left_as_it_is(make_daemon, damage, word: str) -> None:
+def test_a_damaged_store_is_set_aside_as_it_is_and_calls_go_on(make_daemon, damage) -> None:
     daemon = make_daemon()
     state = lived_in(daemon, pushes=20)
     store = state / "store.db"
-    store.write_bytes(damage(store.read_bytes()))
-    message = assert_refused(daemon, "store.db", word)
-    assert "backup" in message
+    bad = damage(store.read_bytes())
+    store.write_bytes(bad)
+    daemon.start()
+    [found] = daemon.control.status()["damage"]
+    assert "store.db was damaged" in found["why"] and "pushes are lost" in found["why"], found
+    assert bad in [Path(file).read_bytes() for file in found["files"]]
+    assert found["why"][:60] in daemon.log
+    assert push(daemon, new_call(random.Random())).status == 200
+    daemon.stop()
+    daemon.start()
+    # It is named until somebody removes it.
+    assert daemon.control.status()["damage"] == [found]
+    for file in found["files"]:
+        os.unlink(file)
+    assert daemon.control.status()["damage"] == []
 
 
 def test_a_damaged_page_that_is_found_while_running_loses_no_promise(make_daemon) -> None:
-    """Wherever one page is damaged: a refusal at the start, or a daemon that answers 200 only for what it has."""
+    """Wherever one page is damaged: the daemon starts, and answers 200 only for what it has."""
     daemon = make_daemon()
     state = lived_in(daemon, pushes=40)
     whole = (state / "store.db").read_bytes()
@@ -151,12 +157,7 @@ def test_a_damaged_page_that_is_found_while_running_loses_no_promise(make_daemon
         for name in ("store.db-wal", "store.db-shm"):
             (state / name).unlink(missing_ok=True)
         (state / "store.db").write_bytes(whole[: page * 4096] + b"\xa5" * 4096 + whole[(page + 1) * 4096 :])
-        try:
-            daemon.start()
-        except AssertionError:
-            assert daemon.process.returncode == REFUSED
-            daemon.process = None
-            continue
+        daemon.start()
         answers = {call: push(daemon, call) for call in (new_call(random.Random()) for _ in range(3))}
         assert {answer.status for answer in answers.values()} <= {200, 503}
         for call, answer in answers.items():
@@ -234,26 +235,35 @@ def test_a_store_that_cannot_be_written_is_refused(make_daemon) -> None:
     assert_refused(daemon, "store.db", "open")
 
 
-def test_a_store_that_is_a_folder_is_refused(make_daemon) -> None:
+def test_a_folder_in_place_of_the_store_is_set_aside(make_daemon) -> None:
     daemon = make_daemon()
-    (daemon.directory / "state" / "store.db").mkdir(parents=True)
+    store = daemon.directory / "state" / "store.db"
+    (store / "inside").mkdir(parents=True)
     (daemon.directory / "state").chmod(0o700)
-    assert_refused(daemon, "store.db")
+    daemon.add_app("true")
+    daemon.start()
+    [found] = daemon.control.status()["damage"]
+    assert "it is not a file" in found["why"], found
+    assert [file for file in found["files"] if (Path(file) / "inside").is_dir()], found
+    assert push(daemon, new_call(random.Random())).status == 200
 
 
-@pytest.mark.parametrize(("fault", "word"), [("open", "open"), ("write", "write"), ("sync", "durable")])
+@pytest.mark.parametrize(("fault", "word"), [("open", "create"), ("write", "write"), ("sync", "durable")])
 def test_a_disk_that_fails_at_the_start_is_said(make_daemon, make_faults, fault: str, word: str) -> None:
     daemon: Daemon = make_daemon()
     faults = make_faults()
-    state = lived_in(daemon, ends=Daemon.kill)
-    daemon.user = faults.prefix(state)
+    lived_in(daemon, ends=Daemon.kill)
+    daemon.user = faults.prefix(daemon.directory / "state")
     faults.set(**{fault: errno.EIO})
-    done = daemon.run_to_its_end()
-    assert (done.returncode, faults.count(fault) > 0) == (REFUSED, True), done.stderr
-    assert "Input/output error" in done.stderr and "store.db" in done.stderr, done.stderr
-    faults.set()
     daemon.start()
-    assert len(daemon.control.get("/v1/pushes")["pushes"]) == 3
+    journal = daemon.control.status()["journal"]
+    assert (journal["state"], faults.count(fault) > 0) == ("failing", True), journal
+    assert "Input/output error" in journal["why"] and word in journal["why"] and "store.db" in journal["why"], journal
+    assert push(daemon, new_call(random.Random())).status == 503
+    faults.set()
+    # The push is an attempt itself, so its sender need not wait for the next one.
+    assert push(daemon, new_call(random.Random())).status in (200, 503)
+    until(lambda: len(daemon.control.get("/v1/pushes")["pushes"]) >= 3, 10, "the pushes of the last run")
 
 
 def test_a_disk_that_hangs_at_the_start_does_not_hang_the_stop(make_daemon, make_faults) -> None:

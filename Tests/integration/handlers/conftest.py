@@ -68,16 +68,18 @@ def registrar(tmp_path: Path) -> Iterator[Registrar]:
     peer.clear_away()
 
 
-@pytest.fixture
-def baresip_example(make_daemon: Callable[..., Daemon], registrar: Registrar) -> Callable[..., BaresipExample]:
-    """The example around baresip on a daemon that runs: `cold`, started for each call, or `warm`, which is there."""
+@pytest.fixture(params=["shell", "C"])
+def baresip_example(
+    make_daemon: Callable[..., Daemon], registrar: Registrar, request: pytest.FixtureRequest
+) -> Callable[..., BaresipExample]:
+    """A handler around baresip on a daemon that runs: `cold`, started for each call, or `warm`, which is there."""
 
     def make(way: str, invite: int = 60, **calls: str) -> BaresipExample:
         daemon = make_daemon()
         # What happens too late is another test's, which says how late that is.
         daemon.calls |= {"report": "60s", "action": "60s", "claim": "60s"} | calls
         daemon.sections = {}
-        app = BaresipExample(daemon, registrar.port)
+        app = BaresipExample(daemon, registrar.port, BaresipExample.in_c if request.param == "C" else None)
         app.environment["INVITE_TIMEOUT"] = str(invite)
         if way == "cold":
             app.by_exec(str(app.folder), more=SIP_PAYLOAD)

@@ -13,7 +13,7 @@ from support.apps import App
 from support.credentials import APP
 from support.daemon import Daemon
 from support.ports import ADDRESS
-from support.programs import ROOT, SYSTEM_PYTHON
+from support.programs import BARESIP_HANDLER, ROOT, SYSTEM_PYTHON
 from support.sockets import listens
 from support.waiting import until
 
@@ -152,9 +152,12 @@ class BaresipExample(Example):
     """The handler around baresip, with the configuration that it is delivered with but for ports and addresses."""
 
     program = ["/bin/bash", str(EXAMPLES / "baresip-shell" / "handler")]
+    # The same in C, as it is delivered.
+    in_c = [str(BARESIP_HANDLER)]
 
-    def __init__(self, daemon: Daemon, registrar: int) -> None:
+    def __init__(self, daemon: Daemon, registrar: int, program: list[str] | None = None) -> None:
         super().__init__(daemon)
+        self.program = program or self.program
         self.folder = daemon.directory / "baresip"
         self.folder.mkdir()
         # It takes the port after it for SIP over TLS.
@@ -174,6 +177,14 @@ class BaresipExample(Example):
     def clients(self) -> list[int]:
         """The processes of baresip that run."""
         return [pid for pid in self.running() if processes.command_line(pid)[:1] == ["baresip"]]
+
+    def guards(self) -> list[int]:
+        """The processes that end a client whose handler was killed."""
+        found = []
+        for pid in set(self.running()) - set(self.clients()):
+            with contextlib.suppress(ProcessLookupError):
+                found += [pid] if os.getsid(pid) == pid else []
+        return found
 
     def client_log(self) -> str:
         path = self.folder / "log"

@@ -307,6 +307,7 @@ def test_a_client_that_has_lost_its_handler_for_good_is_ended(baresip_example, r
     waits(lambda: len(app.clients()) == 1, "the client to run")
     # Its commands are listened to a little later than it registers.
     app.daemon.control.wait_for("woken", "reported", 10)
+    waits(app.guards, "the guard, in a session of its own")
     os.kill(app.daemon.control.call("woken")["pid"], signal.SIGKILL)
     ends(app.daemon, "woken", "handlerFailed")
     alice = invites(app, "too-late")

@@ -1,6 +1,8 @@
 // A call handler for tests that start thousands: reports each call with its first ring, and writes down what it saw.
 //
-//     caller RECORDS HOLD_MS
+//     caller RECORDS HOLD_MS [PATIENCE_S]
+//
+// Without an answer it exits, or sends the request again for PATIENCE_S, as a handler should.
 //
 // RECORDS gets one line for each step, appended at once, so that no kill can take back what was seen:
 //   woken CALL ATTEMPT   the daemon gave it this call, at its start or when it fetched what waits
@@ -34,7 +36,7 @@
 #define ID_BYTES 64
 
 static int records, daemon_socket = -1;
-static int hold_ms;
+static int hold_ms, patience_s;
 static char answer[ANSWER_BYTES];
 
 __attribute__((format(printf, 1, 2))) static void record(const char *format, ...) {
@@ -61,7 +63,7 @@ static long body_length(const char *head) {
 }
 
 // One request on the connection; its status, or 0 when the daemon went away. The body stands in `*body`.
-static int request(const char *method, const char *path, const char *json, char **body) {
+static int ask(const char *method, const char *path, const char *json, char **body) {
     char text[2048];
     int length = snprintf(text, sizeof text,
                           "%s %s HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer %s\r\n"
@@ -80,6 +82,19 @@ static int request(const char *method, const char *path, const char *json, char 
             *body = start + 4;
             return atoi(answer + strlen("HTTP/1.1 "));
         }
+    }
+}
+
+// The same, again and again while it is patient.
+static int request(const char *method, const char *path, const char *json, char **body) {
+    const int pause_ms = 10;
+    for (int left_ms = patience_s * 1000;; left_ms -= pause_ms) {
+        int status = ask(method, path, json, body);
+        if (status != 0 || left_ms <= 0) return status;
+        struct timespec pause = {0, pause_ms * 1000000L};
+        nanosleep(&pause, NULL);
+        if (daemon_socket >= 0) close(daemon_socket);
+        connect_to_daemon();
     }
 }
 
@@ -148,15 +163,16 @@ static const char *member(const char *text, const char *name, char value[static 
 }
 
 int main(int count, char **arguments) {
-    if (count != 3) return 2;
+    if (count < 3 || count > 4) return 2;
     hold_ms = atoi(arguments[2]);
+    if (count == 4) patience_s = atoi(arguments[3]);
     records = open(arguments[1], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     static char message[MESSAGE_BYTES];
     ssize_t length = 0, more;
     while ((more = read(STDIN_FILENO, message + length, sizeof message - 1 - (size_t)length)) > 0) length += more;
     char kind[ID_BYTES], attempt[ID_BYTES];
     if (records < 0 || !member(message, "kind", kind) || !member(message, "attempt", attempt)) return 2;
-    bool goes_on = connect_to_daemon();
+    bool goes_on = connect_to_daemon() || patience_s > 0;
     if (!goes_on) record("lost %s\n", getenv("RINGWAKE_CALL"));
     goes_on = goes_on && handle(getenv("RINGWAKE_CALL"), kind, attempt);
     // What came while it ran, as long as there is some.

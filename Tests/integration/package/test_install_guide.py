@@ -75,11 +75,11 @@ ringwake push list
 """,
 }
 AFTER = {
-    "ring": "within 20 call_is ringing\n",
-    "look": "within 20 call_is ended\n",
-    "handler": "within 20 call_is ringing\nringwake call answer\nwithin 20 call_is connected\nringwake call end\n"
-               "nothing_is_active() { ! call_is '\\(ringing\\|connected\\)'; }\nwithin 20 nothing_is_active\n",
-    "sender": "within 20 call_is ringing\nringwake call end\n",
+    "ring": "eventually call_is ringing\n",
+    "look": "eventually call_is ended\n",
+    "handler": "eventually call_is ringing\nringwake call answer\neventually call_is connected\nringwake call end\n"
+               "nothing_is_active() { ! call_is '\\(ringing\\|connected\\)'; }\neventually nothing_is_active\n",
+    "sender": "eventually call_is ringing\nringwake call end\n",
     "renewal": "cmp /etc/ringwake/certs/server.pem /srv/before.pem\n",
     "renew": """
 fails cmp /etc/ringwake/certs/server.pem /srv/before.pem

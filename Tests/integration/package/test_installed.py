@@ -6,10 +6,18 @@ from support.package import OLDER, Device, Packages, blocks
 CONNECTED_CALL = """
 ringwake app add "$app" --instances call --exec /usr/local/bin/phone-handler --way exec --replace
 ringwake push --app "$app" --data '{"caller":"sip:alice@example.org"}'
-within 20 call_is ringing
+eventually call_is ringing
 call=$(ringwake call list --json | tr -d ' \\n' | sed 's/.*"call":"\\([^"]*\\)".*/\\1/')
 ringwake call answer
-within 20 call_is connected
+eventually call_is connected
+"""
+
+# A handler that is a unit, and the oldest process of the one that `exec` started; its others are its subshells.
+HANDLERS = r"""
+printf '[Service]\nExecStart=/bin/sleep infinity\n' >/etc/systemd/system/ringwake-handler-door@.service
+systemctl start ringwake-handler-door@call.service
+handler() { grep -lszx '/usr/local/bin/[p]hone-handler' /proc/[0-9]*/cmdline | sort -V | head -n 1; }
+test -n "$(handler)"
 """
 
 # systemd holds every port, and somebody else's program sends and asks without a pause. A repeated push rings nobody.
@@ -32,7 +40,7 @@ ask() {{
 rounds() {{ wc -l </run/rounds 2>/dev/null || echo 0; }}
 more_rounds() {{ [ "$(rounds)" -gt $((asked + 2)) ]; }}
 set +x; ask & asker=$!; set -x
-asked=0; within 20 more_rounds
+asked=0; eventually more_rounds
 """
 
 # The files of the machine. What apt, dpkg and the journal keep of every package is not the package's.
@@ -75,14 +83,14 @@ install_package /packages/ringwake.deb
 . /usr/local/bin/set-up
 {CONNECTED_CALL}
 ringwake call end "$call"
-within 20 call_is ended
+eventually call_is ended
 test "$(stat -c %U /proc/"$(main_pid)")" = ringwake
 """)
     # It was enabled, so it is there without a command.
     device.run("""
-within 20 ringwake status
+eventually ringwake status
 ringwake push --app "$app" --data '{"caller":"sip:bob@example.org"}'
-within 20 call_is ringing
+eventually call_is ringing
 """)
 
 
@@ -95,26 +103,25 @@ install_package /packages/older.deb
 before=$(main_pid)
 each_unit >/run/units-before
 open_sockets >/run/sockets-before
-# The oldest of its processes; the others are its subshells.
-handler() {{ grep -lszx '/usr/local/bin/[p]hone-handler' /proc/[0-9]*/cmdline | sort -V | head -n 1; }}
+{HANDLERS}
 handler=$(handler)
-test -n "$handler"
 install_package /packages/ringwake.deb
 # The daemon is another process, and the call continues with the same handler.
 after=$(main_pid)
 test "$before" != "$after"
 test "$(readlink /proc/"$after"/exe)" = /usr/bin/ringwaked
-within 20 call_is connected
+eventually call_is connected
 test "$handler" = "$(handler)"
+systemctl is-active ringwake-handler-door@call.service
 # Nobody was refused meanwhile: the sockets are the same. Which units are enabled is the administrator's business.
-asked=$(rounds); within 20 more_rounds
+asked=$(rounds); eventually more_rounds
 rm /run/asking && wait $asker
 test ! -s /run/refused || {{ cat /run/refused; exit 1; }}
 open_sockets | diff /run/sockets-before -
 each_unit | diff /run/units-before -
 ringwake call mute "$call"
 ringwake call end "$call"
-within 20 call_is ended
+eventually call_is ended
 fails grep handlerFailed <(ringwake call list --json)
 """)
 
@@ -143,6 +150,10 @@ for attempt in 'kill ringwaked' 'enable ringwaked' 'set-property ringwaked Memor
     fails try alice $attempt
 done
 fails as alice cat /etc/ringwake/certs/server.key
+# What they may not ask the daemon themselves names the way that they have.
+for user in alice bob; do fails as $user ringwake reload 2>/run/$user; done
+grep "run 'systemctl reload ringwaked'" /run/alice
+fails grep systemctl /run/bob
 # What every user may ask, and what nobody else may do.
 as bob ringwake status
 for command in 'call list' 'call answer' 'push list' 'app list' reload; do
@@ -175,6 +186,21 @@ test "$before" = "$(main_pid)"
 ringwake status
 """)
     assert f"has not been restarted, and version {OLDER} keeps running" in " ".join(text.split())
+
+
+def test_an_upgrade_restarts_a_daemon_that_starts_although_a_handler_is_missing(device: Device) -> None:
+    text = device.run("""
+install_package /packages/older.deb
+. /usr/local/bin/set-up
+before=$(main_pid)
+printf '[wake]\\nexec = ["/nowhere/handler"]\\nway = "exec"\\n' >/etc/ringwake/apps.d/com.example.gone.toml
+chmod 644 /etc/ringwake/apps.d/com.example.gone.toml
+fails ringwaked --check-config
+install_package /packages/ringwake.deb
+fails test "$before" = "$(main_pid)"
+ringwake status
+""")
+    assert "has not been restarted" not in text
 
 
 def test_an_older_package_is_refused_over_a_store(device: Device, packages: Packages) -> None:
@@ -220,6 +246,19 @@ test "$(token production)" = "$token"
 """)
 
 
+def test_a_removal_ends_the_handlers(device: Device) -> None:
+    device.run(f"""
+install_package /packages/ringwake.deb
+. /usr/local/bin/set-up
+{CONNECTED_CALL}
+{HANDLERS}
+apt-get remove --yes ringwake
+fails systemctl is-active ringwake-handler-door@call.service
+gone() {{ test -z "$(handler)"; }}
+eventually gone
+""")
+
+
 def test_a_purge_leaves_nothing_but_the_user(device: Device) -> None:
     device.run(f"""
 {ALL_FILES}
@@ -232,7 +271,7 @@ install_package /packages/ringwake.deb
 . /usr/local/bin/set-up
 {CONNECTED_CALL}
 ringwake call end "$call"
-within 20 call_is ended
+eventually call_is ended
 systemctl enable ringwaked-production.socket ringwaked-development.socket
 apt-get purge --yes ringwake
 all_files | sort >/tmp/lists/after

@@ -24,7 +24,8 @@ def test_lintian_has_neither_errors_nor_warnings(packages: Packages) -> None:
 
 def test_each_file_to_install_is_in_the_package(packages: Packages) -> None:
     held = contents(packages.current)
-    for path in ("/usr/bin/ringwaked", "/usr/bin/ringwake", "/usr/libexec/ringwake/ringwake-audio"):
+    for path in ("/usr/bin/ringwaked", "/usr/bin/ringwake", "/usr/libexec/ringwake/ringwake-audio",
+                 "/usr/libexec/ringwake/ringwake-baresip"):  # fmt: skip
         assert held[path] == "-rwxr-xr-x", path
     deploy = programs.ROOT / "deploy"
     expected = [f"/lib/systemd/system/{unit.name}" for unit in (deploy / "systemd" / "system").iterdir()]
@@ -55,7 +56,8 @@ def test_each_file_to_install_is_in_the_package(packages: Packages) -> None:
 
 def test_programs_are_stripped_and_without_a_library_path(packages: Packages, tmp_path: Path) -> None:
     check("dpkg-deb", "--extract", packages.current, tmp_path)
-    for path in ("usr/bin/ringwaked", "usr/bin/ringwake", "usr/libexec/ringwake/ringwake-audio"):
+    for path in ("usr/bin/ringwaked", "usr/bin/ringwake", "usr/libexec/ringwake/ringwake-audio",
+                 "usr/libexec/ringwake/ringwake-baresip"):  # fmt: skip
         sections = check("objdump", "--section-headers", tmp_path / path)
         assert ".symtab" not in sections and ".debug_info" not in sections, path
         assert "RUNPATH" not in check("objdump", "--private-headers", tmp_path / path), path
@@ -76,7 +78,7 @@ def test_wrong_programs_are_refused(tmp_path: Path, stale: bool) -> None:
     command = [programs.ROOT / "deploy" / "debian" / "build", "--programs", tmp_path, "--output", tmp_path]
     expected = f"there is no program {tmp_path}/ringwaked; build the programs with deploy/build-release"
     if stale:
-        for name in ("ringwaked", "ringwake-audio"):
+        for name in ("ringwaked", "ringwake-audio", "ringwake-baresip"):
             shutil.copy(programs.BIN_DIRECTORY / name, tmp_path)
         (tmp_path / "ringwake").write_text("#!/bin/sh\necho ringwake 0.0.0\n")
         (tmp_path / "ringwake").chmod(0o755)

@@ -16,10 +16,10 @@ AFTER = {
     "push": """
 count() { ringwake call list --json | jq "[.calls[] | select(.state == \\"$1\\")] | length"; }
 two_are() { test "$(count "$1")" = 2; }
-within 20 two_are ringing
+eventually two_are ringing
 """,
-    "look": "within 20 call_is connected\n",
-    "end": "within 20 two_are ended\n",
+    "look": "eventually call_is connected\n",
+    "end": "eventually two_are ended\n",
     "log": f"test \"$(grep -c 'push refused' \"$(value endpoint.log)\")\" = {len(PROMISED)}\n",
     "clean": "test -z \"$(ls /tmp | grep ringwake-endpoint)\"\nfails grep -qx ringwaked /proc/[0-9]*/comm\n",
 }  # fmt: skip

@@ -21,6 +21,7 @@ BUILT = Path(os.environ.get("RINGWAKE_EXAMPLES_DIR") or programs.ROOT / ".build"
 # The handlers around baresip, by the language that they are written in.
 HANDLERS = {
     "shell": programs.ROOT / "Examples" / "baresip-shell" / "handler", "Swift": BUILT / "baresip-handler",
+    "C": programs.BARESIP_HANDLER,
 }  # fmt: skip
 
 
@@ -32,6 +33,7 @@ class Phone:
         self.daemon = daemon
         daemon.address = f"{DEVICE}:{PUSH_PORT}"
         daemon.user = exchange.device.command()
+        daemon.settings["team.outcome"] = True
         self.folder = exchange.folder / "client"
         self.handler = [str(HANDLERS["shell"]), str(self.folder)]
 
@@ -112,7 +114,8 @@ class Phone:
 
 
     def close(self) -> None:
-        """Ends what a failed test left on the device."""
+        """Ends what the test left on the device; the daemon first, which may still be starting a handler."""
+        self.daemon.stop()
         for pid in self.handlers():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)

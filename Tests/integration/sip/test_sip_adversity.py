@@ -17,13 +17,13 @@ from support.waiting import until
 
 # Kamailio's `children`: so many workers read SIP.
 WORKERS = 4
-# A caller who hears within this, in seconds, has not waited for the server to give the phone up.
+# A caller who hears within this, in seconds, has not waited for the timeout of SIP, which is 32.
 SOON = 10
 
 
 @pytest.fixture(scope="module")
 def exchange(make_exchange: Callable[..., Exchange]) -> Exchange:
-    return make_exchange(RINGWAKE_PUSH_SECONDS=2)
+    return make_exchange(RINGWAKE_PUSH_SECONDS=2, RINGWAKE_WAIT_MS=4000)
 
 
 def test_a_device_that_is_off(phone: Phone, exchange: Exchange) -> None:

@@ -9,8 +9,8 @@ from sip.phone import HANDLERS, Phone
 from sip.telephones import calls
 from support.waiting import until
 
-# A caller who hears within this, in seconds, has not waited for the server to give the phone up, which takes 20.
-SOON = 10
+# A caller who hears within this, in seconds, has not waited for the server to give the phone up, which takes 10.
+SOON = 8
 # A handler that takes so long to begin that its call can be over before.
 SLOW = ("/bin/sh", "-c", 'sleep 1; exec "$0" "$@"')
 

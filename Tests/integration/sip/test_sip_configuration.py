@@ -12,7 +12,7 @@ from support import programs
 DEBIAN = Path("/etc/kamailio/kamailio.cfg")
 # After what in Debian's file, and the line that comes there.
 PLACES = [
-    (r"\tif \(is_method\(\"CANCEL\"\)\) \{\n\t\tif \(t_check_trans\(\)\) \{\n", "route(RINGWAKE_CANCEL);"),
+    (r"\tif \(is_method\(\"CANCEL\"\)\) \{\n", "route(RINGWAKE_CANCEL);"),
     (r"\tif \(!save\(\"location\"\)\) \{\n\t\tsl_reply_error\(\);\n\t\}\n", "route(RINGWAKE_REGISTERED);"),
     (r"\nroute\[LOCATION\] \{\n", 'if (is_method("INVITE")) route(RINGWAKE_INVITE);'),
 ]

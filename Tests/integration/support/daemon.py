@@ -65,11 +65,12 @@ class Daemon:
 
         credentials = self.credentials
         calls = "\n".join(f'{name} = "{length}"' for name, length in self.calls.items())
+        group = f"control_group = {value('control_group', '')}\n" if "control_group" in self.settings else ""
         sections = "".join(f"[{name}]\n{lines}\n" for name, lines in self.sections.items())
         return f"""
 state_directory = {value("state_directory", "state")}
 runtime_directory = {value("runtime_directory", "run")}
-[server]
+{group}[server]
 certificate = {value("server.certificate", str(credentials.server_certificate))}
 key = {value("server.key", str(credentials.server_key))}
 provider_cas = {value("server.provider_cas", [str(credentials.ca)])}
@@ -79,6 +80,7 @@ environment = {value("listener.environment", "development")}
 [[team]]
 id = "{TEAM}"
 topics = {value("team.topics", [TOPIC])}
+outcome = {value("team.outcome", False)}
 [[team.key]]
 id = "{credentials.key_id}"
 file = {value("team.key.file", str(credentials.token_public_key))}
@@ -188,6 +190,11 @@ level = {value("log.level", "info")}
     @property
     def control_socket(self) -> Path:
         return self.directory / "run" / "control.sock"
+
+    @property
+    def status_socket(self) -> Path:
+        """The one for every local user."""
+        return self.directory / "run" / "status.sock"
 
     @property
     def control(self) -> Control:

@@ -6,7 +6,7 @@
     with root:
         root.write("/etc/ringwake/ringwaked.toml", text)
         boot = root.boot("systemctl start ringwaked && ringwake status")
-    assert boot.status == 0, boot.text
+    assert boot.status == 0, boot.end
 
 The script runs in bash as root, as soon as the machine reaches multi-user.target; the machine switches off when the script
 ends. A root can boot several times. Needs root: `unavailable()` says so.
@@ -70,7 +70,13 @@ class Boot:
 
     @property
     def text(self) -> str:
-        return "\n".join(self.lines) + f"\n(exit status {self.status})\n--- console\n{self.console[-4000:]}"
+        return "\n".join(self.lines)
+
+    @property
+    def end(self) -> str:
+        """The end of the boot and of the script, which says why it failed."""
+        script = "\n".join(self.lines[-80:])
+        return f"--- console\n{self.console[-2000:]}\n--- script\n{script}\n(exit status {self.status})"
 
 
 class Root:
@@ -182,7 +188,7 @@ class Root:
             process.kill()
             output, _ = process.communicate()
             seen = self._seen(output)
-            raise AssertionError(f"the machine was not off after {timeout} s:\n{seen.text}") from None
+            raise AssertionError(f"the machine was not off after {timeout} s:\n{seen.end}") from None
         finally:
             # systemd-nspawn leaves this folder behind.
             with contextlib.suppress(OSError):

@@ -23,7 +23,8 @@ class Native:
         """Compiles all of them; takes about a second."""
         assert shutil.which("cc"), "'cc' is not installed; apt-get install gcc"
         for name, flags in (
-            ("recorder.so", ["-shared", "-fPIC"]), ("faults.so", ["-shared", "-fPIC"]), ("caller", []),
+            ("recorder.so", ["-shared", "-fPIC"]), ("faults.so", ["-shared", "-fPIC"]),
+            ("clock.so", ["-shared", "-fPIC"]), ("caller", []), ("stream_handler", ["-static"]), ("without", []),
         ):  # fmt: skip
             source = (SOURCES / name).with_suffix(".c")
             done = programs.run("cc", *FLAGS, *flags, "-o", folder / name, source)

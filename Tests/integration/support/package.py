@@ -19,11 +19,10 @@ export DEBIAN_FRONTEND=noninteractive NO_COLOR=1
 app=com.example.phone
 fails() { if "$@"; then echo "this had to fail: $*"; exit 1; fi; }
 install_package() { apt-get install --yes --quiet --no-install-recommends "$@"; }
-# within SECONDS COMMAND...: tries the command until it succeeds.
-within() {
-    { local tenths=$(($1 * 10)); shift; } 2>/dev/null
-    for _ in $(seq "$tenths"); do "$@" && return 0; sleep 0.1; done 2>/dev/null
-    echo "within $((tenths / 10)) s this did not succeed: $*"
+# Tries the command until it succeeds.
+eventually() {
+    for _ in $(seq 600); do "$@" && return 0; sleep 0.1; done 2>/dev/null
+    echo "waited in vain for: $*"
     systemctl --no-pager status ringwaked || true
     journalctl --no-pager -n 40 || true
     return 1
@@ -58,7 +57,7 @@ class Device:
     def run(self, script: str) -> str:
         """Boots it and runs the script, which has to succeed. Returns what the script printed."""
         boot = self.root.boot(PRELUDE + script)
-        assert boot.status == 0, boot.text
+        assert boot.status == 0, boot.end
         return boot.text
 
 

@@ -91,6 +91,11 @@ def environment(pid: int) -> dict[str, str]:
     return dict(entry.decode(errors="replace").partition("=")[::2] for entry in data.split(b"\0") if entry)
 
 
+def with_variable(name: str, value: str) -> list[int]:
+    """The processes that were started with this variable."""
+    return [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and environment(int(pid)).get(name) == value]
+
+
 def command_line(pid: int) -> list[str]:
     """The program and its arguments; empty when it is gone."""
     try:

@@ -9,6 +9,7 @@ ROOT = Path(__file__).resolve().parents[3]
 BIN_DIRECTORY = Path(os.environ.get("RINGWAKE_BIN_DIR") or ROOT / ".build" / "release")
 RINGWAKED = BIN_DIRECTORY / "ringwaked"
 RINGWAKE = BIN_DIRECTORY / "ringwake"
+BARESIP_HANDLER = BIN_DIRECTORY / "ringwake-baresip"
 # The programs of Examples/swift-handler, which Tests/stranger builds.
 EXAMPLES_DIRECTORY = Path(os.environ.get("RINGWAKE_EXAMPLES_DIR") or ROOT / ".build" / "examples")
 
@@ -21,7 +22,8 @@ COMMAND_TIMEOUT = 60
 
 def missing() -> list[str]:
     """Says for each thing that the tests need and that is not there what to do."""
-    lines = [f"{path} is not built; run deploy/build-release" for path in (RINGWAKED, RINGWAKE) if not path.exists()]
+    built = (RINGWAKED, RINGWAKE, BARESIP_HANDLER)
+    lines = [f"{path} is not built; run deploy/build-release" for path in built if not path.exists()]
     packages = {
         "curl": "curl", "nghttp": "nghttp2-client", "openssl": "openssl", "setpriv": "util-linux",
         "dbus-daemon": "dbus", "busctl": "systemd",
