@@ -16,6 +16,7 @@ from sip.phone import Phone, pids
 from sip.telephones import calls
 from support.credentials import APP, TEAM, Credentials
 from support.daemon import Daemon
+from support.programs import BARESIP_HANDLER
 from support.waiting import until
 
 from . import stages
@@ -164,6 +165,16 @@ class WarmShell(ColdShell):
     stays = True
 
 
+class ColdProgram(Woken):
+    name = "cold, C"
+    handler = [BARESIP_HANDLER]
+
+
+class WarmProgram(ColdProgram):
+    name = "warm, C"
+    stays = True
+
+
 class ColdSwift(Woken):
     name = "cold, Swift"
     handler = [SWIFT]
@@ -177,4 +188,4 @@ class WarmSwift(ColdSwift):
 def columns() -> list[type[Device]]:
     """What is measured here."""
     swift: list[type[Device]] = [ColdSwift, WarmSwift] if SWIFT.exists() else []
-    return [Registered, Floor, ColdShell, WarmShell, *swift]
+    return [Registered, Floor, ColdProgram, WarmProgram, ColdShell, WarmShell, *swift]
