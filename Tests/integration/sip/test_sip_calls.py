@@ -1,6 +1,7 @@
 """sipp calls a number at Kamailio, Kamailio pushes, Ringwake wakes the handler, and baresip takes the held call."""
 
 import uuid
+from collections.abc import Callable
 
 import pytest
 from sip.capture import Capture
@@ -9,10 +10,15 @@ from sip.phone import HANDLERS, Phone
 from sip.telephones import calls
 from support.waiting import until
 
-# A caller who hears within this, in seconds, has not waited for the server to give the phone up, which takes 10.
-SOON = 8
+# A caller who hears within this, in seconds, has not waited for the server to give the phone up.
+SOON = 20
 # A handler that takes so long to begin that its call can be over before.
 SLOW = ("/bin/sh", "-c", 'sleep 1; exec "$0" "$@"')
+
+
+@pytest.fixture(scope="module")
+def exchange(make_exchange: Callable[..., Exchange]) -> Exchange:
+    return make_exchange(RINGWAKE_WAIT_MS=2 * SOON * 1000)
 
 
 @pytest.fixture(params=HANDLERS)
