@@ -29,8 +29,9 @@ plain() { value=${1//\\\//\/} value=${value//\\\"/\"} value=${value//\\\\/\\}; }
 
 # Reads ringwaked's stream: one JSON object per line.
 read_events() {
-    local line fields name lost n
+    local line fields name lost n status=
     while IFS= read -r line; do
+        if [[ $line == 'status '* ]]; then status=${line#status }; fi
         member event "$line" || continue
         fields=$value
         member call "$line" && plain "$value"
@@ -43,7 +44,7 @@ read_events() {
         if [[ $line =~ \"number\":([0-9]+) ]]; then n=${BASH_REMATCH[1]}; else n=0; fi
         printf '%s\n' "$fields$us$lost$us$n" || exit
     done
-    printf 'away\n'
+    printf '%s\n' "away$us$status"
 }
 
 # Reads the client's messages: netstrings, LENGTH:OBJECT and a comma.
@@ -122,18 +123,18 @@ listen() {
     ((highest == 0)) || target+="since=$since"
     # curl ends with this process, even if this process is killed.
     exec {lines}< <(exec setpriv --pdeathsig TERM curl --silent --fail --no-buffer --unix-socket "$control" \
-        --config <(authorization) "http://ringwake/v1/${target%[&?]}")
+        --write-out 'status %{http_code}\n' --config <(authorization) "http://ringwake/v1/${target%[&?]}")
     stream=$!
     read_events <&"$lines" >"/proc/self/fd/$inbox" {inbox}<&- &
     readers[0]=$!
     exec {lines}<&-
 }
 
-# The end of the stream is not the end of a call: ringwaked restarts, and the handler opens the stream again.
+# listen_again STATUS: the end of the stream is not the end of a call. ringwaked restarts, or has too many streams (429),
+# and the handler opens the stream again.
 listen_again() {
     listens=
-    wait "$stream"
-    if (($? == 22)); then
+    if [[ $1 == 4?? && $1 != 408 && $1 != 429 ]]; then
         # ringwaked no longer knows this handler. With --stay, connect as a new handler and claim the calls.
         [[ $stays && $secret ]] || leave 1
         secret=

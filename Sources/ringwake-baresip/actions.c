@@ -84,11 +84,14 @@ void tell_of(const struct call *call, const char *what, const char *command, con
     if (*end == commands) proceed();
 }
 
-// The client then resumes the previous call, which nobody asked for: hold it again.
+void hold_again(const struct call *ended) {
+    for (struct call *other = calls; other; other = other->next)
+        if (other != ended && other->media == held && !is(other->owed, "unhold")) tell_of(other, NULL, "hold", "");
+}
+
 void hang_up(struct call *call) {
     tell_of(call, NULL, "hangup", "");
-    for (struct call *other = calls; other; other = other->next)
-        if (other != call && other->media == held) tell_of(other, NULL, "hold", "");
+    hold_again(call);
 }
 
 void play(struct call *call) {

@@ -51,6 +51,8 @@ void act(struct call *call, const char *action, const char *digits);
 // Plays digits up to a pause.
 void play(struct call *call);
 void hang_up(struct call *call);
+// After the end of a call: the client then resumes the previous one, which nobody asked for.
+void hold_again(const struct call *ended);
 // The client's response to a command.
 void take_response(const char *message);
 // The client has ended.

@@ -274,7 +274,10 @@ void take_message(const char *message) {
         fulfil(call, call->media == held ? "hold" : "unhold");
     } else if (is(type, "CALL_CLOSED") && id) {
         drop_early(id);
-        if (call) is_gone(call, "remoteEnded");
+        if (call) {
+            hold_again(call);
+            is_gone(call, "remoteEnded");
+        }
     }
     free(type);
     free(id);

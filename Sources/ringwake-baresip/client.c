@@ -95,8 +95,9 @@ void client_guard(struct client *client) {
     if (pid == 0) {
         char byte;
         close(ends[1]);
-        // The daemon kills the handler's group.
+        // The daemon kills the handler's group, and knows by the stream's end that the handler is gone.
         setsid();
+        if (handler.control.stream >= 0) close(handler.control.stream);
         for (int standard = 0; standard < 3; standard++) close(standard);
         if (read(ends[0], &byte, 1) != 0) _exit(0);
         struct pollfd other = {.fd = client->socket, .events = POLLIN};
@@ -212,6 +213,20 @@ bool client_read(struct client *client, void (*take)(const char *message)) {
 
 static void nothing(const char *message) { (void)message; }
 
+bool client_is_dead(const struct client *client) {
+    return client->pid > 0 && kill(client->pid, 0) < 0 && errno == ESRCH;
+}
+
+// The kernel reaps the client, and the number may come from the file of an earlier handler: another process may have it.
+static void kill_client(const struct client *client) {
+    if (client->pid <= 0) return;
+    char *path = text("/proc/%d/comm", client->pid), name[32] = "";
+    FILE *file = fopen(path, "re");
+    if (file && fgets(name, sizeof name, file) && strcmp(name, "baresip\n") == 0) kill(client->pid, SIGKILL);
+    if (file) fclose(file);
+    free(path);
+}
+
 void client_quit(struct client *client) {
     if (client->socket >= 0) {
         send_all(client, quit, sizeof quit - 1);
@@ -220,9 +235,9 @@ void client_quit(struct client *client) {
         while (now() < end) {
             if (poll(&other, 1, (int)((end - now()) / 1000) + 1) > 0 && !client_read(client, nothing)) break;
         }
-        if (now() >= end && client->pid > 0) kill(client->pid, SIGKILL);
-    } else if (client->pid > 0) {
-        kill(client->pid, SIGKILL);
+        if (now() >= end) kill_client(client);
+    } else {
+        kill_client(client);
     }
     client_dismiss_guard(client);
 }

@@ -71,6 +71,8 @@ struct client {
 void client_configure(struct client *client, const char *folder);
 // Continues with a client that runs without a handler, or starts one.
 void client_start(struct client *client);
+// Whether the client that was started has exited.
+bool client_is_dead(const struct client *client);
 // Tries to connect to a client that has been started.
 bool client_connect(struct client *client);
 // Sends a command, whose response has the token.

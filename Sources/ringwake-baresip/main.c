@@ -38,8 +38,10 @@ void leave(int status) {
 }
 
 static void stream_has_ended(void) {
-    // ringwaked no longer knows this handler. One that stays connects as a new handler and claims the calls.
-    bool is_unknown = handler.control.status >= 400;
+    // ringwaked no longer knows this handler. One that stays connects as a new handler and claims the calls. Other
+    // failures, such as 429 for too many streams, pass.
+    int status = handler.control.status;
+    bool is_unknown = status >= 400 && status < 500 && status != 408 && status != 429;
     close(handler.control.stream);
     handler.control.stream = -1;
     handler.listens = false;
@@ -58,7 +60,7 @@ static void wait_for_events(void) {
         client_is_there();
         is_starting = false;
     }
-    if (is_starting && now() > handler.started_at + starts_within) {
+    if (is_starting && (client_is_dead(&handler.client) || now() > handler.started_at + starts_within)) {
         note("the client does not listen on %s:%d; %s/log says why", handler.client.host, handler.client.port,
              handler.client.folder);
         leave(1);

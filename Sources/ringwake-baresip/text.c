@@ -84,10 +84,11 @@ char *quoted(const char *plain) {
 
 bool buffer_read(struct buffer *buffer, int descriptor) {
     if (buffer->capacity - buffer->count < 16384) {
-        buffer->capacity = buffer->count + 65536;
-        if (buffer->capacity > maximum_bytes) return false;
-        buffer->bytes = realloc(buffer->bytes, buffer->capacity + 1);
+        size_t wanted = buffer->count + 65536;
+        if (wanted > maximum_bytes) return false;
+        buffer->bytes = realloc(buffer->bytes, wanted + 1);
         if (!buffer->bytes) no_memory();
+        buffer->capacity = wanted;
     }
     ssize_t count = read(descriptor, buffer->bytes + buffer->count, buffer->capacity - buffer->count);
     if (count < 0) return errno == EAGAIN || errno == EINTR;

@@ -98,8 +98,8 @@ public actor BaresipLine: Line {
         try await sequence { line in
             guard try await line.choose(call) else { throw BaresipError("the call is gone") }
             try await line.command(isHeld ? "hold" : "resume")
+            line.calls[call]?.isHeld = isHeld
         }
-        calls[call]?.isHeld = isHeld
     }
 
     public func setMuted(_ call: Call.ID, _ isMuted: Bool) async throws {
@@ -128,16 +128,17 @@ public actor BaresipLine: Line {
         guard let known = calls.removeValue(forKey: call) else { return }
         finishWaits(of: call)
         guard known.caller != nil else { return }
-        let held = calls.filter(\.value.isHeld).map(\.key)
-        do {
-            try await sequence { line in
-                guard try await line.choose(call) else { return }
-                try await line.command("hangup")
-                // baresip then resumes the previous call, which nobody asked for.
-                for other in held where try await line.choose(other) { try await line.command("hold") }
-            }
-        } catch {
-            say("baresip: \(error)")
+        await attemptSequence { line in
+            guard try await line.choose(call) else { return }
+            try await line.command("hangup")
+            try await line.holdAgain()
+        }
+    }
+
+    /// After the end of a call: baresip then resumes the previous one, which nobody asked for.
+    private func holdAgain() async throws {
+        for (other, state) in calls where state.isHeld {
+            if try await choose(other) { try await command("hold") }
         }
     }
 
@@ -230,7 +231,10 @@ public actor BaresipLine: Line {
         case "CALL_ESTABLISHED":
             calls[call]?.isEstablished = true
         case "CALL_CLOSED":
-            if calls.removeValue(forKey: call) != nil { ends.continuation.yield(RemoteEnd(call, .remoteEnded)) }
+            if calls.removeValue(forKey: call) != nil {
+                Task { await attemptSequence { try await $0.holdAgain() } }
+                ends.continuation.yield(RemoteEnd(call, .remoteEnded))
+            }
             finishWaits(of: call)
         default: break
         }
@@ -255,6 +259,14 @@ public actor BaresipLine: Line {
     }
 
     // MARK: - Commands and events
+
+    private func attemptSequence(_ body: @escaping @Sendable (isolated BaresipLine) async throws -> Void) async {
+        do {
+            try await sequence(body)
+        } catch {
+            say("baresip: \(error)")
+        }
+    }
 
     /// A command applies to the last selected call, so commands that belong together run without others in between.
     private func sequence(_ body: @escaping @Sendable (isolated BaresipLine) async throws -> Void) async throws {
