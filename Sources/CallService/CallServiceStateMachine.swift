@@ -75,6 +75,7 @@ package struct CallServiceStateMachine: Sendable {
             submit(.policiesChanged(configuration.apps.mapValues(\.policy)), &turn)
         case .removed(let app): states[app] = nil
         case .restored(let state):
+            handlers.hasLastRun = state.isKnown
             coordinator.skip(toCall: state.nextCallNumber, toWake: state.nextWakeNumber)
             coordinator.remember(state.recent)
             states = state.states

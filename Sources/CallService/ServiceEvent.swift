@@ -57,11 +57,14 @@ package struct RestoredState: Sendable {
     /// Higher than the number of every call of the last run, and of every handler of it that may still run.
     package var nextCallNumber: Int64
     package var nextWakeNumber: UInt64
+    /// Whether the last run is known. False while the store cannot be opened: it comes later.
+    package var isKnown: Bool
 
     package init(
         recent: [CallRecord] = [], doNotDisturb: DoNotDisturb? = nil, states: [AppID: [UInt8]] = [:],
-        nextCallNumber: Int64 = 1, nextWakeNumber: UInt64 = 1
+        nextCallNumber: Int64 = 1, nextWakeNumber: UInt64 = 1, isKnown: Bool = true
     ) {
+        self.isKnown = isKnown
         self.nextCallNumber = nextCallNumber
         self.nextWakeNumber = nextWakeNumber
         self.recent = recent

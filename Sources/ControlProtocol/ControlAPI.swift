@@ -6,7 +6,7 @@ internal import RingwakeCore
 ///
 /// | request | who | answer |
 /// |---|---|---|
-/// | `GET /v1/status` | person | ``StatusMessage``; on the status socket ``PublicStatusMessage`` |
+/// | `GET /v1/status` | person | ``StatusMessage``; for a handler, and on the status socket, ``PublicStatusMessage`` |
 /// | `GET /v1/path` | person; status socket | ``PathMessage``; `?watch=true`: one a line |
 /// | `GET /v1/reachability` | person; status socket | ``TargetListMessage``; `?watch=true`: ``TargetMessage``, one a line |
 /// | `GET /v1/apps`, `GET /v1/apps/{app}` | owner | ``AppListMessage``, ``AppMessage`` |

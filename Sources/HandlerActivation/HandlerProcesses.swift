@@ -29,6 +29,8 @@ final class HandlerProcesses {
     /// What a handler that has ended may have left.
     private struct Rest {
         let app: AppID
+        /// Whether its orphans are children of this process. Those of a handler of an earlier run aren't.
+        let isChild: Bool
         /// A process that forks and exits again and again may be missed by a look.
         var looks = HandlerProcesses.maximumLooks
     }
@@ -56,20 +58,17 @@ final class HandlerProcesses {
 
     /// Kills the rest in a later turn, so that no call waits for it.
     ///
-    /// - Parameter isChild: whether its orphans are children of this process. Those of a handler of an earlier run
-    ///   aren't.
+    /// - Parameter isChild: whether this process has started it.
     func handlerEnded(_ secret: String, isChild: Bool) {
         guard let wake = running.removeValue(forKey: secret) else { return }
-        ended[secret] = Rest(app: wake.app)
-        runLoop.postpone { [weak self] in self?.killRest(mayBeStrangers: !isChild) }
+        ended[secret] = Rest(app: wake.app, isChild: isChild)
+        runLoop.postpone { [weak self] in self?.killRest() }
     }
 
-    private func killRest(mayBeStrangers: Bool) {
+    private func killRest() {
         // In most cases the handler was the only child, so there is nothing to look for.
-        guard !ended.isEmpty, mayBeStrangers || runLoop.mayHaveOrphans else {
-            ended = [:]
-            return
-        }
+        if !runLoop.mayHaveOrphans { ended = ended.filter { !$0.value.isChild } }
+        guard !ended.isEmpty else { return }
         let found = Self.kill { ended[$0] != nil }
         let apps = Set(found.values.compactMap { ended[$0]?.app.rawValue }).sorted()
         let secrets = Set(found.values)
@@ -84,7 +83,7 @@ final class HandlerProcesses {
         let time = runLoop.refreshNow().advanced(by: Self.timeBetweenLooks)
         runLoop.schedule(at: time, tolerance: Self.timeBetweenLooks, wakingFromSuspend: false) { [weak self] in
             self?.isLookDue = false
-            self?.killRest(mayBeStrangers: true)
+            self?.killRest()
         }
     }
 

@@ -40,14 +40,13 @@ final class Listeners {
                 try .open(path, access: access)
             }
         let group = SocketAccess.group(of: path)
-        var controlLimits = ConnectionLimits.control
-        controlLimits.maximumConnections = min(controlLimits.maximumConnections, descriptors.controlConnections)
         control = try UnixHTTPListener(
-            runLoop: runLoop, socket: socket, limits: controlLimits, logger: logger
+            runLoop: runLoop, socket: socket, limits: .control(available: descriptors.controlConnections),
+            logger: logger
         ) { peer in makeControl(peer, group) }
         do {
             status = try UnixHTTPListener(
-                runLoop: runLoop, socket: try .open(configuration.statusSocket, access: .everybody), limits: .status,
+                runLoop: runLoop, socket: try Listeners.statusSocket(configuration), limits: .status,
                 pace: Pace(runLoop: runLoop, perSecond: Listeners.strangersPerSecond, burst: Listeners.strangersAtOnce),
                 logger: logger
             ) { _ in makeStatus() }
@@ -87,6 +86,13 @@ final class Listeners {
     /// Connections and requests of all strangers together: about a hundredth of a processor.
     private static let strangersPerSecond = 100
     private static let strangersAtOnce = 100
+
+    /// What waits here when an attack ends has to be accepted, at the pace of strangers, before the next honest one.
+    private static let strangersBacklog: Int32 = 64
+
+    private static func statusSocket(_ configuration: Configuration) throws(RingwakeError) -> UnixListeningSocket {
+        try .open(configuration.statusSocket, access: .everybody, backlog: strangersBacklog)
+    }
 
     /// Who may connect to a control socket that the daemon makes.
     ///

@@ -42,7 +42,7 @@ final class CallServiceTests {
 
     private func ask(
         _ method: String, _ target: String, _ body: String = "", secret: String? = nil,
-        as standing: ControlPeer.Standing = .owner, process: ProcessIdentity? = nil
+        as standing: ControlPeer.Standing = .owner, process: ProcessIdentity? = nil, isInHandlerUnit: Bool = false
     ) -> [ServiceEffect] {
         lastRequest += 1
         return handle(
@@ -50,7 +50,8 @@ final class CallServiceTests {
                 ServiceRequest(
                     RequestID(number: lastRequest), method, target, body: Array(body.utf8),
                     authorization: secret.map { "Bearer \($0)" },
-                    peer: ControlPeer(standing, pid: process?.pid, process: process))))
+                    peer: ControlPeer(
+                        standing, pid: process?.pid, process: process, isInHandlerUnit: isInHandlerUnit))))
     }
 
     /// Status and body of the answer to the last request.
@@ -192,6 +193,24 @@ final class CallServiceTests {
         ] {
             #expect(answer(ask(method, target, as: .member))?.status == 403, "\(target)")
         }
+    }
+
+    @Test("A member in the unit of a handler that has ended has no rights, and one with a secret those of the handler")
+    func unitOfEndedHandler() throws {
+        let secret = try wake("c1")
+        #expect(answer(ask("GET", "/v1/dnd", as: .member, isInHandlerUnit: true))?.status == 403)
+        #expect(answer(ask("GET", "/v1/calls/c1", as: .member, isInHandlerUnit: true))?.status == 403)
+        #expect(answer(ask("GET", "/v1/calls/c1", secret: secret, as: .member, isInHandlerUnit: true))?.status == 200)
+    }
+
+    @Test("While the last run is unknown, a handler of it is told to try again, and not that it is none")
+    func unknownHandlers() throws {
+        _ = handle(.restored(RestoredState(isKnown: false)))
+        #expect(answer(ask("GET", "/v1/events", secret: "of the last run"))?.status == 504)
+        #expect(answer(ask("GET", "/v1/calls", as: .member, isInHandlerUnit: true))?.status == 504)
+        #expect(answer(ask("GET", "/v1/dnd"))?.status == 200)
+        _ = handle(.restored(RestoredState()))
+        #expect(answer(ask("GET", "/v1/events", secret: "of the last run"))?.status == 403)
     }
 
     @Test("What others answer is forwarded with its caller, and only to those who may ask")

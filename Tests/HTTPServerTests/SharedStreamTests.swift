@@ -94,15 +94,32 @@ import Testing
         defer { server.stop() }
         let (leaving, stream) = try stream()
         server.onRequest = { _, exchange in exchange.respond(HTTPResponse(status: 200)) }
-        leaving.send("POST /ended\(Self.head)Content-Length: 0\r\n\r\n")
+        let post = { (path: String) in "POST \(path)\(Self.head)Content-Length: 0\r\n\r\n" }
+        leaving.send(post("/first") + post("/ended"))
         leaving.close()
         #expect(loop.drive { server.requests.last?.path == "/ended" && !stream.isOpen })
         #expect(loop.drive { server.listener.connectionCount == 0 })
         let (staying, _) = try self.stream()
         server.onRequest = { _, exchange in exchange.respond(HTTPResponse(status: 200)) }
-        staying.send("POST /last\(Self.head)Content-Length: 0\r\n\r\n")
+        staying.send(post("/one") + post("/two"))
         server.listener.drain()
-        #expect(loop.drive { staying.isClosed && text(staying) == "{\"answer\":200}\n" })
+        #expect(loop.drive { staying.isClosed && text(staying) == "{\"answer\":200}\n{\"answer\":200}\n" })
+    }
+
+    @Test("A request that comes with its stream and the end of the client is carried out")
+    func allAtOnce() throws {
+        defer { server.stop() }
+        server.onRequest = { request, exchange in
+            guard request.path == "/stream" else { return exchange.respond(HTTPResponse(status: 200)) }
+            exchange.beginStream(status: 200, fields: [])
+        }
+        let client = server.client()
+        client.send(
+            "GET /stream\(Self.head)Connection: upgrade\r\nUpgrade: ringwake-lines\r\n\r\n"
+                + "POST /last\(Self.head)Content-Length: 0\r\n\r\n")
+        client.finishSending()
+        #expect(loop.drive { client.isClosed && server.listener.connectionCount == 0 })
+        #expect(server.requests.map(\.path) == ["/stream", "/last"])
     }
 
     @Test("A stream that the server ends closes the connection, after the answer to the request that it has")

@@ -27,6 +27,84 @@ import Testing
         #expect(try #require(turns["/b"]?.first) <= greedyTurns[1])
     }
 
+    @Test("The many connections of an app have few requests served a turn, and the owner's come in between")
+    func requestsOfOne() throws {
+        let loop = try TestLoop()
+        let server = try UnixTestServer(loop)
+        defer { server.stop() }
+        var turns: [String: [UInt64]] = [:]
+        server.onRequest = { request, exchange in
+            turns[request.path, default: []].append(loop.runLoop.turnNumber)
+            exchange.respond(HTTPResponse(status: 200))
+        }
+        server.holder = .app("many")
+        let many = (0..<100).map { _ in server.client() }
+        #expect(loop.drive { server.listener.connectionCount == 100 })
+        server.holder = nil
+        let owner = server.client()
+        #expect(loop.drive { server.listener.connectionCount == 101 })
+        for client in many { client.send(Self.get) }
+        owner.send("GET /owner HTTP/1.1\r\nHost: x\r\n\r\n")
+        #expect(loop.drive { turns["/a"]?.count == 100 })
+        let counts = Dictionary(grouping: turns["/a"] ?? []) { $0 }.mapValues(\.count)
+        #expect(counts.values.allSatisfy { $0 <= 8 }, "\(counts)")
+        #expect(try #require(turns["/owner"]?.first) <= counts.keys.sorted()[1])
+    }
+
+    @Test("A client that does not read its answers makes room, although it has sent more")
+    func unreadAnswers() throws {
+        let loop = try TestLoop()
+        let server = try UnixTestServer(loop) { $0.maximumConnections = 2 }
+        defer { server.stop() }
+        server.onRequest = { _, exchange in
+            exchange.respond(HTTPResponse(status: 200, body: [UInt8](repeating: 97, count: 1 << 20)))
+        }
+        let deaf = server.client()
+        deaf.isReading = false
+        deaf.send(String(repeating: Self.get, count: 10_000))
+        // Held back, with a part of what it has sent in its socket.
+        #expect(loop.drive { !server.requests.isEmpty })
+        loop.drive(for: .milliseconds(20))
+        let other = server.client()
+        #expect(loop.drive { server.handlers.count == 2 })
+        other.send(Self.get)
+        #expect(loop.drive { server.handlers[0].isClosed && other.received.count > 1 << 20 })
+    }
+
+    @Test("Users get half of their places at most, and all of them together leave places for the others")
+    func placesOfUsers() throws {
+        let loop = try TestLoop()
+        let server = try UnixTestServer(loop) { limits in
+            (limits.maximumConnectionsOfUsers, limits.maximumStreamsOfUsers) = (6, 4)
+        }
+        defer { server.stop() }
+        server.onRequest = { _, exchange in exchange.beginStream(status: 200, fields: []) }
+        var clients: [SocketClient] = []
+        let begin = { (holder: PlaceHolder?) in
+            server.holder = holder
+            let count = server.handlers.count
+            let client = server.client()
+            client.send(Self.get)
+            #expect(loop.drive { server.handlers.count > count && !client.text.isEmpty })
+            clients.append(client)
+            return client.text.hasPrefix("HTTP/1.1 200")
+        }
+        // Two streams of each user, and four of all.
+        #expect((0..<3).map { _ in begin(.user(1)) } == [true, true, false])
+        #expect((0..<2).map { _ in begin(.user(2)) } == [true, true])
+        #expect(!begin(.user(3)))
+        #expect(begin(.app("one")) && begin(nil))
+        #expect(loop.drive { server.listener.connectionCount == 6 })
+        // The same for connections: two more, and these are not idle.
+        server.onRequest = { _, _ in }
+        server.holder = .user(4)
+        let last = (0..<2).map { _ in server.client() }
+        for client in last { client.send(Self.get) }
+        #expect(loop.drive { server.listener.connectionCount == 8 && server.requests.count == 10 })
+        #expect(!begin(.user(5)) && clients.last?.text.hasPrefix("HTTP/1.1 429") == true)
+        #expect(last.allSatisfy { !$0.isClosed })
+    }
+
     @Test("At a pace, connections and requests of all together take tokens; nobody is refused")
     func pace() throws {
         let loop = try TestLoop()
@@ -44,8 +122,9 @@ import Testing
     @Test("A holder that has all its places loses its idlest; with none idle it is refused, and others get through")
     func placesOfOne() throws {
         let loop = try TestLoop()
-        let server = try UnixTestServer(loop, holder: .user(1000)) { $0.maximumConnectionsOfOne = 2 }
+        let server = try UnixTestServer(loop) { $0.maximumConnectionsOfOne = 2 }
         defer { server.stop() }
+        server.holder = .app("one")
         server.onRequest = { _, _ in }
         let idle = server.client()
         #expect(loop.drive { server.listener.connectionCount == 1 })

@@ -201,7 +201,7 @@ struct DoctorTests {
         let last = try #require(line.firstIndex(of: "$"))
         // The rule sees the unit's instance.
         let unit = name.replacing("@.", with: "@call.")
-        #expect(try HandlerUnitCheck.isAllowed(name) == (Regex(String(line[first...last])).wholeMatch(in: unit) != nil))
+        #expect(try HandlerUnitName.isAllowed(name) == (Regex(String(line[first...last])).wholeMatch(in: unit) != nil))
     }
 
     @Test("A daemon with another configuration is named")

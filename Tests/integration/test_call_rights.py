@@ -130,7 +130,8 @@ def test_a_member_of_the_group_handles_calls_and_administers_nothing(make_daemon
     assert (status, answer["state"]) == (200, "ringing")
     assert ask(socket, "POST", f"/v1/calls/{call}/answer", *handler)[0] == 403
     assert ask(socket, "GET", f"/v1/calls/{call}")[1]["state"] == "ringing"
-    assert ask(socket, "PUT", "/v1/dnd", "--data", '{"on": true}')[0] == 200
+    assert ask(socket, "PUT", "/v1/dnd", "--data", '{"state": "on"}')[0] == 200
+    assert ask(socket, "GET", "/v1/dnd")[1]["state"] == "on"
     assert ask(socket, "POST", f"/v1/calls/{call}/decline")[0] == 200
 
 

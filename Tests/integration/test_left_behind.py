@@ -89,7 +89,7 @@ def survivors(call: str) -> list[int]:
 @pytest.mark.parametrize("end", ["exits", "is killed", "misses its deadline", "was started by an earlier daemon"])
 def test_orphans_of_a_handler_that_has_ended_are_killed(make_daemon, end: str) -> None:
     daemon = make_daemon()
-    daemon.calls = {"report": "5s" if end == "misses its deadline" else "60s"}
+    daemon.calls = {"report": "20s" if end == "misses its deadline" else "60s"}
     ready = daemon.directory / "ready"
     daemon.add_app(*PYTHON, ORPHANS, str(ready))
     daemon.start()

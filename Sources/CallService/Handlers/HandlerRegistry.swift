@@ -23,7 +23,18 @@ package struct HandlerRegistry: Sendable {
     private var handlers: [WakeID: Handler] = [:]
     private var wakes: [[UInt8]: WakeID] = [:]
 
+    /// Whether the handlers of the last run are here, as far as they live. They are not while the store cannot be opened.
+    var hasLastRun = true
+
     package init() {}
+
+    /// The error for somebody who says to be a handler and is none of these. An unknown handler leaves, and one of the
+    /// last run must not: it has a call.
+    func unknown(_ message: String) -> RingwakeError {
+        guard !hasLastRun else { return RingwakeError(.notPermitted, message) }
+        return RingwakeError(
+            .timedOut, "the journal is not open, so the handlers of the last run are not known yet; try again")
+    }
 
     package subscript(wake: WakeID) -> Handler? { handlers[wake] }
 

@@ -20,12 +20,18 @@ package struct ControlPeer: Equatable, Sendable {
     package var process: ProcessIdentity?
     /// The handler whose unit it belongs to.
     package var unit: WakeID?
+    /// Whether it belongs to a unit that handlers run in, also one whose handler has ended.
+    package var isInHandlerUnit: Bool
 
-    package init(_ standing: Standing, pid: Int32? = nil, process: ProcessIdentity? = nil, unit: WakeID? = nil) {
+    package init(
+        _ standing: Standing, pid: Int32? = nil, process: ProcessIdentity? = nil, unit: WakeID? = nil,
+        isInHandlerUnit: Bool = false
+    ) {
         self.standing = standing
         self.pid = pid
         self.process = process
         self.unit = unit
+        self.isInHandlerUnit = isInHandlerUnit
     }
 }
 
@@ -45,7 +51,8 @@ package enum Caller: Equatable, Sendable {
     ///   - handlers: the handlers that may be there.
     ///   - hash: the hash of a secret.
     /// - Throws: `notPermitted` for an invalid secret, even if the user id alone were sufficient: otherwise a handler
-    ///   with an old secret would have the owner's rights.
+    ///   with an old secret would have the owner's rights. The same for a member in the unit of a handler that has ended:
+    ///   its unit is in the group so that it can connect. `timedOut` while the last run's handlers are unknown.
     init(
         _ peer: ControlPeer, authorization: String?, _ handlers: HandlerRegistry, hash: (String) -> [UInt8]
     ) throws(RingwakeError) {
@@ -54,13 +61,14 @@ package enum Caller: Equatable, Sendable {
             guard words.count == 2, words[0].lowercased() == "bearer",
                 let handler = handlers.handler(ofSecretHash: hash(String(words[1])))
             else {
-                throw RingwakeError(
-                    .notPermitted, "the wake secret is not in force: it ends with the handler that it was given to")
+                throw handlers.unknown("the wake secret is not in force: it ends with the handler that it was given to")
             }
             self = .handler(handler.app, handler.wake)
         } else if let handler = peer.unit.flatMap({ handlers.handler($0) }) {
             // Before the user id, so that a handler that runs as the daemon's user is confined to its app, too.
             self = .handler(handler.app, handler.wake)
+        } else if peer.isInHandlerUnit, peer.standing != .owner {
+            throw handlers.unknown("this unit's handler has ended, and with it what its processes may do")
         } else {
             switch peer.standing {
             case .owner: self = .owner

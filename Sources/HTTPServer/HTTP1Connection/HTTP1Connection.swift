@@ -47,7 +47,7 @@ final class HTTP1Connection {
     private var isFlushScheduled = false
     /// Requests wait until the client has read its answers.
     private var isHeldBack = false
-    /// Accepts no further request; closes when the output has been sent.
+    /// Accepts no request; closes when the output is sent.
     private var isLastAnswer = false
     private var isPeerDone = false
     private(set) var isDraining = false
@@ -55,7 +55,6 @@ final class HTTP1Connection {
     private var closing = ClosingTimes()
 
     /// Takes ownership of the descriptor.
-    ///
     /// - Parameter ended: called once, when the descriptor has been closed.
     init(descriptor: Int32, shared: HTTP1ListenerContext, ended: @escaping (HTTP1Connection) -> Void) {
         self.descriptor = descriptor
@@ -75,8 +74,9 @@ final class HTTP1Connection {
         return .idle(since: lastUsed)
     }
 
-    /// Whether bytes have come that aren't read yet: one that seems idle may have a request there.
-    var hasUnreadInput: Bool { SocketInput.isWaiting(on: descriptor) }
+    /// Whether bytes have come that will be read: one that seems idle may have a request there. One that doesn't read its
+    /// answers has no further request.
+    var hasUnreadInput: Bool { !isHeldBack && !isLastAnswer && SocketInput.isWaiting(on: descriptor) }
 
     /// Starts reading. The connection must already be in its listener's table.
     func start() {
@@ -132,8 +132,8 @@ final class HTTP1Connection {
             : HTTP1ListenerContext.maximumPipelinedBytes
     }
 
-    /// Delivers a request if none is being answered, one a turn of the loop: else a client that sends many at once would
-    /// have the loop for itself until all are answered.
+    /// Delivers a request if none is being answered, one a turn of the loop, and few of one holder: else who sends many at
+    /// once would have the loop for itself until all are answered.
     private func process() {
         guard !isProcessing else { return }
         isProcessing = true
@@ -141,7 +141,9 @@ final class HTTP1Connection {
         while stage == .open, exchange == nil, !isLastAnswer, !isPaced {
             isHeldBack = output.count > HTTP1ListenerContext.maximumUnreadAnswerBytes
             if isHeldBack { return }
-            if lastTurn == shared.runLoop.turnNumber, parser.bufferedByteCount > 0 { return postpone() }
+            if parser.bufferedByteCount > 0, lastTurn == shared.runLoop.turnNumber || !shared.mayServe(holder) {
+                return postpone()
+            }
             do {
                 guard let request = try parser.next() else { return needMore() }
                 lastTurn = shared.runLoop.turnNumber
@@ -167,8 +169,7 @@ final class HTTP1Connection {
         isPaced = true
         pace.whenThere { [self] in
             isPaced = false
-            guard stage == .open else { return }
-            deliver(request)
+            if stage == .open { deliver(request) }
         }
     }
 
@@ -177,9 +178,7 @@ final class HTTP1Connection {
             isLastAnswer = true
             return
         }
-        if parser.takeContinueExpectation(), !answersInLines {
-            output.append(HTTP1Writer.continueResponse)
-        }
+        if parser.takeContinueExpectation(), !answersInLines { output.append(HTTP1Writer.continueResponse) }
         guard parser.isWithinRequest else {
             requestStart = nil
             return
@@ -205,8 +204,7 @@ final class HTTP1Connection {
     /// Appends a piece of a streamed answer. If too much is unread, closes the connection and returns false.
     func append(_ bytes: [UInt8]) -> Bool {
         guard stage == .open else { return false }
-        // A single piece is always accepted, however long: the opening with the state of every call is the server's own
-        // doing, not a sign of a slow client.
+        // A single piece is always accepted, however long: the opening with the state of every call is the server's doing.
         guard output.count <= shared.limits.maximumBufferedStreamBytes else {
             log("a control connection was closed", "the client reads its stream too slowly")
             close()
@@ -230,7 +228,7 @@ final class HTTP1Connection {
 
     /// A streamed answer has begun. If the client has already closed its end, we couldn't see it leave later.
     func streamBegan(_ exchange: HTTP1Exchange) {
-        if isPeerDone { return close() }
+        if isPeerDone, !exchange.isShared || parser.bufferedByteCount == 0 { return close() }
         if exchange.isShared { (sharedStream, self.exchange, answersInLines) = (exchange, nil, true) }
     }
 
@@ -246,7 +244,7 @@ final class HTTP1Connection {
             if !isPeerDone { read() }  // Requests that have arrived are answered.
         } else {
             self.exchange = nil
-            if !exchange.keepAlive || isDraining { isLastAnswer = true }
+            if !exchange.keepAlive || isDraining && !answersInLines { isLastAnswer = true }
         }
         scheduleFlush()
     }
@@ -289,7 +287,9 @@ final class HTTP1Connection {
     }
 
     private func writeOutput() {
-        if !output.send(to: descriptor) { close() }
+        if output.send(to: descriptor) { return }
+        // Nobody reads it any more. Requests that arrived beside a stream are carried out.
+        if answersInLines, parser.bufferedByteCount > 0 { output.clear() } else { close() }
     }
 
     // MARK: - Ending
@@ -299,7 +299,8 @@ final class HTTP1Connection {
         guard stage == .open, !isDraining else { return }
         isDraining = true
         let isAwaited =
-            exchange == nil && (!hasServed || parser.isWithinRequest || SocketInput.isWaiting(on: descriptor))
+            exchange == nil
+            && (isPaced || !hasServed || parser.isWithinRequest || SocketInput.isWaiting(on: descriptor))
         setDrainDeadline(isAwaited ? shared.limits.drainGrace : shared.limits.drainDeadline)
         if isStreaming, let stream = sharedStream ?? exchange {
             stream.onClose?()
@@ -345,9 +346,7 @@ final class HTTP1Connection {
         timer.cancel(on: shared.runLoop)
         source?.cancel()
         source = nil
-        if wasOpen {
-            endExchange()
-        }
+        if wasOpen { endExchange() }
         _ = Glibc.close(descriptor)
         let ended = ended
         self.ended = nil

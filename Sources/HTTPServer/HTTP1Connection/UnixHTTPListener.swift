@@ -19,8 +19,8 @@ package final class UnixHTTPListener {
     private let socket: UnixListeningSocket
     private var acceptor: Acceptor?
     private var connections: [ObjectIdentifier: HTTP1Connection] = [:]
-    /// Number of connections of each holder.
-    private var held: [PlaceHolder: Int] = [:]
+    /// The connections of each holder.
+    private var held = HolderCounts()
     private var whenDrained: (() -> Void)?
 
     /// Starts listening at a path. The socket of a dead process at the path is replaced.
@@ -31,7 +31,7 @@ package final class UnixHTTPListener {
     /// - Throws: `inUse` if a living process answers at the path, or the path isn't a socket; `badConfiguration` if the
     ///   path is too long; `notPermitted`, `system`.
     package convenience init(
-        runLoop: RunLoop, path: String, access: SocketAccess, limits: ConnectionLimits = .control, logger: Logger,
+        runLoop: RunLoop, path: String, access: SocketAccess, limits: ConnectionLimits = .control(), logger: Logger,
         makeHandler: @escaping (PeerInfo) -> any HTTPConnectionHandler
     ) throws(RingwakeError) {
         try self.init(
@@ -43,7 +43,7 @@ package final class UnixHTTPListener {
     ///
     /// - Parameter pace: the rate of connections and requests; nil: no limit.
     package init(
-        runLoop: RunLoop, socket: UnixListeningSocket, limits: ConnectionLimits = .control, pace: Pace? = nil,
+        runLoop: RunLoop, socket: UnixListeningSocket, limits: ConnectionLimits = .control(), pace: Pace? = nil,
         logger: Logger, makeHandler: @escaping (PeerInfo) -> any HTTPConnectionHandler
     ) throws(RingwakeError) {
         self.socket = socket
@@ -100,7 +100,7 @@ package final class UnixHTTPListener {
     private func accepted(_ descriptor: Int32) {
         let connection = HTTP1Connection(descriptor: descriptor, shared: shared) { [weak self] in self?.ended($0) }
         connections[ObjectIdentifier(connection)] = connection
-        held[connection.holder, default: 0] += 1
+        held.add(connection.holder)
         connection.start()
         guard isWithinItsLimit(connection) else {
             connection.endWith(UnixHTTPListener.tooMany)
@@ -112,15 +112,18 @@ package final class UnixHTTPListener {
     /// Whether a new connection's holder may have another one. If it has too many, its idlest is closed.
     private func isWithinItsLimit(_ newest: HTTP1Connection) -> Bool {
         let holder = newest.holder
-        guard holder != .owner, held[holder, default: 0] > shared.limits.maximumConnectionsOfOne else { return true }
-        return closeIdlest { $0 !== newest && $0.holder == holder }
+        if held[holder] > shared.limits.connections(of: holder) {
+            return closeIdlest { $0 !== newest && $0.holder == holder }
+        }
+        guard holder.isUser, held.users > shared.limits.maximumConnectionsOfUsers else { return true }
+        return closeIdlest { $0 !== newest && $0.holder.isUser }
     }
 
     /// At the limit, closes the connection that has been idle longest, so that idle connections don't keep out a
     /// handler with a call; of those who hold connections, the one that holds most loses it.
     private func makeRoom(beside newest: HTTP1Connection? = nil) {
         guard connections.count >= shared.limits.maximumConnections else { return }
-        for (holder, _) in held.sorted(by: { $0.value > $1.value }) {
+        for (holder, _) in held.counts.sorted(by: { $0.value > $1.value }) {
             if closeIdlest({ $0 !== newest && $0.holder == holder }) { return }
         }
     }
@@ -141,7 +144,7 @@ package final class UnixHTTPListener {
 
     private func ended(_ connection: HTTP1Connection) {
         connections[ObjectIdentifier(connection)] = nil
-        held[connection.holder] = held[connection.holder].flatMap { $0 > 1 ? $0 - 1 : nil }
+        held.remove(connection.holder)
         acceptor?.connectionEnded()
         reportIfDrained()
     }

@@ -274,7 +274,7 @@ final class HTTP2Connection {
     func finish() {
         linger()
         guard case .lingering = stage else { return }
-        _ = SocketInput.discard(from: descriptor, using: shared.input)
+        SocketInput.discardAll(from: descriptor, using: shared.input)
         close()
     }
 

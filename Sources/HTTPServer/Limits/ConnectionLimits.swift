@@ -6,11 +6,16 @@ package nonisolated struct ConnectionLimits: Sendable {
     package var maximumConnections = 4096
     /// On a Unix socket: maximum connections of one ``PlaceHolder`` that isn't the owner.
     package var maximumConnectionsOfOne = 4096
+    /// On a Unix socket: maximum connections of all users together, apart from the owner and apps. One user gets half of
+    /// them at most.
+    package var maximumConnectionsOfUsers = 4096
     /// On a Unix socket: maximum streamed answers. The other places are for requests, so that a handler always gets
     /// through with its report.
     package var maximumStreams = 4096
     /// On a Unix socket: maximum streamed answers of one ``PlaceHolder`` that isn't the owner.
     package var maximumStreamsOfOne = 4096
+    /// On a Unix socket: as ``maximumConnectionsOfUsers``.
+    package var maximumStreamsOfUsers = 4096
     /// Maximum HTTP/2 streams of a connection, as announced. Apple announces 1000.
     package var maximumConcurrentStreams: UInt32 = 1000
     /// Maximum bytes of a request's decoded field list, with 32 bytes added for each field (RFC 9113 section 6.5.2). A
@@ -57,12 +62,17 @@ package nonisolated struct ConnectionLimits: Sendable {
     package init() {}
 
     /// Limits of the control socket: a stream and a request at the same time for each of 768 handlers of one app.
-    package static var control: ConnectionLimits {
+    ///
+    /// - Parameter available: how many connections the process has descriptors for. With fewer, all places get fewer.
+    package static func control(available: Int = .max) -> ConnectionLimits {
+        let connections = min(2048, available)
         var limits = ConnectionLimits()
-        limits.maximumConnections = 2048
-        limits.maximumConnectionsOfOne = 1536
-        limits.maximumStreams = 1024
-        limits.maximumStreamsOfOne = 768
+        limits.maximumConnections = connections
+        limits.maximumConnectionsOfOne = connections * 3 / 4
+        limits.maximumConnectionsOfUsers = connections * 3 / 4
+        limits.maximumStreams = connections / 2
+        limits.maximumStreamsOfOne = connections * 3 / 8
+        limits.maximumStreamsOfUsers = connections * 3 / 8
         limits.maximumHeaderFields = 64
         // Enough for several hundred simultaneous calls with callers of maximum length, for a handler that processes
         // one after the other.
@@ -83,5 +93,21 @@ package nonisolated struct ConnectionLimits: Sendable {
         limits.requestDeadline = .seconds(5)
         limits.writeDeadline = .seconds(5)
         return limits
+    }
+
+    /// Maximum connections of a holder.
+    func connections(of holder: PlaceHolder) -> Int {
+        Self.share(of: holder, maximumConnectionsOfOne, maximumConnectionsOfUsers)
+    }
+
+    /// Maximum streamed answers of a holder.
+    func streams(of holder: PlaceHolder) -> Int { Self.share(of: holder, maximumStreamsOfOne, maximumStreamsOfUsers) }
+
+    private static func share(of holder: PlaceHolder, _ ofOne: Int, _ ofUsers: Int) -> Int {
+        switch holder {
+        case .owner: .max
+        case .app: ofOne
+        case .user: min(ofOne, ofUsers / 2)
+        }
     }
 }

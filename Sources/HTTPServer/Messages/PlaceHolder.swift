@@ -7,6 +7,11 @@ package nonisolated enum PlaceHolder: Hashable, Sendable {
     /// The handlers of an app.
     case app(String)
 
+    /// Whether it is one of the users who share a limit: one user may have a range of 65,536 ids.
+    var isUser: Bool {
+        if case .user = self { true } else { false }
+    }
+
     /// - Parameter credentials: nil if the kernel doesn't say who it is.
     init(_ credentials: PeerCredentials?) {
         self = credentials?.isOwner == true ? .owner : .user(credentials?.userID ?? .max)

@@ -31,6 +31,13 @@ enum SocketInput {
         return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) > 0
     }
 
+    /// Reads and drops what has arrived: at most as much as a busy sender has on its way.
+    static func discardAll(from descriptor: Int32, using buffer: ScratchBuffer) {
+        for _ in 0..<64 {
+            if Glibc.read(descriptor, buffer.bytes.baseAddress, buffer.bytes.count) <= 0 { return }
+        }
+    }
+
     /// Reads and drops bytes. Returns false at the end, and after an error.
     static func discard(from descriptor: Int32, using buffer: ScratchBuffer) -> Bool {
         let count = Glibc.read(descriptor, buffer.bytes.baseAddress, buffer.bytes.count)

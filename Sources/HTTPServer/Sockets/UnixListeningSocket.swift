@@ -26,9 +26,12 @@ package struct UnixListeningSocket {
 
     /// - Parameters:
     ///   - access: who may connect.
+    ///   - backlog: maximum connections that wait in the kernel; nil: ``Acceptor/backlog``.
     /// - Throws: `inUse` if a living process answers at the path, or the path isn't a socket; `badConfiguration` if the
     ///   path is too long; `notPermitted`, `system`.
-    package static func open(_ path: String, access: SocketAccess) throws(RingwakeError) -> UnixListeningSocket {
+    package static func open(
+        _ path: String, access: SocketAccess, backlog: Int32? = nil
+    ) throws(RingwakeError) -> UnixListeningSocket {
         let temporaryPath = "\(path).\(getpid())"
         var address = sockaddr_storage()
         let length = ringwake_unix_address(temporaryPath, &address)
@@ -45,7 +48,7 @@ package struct UnixListeningSocket {
         guard descriptor >= 0 else { throw failure(.last, path) }
         defer { unlink(temporaryPath) }
         guard ringwake_bind(descriptor, &address, length) == 0, access.apply(to: temporaryPath),
-            listen(descriptor, Acceptor.backlog) == 0, let identity = identity(of: temporaryPath)
+            listen(descriptor, backlog ?? Acceptor.backlog) == 0, let identity = identity(of: temporaryPath)
         else {
             let error = SystemCallError.last
             close(descriptor)

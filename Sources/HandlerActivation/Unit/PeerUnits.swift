@@ -19,6 +19,11 @@ package nonisolated struct PeerUnits: Equatable, Sendable {
         names = Dictionary(units) { first, _ in first }
     }
 
+    /// Whether it is in a unit of the system's manager that the daemon may start (deploy/polkit).
+    package var isOfHandlers: Bool {
+        names[.system].map(HandlerUnitName.isAllowed) ?? false
+    }
+
     /// Nil if the process is in no unit of this manager, or can't be seen.
     subscript(manager: SystemdManager) -> String? { names[manager] }
 

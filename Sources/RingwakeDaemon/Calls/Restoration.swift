@@ -145,7 +145,9 @@ final class Restoration {
     func beginWithoutStore(_ calls: CallDriver) {
         let (now, earliest) = (unixMilliseconds(), PushGateway.earliestPlausibleTime)
         let number = max(now, earliest) << 11 + .random(in: 0..<(now > earliest ? 1 << 11 : 1 << 48))
-        calls.submit(.restored(RestoredState(nextCallNumber: number, nextWakeNumber: UInt64(clamping: number))))
+        calls.submit(
+            .restored(
+                RestoredState(nextCallNumber: number, nextWakeNumber: UInt64(clamping: number), isKnown: false)))
     }
 
     /// Restores the last run, at the start or when the store is opened later. Calls that can continue do so. Calls that

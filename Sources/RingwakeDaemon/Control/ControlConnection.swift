@@ -25,7 +25,8 @@ final class ControlConnection: HTTPConnectionHandler {
         let found = peer.whileItRuns { pid in (PeerUnits(of: pid), ProcessIdentity(current: pid)) }
         self.peer = ControlPeer(
             peer.isOwner ? .owner : isMember ? .member : .stranger,
-            pid: peer.processID > 0 ? peer.processID : nil, process: found?.1)
+            pid: peer.processID > 0 ? peer.processID : nil, process: found?.1,
+            isInHandlerUnit: found?.0.isOfHandlers ?? false)
         units = found?.0
         let unit = found.flatMap { calls.activator.wake(of: $0.0) }
         holder = unit.flatMap { calls.service.handlers[$0] }.map { .app($0.app.rawValue) }

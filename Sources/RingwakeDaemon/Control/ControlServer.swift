@@ -49,8 +49,10 @@ final class ControlServer {
         switch (request.parts.first, request.parts.count) {
         case ("status", _):
             try request.require("GET")
-            guard request.caller != .stranger else { return exchange.respond(.success(daemon.publicStatus())) }
-            exchange.respond(status: 200, json: statusOfThisTurn())
+            switch request.caller {
+            case .owner, .member: exchange.respond(status: 200, json: statusOfThisTurn())
+            case .handler, .stranger: exchange.respond(.success(daemon.publicStatus()))
+            }
         case ("clock", _):
             guard request.parts[1] == "accept" else { throw ControlServer.nothing(at: request) }
             try request.require("POST")

@@ -10,6 +10,8 @@ import RunLoop
     let path: String
     private(set) var handlers: [RecordingHandler] = []
     private var started: UnixHTTPListener?
+    /// Who holds the next connections; nil: the user who connects.
+    var holder: PlaceHolder?
     /// What is done with each request; at first: an answer with its path.
     var onRequest: (HTTPRequest, any HTTPExchange) -> Void = { request, exchange in
         exchange.respond(HTTPResponse(status: 200, body: Array(request.path.utf8)))
@@ -17,11 +19,11 @@ import RunLoop
 
     init(
         _ loop: TestLoop, path: String = UnixTestServer.freshPath(), access: SocketAccess = .owner,
-        pace: Pace? = nil, holder: PlaceHolder? = nil, limits change: (inout ConnectionLimits) -> Void = { _ in }
+        pace: Pace? = nil, limits change: (inout ConnectionLimits) -> Void = { _ in }
     ) throws {
         self.loop = loop
         self.path = path
-        var limits = ConnectionLimits.control
+        var limits = ConnectionLimits.control()
         limits.deadlineTolerance = .zero
         change(&limits)
         started = try UnixHTTPListener(
@@ -31,7 +33,7 @@ import RunLoop
             let handler = RecordingHandler(peer: peer) { [unowned self] request, exchange in
                 self.onRequest(request, exchange)
             }
-            handler.holder = holder
+            handler.holder = self.holder
             self.handlers.append(handler)
             return handler
         }

@@ -1,4 +1,5 @@
 import ControlProtocol
+import RingwakeCore
 
 /// The unit of a handler can be started.
 enum HandlerUnitCheck {
@@ -30,7 +31,7 @@ enum HandlerUnitCheck {
     ///
     /// - Parameter user: the daemon's; nil if it isn't known.
     static func name(_ handler: ConfigurationMessage.Handler, user: UInt32?) -> Finding? {
-        guard needsPolkit(handler, user: user), !isAllowed(handler.target) else { return nil }
+        guard needsPolkit(handler, user: user), !HandlerUnitName.isAllowed(handler.target) else { return nil }
         return .warning(
             HandlerCheck.name,
             "the handler of \(handler.app): polkit's rule does not let the daemon start \(handler.target)",
@@ -39,14 +40,6 @@ enum HandlerUnitCheck {
 
     private static func needsPolkit(_ handler: ConfigurationMessage.Handler, user: UInt32?) -> Bool {
         handler.way == "unit" && handler.manager == "system" && user != nil && user != 0
-    }
-
-    /// Whether the rule allows a unit, whose name systemd allows.
-    static func isAllowed(_ unit: String) -> Bool {
-        let prefix = "ringwake-handler-"
-        guard unit.hasPrefix(prefix), let at = unit.firstIndex(of: "@") else { return false }
-        let name = unit[..<at].dropFirst(prefix.count)
-        return !name.isEmpty && !name.contains(":")
     }
 
     private static func faults(
