@@ -126,6 +126,26 @@ fails grep handlerFailed <(ringwake call list --json)
 """)
 
 
+def test_an_upgrade_follows_no_link_to_the_control_socket(device: Device) -> None:
+    """Its folder belongs to the daemon's user, whose handlers may put a link there."""
+    device.run(r"""
+install_package /packages/older.deb
+make_socket() { perl -MIO::Socket::UNIX -e 'IO::Socket::UNIX->new(Local => shift, Listen => 1) or die' "$1"; }
+rights() { stat -c '%U %G %a' "$1"; }
+install -d -o ringwake -g ringwake /run/ringwake
+make_socket /run/roots.sock && chmod 700 /run/roots.sock
+ln -s /run/roots.sock /run/ringwake/control.sock
+install_package /packages/ringwake.deb
+test "$(rights /run/roots.sock)" = 'root root 700'
+# The socket of an earlier version was open to everybody.
+rm /run/ringwake/control.sock
+make_socket /run/ringwake/control.sock
+chown ringwake:ringwake /run/ringwake/control.sock && chmod 666 /run/ringwake/control.sock
+/var/lib/dpkg/info/ringwake.postinst configure 0.0.1
+test "$(rights /run/ringwake/control.sock)" = 'ringwake ringwake-control 660'
+""")
+
+
 def test_operators_control_the_service_and_nobody_else_does(device: Device) -> None:
     device.run(f"""
 install_package /packages/ringwake.deb polkitd
