@@ -320,6 +320,15 @@ def test_a_client_that_has_lost_its_handler_for_good_is_ended(baresip_example, r
     alice.sees("SIP/2.0 486")
 
 
+def test_a_handler_that_stays_and_is_killed_is_gone_at_once(baresip_example) -> None:
+    """Its guard outlives it by seconds, in which the daemon must not deliver calls to it."""
+    app = baresip_example("warm")
+    waits(lambda: app.clients() and app.guards(), "the guard")
+    app.started[0].kill()
+    waits(lambda: app.daemon.control.app(app.app)["connected"] == 0, "the daemon to know")
+    assert app.guards()
+
+
 def test_a_handler_that_is_told_to_leave_takes_its_client_along(baresip_example, calls_in) -> None:
     app = baresip_example("warm")
     alice = calls_in(app, "stopped")
