@@ -9,6 +9,8 @@ package struct DamageFolder: Sendable {
     package static let name = "damaged"
     /// Maximum number of cases. The oldest are removed: more would use up the disk.
     private static let maximumCases = 8
+    /// Numbers of cases are lower: a file with a higher one is not of this program.
+    private static let numbers = 0..<(1 << 48)
     private static let whyEnding = ".why"
     private static let maximumWhyBytes = 4096
 
@@ -34,7 +36,9 @@ package struct DamageFolder: Sendable {
         guard FileSystem.exists(path) else { return [] }
         var names: [Int: [String]] = [:]
         for name in try FileSystem.entries(of: path) {
-            guard let number = Int(name.prefix { $0 != "-" && $0 != "." }), number >= 0 else { continue }
+            guard let number = Int(name.prefix { $0 != "-" && $0 != "." }), Self.numbers.contains(number) else {
+                continue
+            }
             names[number, default: []].append(name)
         }
         return names.sorted { $0.key < $1.key }.map { number, names in
@@ -57,8 +61,11 @@ package struct DamageFolder: Sendable {
         var moved: [(from: String, to: String)] = []
         do throws(FileSystemError) {
             for file in files where FileSystem.exists(file) {
-                moved.append((file, "\(path)/\(number)-\(FileSystem.split(file).name)"))
-                try FileSystem.move(file, to: "\(path)/\(number)-\(FileSystem.split(file).name)")
+                var target = "\(path)/\(number)-\(FileSystem.split(file).name)"
+                // Files of one name from different folders.
+                while FileSystem.exists(target) { target += "~" }
+                moved.append((file, target))
+                try FileSystem.move(file, to: target)
             }
             try note(why, of: number)
         } catch {
@@ -69,17 +76,6 @@ package struct DamageFolder: Sendable {
             for file in old.files { unlink(file) }
         }
         return moved.map(\.to)
-    }
-
-    /// Replaces the newest case's note.
-    package func explain(_ why: String) throws(FileSystemError) {
-        if let number = try cases().last?.number { try note(why, of: number) }
-    }
-
-    /// Removes the note of a case, because its files were moved back.
-    /// - Parameter file: the path that one of them had here.
-    package func takeBack(_ file: String) {
-        unlink("\(path)/\(FileSystem.split(file).name.prefix { $0 != "-" })\(Self.whyEnding)")
     }
 
     private func note(_ why: String, of number: Int) throws(FileSystemError) {

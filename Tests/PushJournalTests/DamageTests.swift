@@ -47,6 +47,24 @@ struct DamageTests {
         #expect(cases.map { $0.why.contains("newest 60 pushes") } == [true])
     }
 
+    @Test("a push that failed is none that can be lost")
+    func failedPushIsNoLoss() throws {
+        let harness = try JournalHarness(vfs: FaultyDisk.vfs)
+        let disk = FaultyDisk.mount(on: harness.directory.path)
+        defer { FaultyDisk.unmount(harness.directory.path) }
+        try harness.reopen()
+        for number in 0..<3 { _ = try harness.append(harness.push("\(number)")) }
+        disk.plan = { operation, _ in operation == .sync ? FaultyDisk.syncFailure : nil }
+        #expect(throws: RingwakeError.self) { try harness.append(harness.push("failed")) }
+        disk.plan = { _, _ in nil }
+        try harness.keep([1], at: "device/dnd")
+        let copy = try killed(harness, without: ["store.db-wal"])
+        try copy.reopen()
+        #expect(copy.contents.damage.map { $0.contains("its newest 3 pushes are lost") } == [true])
+        #expect(try harness.append(harness.push("next")) == .new)
+        #expect(try harness.pushes().map(\.sequence) == [4, 3, 2, 1])
+    }
+
     @Test("a log that was cut is reported, with what it costs")
     func cutLog() throws {
         let copy = try killed(filled(60))
@@ -121,23 +139,62 @@ struct DamageTests {
         let harness = try filled(50)
         // What the log has, the store need not have.
         if name == "store.db" { try harness.reopen() }
-        let file = open("\(harness.directory.path)/\(name)", O_RDWR)
-        // Past the tick of the file system's clock.
-        usleep(20_000)
-        pwrite(file, bytes, bytes.count, name == "store.db" ? 0 : 8_192)
-        close(file)
-        #expect(throws: RingwakeError.self) { try harness.append(harness.push("found")) }
-        #expect(try harness.append(harness.push("found")) == .new)
+        OutsideWriter.write(bytes, to: "\(harness.directory.path)/\(name)", at: name == "store.db" ? 0 : 8_192)
+        try expectFound(harness)
+    }
+
+    /// The damage is found before a commit succeeds: by that commit, which then fails, or by the upkeep before it.
+    private func expectFound(_ harness: JournalHarness) throws {
+        do {
+            #expect(try harness.append(harness.push("found")) == .new)
+        } catch is RingwakeError {
+            #expect(try harness.append(harness.push("found")) == .new)
+        }
+        #expect(try DamageFolder(stateDirectory: harness.directory.path).cases().count == 1)
         #expect(harness.journal.health == .working)
         try harness.reopen()
         #expect(try harness.append(harness.push("found")) == .repeated)
     }
 
+    @Test("a log that somebody cuts is found before the next commit", arguments: [0, 2])
+    func cutWhileRunning(part: Int) throws {
+        let harness = try filled(50)
+        let log = "\(harness.directory.path)/store.db-wal"
+        truncate(log, part == 0 ? 0 : off_t(try FileSystem.size(ofFile: log) / part))
+        try expectFound(harness)
+        let cases = try DamageFolder(stateDirectory: harness.directory.path).cases()
+        #expect(cases.map { $0.why.contains("was cut") && $0.why.contains("pushes are lost") } == [true])
+    }
+
+    @Test("damage that a failing disk hides at first is found before the next commit that succeeds")
+    func checkThatFails() throws {
+        let harness = try JournalHarness(vfs: FaultyDisk.vfs)
+        let disk = FaultyDisk.mount(on: harness.directory.path)
+        defer { FaultyDisk.unmount(harness.directory.path) }
+        for number in 0..<300 { _ = try harness.append(harness.push("\(number)")) }
+        harness.journal.close()
+        let page = try oldPage(harness)
+        try harness.reopen()
+        // One that no commit reads.
+        disk.readFailure = { $0 == "store.db" ? SQLITE_IOERR | (1 << 8) : nil }
+        OutsideWriter.write([UInt8](repeating: 0xff, count: 4_096), to: harness.directory.store, at: (page - 1) * 4_096)
+        #expect(throws: RingwakeError.self) { try harness.append(harness.push("unchecked")) }
+        disk.readFailure = { _ in nil }
+        try expectFound(harness)
+    }
+
+    /// A page of the store with the oldest pushes.
+    private func oldPage(_ harness: JournalHarness) throws -> Int64 {
+        let page = try StoreProbe(harness.directory.store)
+            .number("SELECT pageno FROM dbstat WHERE name = 'push' AND pagetype = 'leaf' ORDER BY path LIMIT 1")
+        try #require(page > 2)
+        return page
+    }
+
     @Test("a file that was only touched is read once, and goes on")
     func touched() throws {
         let harness = try filled(50)
-        usleep(20_000)
-        utimes(harness.directory.store, nil)
+        OutsideWriter.touch(harness.directory.store)
         #expect(try harness.append(harness.push("after")) == .new)
         #expect(try DamageFolder(stateDirectory: harness.directory.path).cases().isEmpty)
     }
@@ -146,17 +203,11 @@ struct DamageTests {
     func silentDamage() throws {
         let harness = try filled(300)
         harness.journal.close()
-        let page = try StoreProbe(harness.directory.store)
-            .number("SELECT pageno FROM dbstat WHERE name = 'push' AND pagetype = 'leaf' ORDER BY path LIMIT 1")
-        try #require(page > 2)
+        let page = try oldPage(harness)
         try harness.reopen()
-        var status = stat()
-        stat(harness.directory.store, &status)
-        let file = open(harness.directory.store, O_RDWR)
-        // One with old pushes, which no commit reads.
-        pwrite(file, [UInt8](repeating: 0xff, count: 4_096), 4_096, off_t(page - 1) * 4_096)
-        futimens(file, [status.st_atim, status.st_mtim])
-        close(file)
+        // One that no commit reads.
+        OutsideWriter.write(
+            [UInt8](repeating: 0xff, count: 4_096), to: harness.directory.store, at: (page - 1) * 4_096, isSeen: false)
         for number in 1_000..<1_200 {
             // The one that the damage is found at fails.
             do { _ = try harness.append(harness.push("\(number)")) } catch { continue }
@@ -202,6 +253,7 @@ struct DamageTests {
             }
         }
         #expect(try harness.append(harness.push("new")) == .new)
+        #expect(harness.journal.statistics.gaveWay > 0)
         disk.plan = { _, _ in SQLITE_FULL }
         #expect(throws: RingwakeError.self) { try harness.append(harness.push("refused")) }
         disk.plan = { _, _ in nil }

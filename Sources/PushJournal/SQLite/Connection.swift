@@ -153,7 +153,7 @@ nonisolated final class Connection {
 
     /// Bytes of a file as it is on the disk, past SQLite's cache. Nothing else may open the store: closing any
     /// descriptor of it would release its locks.
-    /// - Throws: also if there are fewer.
+    /// - Throws: `damaged` if there are fewer.
     func read(_ file: File, _ count: Int, at offset: Int64) throws(SQLiteFailure) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         guard let file = try open(file), let read = file.pointee.pMethods?.pointee.xRead else {
@@ -161,6 +161,7 @@ nonisolated final class Connection {
         }
         errno = 0
         let code = read(file, &bytes, Int32(count), offset)
+        guard code != RINGWAKE_SQLITE_IOERR_SHORT_READ else { throw .damaged("it or its log was cut") }
         guard code == SQLITE_OK else { throw Self.failure(code) }
         return bytes
     }

@@ -48,6 +48,12 @@ nonisolated struct SQLiteFailure: Error, Equatable {
     /// Whether there is no room on the disk, or no more for this user.
     var isFull: Bool { code == SQLITE_FULL || (code == SQLITE_IOERR && errno == EDQUOT) }
 
-    /// Whether the file itself is damaged, so that no retry can succeed.
-    var isDamage: Bool { code == SQLITE_CORRUPT || code == SQLITE_NOTADB }
+    /// Whether another process has the file open.
+    var isBusy: Bool { code == SQLITE_BUSY || code == SQLITE_LOCKED || code == SQLITE_PROTOCOL }
+
+    /// Whether the file itself is damaged, so that no retry can succeed. A read past the end of a file means that it was
+    /// cut.
+    var isDamage: Bool {
+        code == SQLITE_CORRUPT || code == SQLITE_NOTADB || extendedCode == RINGWAKE_SQLITE_IOERR_SHORT_READ
+    }
 }

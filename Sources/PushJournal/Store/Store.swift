@@ -62,8 +62,9 @@ nonisolated final class Store {
     }
 
     /// Notes outside the store how far it is committed. Without its files, what is committed is lost.
-    func writeSeal() {
-        guard file.bytes() != nil else { return }
+    /// - Parameter isInStore: whether the last work was on the store, and not on its log only.
+    func writeSeal(isInStore: Bool = true) {
+        guard file.noteWork(isInStore: isInStore) else { return }
         position.logPages = Int64(connection.logPages)
         position.newestPush = nextSequence - 1
         seal.write(StoreSeal.Contents(position: position, stamp: file.stamp))
@@ -71,7 +72,12 @@ nonisolated final class Store {
 
     /// Moves the log into the store.
     func checkpoint() throws(SQLiteFailure) {
-        try connection.checkpoint()
+        do throws(SQLiteFailure) {
+            try connection.checkpoint()
+        } catch {
+            file.noteWork(isInStore: true)
+            throw error
+        }
         writeSeal()
     }
 
@@ -90,7 +96,7 @@ nonisolated final class Store {
     /// Runs `body` in its own transaction: when this returns, all of it is durable; when it throws, nothing was
     /// changed.
     func transaction(_ body: () throws(SQLiteFailure) -> Void) throws(SQLiteFailure) {
-        let counts = (pushCount, callCount, states, position)
+        let former = (pushCount, callCount, states, position, nextSequence, newestWall)
         do throws(SQLiteFailure) {
             try statements.begin.run()
             let changesBefore = connection.totalChanges
@@ -101,11 +107,13 @@ nonisolated final class Store {
             }
             try statements.commit.run()
         } catch {
-            (pushCount, callCount, states, position) = counts
+            (pushCount, callCount, states, position, nextSequence, newestWall) = former
+            // What it has written to the log is ours.
+            defer { file.noteWork(isInStore: false) }
             try rollBack(after: error)
             throw error
         }
-        writeSeal()
+        writeSeal(isInStore: false)
     }
 
     private func rollBack(after failure: SQLiteFailure) throws(SQLiteFailure) {

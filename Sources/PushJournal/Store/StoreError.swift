@@ -15,11 +15,11 @@ nonisolated enum StoreError {
                     + "Free some space.")
         case SQLITE_READONLY, SQLITE_PERM:
             return readOnly(path)
-        case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL:
+        case _ where failure.isBusy:
             return RingwakeError(
                 .inUse, "\(path) is in use by another process: another ringwaked, or a tool that has it open; end that."
             )
-        case SQLITE_CORRUPT, SQLITE_NOTADB:
+        case _ where failure.isDamage:
             return RingwakeError(
                 .system,
                 "\(path) is damaged (\(failure.text)). It is set aside, and what can be read of it is copied into a new one; "
@@ -81,7 +81,7 @@ nonisolated enum StoreError {
     private static func operation(_ failure: SQLiteFailure) -> String {
         switch failure.extendedCode {
         case RINGWAKE_SQLITE_IOERR_FSYNC, RINGWAKE_SQLITE_IOERR_DIR_FSYNC: "make durable what was written to"
-        case RINGWAKE_SQLITE_IOERR_READ, RINGWAKE_SQLITE_IOERR_SHORT_READ: "read"
+        case RINGWAKE_SQLITE_IOERR_READ: "read"
         default: failure.code == SQLITE_CANTOPEN ? "open" : "write"
         }
     }

@@ -41,11 +41,15 @@ nonisolated struct StoreFile {
     var logPath: String { path + "-wal" }
     let directory: String
 
+    static func path(inDirectory directory: String) -> String {
+        // SQLite reads a path that begins with "file:" as a URI.
+        (directory.hasPrefix("/") ? "" : "./") + directory + "/" + name
+    }
+
     /// Finds the store, or creates an empty file that only its owner can read.
     init(inDirectory directory: String) throws(FileSystemError) {
         self.directory = directory
-        // SQLite reads a path that begins with "file:" as a URI.
-        path = (directory.hasPrefix("/") ? "" : "./") + directory + "/" + Self.name
+        path = Self.path(inDirectory: directory)
         guard !path.utf8.contains(0) else { throw FileSystemError(operation: "use", path: directory, errno: EINVAL) }
         let created = ringwake_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
         isNew = created >= 0
@@ -65,16 +69,28 @@ nonisolated struct StoreFile {
     }
 
     /// The size of the store and its log in bytes; nil if a path leads to no file, or to another file than the open
-    /// one. Call it after each work of this program on the store: it notes how that left the files.
-    mutating func bytes() -> Int64? {
+    /// one.
+    var bytes: Int64? { present.map { $0.store.size + ($0.log?.stamp.size ?? 0) } }
+
+    /// Notes how this program's work has left the files. Call it after each work, also one that failed, and at no other
+    /// time: what somebody else wrote would pass as ours.
+    /// - Parameter isInStore: whether the work was on the store too. A commit writes to the log only.
+    /// - Returns: false if a path leads to no file, or to another file than the open one.
+    @discardableResult
+    mutating func noteWork(isInStore: Bool) -> Bool {
+        guard let present else { return false }
+        if isInStore { stamp = present.store }
+        if let found = present.log { (log, logStamp) = (found.identity, found.stamp) }
+        return true
+    }
+
+    private var present: (store: Stamp, log: (identity: Identity, stamp: Stamp)?)? {
         var status = stat()
         guard stat(path, &status) == 0, Identity(status) == store else { return nil }
-        stamp = Stamp(status)
-        guard stat(logPath, &status) == 0 else { return log == nil ? stamp.size : nil }
+        let stamp = Stamp(status)
+        guard stat(logPath, &status) == 0 else { return log == nil ? (stamp, nil) : nil }
         if let log { guard Identity(status) == log else { return nil } }
-        log = Identity(status)
-        logStamp = Stamp(status)
-        return stamp.size + Int64(status.st_size)
+        return (stamp, (Identity(status), Stamp(status)))
     }
 
     /// Whether the open files are as this program left them. A file that was moved away is another matter.
@@ -86,20 +102,8 @@ nonisolated struct StoreFile {
     }
 
     /// Moves the store and its log into the folder of damaged files.
-    /// - Returns: the store's new path.
-    static func setAside(inDirectory directory: String, why: String) throws(FileSystemError) -> String? {
-        try DamageFolder(stateDirectory: directory)
-            .add(["", "-wal"].map { "\(directory)/\(name)\($0)" }, why: why).first
-    }
-
-    /// Moves the store and its log back, because no new one could be made.
-    static func bringBack(_ former: String, inDirectory directory: String) throws(FileSystemError) {
-        // First the new store's log: SQLite would write it into the former one. And a folder replaces no file.
-        for suffix in ["-wal", ""] { unlink("\(directory)/\(name)\(suffix)") }
-        for suffix in ["", "-wal"] where FileSystem.exists(former + suffix) {
-            try FileSystem.move(former + suffix, to: "\(directory)/\(name)\(suffix)")
-        }
-        DamageFolder(stateDirectory: directory).takeBack(former)
+    static func setAside(inDirectory directory: String, why: String) throws(FileSystemError) {
+        try DamageFolder(stateDirectory: directory).add(["", "-wal"].map { "\(directory)/\(name)\($0)" }, why: why)
     }
 
     private static func synchronize(_ directory: String) throws(FileSystemError) {

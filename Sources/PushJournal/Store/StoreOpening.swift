@@ -25,6 +25,9 @@ nonisolated enum StoreOpening {
         /// What is wrong with the file itself; nil if another cause may pass, or if the file is good for another
         /// version.
         var damage: String?
+        /// If the store was replaced before this: what happened to the damaged one, for a person. The new one must not be
+        /// replaced again because of it.
+        var replacement: String?
         /// Whether the disk is full.
         private(set) var isFull = false
         /// The `errno` behind it; 0 if there is none.
@@ -74,9 +77,13 @@ nonisolated enum StoreOpening {
     ) throws(Failure) -> Opened {
         do throws(Failure) {
             return try attempt(directory: directory, vfs: vfs, limits: limits, clocks: clocks, damage: damage)
-        } catch {
-            guard error.isFull, StoreReserve(inDirectory: directory).giveUp() else { throw error }
-            return try attempt(directory: directory, vfs: vfs, limits: limits, clocks: clocks, damage: damage)
+        } catch let first {
+            guard first.isFull, StoreReserve(inDirectory: directory).giveUp() else { throw first }
+            return try adding(first.replacement) { () throws(Failure) in
+                try attempt(
+                    directory: directory, vfs: vfs, limits: limits, clocks: clocks,
+                    damage: first.replacement == nil ? damage : nil)
+            }
         }
     }
 
@@ -84,8 +91,15 @@ nonisolated enum StoreOpening {
         directory: String, vfs: String?, limits: JournalLimits, clocks: JournalClocks, damage: String?
     ) throws(Failure) -> Opened {
         let seal = StoreSeal(inDirectory: directory)
-        let order = Order(
+        var order = Order(
             directory: directory, vfs: vfs, limits: limits, clocks: clocks, seal: seal, sealed: seal.read())
+        let isCompleted = try mapping { () throws(FileSystemError) in
+            try StoreReplacement(inDirectory: directory).complete()
+        }
+        if isCompleted {
+            let why = "\(order.path) was damaged and is set aside; its replacement was interrupted, and is complete now"
+            return try openNew(order, why)
+        }
         var found = damage
         if found == nil {
             do throws(Failure) {
@@ -100,9 +114,9 @@ nonisolated enum StoreOpening {
                 found = error.damage
             }
         }
-        let opened = try replace(order, damage: found ?? "")
-        opened.store.writeSeal()
-        return opened
+        let why = try replace(order, damage: found ?? "")
+        order.sealed = seal.read()
+        return try openNew(order, why)
     }
 
     /// What all parts of an opening need.
@@ -113,37 +127,84 @@ nonisolated enum StoreOpening {
         let clocks: JournalClocks
         let seal: StoreSeal
         /// As a former run left it.
-        let sealed: StoreSeal.Contents?
+        var sealed: StoreSeal.Contents?
+
+        var path: String { StoreFile.path(inDirectory: directory) }
     }
 
-    /// Sets the store aside and makes a new one of what can be read.
-    private static func replace(_ order: Order, damage: String) throws(Failure) -> Opened {
-        let path = "\(order.directory)/\(StoreFile.name)"
-        let former = try mapping { () throws(FileSystemError) in
-            try StoreFile.setAside(inDirectory: order.directory, why: "\(path) was damaged: \(damage)")
-        }
-        var opened: Opened
+    // MARK: - Replacing
+
+    /// Makes a new store of what can be read, sets the damaged one aside, and puts the new one in its place.
+    /// - Returns: what happened, for a person.
+    private static func replace(_ order: Order, damage: String) throws(Failure) -> String {
+        let replacement = StoreReplacement(inDirectory: order.directory)
+        var isAside = false
+        var why = ""
         do throws(Failure) {
-            opened = try openFile(order, former: former)
-        } catch {
-            // The next attempt finds it as this one did, and the folder of damaged files does not fill up.
-            if let former {
-                try mapping { () throws(FileSystemError) in
-                    try StoreFile.bringBack(former, inDirectory: order.directory)
-                }
+            let (position, copied) = try make(order, at: replacement.new)
+            let lost = (order.sealed?.position.newestPush ?? position.newestPush) - position.newestPush
+            why =
+                "\(order.path) was damaged (\(damage)) and is set aside; \(copied)"
+                + (lost > 0 ? "; its newest \(lost) pushes are lost, although they were answered 200" : "")
+            try mapping { () throws(FileSystemError) in
+                let stamp = try replacement.finishNew()
+                try StoreFile.setAside(inDirectory: order.directory, why: why)
+                isAside = true
+                order.seal.write(StoreSeal.Contents(position: position, stamp: stamp))
+                try replacement.putInPlace()
             }
+            return why
+        } catch {
+            var failure = error
+            // The next attempt puts the new store in place.
+            if isAside { failure.replacement = why } else { replacement.removeRemains() }
+            throw failure
+        }
+    }
+
+    /// Makes a new store of what can be read of the damaged one, which stays as it is.
+    /// - Returns: how far it is committed, and what was copied.
+    private static func make(_ order: Order, at path: String) throws(Failure) -> (StorePosition, copied: String) {
+        try mapping { () throws(FileSystemError) in try FileSystem.create(path, mode: 0o600) }
+        // Errors name the store: nobody knows the other file.
+        let connection = try mapping(order.path) { () throws(SQLiteFailure) in
+            try Connection(path: path, vfs: order.vfs)
+        }
+        do throws(Failure) {
+            _ = try check(connection, path: order.path)
+            return try mapping(order.path) { () throws(SQLiteFailure) in
+                try configure(connection, isNew: true, limits: order.limits)
+                try upgrade(connection, from: 0)
+                let copied = try StoreSalvage.copy(order.path, vfs: order.vfs, into: connection)
+                try connection.checkpoint()
+                return (try position(of: connection, logPages: 0), copied)
+            }
+        } catch {
+            connection.leaveLogAtClose()
             throw error
         }
-        let newest = opened.found.newestPush
-        let lost = (order.sealed?.position.newestPush ?? newest) - newest
-        let why =
-            "\(path) was damaged (\(damage)) and is set aside; \(opened.damage.joined())"
-            + (lost > 0 ? "; its newest \(lost) pushes are lost, although they were answered 200" : "")
-        try mapping { () throws(FileSystemError) in
-            try DamageFolder(stateDirectory: order.directory).explain(why)
-        }
-        opened.damage = [why]
+    }
+
+    /// Opens the store that has replaced a damaged one.
+    private static func openNew(_ order: Order, _ why: String) throws(Failure) -> Opened {
+        let opened = try adding(why) { () throws(Failure) in try openFile(order) }
+        opened.store.writeSeal()
         return opened
+    }
+
+    /// Adds to the result or the failure that the store was replaced before.
+    private static func adding(
+        _ replacement: String?, _ body: () throws(Failure) -> Opened
+    ) throws(Failure) -> Opened {
+        do throws(Failure) {
+            var opened = try body()
+            if let replacement { opened.damage.insert(replacement, at: 0) }
+            return opened
+        } catch {
+            var failure = error
+            failure.replacement = failure.replacement ?? replacement
+            throw failure
+        }
     }
 
     /// Reports committed data that isn't in the store.
@@ -166,7 +227,9 @@ nonisolated enum StoreOpening {
         return why
     }
 
-    private static func openFile(_ order: Order, former: String? = nil) throws(Failure) -> Opened {
+    // MARK: - Opening
+
+    private static func openFile(_ order: Order) throws(Failure) -> Opened {
         let file = try mapping { () throws(FileSystemError) in try StoreFile(inDirectory: order.directory) }
         let path = file.path
         let connection = try mapping(path) { () throws(SQLiteFailure) in try Connection(path: path, vfs: order.vfs) }
@@ -185,25 +248,26 @@ nonisolated enum StoreOpening {
                     try upgrade(connection, from: version)
                     try connection.checkpoint()
                 }
-                let copied = try former.map { (former) throws(SQLiteFailure) in
-                    try StoreSalvage.copy(former, vfs: order.vfs, into: connection)
-                }
-                let found = StorePosition(
-                    store: try connection.number("SELECT store FROM epoch"),
-                    epoch: try connection.successor("SELECT number FROM epoch") - 1, logPages: logPages,
-                    newestPush: try connection.successor("SELECT max(sequence) FROM push") - 1)
+                let found = try position(of: connection, logPages: logPages)
                 let boot = try boot(named: order.clocks.bootID, on: connection)
                 let store = try Store(
                     path: path, connection: connection, statements: StoreStatements(connection), clocks: order.clocks,
                     limits: order.limits, boot: boot, file: file, seal: order.seal)
-                return Opened(
-                    store: store, contents: try StoreReader(store: store).contents(), found: found,
-                    damage: copied.map { [$0] } ?? [])
+                return Opened(store: store, contents: try StoreReader(store: store).contents(), found: found)
             }
         } catch {
             connection.leaveLogAtClose()
             throw error
         }
+    }
+
+    private static func position(
+        of connection: Connection, logPages: Int64
+    ) throws(SQLiteFailure) -> StorePosition {
+        StorePosition(
+            store: try connection.number("SELECT store FROM epoch"),
+            epoch: try connection.successor("SELECT number FROM epoch") - 1, logPages: logPages,
+            newestPush: try connection.successor("SELECT max(sequence) FROM push") - 1)
     }
 
     /// Takes the lock for the lifetime of the connection, and checks what the file is.

@@ -9,11 +9,15 @@ nonisolated enum StoreSalvage {
         ("boot", "id"), ("payload", "call"), ("call", "number"), ("push", "sequence"), ("state", "path"),
         ("list", "rowid"), ("list_entry", "generation"), ("list_remains", "generation"), ("list_stamp", "id"),
     ]
+    /// The versions whose tables have the same columns in the same order: version 5 renamed some, version 6 added a table
+    /// that is not copied.
+    private static let alike = 4...Schema.version
     /// Rows have no higher numbers; see ``Connection/successor(_:)``.
     private static let highest: Int64 = 1 << 62
 
     /// Copies all rows that can be read, in one transaction. The damaged file and its log stay as they are.
     /// - Returns: what was copied, for a person.
+    /// - Throws: the error of writing the copy, or that another process has the damaged file open.
     static func copy(_ path: String, vfs: String?, into connection: Connection) throws(SQLiteFailure) -> String {
         let nothing = "nothing could be read of it"
         let source: Connection
@@ -22,9 +26,11 @@ nonisolated enum StoreSalvage {
             source.leaveLogAtClose()
             try source.run("PRAGMA locking_mode = EXCLUSIVE")
             guard try source.number("PRAGMA application_id") == Schema.applicationID,
-                try source.number("PRAGMA user_version") == Schema.version
+                alike.contains(try source.number("PRAGMA user_version"))
             else { return nothing }
         } catch {
+            // A tool that has it open ends sometime.
+            if error.isBusy { throw error }
             return nothing
         }
         var copied: [String: Int64] = [:]
@@ -38,11 +44,22 @@ nonisolated enum StoreSalvage {
             }
             copied[table] = connection.totalChanges - before
         }
+        try completePayloads(on: connection)
         try connection.run("COMMIT")
         let (pushes, calls) = (copied["push"] ?? 0, copied["call"] ?? 0)
         guard pushes + calls + (copied["state"] ?? 0) > 0 else { return nothing }
         return (isWhole ? "all of it" : "what can be read of it")
             + " was copied into a new store: \(pushes) pushes, \(calls) calls"
+    }
+
+    /// A start finds the calls that have not ended by their payloads, so each of them gets one. A payload without its
+    /// call goes, because a later call may get that number.
+    private static func completePayloads(on connection: Connection) throws(SQLiteFailure) {
+        let open = "SELECT number FROM call WHERE state <> 'ended'"
+        try connection.run("DELETE FROM payload WHERE call NOT IN (\(open))")
+        try connection.run(
+            "INSERT INTO payload (call, push, bytes) SELECT number, 0, x'' FROM (\(open)) "
+                + "WHERE number NOT IN (SELECT call FROM payload)")
     }
 
     /// - Returns: false if the damage ended the reading.
@@ -56,6 +73,9 @@ nonisolated enum StoreSalvage {
         } catch {
             return false
         }
+        // The schema may be damaged too.
+        let target = try Statement("SELECT * FROM \(table)", on: connection.database)
+        guard select.columnCount == target.columnCount else { return false }
         let columns = (1...max(1, select.columnCount)).map { "?\($0)" }.joined(separator: ", ")
         // A new store has a stamp of its own.
         let conflict = table == "list_stamp" ? "REPLACE" : "IGNORE"

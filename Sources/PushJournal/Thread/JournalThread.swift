@@ -42,7 +42,7 @@ nonisolated struct JournalThread {
         var waiting = WaitingJournalWork()
         var opened: Opened?
         do throws(StoreOpening.Failure) {
-            opened = try open(order, damage: nil)
+            opened = try open(order, damage: nil, isReplacement: false)
         } catch {
             order.mailbox.answer([.opened(.failure(error))])
             opened = reopen(order, damage: nil, &waiting, after: error)
@@ -53,13 +53,18 @@ nonisolated struct JournalThread {
         order.mailbox.answer([.ended])
     }
 
-    /// - Parameter damage: what is wrong with the store that was open; nil if none was.
-    private static func open(_ order: Order, damage: String?) throws(StoreOpening.Failure) -> Opened {
+    /// - Parameters:
+    ///   - damage: what is wrong with the store.
+    ///   - isReplacement: whether a store was open before.
+    ///   - former: what failed attempts did to a damaged store, for a person.
+    private static func open(
+        _ order: Order, damage: String?, isReplacement: Bool, former: [String] = []
+    ) throws(StoreOpening.Failure) -> Opened {
         let opened = try StoreOpening.open(
             directory: order.directory, vfs: order.vfs, limits: order.limits, clocks: order.clocks, damage: damage)
-        guard damage == nil else { return (opened, .replaced(opened.damage)) }
+        guard !isReplacement else { return (opened, .replaced(former + opened.damage)) }
         var contents = opened.contents.journal
-        contents.damage = opened.damage
+        contents.damage = former + opened.damage
         return (opened, .opened(.success(contents)))
     }
 
@@ -85,15 +90,24 @@ nonisolated struct JournalThread {
 
     /// Replaces the store, or opens one that could not be opened. While that fails, all work fails, and each new piece of
     /// work is another attempt.
-    /// - Parameter failure: of the last attempt.
+    /// - Parameters:
+    ///   - damage: what is wrong with the store that was open; nil if none was.
+    ///   - failure: of the last attempt.
     /// - Returns: nil if the journal is closed meanwhile.
     private static func reopen(
         _ order: Order, damage: String?, _ waiting: inout WaitingJournalWork,
         after failure: StoreOpening.Failure? = nil
     ) -> Opened? {
         var failure = failure
+        // A new store is not replaced because the former one was damaged.
+        var present = damage
+        var former: [String] = []
         while true {
             if let failure {
+                if let replacement = failure.replacement {
+                    present = nil
+                    former.append(replacement)
+                }
                 order.mailbox.answer(waiting.failAll(failure.error))
                 guard !waiting.isClosing else { return nil }
                 order.mailbox.waitForWork()
@@ -102,7 +116,7 @@ nonisolated struct JournalThread {
                 if waiting.isAskedToClose, waiting.records.count == 0 { continue }
             }
             do throws(StoreOpening.Failure) {
-                let opened = try open(order, damage: damage)
+                let opened = try open(order, damage: present, isReplacement: damage != nil, former: former)
                 // Without damage it was never open, and the answer that it is open now says that it works.
                 if damage != nil { order.mailbox.answer([.committed(nil, waitingRecords: waiting.records.count)]) }
                 return opened

@@ -24,6 +24,8 @@ nonisolated final class JournalWorker {
     /// Commits since the last check of pages, and since somebody else's changes of the files were found to be harmless.
     private var unchecked: UInt64 = 0
     private var trusted: UInt64 = 0
+    /// Whether somebody else wrote to the files, and no check has shown yet that they are in order.
+    private var isSuspect = false
 
     /// The work that has been taken and not done.
     private(set) var waiting: WaitingJournalWork
@@ -122,7 +124,7 @@ nonisolated final class JournalWorker {
                 try makeRoomInLog()
                 answers = try writeMakingRoom(batch)
                 // A commit to a store that was moved away is durable, but lost.
-                if store.file.bytes() == nil { failure = StoreError.moved(store.path) }
+                if store.file.bytes == nil { failure = StoreError.moved(store.path) }
             } catch {
                 failure = StoreError.of(error, path: store.path)
                 if error.isDamage { damage = error }
@@ -152,10 +154,12 @@ nonisolated final class JournalWorker {
     }
 
     /// Before anything is built on it: whether somebody else wrote to the store or its log. Their times show it, and
-    /// then all is read.
+    /// then all is read. A check that fails is made again: work that fails meanwhile is noted as ours.
     private func lookForStrangers() throws(SQLiteFailure) {
-        guard trusted == 0, !store.file.isUntouched else { return }
+        guard trusted == 0, isSuspect || !store.file.isUntouched else { return }
+        isSuspect = true
         try StoreCheck.all(store.connection)
+        isSuspect = false
         // Times that a file server changes by itself must not cost this much again for each commit.
         trusted = StoreCheck.interval
     }
@@ -321,6 +325,7 @@ nonisolated final class JournalWorker {
     private func tidy() -> Bool {
         guard upkeep.isDue, damage == nil else { return false }
         do throws(SQLiteFailure) {
+            try lookForStrangers()
             if try upkeep.step(store) {
                 waiting.statistics.commits += 1
                 publishStatistics()
@@ -362,7 +367,7 @@ nonisolated final class JournalWorker {
         waiting.statistics.pushes = store.pushCount
         waiting.statistics.calls = store.callCount
         waiting.statistics.states = store.states.count
-        waiting.statistics.bytes = store.file.bytes() ?? waiting.statistics.bytes
+        waiting.statistics.bytes = store.file.bytes ?? waiting.statistics.bytes
         mailbox.statistics = waiting.statistics
     }
 

@@ -29,6 +29,7 @@ nonisolated final class FaultyDisk: Sendable {
 
     private struct State {
         var plan: Plan = { _, _ in nil }
+        var readFailure: @Sendable (String) -> Int32? = { _ in nil }
         var isReadOnly = false
         var changes: [Change] = []
     }
@@ -38,6 +39,12 @@ nonisolated final class FaultyDisk: Sendable {
     var plan: Plan {
         get { state.withLock { $0.plan } }
         set { state.withLock { $0.plan = newValue } }
+    }
+
+    /// The same for reading a file of this name.
+    var readFailure: @Sendable (String) -> Int32? {
+        get { state.withLock { $0.readFailure } }
+        set { state.withLock { $0.readFailure = newValue } }
     }
 
     /// Whether files can only be read, as on a file system that is mounted so.

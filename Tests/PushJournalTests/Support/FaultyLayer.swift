@@ -55,6 +55,7 @@ nonisolated enum FaultyLayer {
         // Freed when the file is closed.
         let table = Methods.allocate(capacity: 1)
         table.initialize(to: original.pointee)
+        table.pointee.xRead = { FaultyLayer.read($0, $1, $2, $3) }
         table.pointee.xWrite = { FaultyLayer.write($0, $1, $2, $3) }
         table.pointee.xSync = { file, _ in FaultyLayer.sync(file) }
         table.pointee.xTruncate = { FaultyLayer.truncate($0, $1) }
@@ -65,6 +66,13 @@ nonisolated enum FaultyLayer {
 
     private static func entry(_ file: File?) -> OpenFile? {
         files.withLock { $0[UInt(bitPattern: file)] }
+    }
+
+    private static func read(
+        _ file: File?, _ bytes: UnsafeMutableRawPointer?, _ count: Int32, _ offset: Int64
+    ) -> Int32 {
+        guard let found = entry(file) else { return SQLITE_ERROR }
+        return found.disk.readFailure(found.name) ?? found.methods.xRead(file, bytes, count, offset)
     }
 
     private static func write(_ file: File?, _ bytes: UnsafeRawPointer?, _ count: Int32, _ offset: Int64) -> Int32 {

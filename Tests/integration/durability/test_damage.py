@@ -1,17 +1,20 @@
 """Damaged and removed files, and a clock that was ahead: named, and calls go on."""
 
+import os
 import random
+import shutil
 import sqlite3
 import time
 from pathlib import Path
 
 import pytest
 
-from support.credentials import APP
-from support.daemon import Daemon
+from support.credentials import APP, Credentials
+from support.daemon import Daemon, owns_nothing
 from support.doctor import doctor
 from support.flood import new_call
 from support.h2client import H2Client
+from support.programs import as_nobody
 from support.pushing import push, start_call
 from support.store import read_store
 
@@ -109,11 +112,14 @@ def test_a_store_that_is_overwritten_while_it_is_in_use_is_replaced(daemon: Daem
     pushed(daemon, 30)
     daemon.stop()
     daemon.start()
-    time.sleep(0.05)  # Past a tick of the file system's clock.
-    with (state(daemon) / "store.db").open("r+b") as store:
+    path = state(daemon) / "store.db"
+    before = path.stat().st_mtime_ns
+    with path.open("r+b") as store:
         size = store.seek(0, 2)
         store.seek(0)
         store.write(garbage * size)
+    # However coarse the file system's clock is.
+    os.utime(path, ns=(before, before + 1_000_000_000))
     call = new_call(random.Random())
     assert push(daemon, call).status == 503
     # As a sender does.
@@ -127,6 +133,48 @@ def test_a_store_that_is_overwritten_while_it_is_in_use_is_replaced(daemon: Daem
     assert daemon.control.status()["damage"] == [found]
     daemon.stop()
     assert {call, *after} <= read_store(state(daemon)).pushes
+
+
+@pytest.mark.parametrize("part", [0, 2], ids=["emptied", "half"])
+def test_a_log_that_is_cut_while_it_is_in_use_is_found_before_the_next_200(daemon: Daemon, part: int) -> None:
+    daemon.start()
+    pushed(daemon, 30)
+    log = state(daemon) / "store.db-wal"
+    os.truncate(log, log.stat().st_size // part if part else 0)
+    call = new_call(random.Random())
+    assert push(daemon, call).status == 503
+    assert push(daemon, call).status == 200
+    [found] = daemon.control.status()["damage"]
+    assert "was cut" in found["why"] and "pushes are lost" in found["why"], found
+    daemon.kill()
+    daemon.start()
+    daemon.stop()
+    assert call in read_store(state(daemon)).pushes
+
+
+@pytest.mark.skipif(not as_nobody(), reason="needs root, to become another user")
+def test_token_files_of_another_owner_refuse_the_start_and_stay_where_they_are(make_daemon) -> None:
+    """As a backup that root has put back leaves them."""
+    daemon: Daemon = make_daemon(user=as_nobody())
+    copy = daemon.directory / "certs"
+    shutil.copytree(daemon.credentials.directory, copy)
+    daemon.credentials = Credentials(copy)
+    daemon.add_app("true")
+    owns_nothing(daemon.directory)
+    daemon.start()
+    token = daemon.device_token()
+    daemon.stop()
+    names = ("tokens.json", f"apps/{APP}.json")
+    files = [state(daemon) / folder / name for folder in (".", "copies") for name in names]
+    for file in files:
+        os.chown(file, 0, 0)
+    done = daemon.run_to_its_end()
+    assert (done.returncode, "tokens.json" in done.stderr, "Permission denied" in done.stderr) == (1, True, True), done
+    assert not (state(daemon) / "damaged").exists()
+    for file in files:
+        os.chown(file, 65534, 65534)
+    daemon.start()
+    assert daemon.device_token() == token and daemon.control.status()["damage"] == []
 
 
 def ahead(daemon: Daemon) -> None:

@@ -4,6 +4,7 @@ import errno
 import os
 import random
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -148,16 +149,27 @@ def test_a_damaged_store_is_set_aside_as_it_is_and_calls_go_on(make_daemon, dama
     assert daemon.control.status()["damage"] == []
 
 
-def test_a_damaged_page_that_is_found_while_running_loses_no_promise(make_daemon) -> None:
-    """Wherever one page is damaged: the daemon starts, and answers 200 only for what it has."""
+@pytest.mark.parametrize("is_running", [False, True], ids=["before the start", "while it runs"])
+def test_a_damaged_page_loses_no_promise(make_daemon, is_running: bool) -> None:
+    """Wherever one page is damaged: the daemon goes on, and answers 200 only for what it has."""
     daemon = make_daemon()
     state = lived_in(daemon, pushes=40)
-    whole = (state / "store.db").read_bytes()
+    store = state / "store.db"
+    whole = store.read_bytes()
+    found = 0
     for page in range(1, len(whole) // 4096):
-        for name in ("store.db-wal", "store.db-shm"):
+        for name in ("store.db-wal", "store.db-shm", "store.seal"):
             (state / name).unlink(missing_ok=True)
-        (state / "store.db").write_bytes(whole[: page * 4096] + b"\xa5" * 4096 + whole[(page + 1) * 4096 :])
+        shutil.rmtree(state / "damaged", ignore_errors=True)
+        damaged = whole[: page * 4096] + b"\xa5" * 4096 + whole[(page + 1) * 4096 :]
+        store.write_bytes(whole if is_running else damaged)
         daemon.start()
+        if is_running:
+            before = store.stat().st_mtime_ns
+            with store.open("r+b") as file:
+                file.seek(page * 4096)
+                file.write(b"\xa5" * 4096)
+            os.utime(store, ns=(before, before + 1_000_000_000))
         answers = {call: push(daemon, call) for call in (new_call(random.Random()) for _ in range(3))}
         assert {answer.status for answer in answers.values()} <= {200, 503}
         for call, answer in answers.items():
@@ -165,8 +177,10 @@ def test_a_damaged_page_that_is_found_while_running_loses_no_promise(make_daemon
             assert answer.status == 503 or status == 200, f"page {page}: answered 200 and not found"
         daemon.control.request("GET", "/v1/calls?limit=500")
         daemon.control.request("GET", "/v1/pushes?limit=500")
+        found += len(daemon.control.status()["damage"])
         daemon.check_alive()
         daemon.stop()
+    assert found > 0
 
 
 def test_what_a_store_lacks_at_its_end_is_no_damage(make_daemon) -> None:
@@ -271,12 +285,37 @@ def test_a_disk_that_hangs_at_the_start_does_not_hang_the_stop(make_daemon, make
     faults = make_faults()
     state = lived_in(daemon, ends=Daemon.kill)
     daemon.user = faults.prefix(state)
+    faults.set(hang=1)
+    with daemon.log_file.open("ab") as log:
+        starting = subprocess.Popen(
+            daemon.command(), cwd="/", stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+            env=os.environ | daemon.variables,
+        )  # fmt: skip
+    try:
+        until(lambda: faults.count("hang"), 10, "the disk to hang")
+        starting.terminate()
+        # It may not have come to watching signals.
+        assert starting.wait(15) in (0, -signal.SIGTERM), daemon.log
+    finally:
+        starting.kill()
+        starting.wait()
+    faults.set()
+    daemon.start()
+    assert len(daemon.control.get("/v1/pushes")["pushes"]) == 3
+
+
+def test_a_disk_that_stalls_at_the_start_delays_it(make_daemon, make_faults) -> None:
+    daemon: Daemon = make_daemon()
+    faults = make_faults()
+    state = lived_in(daemon, ends=Daemon.kill)
+    daemon.user = faults.prefix(state)
     faults.set(stall=500)
     began = time.monotonic()
     daemon.start()
     assert time.monotonic() - began >= 0.5 and faults.count("stall") > 0
     assert len(daemon.control.get("/v1/pushes")["pushes"]) == 3
     assert daemon.control.app(APP)
+    daemon.stop()
 
 
 def test_the_store_and_its_log_are_the_daemons_alone(make_daemon) -> None:
