@@ -37,39 +37,51 @@ nonisolated struct StateFile<Contents: StateContents> {
     private enum Look<Value> {
         case missing
         case good(Value, bytes: [UInt8])
+        /// Its contents are damaged.
         case bad(String)
+        /// Its contents are unknown: it may not be read, or the disk fails. It stays where it is.
+        case unreadable(FileSystemError)
     }
 
-    /// Reads the file, or its copy. What can't be read is moved into the folder of damaged files, and replaced by the
-    /// other one.
+    /// Reads the file, or its copy. A damaged one is moved into the folder of damaged files, and replaced by the other
+    /// one. One that can't be read stays as it is, because its contents may be good.
     ///
     /// - Parameter parse: makes the value of the contents, or throws what is wrong with them.
-    /// - Throws: `conflict` if a newer version wrote the file, which is then left as it is; `system` if what is damaged
-    ///   can't be moved.
+    /// - Throws: `conflict` if a newer version wrote the file; `system` if one of the two can't be read and the other one
+    ///   isn't good, or if both are damaged and can't be moved. Everything is then left as it is.
     func read<Value>(_ parse: (Contents) throws(RingwakeError) -> Value) throws(RingwakeError) -> Reading<Value> {
         let looks = (file: try look(at: path, parse), copy: try look(at: copyPath, parse))
-        let damaged = [(path, looks.file), (copyPath, looks.copy)].compactMap { path, look in
-            if case .bad = look { path } else { nil }
-        }
         switch looks {
         case (.good(let value, let bytes), .good(_, let copied)):
-            return .found(value, damage: bytes == copied ? nil : mend(copyPath, with: bytes))
+            return .found(value, damage: bytes == copied ? nil : repair(copyPath, with: bytes))
         case (.good(let value, let bytes), .missing):
             // Former versions made none.
-            return .found(value, damage: mend(copyPath, with: bytes))
+            return .found(value, damage: repair(copyPath, with: bytes))
         case (.good(let value, let bytes), .bad(let why)):
-            let damage = try setAside(damaged, "the second copy of \(path) was damaged (\(why)) and is made anew")
-            return .found(value, damage: mend(copyPath, with: bytes) ?? damage)
+            let damage = "the second copy of \(path) was damaged (\(why)) and is made anew"
+            return .found(value, damage: replace(damaged: copyPath, with: bytes, damage))
+        case (.good(let value, _), .unreadable(let error)):
+            return .found(value, damage: "the second copy of \(path) cannot be read: \(error.description)")
         case (.bad(let why), .good(let value, let bytes)):
-            let damage = try setAside(
-                damaged, "\(path) was damaged (\(why)); its second copy is used, and nothing is lost")
-            return .found(value, damage: mend(path, with: bytes) ?? damage)
+            let damage = "\(path) was damaged (\(why)); its second copy is used, and nothing is lost"
+            return .found(value, damage: replace(damaged: path, with: bytes, damage))
+        case (.unreadable(let error), .good(let value, _)):
+            let damage = "\(path) cannot be read (\(error.reason)); its second copy is used, and nothing is lost"
+            return .found(value, damage: damage)
         case (.missing, .good(let value, let bytes)):
             let damage = "\(path) was gone; its second copy is used, and nothing is lost"
-            return .found(value, damage: mend(path, with: bytes) ?? damage)
+            return .found(value, damage: repair(path, with: bytes) ?? damage)
+        case (.unreadable(let error), _), (_, .unreadable(let error)):
+            throw RingwakeError(
+                .system,
+                "\(error.description), and without it senders would be told that its tokens are gone; give it to the user "
+                    + "that ringwaked runs as, with mode 0600, or look into the kernel's log.")
         case (.missing, .missing): return .absent
         case (.bad(let why), _), (.missing, .bad(let why)):
-            return .lost(damage: try setAside(damaged, "\(path) is lost: it and its second copy are damaged (\(why))"))
+            let damage = "\(path) is lost: it and its second copy are damaged (\(why))"
+            // One of them may be missing.
+            try setAside([path, copyPath], damage)
+            return .lost(damage: damage)
         }
     }
 
@@ -96,7 +108,12 @@ nonisolated struct StateFile<Contents: StateContents> {
         do throws(FileSystemError) {
             bytes = try FileSystem.read(path, maximumSize: maximumSize)
         } catch {
-            return error.errno == ENOENT ? .missing : .bad(error.reason)
+            switch error.errno {
+            case ENOENT: return .missing
+            // Something else is in its place.
+            case EISDIR, EFBIG, EINVAL, ELOOP, ENXIO: return .bad(error.reason)
+            default: return .unreadable(error)
+            }
         }
         do {
             let data = Data(bytes)
@@ -150,7 +167,7 @@ nonisolated struct StateFile<Contents: StateContents> {
     /// Writes one of the two as the other is. Reading goes on without: a disk may be full.
     ///
     /// - Returns: why it couldn't be written.
-    private func mend(_ path: String, with bytes: [UInt8]) -> String? {
+    private func repair(_ path: String, with bytes: [UInt8]) -> String? {
         do throws(RingwakeError) {
             try replace(path, with: bytes)
             return nil
@@ -159,11 +176,24 @@ nonisolated struct StateFile<Contents: StateContents> {
         }
     }
 
-    /// Moves what can't be read into the folder of damaged files.
-    private func setAside(_ paths: [String], _ why: String) throws(RingwakeError) -> String {
+    /// Sets one of the two aside, and writes it as the other is. If it can't be set aside it stays, and reading goes on
+    /// without.
+    ///
+    /// - Parameter damage: what was found.
+    /// - Returns: what to report.
+    private func replace(damaged path: String, with bytes: [UInt8], _ damage: String) -> String {
+        do throws(RingwakeError) {
+            try setAside([path], damage)
+            return repair(path, with: bytes) ?? damage
+        } catch {
+            return error.message
+        }
+    }
+
+    /// Moves what is damaged into the folder of damaged files.
+    private func setAside(_ paths: [String], _ why: String) throws(RingwakeError) {
         do throws(FileSystemError) {
             try DamageFolder(stateDirectory: directory).add(paths, why: why)
-            return why
         } catch {
             throw RingwakeError(.system, "\(why), and cannot be set aside: \(error.description); move it away.")
         }

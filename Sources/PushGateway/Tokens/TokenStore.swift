@@ -43,7 +43,7 @@ package final class TokenStore {
     /// The caller makes sure that no other process uses the directory.
     ///
     /// - Parameter directory: the state directory; created if missing.
-    /// - Throws: `system` if it can't be used; `conflict` if a newer version wrote it.
+    /// - Throws: `system` if it can't be read; `conflict` if a newer version wrote it.
     package init(directory: String) throws(RingwakeError) {
         self.directory = directory
         do throws(FileSystemError) {
@@ -61,7 +61,7 @@ package final class TokenStore {
                 try tokensFile.read { (file) throws(RingwakeError) in try file.records() },
                 loss: "the tokens of 'apps' stay in force, and only which tokens were removed is forgotten") ?? [:]
         try readApps()
-        try completeWhatACrashLeft()
+        completeWhatACrashLeft()
     }
 
     /// The record of a token; nil if it was never ours, or has been forgotten.
@@ -165,7 +165,8 @@ extension TokenStore {
         return kept
     }
 
-    private func completeWhatACrashLeft() throws(RingwakeError) {
+    /// Completes it in memory, and on the disk if that can be written to. Otherwise each start completes it again.
+    private func completeWhatACrashLeft() {
         var changed = records
         for (app, content) in apps {
             var living = content
@@ -180,13 +181,25 @@ extension TokenStore {
             }
             if living.tokens.isEmpty {
                 apps[app] = nil
-                try removeFile(of: app)
+                noting { () throws(RingwakeError) in try removeFile(of: app) }
             } else if living != content {
                 apps[app] = living
-                try file(of: app).write(AppTokenFile(app: app, living))
+                noting { () throws(RingwakeError) in try file(of: app).write(AppTokenFile(app: app, living)) }
             }
         }
-        try replaceRecords(by: changed)
+        let kept = TokenStore.withoutTheOldest(changed)
+        guard kept != records else { return }
+        records = kept
+        noting { () throws(RingwakeError) in try tokensFile.write(TokenFile(kept)) }
+    }
+
+    /// Notes a failed write: what it was to store is in force without it.
+    private func noting(_ write: () throws(RingwakeError) -> Void) {
+        do throws(RingwakeError) {
+            try write()
+        } catch {
+            damage.append("\(error.message) Until then each start completes it in memory.")
+        }
     }
 
     private static func makeToken() throws(RingwakeError) -> DeviceToken {
