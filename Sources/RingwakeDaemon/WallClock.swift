@@ -49,12 +49,24 @@ final class ClockJudge {
     private var newestArrival: Int64 = 0
     private let journal: PushJournal
     private let logger: Logger
+    private let now: () -> Int64
+    private let isSynchronized: () -> Bool
     /// Whether the log says that pushes are refused.
     private var isReported = false
+    /// Whether the log says that the journal couldn't be corrected.
+    private var isFailureReported = false
 
-    init(journal: PushJournal, logger: Logger) {
+    /// - Parameters:
+    ///   - now: the wall clock, in milliseconds since 1970.
+    ///   - isSynchronized: whether a time service keeps it.
+    init(
+        journal: PushJournal, logger: Logger, now: @escaping () -> Int64 = unixMilliseconds,
+        isSynchronized: @escaping () -> Bool = ringwake_clock_is_synchronized
+    ) {
         self.journal = journal
         self.logger = logger
+        self.now = now
+        self.isSynchronized = isSynchronized
     }
 
     /// The present verdict. A change is logged once.
@@ -67,18 +79,18 @@ final class ClockJudge {
         case .unset, .behind:
             logger.error(
                 "clock cannot be right: pushes are refused",
-                metadata: ["now": "\(UTCTime(milliseconds: unixMilliseconds()))", "why": "\(why(verdict) ?? "")"])
+                metadata: ["now": "\(UTCTime(milliseconds: now()))", "why": "\(why(verdict) ?? "")"])
         }
         return verdict
     }
 
     private func judge() -> Verdict {
-        let now = unixMilliseconds()
+        let now = self.now()
         guard now >= PushGateway.earliestPlausibleTime else { return .unset }
         let floor = newestArrival - ClockJudge.tolerance
         guard now < floor else { return .right }
         // The time service is right, even if the newest push arrived while the clock was wrong.
-        guard !ringwake_clock_is_synchronized() else {
+        guard !isSynchronized() else {
             correct(to: now) { _ in }
             return .right
         }
@@ -110,24 +122,44 @@ final class ClockJudge {
         guard judge() != .unset else {
             return completion(
                 .failure(
-                    RingwakeError(.conflict, "the clock shows \(UTCTime(milliseconds: unixMilliseconds())); set it")))
+                    RingwakeError(.conflict, "the clock shows \(UTCTime(milliseconds: now())); set it")))
         }
-        correct(to: unixMilliseconds(), completion: completion)
+        correct(to: now(), completion: completion)
         _ = verdict()
     }
 
-    /// Corrects what a clock that was ahead has written.
+    /// Corrects what a clock that was ahead has written. If that can't be stored, the newest arrival is what it was, so
+    /// the next verdict tries again.
     private func correct(to now: Int64, completion: @escaping (Result<Void, RingwakeError>) -> Void) {
-        logger.notice(
-            "clock was ahead when pushes arrived, and is right now: the journal is corrected",
-            metadata: ["newest": "\(UTCTime(milliseconds: newestArrival))", "now": "\(UTCTime(milliseconds: now))"])
+        let former = newestArrival
         newestArrival = min(newestArrival, now)
-        journal.correctTimes(now, completion: completion)
+        journal.correctTimes(now) { [weak self] result in
+            self?.corrected(from: former, to: now, result)
+            completion(result)
+        }
+    }
+
+    private func corrected(from former: Int64, to now: Int64, _ result: Result<Void, RingwakeError>) {
+        switch result {
+        case .success:
+            isFailureReported = false
+            guard former > now else { return }
+            logger.notice(
+                "clock was ahead when pushes arrived, and is right now: the journal is corrected",
+                metadata: ["newest": "\(UTCTime(milliseconds: former))", "now": "\(UTCTime(milliseconds: now))"])
+        case .failure(let error):
+            newestArrival = max(newestArrival, former)
+            guard !isFailureReported else { return }
+            isFailureReported = true
+            logger.error(
+                "clock was ahead when pushes arrived, and the journal cannot be corrected yet; the next push tries again",
+                metadata: ["why": "\(error.message)"])
+        }
     }
 
     /// Records the arrival of a push, now or at a time in the journal.
-    func noteArrival(at time: Int64 = unixMilliseconds()) {
-        newestArrival = max(newestArrival, time)
+    func noteArrival(at time: Int64? = nil) {
+        newestArrival = max(newestArrival, time ?? now())
     }
 }
 

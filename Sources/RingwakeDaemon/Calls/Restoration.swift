@@ -143,11 +143,18 @@ final class Restoration {
     /// wall clock: far above those in the store, which are counted, so that the last run can be restored later. While the
     /// clock isn't set, each start would have the same, so chance keeps them apart.
     func beginWithoutStore(_ calls: CallDriver) {
-        let (now, earliest) = (unixMilliseconds(), PushGateway.earliestPlausibleTime)
-        let number = max(now, earliest) << 11 + .random(in: 0..<(now > earliest ? 1 << 11 : 1 << 48))
+        let number = Restoration.firstNumber(at: unixMilliseconds())
         calls.submit(
             .restored(
                 RestoredState(nextCallNumber: number, nextWakeNumber: UInt64(clamping: number), isKnown: false)))
+    }
+
+    /// The first number of a run without the store.
+    /// - Parameter now: the wall clock, in milliseconds since 1970.
+    static func firstNumber(at now: Int64) -> Int64 {
+        let earliest = PushGateway.earliestPlausibleTime
+        // Chance spreads over 9 hours of the clock, so that a start with a right clock is above it.
+        return max(now, earliest) << 11 + .random(in: 0..<(now > earliest ? 1 << 11 : 1 << 36))
     }
 
     /// Restores the last run, at the start or when the store is opened later. Calls that can continue do so. Calls that
@@ -159,7 +166,9 @@ final class Restoration {
             noteAside(path, reason)
         }
         let wakes = contents.open.compactMap(\.record.progress?.handler) + last.handlers.values.joined().map(\.wake)
-        last.state.recent = contents.recent
+        // A call in progress needs its key; another sender's call that ended with it is only in the call log.
+        let openKeys = Set(contents.open.map(\.record.key))
+        last.state.recent = contents.recent.filter { !openKeys.contains($0.key) }
         last.state.nextCallNumber = contents.nextCallNumber
         last.state.nextWakeNumber = (wakes.map(\.number).max() ?? 0) + 1
         let before = calls.coordinator.active.count
@@ -168,6 +177,10 @@ final class Restoration {
             calls.submit(.strikesRestored(app, strikes.strikes(at: calls.now), isStruckOut: strikes.isStruckOut))
         }
         for call in contents.open {
+            guard !isKeyTaken(of: call.record, calls) else {
+                end(call.record, calls)
+                continue
+            }
             let isKept = !excluded.contains(.calls)
             let stored = isKept ? call : StoredCall(call.record, payloads: call.payloads, .otherBoot(isTimeKnown: true))
             calls.submit(.restored(stored, calls.policy(of: call.record.key.app)))
@@ -181,6 +194,28 @@ final class Restoration {
                 "calls": "\(contents.open.count)", "continuing": "\(report.restored)",
                 "set-aside": "\(report.setAside)",
             ])
+    }
+
+    /// Whether another sender's push has started a call with the same key, while the store could not be read.
+    private func isKeyTaken(of stored: CallRecord, _ calls: CallDriver) -> Bool {
+        guard let known = calls.coordinator.call(stored.key) else { return false }
+        return known.provenance.sender != stored.provenance.sender
+    }
+
+    /// Ends a stored call in the store only: by its key, handlers and users mean the other sender's call.
+    private func end(_ stored: CallRecord, _ calls: CallDriver) {
+        var record = stored
+        record.state = .ended
+        record.reason = .failed
+        record.detail = "another sender's push took its id while the journal could not be read"
+        record.timeline.append(TimelineEntry(.ended, at: calls.now))
+        record.progress = nil
+        journal.write(record, .now)
+        logger.warning(
+            "call of the last run ended: another sender's push took its id",
+            metadata: ["app": "\(record.key.app)", "call": "\(record.key.id)", "sender": "\(record.provenance.sender)"])
+        guard record.isMissed, record.restriction == nil else { return }
+        calls.onMissed?(Call(record, [], calls.policy(of: record.key.app) ?? AppPolicy()))
     }
 
     private func restoreHandlers(_ records: [AppID: [HandlerRecord]], _ driver: CallDriver) {
