@@ -50,7 +50,8 @@ read_events() {
 # Reads the client's messages: netstrings, LENGTH:OBJECT and a comma.
 read_client() {
     local length object comma id fields
-    trap '' PIPE
+    # ringwaked stops the whole group. This process reads until the client has closed, see below.
+    trap '' PIPE TERM
     while IFS= read -r -d : length && IFS= read -r -N "$length" object && IFS= read -r -N 1 comma; do
         if [[ $object == '{"response":'* ]]; then
             member token "$object" && plain "$value" && id=$value || id=
@@ -73,7 +74,7 @@ read_client() {
 
 # Ends the client at descriptor 3. What it sends must be read: a connection that is closed with unread data is reset, and
 # the client never gets the command.
-quit_client='printf "18:{\"command\":\"quit\"}," >&3 && timeout 5 cat <&3 >/dev/null'
+quit_client='printf "18:{\"command\":\"quit\"}," >&3 && timeout -s KILL 5 cat <&3 >/dev/null'
 
 # The handler was killed. The next handler continues with the client, which closes this connection. If there is no next
 # handler, end the client.
