@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 import Testing
 
@@ -14,8 +15,7 @@ nonisolated final class TemporaryDirectory: Sendable {
     }
 
     deinit {
-        for name in ["store.db", "store.db-wal", "store.db-journal", "callers"] { unlink("\(path)/\(name)") }
-        rmdir(path)
+        try? FileManager.default.removeItem(atPath: path)
     }
 
     var store: String { path + "/store.db" }
