@@ -50,8 +50,7 @@ read_events() {
 # Reads the client's messages: netstrings, LENGTH:OBJECT and a comma.
 read_client() {
     local length object comma id fields
-    # ringwaked stops the whole group. This process reads until the client has closed, see below.
-    trap '' PIPE TERM
+    trap '' PIPE
     while IFS= read -r -d : length && IFS= read -r -N "$length" object && IFS= read -r -N 1 comma; do
         if [[ $object == '{"response":'* ]]; then
             member token "$object" && plain "$value" && id=$value || id=
@@ -207,7 +206,7 @@ guard_client() {
         3>&"$sip" {inbox}<&- {never}<&- >/dev/null 2>&1)
 }
 
-dismiss_guard() { [[ ! $guard ]] || { echo >&"$guard" && exec {guard}>&- && guard=; }; }
+dismiss_guard() { [[ ! $guard ]] || { { echo >&"$guard"; } 2>/dev/null; exec {guard}>&- && guard=; }; }
 
 register() { tell - uanew "$account" && accounts=$((accounts + 1)); }
 
@@ -218,7 +217,8 @@ unregister() {
 }
 
 leave() {
-    trap '' TERM
+    # ringwaked stops the whole group: the guard that has just been started, and the readers.
+    trap '' TERM PIPE
     dismiss_guard
     if [[ $sip && ${readers[1]-} ]]; then
         # The client unregisters. Do not wait for a server that does not answer.
@@ -226,6 +226,8 @@ leave() {
         (read -r -t "$goodbye" -u "$never" || kill -KILL "$client") 2>/dev/null &
         readers[2]=$!
         wait "${readers[1]}"
+        # What the client sends must be read until it has closed, see above.
+        cat <&"$sip" >/dev/null
     elif [[ $client ]]; then
         kill -KILL "$client" 2>/dev/null
     fi
