@@ -272,7 +272,16 @@ install_package /packages/ringwake.deb
 . /usr/local/bin/set-up
 {CONNECTED_CALL}
 {HANDLERS}
+# systemd sometimes gives up where a process of the unit is just ending: here it does, once.
+# apt's path begins with /usr/sbin.
+cat >/usr/sbin/systemctl <<'end'
+#!/bin/sh
+if [ "$1" = kill ] && [ ! -e /run/gave-up ]; then touch /run/gave-up; exit 1; fi
+exec /usr/bin/systemctl "$@"
+end
+chmod +x /usr/sbin/systemctl
 apt-get remove --yes ringwake
+test -e /run/gave-up
 fails systemctl is-active ringwake-handler-door@call.service
 gone() {{ test -z "$(handler)"; }}
 eventually gone
