@@ -146,7 +146,7 @@ def test_handlers_that_have_removed_their_secret_are_not_taken_for_one(make_daem
     for app in (APP, OTHER):
         call, wake = start_call(daemon, app)
         pids.append(wake.pid)
-        until(lambda: processes.environment(pids[-1])["RINGWAKE_WAKE_SECRET"] == "", 10, "the handler to remove it")
+        until(lambda: processes.environment(pids[-1]).get("RINGWAKE_WAKE_SECRET") == "", 10, "the handler to remove it")
     try:
         daemon.kill()
         daemon.start()

@@ -32,6 +32,8 @@ SCRIPT = "/var/lib/test-machine/script"
 LOG = "/var/lib/test-machine/log"
 STATUS = "/var/lib/test-machine/status"
 PROPAGATED = Path("/run/systemd/nspawn/propagate")
+# Its arguments: groups, `--`, and the command to run in them.
+ENTER_GROUPS = 'while [ "$1" != -- ]; do echo $$ >"$1/cgroup.procs" || exit; shift; done; shift; exec "$@"'
 
 # Not oneshot: the script may wait for the end of the boot, which must not wait for the script.
 UNIT_TEXT = f"""\
@@ -173,11 +175,15 @@ class Root:
         if not wants.is_symlink():
             wants.symlink_to(f"/etc/systemd/system/{UNIT}")
         name = f"ringwake-{secrets.token_hex(4)}"
+        groups = control_groups(name)
         command = [
+            "/bin/sh", "-c", ENTER_GROUPS, "sh", *map(str, groups), "--",
             "systemd-nspawn", "--quiet", f"--directory={self.path}", "--boot", "--register=no", "--keep-unit",
             "--private-network", "--resolv-conf=off", "--timezone=off", "--link-journal=no", "--console=pipe",
             f"--machine={name}",
         ]  # fmt: skip
+        for group in groups:
+            group.mkdir()
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
@@ -190,9 +196,10 @@ class Root:
             seen = self._seen(output)
             raise AssertionError(f"the machine was not off after {timeout} s:\n{seen.end}") from None
         finally:
-            # systemd-nspawn leaves this folder behind.
-            with contextlib.suppress(OSError):
-                (PROPAGATED / name).rmdir()
+            # systemd-nspawn leaves these folders behind.
+            for folder in [PROPAGATED / name, *(path for group in groups for path, _, _ in os.walk(group, topdown=False))]:
+                with contextlib.suppress(OSError):
+                    Path(folder).rmdir()
         return self._seen(output)
 
     def _seen(self, output: bytes) -> Boot:
@@ -202,6 +209,25 @@ class Root:
             status=int(status.read_text()) if status.exists() else None,
             console=output.decode(errors="replace"),
         )
+
+
+def control_groups(name: str) -> list[Path]:
+    """Where a machine's own control groups are to be: one below this process's in each hierarchy that systemd uses.
+
+    With `--keep-unit`, systemd-nspawn puts each machine's processes in the group `payload` of its own group. Machines
+    that run at once and start from one group share the groups of their units, and see each other's processes there as 0.
+    """
+    groups = []
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers not in ("", "name=systemd"):
+            continue
+        for mount in Path("/proc/mounts").read_text().splitlines():
+            _, folder, kind, options = mount.split(" ")[:4]
+            if kind == "cgroup2" if not controllers else kind == "cgroup" and controllers in options.split(","):
+                groups.append(Path(folder) / path.lstrip("/") / name)
+                break
+    return groups
 
 
 def check(*command: object, timeout: float = programs.COMMAND_TIMEOUT) -> str:
