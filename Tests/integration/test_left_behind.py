@@ -4,7 +4,7 @@ import os
 import shutil
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -76,8 +76,7 @@ def cleared(wake: Wake) -> Iterator[None]:
     finally:
         while found := marked(wake):
             for pid in found:
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+                processes.end(pid)
 
 
 def survivors(call: str) -> list[int]:
@@ -158,8 +157,7 @@ def test_handlers_that_have_removed_their_secret_are_not_taken_for_one(make_daem
         assert processes.is_running(pids[1])
     finally:
         for pid in pids:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+            processes.end(pid)
 
 
 @pytest.mark.skipif(not as_nobody(), reason="needs root, to become another user")

@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import signal
 import socket
 import threading
 from pathlib import Path
@@ -89,9 +88,7 @@ class Example(App):
     def clear_away(self) -> None:
         print(f"--- {self.app}: handlers of the test\n{self.errors}")
         for pid in self.running():
-            # One that leaves just now was faster.
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+            processes.end(pid)
         super().clear_away()
 
 

@@ -1,13 +1,12 @@
 """The handler of Examples/swift-handler as a process: what it was started by, and what it said."""
 
-import contextlib
 import json
 import os
-import signal
 import subprocess
 import time
 from pathlib import Path
 
+from support import processes
 from support.apps import App
 from support.programs import EXAMPLES_DIRECTORY
 from support.waiting import until
@@ -100,9 +99,7 @@ class SwiftHandler:
         # pytest shows this for a test that failed.
         print(f"--- {self.output}\n" + "\n".join(self.lines))
         for pid in self.running():
-            # It may leave at the same moment.
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+            processes.end(pid)
         for process in self.processes:
             process.kill()
             process.wait()

@@ -28,7 +28,7 @@ def restart(app: App, handlers: str = "alive", at_once: bool = False) -> None:
     app.daemon.kill()
     if handlers == "dead":
         for pid in app.running():
-            os.kill(pid, signal.SIGKILL)
+            processes.end(pid)
         waits(lambda: not app.running(), "the handlers to be gone")
     app.daemon.start()
 
@@ -343,7 +343,7 @@ def test_another_boot_moves_deadlines_and_asks_for_nothing_of_the_last(telephone
     first, second = ringing(app), connected(app)
     app.daemon.kill()
     for pid in app.running():
-        os.kill(pid, signal.SIGKILL)
+        processes.end(pid)
     # Under this name the store knows the boot that the daemon runs in: let it have been another one.
     with sqlite3.connect(app.daemon.directory / "state" / "store.db") as store:
         assert store.execute("UPDATE boot SET name = ?", (str(uuid.uuid4()),)).rowcount == 1

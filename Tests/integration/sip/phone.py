@@ -1,12 +1,10 @@
 """The device: ringwaked with an app whose handler is the example around baresip, and what its user does."""
 
-import contextlib
 import os
-import signal
 import subprocess
 from pathlib import Path
 
-from support import programs
+from support import processes, programs
 from support.credentials import APP, TOPIC
 from support.daemon import Daemon
 from support.telephone import user
@@ -117,8 +115,7 @@ class Phone:
         """Ends what the test left on the device; the daemon first, which may still be starting a handler."""
         self.daemon.stop()
         for pid in self.handlers():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+            processes.end(pid)
 
 
 def pids(exchange: Exchange) -> list[int]:

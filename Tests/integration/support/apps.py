@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 from pathlib import Path
 
@@ -128,7 +127,7 @@ class App:
         # pytest shows this for a test that failed.
         print(f"--- handlers of {self.app}\n{self.log_file.read_text()}")
         for pid in self.running():
-            os.kill(pid, signal.SIGKILL)
+            processes.end(pid)
         for process in self.started:
             process.kill()
             process.wait()

@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import stat
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,7 +89,7 @@ class Recorder:
         groups = {wake.pid: call for call, wake in self.wakes().items()}
         for pid, group in processes.groups():
             if group in groups and processes.environment(pid).get("RINGWAKE_CALL") == groups[group]:
-                os.kill(pid, signal.SIGKILL)
+                processes.end(pid)
 
 
 def script(path: Path, text: str, mode: int = 0o755) -> Path:

@@ -22,6 +22,12 @@ def is_running(pid: int) -> bool:
     return state(pid) not in (None, "Z")
 
 
+def end(pid: int) -> None:
+    """Kills a process, unless it ends by itself just now."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
 def stop(pid: int) -> None:
     """Stops a process as SIGSTOP does, and waits until it has: one that is busy may go on for a while."""
     os.kill(pid, signal.SIGSTOP)
