@@ -280,9 +280,10 @@ eventually gone
 
 
 def test_a_removal_says_that_it_could_not_end_the_handlers(device: Device) -> None:
-    text = device.run("""
+    text = device.run(f"""
 install_package /packages/ringwake.deb
 . /usr/local/bin/set-up
+{CONNECTED_CALL}
 # apt's path begins with /usr/sbin.
 cat >/usr/sbin/systemctl <<'end'
 #!/bin/sh
@@ -291,7 +292,10 @@ exec /usr/bin/systemctl "$@"
 end
 chmod +x /usr/sbin/systemctl
 apt-get remove --yes ringwake
+# What the message shows.
+systemd-cgls --no-pager --full /system.slice/ringwaked.service | grep phone-handler
 """)
+    assert "'systemd-cgls /system.slice/ringwaked.service' shows them" in text
     assert "systemd did not end them: Input/output error" in text
 
 
