@@ -50,6 +50,27 @@ struct AddressJudge {
         return result
     }
 
+    /// Judges what the route to `destination` can do for any destination that it covers. The kernel chooses one of its
+    /// hops for each destination, and sends packets over a link without carrier too; others may go over a better one.
+    mutating func judgeRoute(covering destination: IPAddress, from local: IPAddress?) -> [TargetReachability] {
+        let chosen = judge(destination, from: local)
+        guard chosen.status == .unsatisfied, let interface = chosen.interface?.index else { return [chosen] }
+        var question = RouteQuestion(destination: destination, source: local?.inZone(""), matchesTable: true)
+        do {
+            guard case .route(let entry) = try kernel.route(question) else { return [chosen] }
+            var results = [chosen]
+            question.matchesTable = false
+            for hop in Set(entry.hops).subtracting([interface]).sorted() {
+                question.interface = hop
+                results.append(try way(by: question))
+            }
+            return results
+        } catch {
+            note(error)
+            return [chosen]
+        }
+    }
+
     /// The smaller metric of both families' default routes over a link; nil if neither family has one there.
     ///
     /// - Parameter probes: for each family, addresses that its default route must all cover.
@@ -74,7 +95,7 @@ struct AddressJudge {
             // Ask for the table's entry first: a look-up with an interface would invent a direct route.
             var question = RouteQuestion(destination: probe, interface: interface, matchesTable: true)
             guard case .route(let entry) = try kernel.route(question), entry.verdict == .sent,
-                entry.interface == interface
+                entry.interface == interface || entry.hops.contains(interface)
             else { return nil }
             question.matchesTable = false
             let way = try self.way(by: question)
@@ -241,7 +262,7 @@ struct AddressJudge {
         case .usable:
             break
         }
-        if let obstacle = obstacle(to: way.source, of: link, question.destination, gateway: route.gateway) {
+        if let obstacle = obstacle(to: way.source, of: link, by: route, question.destination) {
             way.unsatisfiedReason = obstacle
             return way
         }
@@ -251,7 +272,7 @@ struct AddressJudge {
 
     /// Why packets can't be sent from this address; nil if they can.
     private func obstacle(
-        to source: IPAddress?, of link: LinkFacts, _ destination: IPAddress, gateway: IPAddress?
+        to source: IPAddress?, of link: LinkFacts, by route: Route, _ destination: IPAddress
     ) -> UnsatisfiedReason? {
         if let source, let obstacle = tables.address(source, on: link.index)?.obstacle { return obstacle }
         var reason: UnsatisfiedReason?
@@ -259,7 +280,7 @@ struct AddressJudge {
             reason = .noSourceAddress
         } else if source?.isLoopback == true, !link.isLoopback {
             reason = .noSourceAddress
-        } else if gateway != nil, source?.isLinkLocal == true {
+        } else if source?.isLinkLocal == true, !route.staysOnLink(to: destination) {
             reason = .sourceLinkLocal
         }
         guard reason != nil else { return nil }

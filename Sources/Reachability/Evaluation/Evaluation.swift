@@ -129,7 +129,8 @@ struct Evaluation {
     private mutating func defaultRoute(_ family: IPAddress.Family, from local: IPAddress?) -> TargetReachability {
         var worst: TargetReachability?
         for probe in Self.probes[family] ?? [] {
-            var result = addressJudge.judge(probe, from: local)
+            let hops = addressJudge.judgeRoute(covering: probe, from: local)
+            guard var result = Self.best(of: hops) else { continue }
             // A local route for everything keeps all packets here.
             if result.flags.contains(.isLocalAddress) { result = .unsatisfied(.noRoute) }
             if result.status.rank < worst?.status.rank ?? .max { worst = result }

@@ -75,4 +75,14 @@ extension Route {
         default: .refused(.noRoute)
         }
     }
+
+    /// Whether packets to `destination` need no address that is valid beyond the link: nobody has to forward them, and
+    /// the answer comes from the link too. A missing gateway does not show that: without a DHCP server, dhcpcd sets a
+    /// default route without one, which leads nowhere.
+    func staysOnLink(to destination: IPAddress) -> Bool {
+        switch Int(type) {
+        case Int(RTN_BROADCAST), Int(RTN_MULTICAST): gateway == nil
+        default: gateway == nil && destination.isLinkLocal
+        }
+    }
 }

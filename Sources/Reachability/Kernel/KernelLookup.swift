@@ -21,8 +21,11 @@ enum RouteAnswer: Hashable, Sendable {
 struct Route: Hashable, Sendable {
     /// `RTN_*`: RTN_UNICAST, RTN_LOCAL, RTN_BROADCAST, RTN_MULTICAST.
     var type: UInt8
-    /// RTA_OIF; 0 when there is none.
+    /// RTA_OIF; 0 when there is none. Of a route with several hops, the first that the kernel does not call dead.
     var interface: UInt32
+    /// The interfaces of its hops that the kernel does not call dead, if it has several (RTA_MULTIPATH): packets are
+    /// spread over them. Only the entry of the table has them.
+    var hops: [UInt32] = []
     /// RTA_GATEWAY or RTA_VIA (RFC 5549: of the other family).
     var gateway: IPAddress?
     /// RTA_PREFSRC.

@@ -35,9 +35,12 @@ extension RouteAnswer {
 
 extension Route {
     init(type: UInt8, _ attributes: NetlinkAttributes) {
-        let hop = attributes.bytes(RTA_MULTIPATH.index).flatMap(Hop.firstAlive)
+        let hops = attributes.bytes(RTA_MULTIPATH.index).map(Hop.all) ?? []
+        let alive = hops.filter { !$0.isDead }
+        let hop = alive.first ?? hops.first
         self.init(
             type: type, interface: attributes.number(RTA_OIF.index, as: UInt32.self) ?? hop?.interface ?? 0,
+            hops: alive.map(\.interface),
             gateway: attributes.gateway ?? hop?.gateway, source: attributes.address(RTA_PREFSRC.index),
             metric: attributes.number(RTA_PRIORITY.index, as: UInt32.self) ?? 0)
     }
@@ -48,25 +51,23 @@ extension Route {
         let gateway: IPAddress?
         let isDead: Bool
 
-        /// The first hop that isn't dead; if all are, the first.
-        static func firstAlive(_ bytes: UnsafeRawBufferPointer) -> Hop? {
+        static func all(_ bytes: UnsafeRawBufferPointer) -> [Hop] {
             var rest = bytes
-            var first: Hop?
+            var hops: [Hop] = []
             let headerLength = MemoryLayout<rtnexthop>.size
             while rest.count >= headerLength {
                 let header = rest.loadUnaligned(as: rtnexthop.self)
                 let length = Int(header.rtnh_len)
                 guard length >= headerLength, length <= rest.count else { break }
                 let attributes = UnsafeRawBufferPointer(rebasing: rest[headerLength..<length])
-                let hop = Hop(
-                    interface: UInt32(exactly: header.rtnh_ifindex) ?? 0,
-                    gateway: NetlinkAttributes.parse(attributes, maximum: RTA_VIA.index) { $0.gateway },
-                    isDead: Int32(header.rtnh_flags) & RTNH_F_DEAD != 0)
-                if !hop.isDead { return hop }
-                first = first ?? hop
+                hops.append(
+                    Hop(
+                        interface: UInt32(exactly: header.rtnh_ifindex) ?? 0,
+                        gateway: NetlinkAttributes.parse(attributes, maximum: RTA_VIA.index) { $0.gateway },
+                        isDead: Int32(header.rtnh_flags) & RTNH_F_DEAD != 0))
                 rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst((length + 3) & ~3))
             }
-            return first
+            return hops
         }
     }
 }

@@ -22,7 +22,7 @@ public enum UnsatisfiedReason: String, Hashable, Sendable, CaseIterable {
     case sourceTentative
     /// Another node uses the source address (RFC 4862 section 5.4.5).
     case sourceDuplicate
-    /// The only source address is link-local, and no gateway forwards its packets.
+    /// The only source address is link-local, and the destination is not: no router forwards its packets.
     case sourceLinkLocal
     /// The local address of the pair is not an address of this machine.
     case sourceNotLocal

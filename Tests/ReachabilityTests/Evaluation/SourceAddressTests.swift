@@ -71,33 +71,54 @@ struct SourceAddressTests {
         #expect(try scene.judge("2600::5").unsatisfiedReason == .sourceTentative)
     }
 
-    @Test("a link-local one does not pass a gateway, and is fine on the link")
-    func linkLocal() throws {
-        let scene = try scene(("fe80::10/64", RT_SCOPE_LINK, IFA_F_PERMANENT))
-        let remote = try scene.judge("2600::5")
-        #expect(remote.unsatisfiedReason == .sourceLinkLocal)
-        #expect(remote.source == IPAddress("fe80::10"))
-        #expect(try scene.judge("2001:db8::5").flags == [.reachable, .isDirect])
+    /// A link-local source reaches link-local destinations, and what is sent to everyone on the link.
+    @Test(
+        "a link-local one leads to nothing beyond the link, by whichever route",
+        arguments: [
+            // Through a gateway: RFC 3927 section 2.6.2, RFC 4291 section 2.5.6.
+            ("169.254.1.1/16", "default", "169.254.1.2", RTN_UNICAST, "198.51.100.1", nil),
+            ("fe80::10/64", "default6", "fe80::1", RTN_UNICAST, "2600::5", nil),
+            // As dhcpcd sets it without a server: the whole network is said to be on the link.
+            ("169.254.1.1/16", "default", nil, RTN_UNICAST, "198.51.100.1", nil),
+            ("169.254.1.1/16", "default", nil, RTN_UNICAST, "any", nil),
+            ("fe80::10/64", "default6", nil, RTN_UNICAST, "2600::5", nil),
+            ("fe80::10/64", "default6", nil, RTN_UNICAST, "any", nil),
+            // A prefix on the link, of which this machine has no address.
+            ("169.254.1.1/16", "192.0.2.0/24", nil, RTN_UNICAST, "192.0.2.5", nil),
+            ("fe80::10/64", "2001:db8::/64", nil, RTN_UNICAST, "2001:db8::5", nil),
+            ("169.254.1.1/16", "169.254.0.0/16", nil, RTN_UNICAST, "169.254.7.7", .isDirect),
+            ("fe80::10/64", "fe80::/64", nil, RTN_UNICAST, "fe80::7%eth0", .isDirect),
+            ("169.254.1.1/16", "255.255.255.255/32", nil, RTN_BROADCAST, "255.255.255.255", .isDirect),
+            ("169.254.1.1/16", "224.0.0.0/4", nil, RTN_MULTICAST, "224.0.0.251", .isDirect),
+            ("fe80::10/64", "ff00::/8", nil, RTN_MULTICAST, "ff02::fb%eth0", .isDirect),
+            // With an address of a wider scope, each of these routes leads there.
+            ("192.0.2.1/24", "default", nil, RTN_UNICAST, "198.51.100.1", .isDirect),
+            ("2001:db8::1/64", "default6", nil, RTN_UNICAST, "2600::5", .isDirect),
+            ("2001:db8::1/64", "fe80::/64", nil, RTN_UNICAST, "fe80::7%eth0", .isDirect),
+        ] as [(String, String, String?, Int, String, ReachabilityFlags?)])
+    func linkLocal(
+        _ source: String, _ route: String, _ gateway: String?, _ type: Int, _ target: String,
+        _ flags: ReachabilityFlags?
+    ) throws {
+        let scene = try Scene()
+        let ethernet = scene.link("eth0")
+        let address = try #require(IPAddress(String(source.prefix { $0 != "/" })))
+        try scene.address(source, on: ethernet, scope: address.isLinkLocal ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE)
+        try scene.route(route, on: ethernet, via: gateway, source: address.description, type: type)
+        let result = try scene.judge(target)
+        #expect(result.flags == flags.map { [.reachable, $0] } ?? [])
+        #expect(result.unsatisfiedReason == (flags == nil ? .sourceLinkLocal : nil))
+        #expect(result.source == address)
     }
 
     @Test("a link-local one whose check has not ended is tentative: the link came up a moment ago")
     func linkLocalTentative() throws {
         let scene = try scene(("fe80::10/64", RT_SCOPE_LINK, Self.tentative))
-        #expect(try scene.judge("2001:db8::5").unsatisfiedReason == .sourceTentative)
-        // That another link-local one can be used is no help through a gateway; nor is the end of this check.
+        try scene.route("fe80::/64", on: 2)
+        #expect(try scene.judge("fe80::5%eth0").unsatisfiedReason == .sourceTentative)
+        // That another link-local one can be used is no help beyond the link; nor is the end of this check.
         try scene.address("fe80::11/64", on: 2, scope: RT_SCOPE_LINK)
         #expect(try scene.judge("2600::5").unsatisfiedReason == .sourceLinkLocal)
-    }
-
-    @Test("of IPv4, a link-local one does not pass a gateway either (RFC 3927 section 2.6.2)")
-    func linkLocalOfIPv4() throws {
-        let scene = try Scene()
-        let ethernet = scene.link("eth0")
-        try scene.address("169.254.1.1/16", on: ethernet, scope: RT_SCOPE_LINK)
-        try scene.route("169.254.0.0/16", on: ethernet)
-        try scene.route("default", on: ethernet, via: "169.254.1.2")
-        #expect(try scene.judge("198.51.100.1").unsatisfiedReason == .sourceLinkLocal)
-        #expect(try scene.judge("169.254.7.7").flags == [.reachable, .isDirect])
     }
 
     @Test("a tentative address has the end of its check come through the filter")

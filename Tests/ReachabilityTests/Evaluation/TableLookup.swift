@@ -67,7 +67,9 @@ final class TableLookup: KernelLookup {
             return local(question)
         }
         let matching = entries.filter {
-            $0.covers(question.destination) && (question.interface == 0 || $0.route.interface == question.interface)
+            $0.covers(question.destination)
+                && (question.interface == 0 || $0.route.interface == question.interface
+                    || $0.route.hops.contains(question.interface))
         }
         let best = matching.min { ($0.negativeLength, $0.route.metric) < ($1.negativeLength, $1.route.metric) }
         guard let best else {
@@ -93,6 +95,8 @@ final class TableLookup: KernelLookup {
     private func resolved(_ route: Route, _ question: RouteQuestion) -> Route {
         var route = route
         route.lifetime = nil
+        if route.hops.contains(question.interface) { route.interface = question.interface }
+        route.hops = []
         if question.source != nil, question.destination.family == .ipv4 {
             route.source = nil
         } else if route.source == nil {
