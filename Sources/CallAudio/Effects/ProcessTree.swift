@@ -1,7 +1,11 @@
 internal import FileSystem
 
-/// The kernel's relations between processes.
-struct ProcessTree: Sendable {
+/// The relations between processes, for one pass over the server: reads each process at most once. Not kept longer,
+/// because the kernel reuses PIDs.
+final class ProcessTree {
+    /// Reads the entry of a process; nil if it is gone.
+    typealias Reader = @Sendable (Int32) -> Entry?
+
     struct Entry: Hashable, Sendable {
         var parent: Int32
         var group: Int32
@@ -12,13 +16,13 @@ struct ProcessTree: Sendable {
         }
     }
 
-    /// The entry of a process; nil if it is gone.
-    let entry: @Sendable (Int32) -> Entry?
+    private let read: Reader
+    private var entries: [Int32: Entry?] = [:]
 
-    init(entry: @escaping @Sendable (Int32) -> Entry?) { self.entry = entry }
+    init(_ read: @escaping Reader) { self.read = read }
 
-    /// `/proc` as it is now.
-    static let live = ProcessTree { process in
+    /// Reads `/proc`.
+    static let live: Reader = { process in
         ProcessStat(of: process).map { Entry(parent: $0.parent, group: $0.group) }
     }
 
@@ -38,5 +42,12 @@ struct ProcessTree: Sendable {
             current = entry.parent
         }
         return false
+    }
+
+    private func entry(_ process: Int32) -> Entry? {
+        if let known = entries[process] { return known }
+        let entry = read(process)
+        entries.updateValue(entry, forKey: process)
+        return entry
     }
 }

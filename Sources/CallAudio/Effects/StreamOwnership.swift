@@ -9,8 +9,10 @@ struct BusyStreams: Hashable, Sendable {
     /// Adds the running streams of sessions that leave, unless they belong to one that stays.
     /// - Returns: Sessions with such a stream.
     mutating func add(
-        _ image: AudioServerImage, leaving: StreamOwnership, staying: StreamOwnership
+        _ image: AudioServerImage, leaving: AudioPlan, staying: AudioPlan, tree: ProcessTree
     ) -> Set<AudioSessionID> {
+        let leaving = StreamOwnership(plan: leaving, tree: tree)
+        let staying = StreamOwnership(plan: staying, tree: tree)
         var sessions: Set<AudioSessionID> = []
         func owner(_ stream: AudioServerImage.Stream) -> AudioSessionID? {
             guard stream.isRunning, case .sessions(let owners) = leaving.owner(of: stream) else { return nil }

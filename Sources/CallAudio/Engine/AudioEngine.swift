@@ -32,12 +32,13 @@ package final class AudioEngine {
 
     /// - Parameters:
     ///   - siblings: Journals of other programs that may use the same server: they are read, never written.
-    ///   - tree: Which processes belong together.
+    ///   - readProcess: Reads a process's parent and group.
     ///   - report: Called from the loop, never from within a call of these functions.
     /// - Throws: the journal cannot be used (``EffectJournalError``).
     init(
         runLoop: RunLoop, server: any AudioServer, players: any MediaPlayers, journalPath: String, version: String,
-        siblings: [String] = [], tree: ProcessTree = .live, report: @escaping (AudioEngineReport) -> Void
+        siblings: [String] = [], readProcess: @escaping ProcessTree.Reader = ProcessTree.live,
+        report: @escaping (AudioEngineReport) -> Void
     ) throws(EffectJournalError) {
         let journal = try EffectJournal(path: journalPath)
         let others = OtherJournals(besides: journal, known: siblings)
@@ -49,7 +50,7 @@ package final class AudioEngine {
         self.version = version
         self.report = report
         machine = Machine(
-            journal.found, .init(tree: tree, boot: EffectLedger.presentBoot, others: { others.ledgers }))
+            journal.found, .init(readProcess: readProcess, boot: EffectLedger.presentBoot, others: { others.ledgers }))
     }
 
     /// The effects that have to be undone.

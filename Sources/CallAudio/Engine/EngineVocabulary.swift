@@ -72,8 +72,11 @@ enum EngineQuestion {
 
 /// What the engine knows besides the server.
 struct EngineSurroundings {
-    let tree: ProcessTree
+    let readProcess: ProcessTree.Reader
     let boot: String?
     /// The effects of other programs on the same server.
     let others: () -> [EffectLedger]
+
+    /// A new one for each pass.
+    func makeProcessTree() -> ProcessTree { ProcessTree(readProcess) }
 }

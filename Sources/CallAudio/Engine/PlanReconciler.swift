@@ -44,7 +44,7 @@ struct PlanReconciler {
         (self.image, self.surroundings, self.now, inForce) = (image, surroundings, now, EffectsInForce(ledger))
     }
 
-    var ownership: StreamOwnership { StreamOwnership(plan: wanted.plan, tree: surroundings.tree) }
+    var ownership: StreamOwnership { StreamOwnership(plan: wanted.plan, tree: surroundings.makeProcessTree()) }
     var decision: RouteDecision { decision(for: wanted.plan) }
     var hasNothingToDo: Bool { wanted.plan.isEmpty && wanted.busy == BusyStreams() && inForce.ledger.isEmpty }
 
@@ -171,9 +171,8 @@ struct PlanReconciler {
         if plan.isEmpty, !plan.isCallWaiting { mutedMicrophones.forget() }
         wanted.wishes.adopt(plan, after: wanted.plan)
         let sessions = wanted.plan.sessions.filter { session in !plan.sessions.contains { $0.id == session.id } }
-        let leaving = StreamOwnership(plan: AudioPlan(sessions: sessions), tree: surroundings.tree)
-        let staying = StreamOwnership(plan: plan, tree: surroundings.tree)
-        work?.busySessions = wanted.busy.add(image, leaving: leaving, staying: staying)
+        work?.busySessions = wanted.busy.add(
+            image, leaving: AudioPlan(sessions: sessions), staying: plan, tree: surroundings.makeProcessTree())
         wanted.plan = plan
     }
 
@@ -222,7 +221,8 @@ struct PlanReconciler {
 
     private func planner(_ plan: AudioPlan, _ route: RouteDecision) -> EffectPlanner {
         EffectPlanner(
-            image: image, plan: plan, route: route, ledger: inForce.ledger, tree: surroundings.tree, busy: wanted.busy,
+            image: image, plan: plan, route: route, ledger: inForce.ledger, tree: surroundings.makeProcessTree(),
+            busy: wanted.busy,
             refused: inForce.refused, unconfirmed: inForce.unconfirmed, settled: inForce.settled,
             released: roleCorkModule.released, microphonesMuted: mutedMicrophones.names, yielding: players.yielding,
             others: surroundings.others, isPatient: work?.isPatient ?? true, isRestoring: work?.isRestoring ?? false)
@@ -348,8 +348,9 @@ struct PlanReconciler {
         guard wanted.plan.interrupts else { return }
         let ours = Set(wanted.plan.sessions.flatMap(\.client.processes)).union(wanted.plan.exempt)
         let before = inForce.ledger.players
+        let tree = surroundings.makeProcessTree()
         let others = found.filter { player in
-            !before.contains(player) && !(player.process.map { surroundings.tree.isOne($0, of: ours) } ?? false)
+            !before.contains(player) && !(player.process.map { tree.isOne($0, of: ours) } ?? false)
         }
         guard !others.isEmpty else { return }
         players.found(others)

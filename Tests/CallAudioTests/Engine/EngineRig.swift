@@ -41,7 +41,7 @@ final class EngineRig {
     ) throws -> AudioEngine {
         try AudioEngine(
             runLoop: runLoop, server: server, players: players, journalPath: folder + "/effects.json", version: "1",
-            tree: ProcessTree { _ in nil }
+            readProcess: { _ in nil }
         ) { box.take?($0) }
     }
 
