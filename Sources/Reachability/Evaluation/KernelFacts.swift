@@ -80,9 +80,6 @@ extension Route {
     /// the answer comes from the link too. A missing gateway does not show that: without a DHCP server, dhcpcd sets a
     /// default route without one, which leads nowhere.
     func staysOnLink(to destination: IPAddress) -> Bool {
-        switch Int(type) {
-        case Int(RTN_BROADCAST), Int(RTN_MULTICAST): gateway == nil
-        default: gateway == nil && destination.isLinkLocal
-        }
+        gateway == nil && (destination.isLinkLocal || destination.isMulticast || Int(type) == RTN_BROADCAST)
     }
 }

@@ -39,6 +39,50 @@ struct DefaultRouteTests {
         #expect(try scene.path().interfaces.map(\.name) == (isDefault ? ["tun0"] : []))
     }
 
+    /// A default route with a hop over each link; the kernel chooses the first.
+    @Test(
+        "a default route with several hops can be used if any of them can",
+        arguments: [
+            ([.up, .up], "eth0", nil), ([.noCarrier, .up], "eth1", nil), ([.up, .noCarrier], "eth0", nil),
+            ([.noCarrier, .noCarrier, .up], "eth2", nil), ([.noAddress, .up], "eth1", nil),
+            ([.noCarrier, .dormant], "eth0", .noCarrier), ([.noCarrier, .noCarrier], "eth0", .noCarrier),
+            ([.noCarrier, .noAddress], "eth0", .noCarrier), ([.dead, .up], "eth1", nil),
+            ([.noCarrier, .dead], "eth0", .noCarrier),
+        ] as [([Hop], String, UnsatisfiedReason?)])
+    func hops(_ states: [Hop], _ interface: String, _ reason: UnsatisfiedReason?) throws {
+        let scene = try Scene()
+        var indexes: [UInt32] = []
+        for (number, state) in states.enumerated() {
+            let operational =
+                switch state {
+                case .noCarrier, .dead: IF_OPER_LOWERLAYERDOWN
+                case .dormant: IF_OPER_DORMANT
+                case .up, .noAddress: IF_OPER_UP
+                }
+            let link = scene.link("eth\(number)", state: operational)
+            // A link-local address leads to no router.
+            let address = state == .noAddress ? "169.254.0.\(number)/16" : "192.0.\(number).10/24"
+            try scene.address(address, on: link, scope: state == .noAddress ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE)
+            indexes.append(link)
+        }
+        // As it is read from the kernel's answer: without those that it calls dead.
+        let alive = zip(indexes, states).filter { $1 != .dead }.map(\.0)
+        try scene.route("default", on: alive[0])
+        scene.kernel.entries[0].route.hops = alive
+        let result = try scene.judge("any")
+        #expect(result.interface?.name == interface)
+        #expect(result.unsatisfiedReason == reason)
+        #expect(result.isReachable == (reason == nil) && result.isConsistent)
+        #expect(try scene.path().status == result.status)
+        #expect(try scene.path().interfaces.first?.name == (reason == nil ? interface : nil))
+        // A destination has the hop that the kernel chooses for it.
+        #expect(try scene.judge("9.9.9.9").interface?.index == alive[0])
+    }
+
+    enum Hop {
+        case up, noCarrier, noAddress, dormant, dead
+    }
+
     @Test("a local route for everything is no default route")
     func localDefault() throws {
         let scene = try Scene()

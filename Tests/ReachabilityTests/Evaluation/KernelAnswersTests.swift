@@ -1,4 +1,5 @@
 import CRingwakeNetlink
+import RunLoop
 import Testing
 
 @testable import Reachability
@@ -37,6 +38,14 @@ struct KernelAnswersTests {
 
         func ip(_ line: String) throws {
             try commands.ip(line.split(separator: " ").map(String.init))
+        }
+
+        /// Waits until the kernel says that the link has no carrier, which it does up to a second later.
+        func awaitLoss(of name: String) throws {
+            let end = BootClock.now().advanced(by: .seconds(30))
+            while try !commands.ip("link", "show", "dev", name).contains("state LOWERLAYERDOWN") {
+                try #require(BootClock.now() < end, "\(name) keeps its carrier")
+            }
         }
 
         func judge(_ target: String) throws -> TargetReachability {
@@ -165,6 +174,64 @@ struct KernelAnswersTests {
             #expect(try machine.path().unsatisfiedReason == .noRoute)
             try machine.ip("route add 128.0.0.0/1 dev wwan0")
             #expect(try machine.path().status == .satisfied)
+        }
+    }
+
+    @Test("a link-local address without a gateway leads to what is on the link, and to nothing else")
+    func linkLocalDefault() throws {
+        try NetworkNamespace.run { commands in
+            let machine = try Machine(commands)
+            for name in ["wlan0", "wwan0"] { try machine.ip("-4 addr flush dev \(name)") }
+            try machine.ip("-6 addr del 2001:db8::10/64 dev wlan0")
+            try machine.ip("-6 route del default")
+            // As dhcpcd does when no server answers.
+            try machine.ip("addr add 169.254.7.7/16 brd 169.254.255.255 dev wlan0 scope link")
+            try machine.ip("route add default dev wlan0 scope link src 169.254.7.7 metric 1003")
+            try machine.ip("-6 route add default dev wlan0 metric 1003")
+            for target in ["any", "203.0.113.5", "2600::5"] {
+                let result = try machine.judge(target)
+                #expect(result.unsatisfiedReason == .sourceLinkLocal, "\(target)")
+                #expect(result.interface?.name == "wlan0", "\(target)")
+            }
+            #expect(try machine.path().status == .unsatisfied)
+            for target in [
+                "169.254.9.9", "169.254.255.255", "255.255.255.255", "224.0.0.251", "fe80::9%wlan0", "ff02::fb%wlan0",
+            ] {
+                #expect(try machine.judge(target).flags == [.reachable, .isDirect], "\(target)")
+            }
+            try machine.ip("addr add 192.0.2.10/24 dev wlan0")
+            try machine.ip("route replace default dev wlan0 scope link src 192.0.2.10 metric 1003")
+            #expect(try machine.judge("any").flags == [.reachable, .isDirect])
+        }
+    }
+
+    @Test(
+        "of a default route's hops one that can be used is enough, whichever the kernel chooses",
+        arguments: [
+            (["192.0.2.1", "198.51.100.1"], "9.0.0.1"), (["2001:db8::1", "2001:db8:2::1"], "2600::1"),
+        ])
+    func hops(_ gateways: [String], _ probe: String) throws {
+        try NetworkNamespace.run { commands in
+            let machine = try Machine(commands)
+            try machine.ip("addr add 2001:db8:2::10/64 dev wwan0 nodad")
+            try machine.ip("-4 route flush root 0.0.0.0/0 exact 0.0.0.0/0")
+            try machine.ip("-6 route del default")
+            let hops = "nexthop via \(gateways[0]) dev wlan0 nexthop via \(gateways[1]) dev wwan0"
+            try machine.ip("route add default \(hops)")
+            #expect(try Set(machine.path().interfaces.map(\.name)) == ["wlan0", "wwan0"])
+            let chosen = try #require(try machine.judge(probe).interface?.name)
+            let other = chosen == "wlan0" ? "wwan0" : "wlan0"
+
+            try machine.ip("link set \(chosen)-peer down")
+            try machine.awaitLoss(of: chosen)
+            // The kernel goes on choosing it.
+            #expect(try machine.judge(probe).unsatisfiedReason == .noCarrier)
+            #expect(try machine.judge("any").interface?.name == other)
+            #expect(try machine.path().interfaces.map(\.name) == [other])
+            #expect(try machine.path().gateways == [IPAddress(gateways[other == "wlan0" ? 0 : 1])])
+            try machine.ip("link set \(other)-peer down")
+            try machine.awaitLoss(of: other)
+            #expect(try machine.judge("any").unsatisfiedReason == .noCarrier)
         }
     }
 

@@ -45,6 +45,11 @@ ADDRESSES = [
         {"any": no("sourceLinkLocal", WLAN), REMOTE6: no("sourceLinkLocal", WLAN),
          "fe80::1%wlan0": by_ipv6(direct(WLAN, ANYTHING)), "fe80::1%wlan9": no("noInterface")},
         (
+            # What is said to be on the link has no address to answer to either.
+            Step("the default route has no gateway", ("-6 route replace default dev wlan0",),
+                 perhaps=frozenset({"any", REMOTE6})),
+            Step("and has one again", (f"-6 route replace default via {GATEWAY_LL} dev wlan0",),
+                 perhaps=frozenset({"any", REMOTE6})),
             Step("a global address comes", (f"address add {ADDRESS6} dev wlan0 nodad",),
                  {"any": BY_ROUTER6, REMOTE6: BY_ROUTER6}),
             Step("and goes", (f"address delete {ADDRESS6} dev wlan0",),
@@ -62,6 +67,9 @@ ADDRESSES = [
         (
             Step("a default route comes", ("route add default via 169.254.0.1 dev wlan0",),
                  dict.fromkeys(("any", REMOTE), no("sourceLinkLocal", WLAN))),
+            # As dhcpcd sets it when no server answers.
+            Step("it has no gateway", ("route replace default dev wlan0 scope link src 169.254.3.4",),
+                 perhaps=frozenset({"any", REMOTE})),
             Step("a real address comes", WIFI[1:2] + ("route replace default via 192.0.2.1 dev wlan0",),
                  {"any": BY_WIFI, REMOTE: BY_WIFI}, most=2),
         ),

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from .links import (
-    BY_MOBILE, BY_WIFI, BY_WIFI6, GATEWAY, GATEWAY6, MOBILE, NEAR, NO_ROUTE, OWN, OWN6, REMOTE, REMOTE6, WIFI,
-    WIFI_BOTH,
+    BY_MOBILE, BY_WIFI, BY_WIFI6, GATEWAY, GATEWAY6, MOBILE, MOBILE_GATEWAY, NEAR, NO_ROUTE, OWN, OWN6, REMOTE,
+    REMOTE6, SOME_LINK, UNPLUGGED, WIFI, WIFI_BOTH,
 )  # fmt: skip
 from .model import ANYTHING, WLAN, Facts, Scenario, Step, both, by_ipv6, direct, no, own, via
 
@@ -135,6 +135,18 @@ ROUTES = [
             Step("one of the two goes", ("link set wlan0 down",), {"any": BY_MOBILE, REMOTE: BY_MOBILE},
                  perhaps=frozenset({"any", REMOTE})),
             Step("the other too", ("link set wwan0 down",), {"any": NO_ROUTE, REMOTE: NO_ROUTE}),
+        ),
+    ),  # fmt: skip
+    Scenario(
+        # The kernel goes on sending over the one without a carrier, by its weight nearly everything.
+        "multipath-with-a-dead-hop",
+        (*WIFI[:2], *MOBILE[:2],
+         f"route add default nexthop via {GATEWAY} dev wlan0 weight 250 nexthop via {MOBILE_GATEWAY} dev wwan0"),
+        {"any": EITHER},
+        (
+            Step("its cable is pulled", (UNPLUGGED,), {"any": BY_MOBILE}, perhaps=frozenset({"any"})),
+            Step("the other's too", ("router: link set wwan0-peer down",), {"any": no("noCarrier", SOME_LINK)}),
+            Step("the other is plugged in again", ("router: link set wwan0-peer up",), {"any": BY_MOBILE}),
         ),
     ),  # fmt: skip
     Scenario(
