@@ -1,5 +1,7 @@
 package import ControlProtocol
+import Glibc
 package import Reachability
+package import RunLoop
 
 // Creates control messages from Reachability's values. This is a separate module because only the daemon and the
 // command line need both; the other users of ControlProtocol must not link libnl.
@@ -20,7 +22,10 @@ extension PathMessage {
 }
 
 extension TargetMessage {
-    package init(_ target: ReachabilityTarget, _ reachability: TargetReachability) {
+    /// - Parameter resolvedAt: when the addresses of a host name were looked up.
+    package init(
+        _ target: ReachabilityTarget, _ reachability: TargetReachability, resolvedAt: BootClock.Instant?
+    ) {
         self.init(
             target: target.description, reachable: reachability.isReachable, flags: reachability.flags.names,
             status: reachability.status.rawValue, reason: reachability.unsatisfiedReason?.rawValue)
@@ -28,11 +33,25 @@ extension TargetMessage {
         interfaceType = reachability.interface?.type.rawValue
         source = reachability.source?.description
         gateway = reachability.nextHop?.description
+        addresses = reachability.addresses.map(\.description)
+        self.resolvedAt = resolvedAt.map { UTCTime($0).description }
         isExpensive = reachability.isExpensive
         isConstrained = reachability.isConstrained
         supportsIPv4 = reachability.supportsIPv4
         supportsIPv6 = reachability.supportsIPv6
         supportsDNS = reachability.supportsDNS
+    }
+}
+
+extension UTCTime {
+    /// The time on the wall clock, by how long ago it was: right also if the clock was set since.
+    fileprivate init(_ instant: BootClock.Instant) {
+        var time = timespec()
+        // This can't fail: every kernel has the clock, and the pointer is valid.
+        _ = clock_gettime(CLOCK_REALTIME, &time)
+        let now = Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+        let age = BootClock.now().nanoseconds - instant.nanoseconds
+        self.init(milliseconds: now - age / 1_000_000)
     }
 }
 

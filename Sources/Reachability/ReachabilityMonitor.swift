@@ -7,7 +7,9 @@
 ///
 /// The monitor reports whether this machine has a route to the destination, over which interface and from which address, or
 /// why not. It sends no packet to the destination, so it cannot say whether the destination answers. The system's resolver
-/// looks up a host name, and again when the network or the name servers change.
+/// looks up a host name: at first, when the network or the name servers change, and when the addresses are older than 30
+/// seconds and the name cannot be reached any more, or is needed (a new monitor, a new reader of updates, ``refresh()``).
+/// There is no timer: a name that moves while nothing happens is noticed at the next of these occasions.
 ///
 /// It ends with ``cancel()``, or with the last reference to it and to the streams of its updates.
 public final class ReachabilityMonitor: Sendable {
@@ -61,6 +63,10 @@ public final class ReachabilityMonitor: Sendable {
     /// Each call makes a new stream. A slow reader misses intermediate values: the next value is always the newest. A stream
     /// keeps its monitor alive.
     public var updates: AsyncStream<TargetReachability> { subscription.stream(holding: self) }
+
+    /// Looks a host name up again if its addresses are older than 30 seconds, without waiting: a change comes as an update.
+    /// Call this when you need the name, or when a connection to it has failed.
+    public func refresh() { subscription.refresh() }
 
     /// Ends the monitor: streams finish, and no callback begins after this, unless another thread is just about to call it.
     /// Idempotent.

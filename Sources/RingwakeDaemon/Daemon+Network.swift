@@ -36,7 +36,7 @@ extension Daemon {
 extension NetworkWatch {
     /// Connection status of an app, with its targets if it has any; nil if the network isn't monitored.
     func message(of app: AppID) -> ConnectionMessage? {
-        let targets = reachability(of: app).map { TargetMessage($0.0, $0.1) }
+        let targets = reachability(of: app).map { TargetMessage($0.0, $0.1, resolvedAt: resolvedAt($0.0)) }
         return connection(of: app).map { ConnectionMessage($0, targets: hasTargets(app) ? targets : nil) }
     }
 }

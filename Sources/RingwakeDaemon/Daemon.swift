@@ -129,7 +129,10 @@ final class Daemon {
     /// Connects the parts, starts watching the device, and restores the last run.
     private func begin() {
         noteDamage(tokens.damage)
-        calls.onArrival = { [buses] in buses.reopen() }
+        calls.onArrival = { [buses, network] app in
+            buses.reopen()
+            network.refresh(app)
+        }
         calls.onMissed = { [device] call in device.missed(call) }
         calls.onChanges = [
             { [restoration] changes in restoration.note(changes.apps) },

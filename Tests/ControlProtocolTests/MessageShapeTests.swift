@@ -68,9 +68,14 @@ struct MessageShapeTests {
         #expect(try members(NetworkSamples.reachable) == members(NetworkSamples.unreachable))
         #expect(
             try members(NetworkSamples.reachable) == [
-                "flags", "gateway", "interface", "interfaceType", "isConstrained", "isExpensive", "reachable", "reason",
-                "schema", "source", "status", "supportsDNS", "supportsIPv4", "supportsIPv6", "target",
+                "addresses", "flags", "gateway", "interface", "interfaceType", "isConstrained", "isExpensive",
+                "reachable", "reason", "resolvedAt", "schema", "source", "status", "supportsDNS", "supportsIPv4",
+                "supportsIPv6", "target",
             ])
+        // A stranger learns no address, and not when somebody asked for one.
+        let told = NetworkSamples.reachable.withoutAddresses
+        #expect(told.addresses == nil && told.resolvedAt == nil && told.source == nil && told.gateway == nil)
+        #expect(try members(told) == members(NetworkSamples.reachable))
         let path = try members(NetworkSamples.path).filter { !["index", "name", "type"].contains($0) }
         #expect(try path == members(NetworkSamples.noPath))
     }

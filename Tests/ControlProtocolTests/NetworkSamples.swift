@@ -17,15 +17,21 @@ enum NetworkSamples {
 
     static let noPath = PathMessage(NetworkPath(status: .unsatisfied, unsatisfiedReason: .noRoute))
 
-    static let reachable = TargetMessage(
-        .host("sip.example.org"),
-        TargetReachability(
-            flags: [.reachable, .transientConnection, .isWWAN], status: .satisfied, interface: wwan,
-            source: IPAddress("192.0.2.7"), nextHop: IPAddress("192.0.2.1"), isExpensive: true, supportsIPv4: true,
-            supportsDNS: true))
+    static let reachable: TargetMessage = {
+        var message = TargetMessage(
+            .host("sip.example.org"),
+            TargetReachability(
+                flags: [.reachable, .transientConnection, .isWWAN], status: .satisfied, interface: wwan,
+                source: IPAddress("192.0.2.7"), nextHop: IPAddress("192.0.2.1"), isExpensive: true,
+                supportsIPv4: true, supportsDNS: true, addresses: addresses("198.51.100.7", "2001:db8:9::7")),
+            resolvedAt: nil)
+        message.resolvedAt = "2026-11-24T18:00:00.000Z"
+        return message
+    }()
 
     static let unreachable = TargetMessage(
-        .any, TargetReachability(flags: [], status: .unsatisfied, unsatisfiedReason: .noRoute))
+        .any, TargetReachability(flags: [], status: .unsatisfied, unsatisfiedReason: .noRoute),
+        resolvedAt: nil)
 
     static let online = ConnectionMessage(
         ConnectionStatus(network: .usable, hasNameServer: true, isConstrained: false))

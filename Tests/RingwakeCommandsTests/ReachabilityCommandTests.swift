@@ -29,6 +29,25 @@ struct ReachabilityCommandTests {
         #expect(ran.status == 8 && ran.errors.isEmpty)
     }
 
+    @Test("A host name's line ends with its addresses and the time of their look-up, if the daemon tells them")
+    func lookedUp() {
+        let time = "2026-11-24T18:00:00.000Z"
+        for (members, text) in [
+            (
+                #""addresses":["192.0.2.9","2001:db8::9"],"resolvedAt":"\#(time)""#,
+                "  looked up \(time): 192.0.2.9, 2001:db8::9"
+            ),
+            (#""addresses":[],"resolvedAt":"\#(time)""#, "  looked up \(time)"),
+            (#""addresses":["192.0.2.9"],"resolvedAt":null"#, ""), (#""addresses":null,"resolvedAt":null"#, ""),
+            (#""addresses":["\u001b[2J"],"resolvedAt":"\u001b[1m""#, "  looked up ?[1m: ?[2J"),
+        ] {
+            let ran = ringwake(["reachability"], at: list(Sample.target(lookedUp: members)))
+            #expect(ran.output.hasSuffix("[reachable, transientConnection]\(text)\n"))
+            let lost = ringwake(["reachability"], at: list(Sample.target(reason: "noRoute", lookedUp: members)))
+            #expect(lost.output == "sip.example.org  not reachable: no route leads there\(text)\n")
+        }
+    }
+
     @Test("A reason that a later daemon gives is shown as it came, and steers no terminal")
     func unknownReason() {
         let ran = ringwake(["reachability"], at: list(Sample.target(reason: #"new\u001bReason"#)))
@@ -41,8 +60,10 @@ struct ReachabilityCommandTests {
             ["reachability", "--json"], at: list(Sample.target(), Sample.target("any", reason: "noRoute")))
         let lines = ran.output.split(separator: "\n")
         #expect(lines.count == 2 && ran.status == 8)
-        #expect(lines[0].hasPrefix(#"{"flags":["reachable","transientConnection"],"gateway":"192.0.2.1","interface""#))
+        let beginning = #"{"addresses":[],"flags":["reachable","transientConnection"],"gateway":"192.0.2.1","#
+        #expect(lines[0].hasPrefix(beginning + #""interface""#))
         #expect(lines[1].contains(#""gateway":null,"interface":null,"interfaceType":null"#))
+        #expect(lines[1].contains(#""resolvedAt":null"#))
     }
 
     @Test("--watch prints each line of the stream; when the daemon goes away the status is 3 and an error says so")

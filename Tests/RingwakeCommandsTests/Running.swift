@@ -70,7 +70,10 @@ enum Sample {
         + #""supportsIPv4":true,"supportsIPv6":false,"supportsDNS":true}"#
 
     /// A line of reachability; `reason` nil is a target that can be reached.
-    static func target(_ target: String = "sip.example.org", reason: String? = nil) -> String {
+    static func target(
+        _ target: String = "sip.example.org", reason: String? = nil,
+        lookedUp: String = #""addresses":[],"resolvedAt":null"#
+    ) -> String {
         let facts =
             reason.map {
                 #""reachable":false,"flags":[],"status":"unsatisfied","reason":"\#($0)","interface":null,"#
@@ -78,7 +81,7 @@ enum Sample {
             }
             ?? #""reachable":true,"flags":["reachable","transientConnection"],"status":"satisfied","reason":null,"#
             + #""interface":"wlan0","interfaceType":"wifi","source":"192.0.2.7","gateway":"192.0.2.1""#
-        return #"{"schema":1,"target":"\#(target)",\#(facts),"isExpensive":false,"isConstrained":false,"#
+        return #"{"schema":1,"target":"\#(target)",\#(facts),\#(lookedUp),"isExpensive":false,"isConstrained":false,"#
             + #""supportsIPv4":true,"supportsIPv6":false,"supportsDNS":true}"#
     }
 

@@ -19,6 +19,12 @@ package struct TargetMessage: Codable, Equatable, Sendable {
     package var source: String?
     /// The gateway; null if the target is on the link.
     package var gateway: String?
+    /// The addresses that this is about; those of a host name in the resolver's order. None for `any`, null for
+    /// strangers.
+    package var addresses: [String]?
+    /// When the addresses of a host name were looked up, or that it has none: UTC, with milliseconds. Null before that,
+    /// for other targets, and for strangers.
+    package var resolvedAt: String?
     /// The interface is paid for by volume.
     package var isExpensive = false
     /// The interface should carry as little as possible.
@@ -42,6 +48,7 @@ package struct TargetMessage: Codable, Equatable, Sendable {
     package var withoutAddresses: TargetMessage {
         var message = self
         (message.source, message.gateway) = (nil, nil)
+        (message.addresses, message.resolvedAt) = (nil, nil)
         return message
     }
 
@@ -58,6 +65,8 @@ package struct TargetMessage: Codable, Equatable, Sendable {
         try members.encode(interfaceType, forKey: .interfaceType)
         try members.encode(source, forKey: .source)
         try members.encode(gateway, forKey: .gateway)
+        try members.encode(addresses, forKey: .addresses)
+        try members.encode(resolvedAt, forKey: .resolvedAt)
         try members.encode(isExpensive, forKey: .isExpensive)
         try members.encode(isConstrained, forKey: .isConstrained)
         try members.encode(supportsIPv4, forKey: .supportsIPv4)

@@ -83,7 +83,11 @@ final class LoopSide {
                 paths[number] = observers
                 if observers.value == nil { observers.notify(board.path) } else { observers.notifyNew() }
             case .target(let target, let observers):
-                if targets[number] == nil { targets[number] = watch(target, observers) }
+                if targets[number] != nil {
+                    monitor.refresh([target])
+                } else {
+                    targets[number] = watch(target, observers)
+                }
                 observers.notifyNew()
             }
         }

@@ -31,6 +31,9 @@ final class Subscription<Value: Sendable>: Sendable {
         observers.stream(holding: owner) { board.touch(number) }
     }
 
+    /// Has the loop take another look at the target.
+    func refresh() { board.touch(number) }
+
     func cancel() {
         board.remove(number)
         observers.finish()

@@ -3,20 +3,28 @@ internal import RunLoop
 /// The watched host names: their addresses, and when to look them up again.
 ///
 /// A name is looked up when its watch begins, when the default route or the resolver's files change, and after a
-/// resume; so it never keeps an outdated answer. A name without an answer is also looked up again after a while, but
-/// only while a name server is reachable. A name with an answer needs no timer.
+/// resume. A name without an answer is also looked up again after a while, but only while a name server is reachable.
+/// A name with an answer needs no timer: an answer that is old is asked for again when it is needed.
 struct HostTable {
+    /// The age up to which an answer is used without another look-up: `getaddrinfo` does not tell its time to live.
+    static let longestAge = Duration.seconds(30)
     static let firstRetry = Duration.seconds(2)
     static let longestRetry = Duration.seconds(15 * 60)
 
     /// The state of one name.
     private struct Host {
         var answer: Resolution?
+        /// When the answer came.
+        var answeredAt: BootClock.Instant?
         var isAsked = false
         /// The network changed during the look-up, so the answer may be outdated.
         var isToBeAskedAgain = false
         var failures = 0
         var retryAt: BootClock.Instant?
+
+        func isOld(at now: BootClock.Instant) -> Bool {
+            answeredAt.map { $0.duration(to: now) > HostTable.longestAge } ?? false
+        }
 
         mutating func noteFailure(at now: BootClock.Instant, mayRetry: Bool) {
             failures = min(failures + 1, 32)
@@ -42,6 +50,18 @@ struct HostTable {
         }
     }
 
+    /// When the addresses of a name were looked up, or that it has none; nil if no server has said so yet.
+    func resolvedAt(_ name: String) -> BootClock.Instant? {
+        guard let host = hosts[name] else { return nil }
+        if case .failed? = host.answer { return nil }
+        return host.answeredAt
+    }
+
+    /// Whether a newer answer is about to come, because the present one is old.
+    func isAwaited(_ name: String, at now: BootClock.Instant) -> Bool {
+        hosts[name].map { $0.isAsked && $0.isOld(at: now) } ?? false
+    }
+
     /// The next time to look a name up again.
     var nextDeadline: BootClock.Instant? { hosts.values.compactMap(\.retryAt).min() }
 
@@ -64,6 +84,15 @@ struct HostTable {
         return ask(Array(hosts.keys))
     }
 
+    /// These names are needed now.
+    /// - Returns: Those of them to look up: the answer is old, and no other is about to come.
+    mutating func askOld(_ names: [String], at now: BootClock.Instant) -> [String] {
+        ask(names.filter { name in hosts[name].map { !$0.isAsked && $0.isOld(at: now) } ?? false })
+    }
+
+    /// Looks up every name whose answer is old.
+    mutating func askOld(at now: BootClock.Instant) -> [String] { askOld(Array(hosts.keys), at: now) }
+
     /// - Returns: The names whose retry is due.
     mutating func askDue(at now: BootClock.Instant) -> [String] {
         ask(hosts.filter { $0.value.retryAt.map { $0 <= now } ?? false }.map(\.key))
@@ -82,14 +111,16 @@ struct HostTable {
         case .addresses(let addresses):
             // Name servers rotate the addresses to spread load. That is no change.
             if case .addresses(let old)? = host.answer, Set(old) == Set(addresses) {} else { host.answer = answer }
+            host.answeredAt = now
             host.failures = 0
             host.retryAt = nil
         case .notFound:
             host.answer = answer
+            host.answeredAt = now
             host.noteFailure(at: now, mayRetry: mayRetry)
         case .failed:
             // Keep the old addresses: name servers are often silent during a network change.
-            if case .addresses? = host.answer {} else { host.answer = answer }
+            if case .addresses? = host.answer {} else { (host.answer, host.answeredAt) = (answer, now) }
             host.noteFailure(at: now, mayRetry: mayRetry)
         }
         let isToBeAskedAgain = host.isToBeAskedAgain

@@ -8,11 +8,15 @@ protocol LosableValue: Equatable {
     var supportsDNS: Bool { get }
     /// The interface in use.
     var carrier: NetworkInterface? { get }
+    /// The addresses that it is about.
+    var destinations: [IPAddress] { get }
 }
 
 extension LosableValue {
-    /// Whether `self` is only worse than `old`, on the same interface. Such a loss is worth a delay.
+    /// Whether `self` is only worse than `old`, on the same interface. Such a loss is worth a delay. That a host name
+    /// has other addresses is no loss, and does not heal.
     func isLoss(from old: Self) -> Bool {
+        if destinations != old.destinations { return false }
         if status != old.status { return status.rank < old.status.rank }
         let pairs = [
             (supportsIPv4, old.supportsIPv4), (supportsIPv6, old.supportsIPv6), (supportsDNS, old.supportsDNS),
@@ -23,10 +27,12 @@ extension LosableValue {
 
 extension NetworkPath: LosableValue {
     var carrier: NetworkInterface? { interfaces.first }
+    var destinations: [IPAddress] { [] }
 }
 
 extension TargetReachability: LosableValue {
     var carrier: NetworkInterface? { interface }
+    var destinations: [IPAddress] { addresses }
 }
 
 extension NetworkPath.Status {
@@ -53,6 +59,9 @@ struct LossHold<Value: LosableValue> {
     private(set) var reported: Value?
     /// When the delayed loss is due; nil if no loss is delayed.
     private(set) var deadline: BootClock.Instant?
+
+    /// Whether the value reported last is satisfied, and no loss of it is delayed.
+    var isReachable: Bool { reported?.status == .satisfied && deadline == nil }
 
     /// Takes the current value.
     /// - Parameter isKnown: false if the kernel was silent: the delay of a loss starts again with the next offer.

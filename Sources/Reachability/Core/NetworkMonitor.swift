@@ -57,7 +57,7 @@ package final class NetworkMonitor {
         apply: { [unowned self] in apply($0) },
         settled: { [unowned self] in
             filterRounds = 0
-            watches.notifyAll()
+            notifyAll()
         })
     private var isFlushEnqueued = false
     private var isClosed = false
@@ -105,6 +105,12 @@ package final class NetworkMonitor {
         machine.path ?? NetworkPath(status: .unsatisfied, unsatisfiedReason: .kernelError)
     }
 
+    /// The value of a watched target that was reported last; nil before the first.
+    package func reachability(of target: ReachabilityTarget) -> TargetReachability? { machine.reported(target) }
+
+    /// When the addresses of a watched host name were looked up. Nil for other targets, and before the first answer.
+    package func resolvedAt(_ target: ReachabilityTarget) -> BootClock.Instant? { machine.resolvedAt(target) }
+
     /// The monitor's status.
     package var status: MonitorStatus {
         var status = counters
@@ -139,7 +145,8 @@ package final class NetworkMonitor {
         return Watch(end: watches.add(body))
     }
 
-    /// Calls `body` with the target's reachability once it is known, and at each change, until the watch ends.
+    /// Calls `body` with the target's reachability once it is known, and at each change, until the watch ends. It is
+    /// not told of addresses of a host name that are older than 30 s: they are looked up again first.
     /// - Throws: `limit` when ``maximumTargets`` are watched; `closed`.
     package func watch(
         _ target: ReachabilityTarget, _ body: @escaping (TargetReachability) -> Void
@@ -151,6 +158,8 @@ package final class NetworkMonitor {
                     .limit, "\(Self.maximumTargets) targets are watched, which is the most; cancel a watch first")
             }
             handle(.watch(target))
+        } else {
+            handle(.refresh([target]))
         }
         let end = watches.add(target, body) { [weak self] in
             guard let self, !isClosed else { return }
@@ -159,6 +168,13 @@ package final class NetworkMonitor {
         }
         flushLater()
         return Watch(end: end)
+    }
+
+    /// Looks up the watched host names among `targets` whose addresses are older than 30 s. Their watches are notified of
+    /// changes.
+    package func refresh(_ targets: [ReachabilityTarget]) {
+        guard !isClosed else { return }
+        handle(.refresh(targets))
     }
 
     /// Once in this turn, evaluates new targets and notifies new watches of known values.
@@ -172,8 +188,16 @@ package final class NetworkMonitor {
         isFlushEnqueued = false
         guard !isClosed else { return }
         handle(.flush)
-        watches.notifyNew(
-            machine.path, watches.watchedTargets.compactMap { target in machine.reported(target).map { (target, $0) } })
+        let known = watches.watchedTargets.filter { !machine.isAwaited($0, at: runLoop.now) }
+        watches.notifyNew(machine.path, known.compactMap { target in machine.reported(target).map { (target, $0) } })
+        notifyAll()
+    }
+
+    private func notifyAll() {
+        // A body may release the monitor.
+        watches.notifyAll { [weak self] target in
+            self.map { $0.machine.isAwaited(target, at: $0.runLoop.now) } ?? false
+        }
     }
 
     // MARK: - What happens
@@ -216,7 +240,11 @@ package final class NetworkMonitor {
                 filterRounds += 1
                 if filterRounds <= Self.maximumFilterRounds { driver.submitNext(.filterAttached) }
             case .resolve(let name):
-                resolver.resolve(name) { [weak self] answer in self?.handle(.resolved(name, answer)) }
+                resolver.resolve(name) { [weak self] answer in
+                    self?.handle(.resolved(name, answer))
+                    // For the watches that waited for it, if it changes nothing.
+                    self?.flushLater()
+                }
             case .reportPath, .report:
                 watches.enqueue(effect)
             }

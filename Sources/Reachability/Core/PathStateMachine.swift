@@ -25,7 +25,10 @@ struct PathStateMachine {
         case resolved(String, Resolution)
         case watch(ReachabilityTarget)
         case unwatch(ReachabilityTarget)
-        /// Another configuration. Evaluates everything, without reading links and addresses again.
+        /// These watched targets are needed now: looks up the host names whose addresses are old.
+        case refresh([ReachabilityTarget])
+        /// Another configuration. Evaluates everything, without reading links and addresses again, and looks up the
+        /// host names whose addresses are old.
         case reconfigured(ReachabilityConfiguration)
         /// Evaluate the targets that were watched since the last flush; sent once for many `watch`.
         case flush
@@ -93,6 +96,17 @@ struct PathStateMachine {
 
     var targetCount: Int { watched.count }
 
+    /// When the addresses of a host name were looked up; nil for other targets, and before the first answer.
+    func resolvedAt(_ target: ReachabilityTarget) -> BootClock.Instant? {
+        target.hostName.flatMap { hosts.resolvedAt($0) }
+    }
+
+    /// Whether the target's value is about addresses that are old and being looked up: who asks now waits for the
+    /// answer.
+    func isAwaited(_ target: ReachabilityTarget, at now: BootClock.Instant) -> Bool {
+        target.hostName.map { hosts.isAwaited($0, at: now) } ?? false
+    }
+
     /// The scope of the filter in force, or about to be.
     var attachedScope: FilterScope { filter.attached }
 
@@ -134,9 +148,12 @@ struct PathStateMachine {
             // wakeup, and that evaluation: cheaper than evaluating everything whenever a target leaves.
             if filter.isTooWide { isEverythingChanged = true }
             return []
+        case .refresh(let targets):
+            names = hosts.askOld(targets.compactMap(\.hostName), at: now)
         case .reconfigured(let configuration):
             self.configuration = configuration
             isEverythingChanged = true
+            names = hosts.askOld(at: now)
         case .flush:
             break
         case .deadline:
@@ -206,9 +223,14 @@ struct PathStateMachine {
         var effects = isAll ? judgePath(&evaluation, at: now) : []
         for target in targets {
             guard let value = judge(target, &evaluation) else { continue }
-            let reported = watched[target]?.offer(
-                value, isKnown: value.unsatisfiedReason != .kernelError, at: now, holding: configuration.lossHold)
+            let isKnown = value.unsatisfiedReason != .kernelError
+            let isTurn = isKnown && !value.isReachable && watched[target]?.isReachable ?? false
+            let reported = watched[target]?.offer(value, isKnown: isKnown, at: now, holding: configuration.lossHold)
             if let reported { effects.append(.report(target, reported)) }
+            // A host name that can't be reached any more may have moved. Without a name server, a look-up is pointless.
+            if isTurn, value.supportsDNS, let name = target.hostName {
+                effects += hosts.askOld([name], at: now).map { .resolve($0) }
+            }
         }
         let end = evaluation.lifetime.map { now.advanced(by: $0 + Self.expirySlack) }
         expiresAt = isAll ? end : [expiresAt, end].compactMap { $0 }.min()

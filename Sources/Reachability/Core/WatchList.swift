@@ -1,5 +1,14 @@
 /// The watches of one value.
 struct WatchList<Value> {
+    /// The watches to notify.
+    enum Audience {
+        /// Those that were never notified.
+        case new
+        /// Those that have been notified before.
+        case informed
+        case all
+    }
+
     private struct Entry {
         let body: (Value) -> Void
         /// Whether it has not been notified yet.
@@ -24,8 +33,8 @@ struct WatchList<Value> {
     }
 
     /// The watches to notify now, in the order in which they were added. They are no longer new afterwards.
-    mutating func listeners(onlyNew: Bool) -> [UInt64] {
-        let ids = entries.filter { !onlyNew || $0.value.isNew }.keys.sorted()
+    mutating func listeners(_ audience: Audience) -> [UInt64] {
+        let ids = entries.filter { audience == .all || $0.value.isNew == (audience == .new) }.keys.sorted()
         for id in ids { entries[id]?.isNew = false }
         return ids
     }

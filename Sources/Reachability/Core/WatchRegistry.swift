@@ -50,38 +50,40 @@ final class WatchRegistry {
 
     /// Notifies of the queued changes. A body may change anything here; the resulting changes are reported
     /// afterwards.
-    func notifyAll() {
+    /// - Parameter isAwaited: whether new watches of a target wait for a better value.
+    func notifyAll(isAwaited: (ReachabilityTarget) -> Bool) {
         guard !isNotifying else { return }
         isNotifying = true
         defer { isNotifying = false }
         while !queue.isEmpty {
             switch queue.removeFirst() {
-            case .reportPath(let path): notify(path, onlyNew: false)
-            case .report(let target, let value): notify(target, value, onlyNew: false)
+            case .reportPath(let path): notify(path, .all)
+            case .report(let target, let value): notify(target, value, isAwaited(target) ? .informed : .all)
             case .attachFilter, .resolve: break
             }
         }
     }
 
-    /// Notifies new watches of the known values.
+    /// Notifies new watches of the known values. Call ``notifyAll(isAwaited:)`` afterwards.
     func notifyNew(_ path: NetworkPath?, _ known: [(ReachabilityTarget, TargetReachability)]) {
         // Report the changes that a body causes afterwards, or a watch could get the older value last.
         isNotifying = true
-        if let path { notify(path, onlyNew: true) }
-        for (target, value) in known { notify(target, value, onlyNew: true) }
-        isNotifying = false
-        notifyAll()
+        defer { isNotifying = false }
+        if let path { notify(path, .new) }
+        for (target, value) in known { notify(target, value, .new) }
     }
 
-    private func notify(_ path: NetworkPath, onlyNew: Bool) {
-        for id in paths.listeners(onlyNew: onlyNew) {
+    private func notify(_ path: NetworkPath, _ audience: WatchList<NetworkPath>.Audience) {
+        for id in paths.listeners(audience) {
             let body = paths.body(id)
             body?(path)
         }
     }
 
-    private func notify(_ target: ReachabilityTarget, _ value: TargetReachability, onlyNew: Bool) {
-        for id in targets[target]?.listeners(onlyNew: onlyNew) ?? [] {
+    private func notify(
+        _ target: ReachabilityTarget, _ value: TargetReachability, _ audience: WatchList<TargetReachability>.Audience
+    ) {
+        for id in targets[target]?.listeners(audience) ?? [] {
             let body = targets[target]?.body(id)
             body?(value)
         }

@@ -52,6 +52,11 @@ public enum ReachabilityTarget: Hashable, Sendable {
     }
 }
 
+extension ReachabilityTarget {
+    /// The name of a host; nil for other targets.
+    var hostName: String? { if case .host(let name) = self { name } else { nil } }
+}
+
 extension ReachabilityTarget: CustomStringConvertible, LosslessStringConvertible {
     /// The text from which ``init(_:)`` makes the same target.
     public var description: String {

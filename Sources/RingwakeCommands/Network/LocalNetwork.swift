@@ -38,25 +38,25 @@ final class LocalNetwork: NetworkView {
         var isLate = false
         runLoop.schedule(at: BootClock.now().advanced(by: Self.nameTimeout), tolerance: .zero) { isLate = true }
         while !known.isComplete, !isLate { runLoop.runOnce(timeout: nil) }
-        for watch in watches { watch.cancel() }
         for (target, reachability) in zip(targets, known.values) {
-            printer.print(TargetMessage(target, reachability ?? .resolving(on: monitor.path)))
+            printer.print(message(target, reachability))
         }
+        for watch in watches { watch.cancel() }
         printer.print(ReachabilityMessage(monitor.status))
     }
 
     func watch(_ targets: [ReachabilityTarget], _ printer: ReachabilityPrinter) throws(RingwakeError) {
         let known = Known(targets)
         var news: [TargetMessage] = []
-        let watches = try watches(of: targets) { index, reachability in
+        let watches = try watches(of: targets) { [unowned self] index, reachability in
             known.values[index] = reachability
-            news.append(TargetMessage(targets[index], reachability))
+            news.append(message(targets[index], reachability))
         }
         var timer: Timer? = runLoop.schedule(
             at: BootClock.now().advanced(by: Self.nameTimeout), tolerance: .zero
-        ) { [monitor] in
+        ) { [unowned self] in
             for (index, target) in targets.enumerated() where known.values[index] == nil {
-                news.append(TargetMessage(target, .resolving(on: monitor.path)))
+                news.append(message(target, nil))
             }
         }
         follow(printer) {
@@ -94,6 +94,11 @@ final class LocalNetwork: NetworkView {
         init(_ targets: [ReachabilityTarget]) {
             values = Array(repeating: nil, count: targets.count)
         }
+    }
+
+    private func message(_ target: ReachabilityTarget, _ reachability: TargetReachability?) -> TargetMessage {
+        TargetMessage(
+            target, reachability ?? .resolving(on: monitor.path), resolvedAt: monitor.resolvedAt(target))
     }
 
     private func watches(

@@ -3,8 +3,16 @@ import Reachability
 
 /// Formats reachability for people.
 enum ReachabilityText {
-    /// `sip.example.org  reachable via 192.0.2.1 on wlan0 (wifi), from 192.0.2.7  [reachable, transientConnection]`
+    /// `sip.example.org  reachable via 192.0.2.1 on wlan0 (wifi), from 192.0.2.7  [reachable, transientConnection]`, and
+    /// for a host name `looked up 2026-11-24T18:00:00.000Z: 198.51.100.7`.
     static func line(of target: TargetMessage, style: TextStyle) -> String {
+        guard let time = target.resolvedAt else { return way(to: target, style: style) }
+        let addresses = target.addresses ?? []
+        let found = addresses.isEmpty ? "" : ": \(list(addresses))"
+        return "\(way(to: target, style: style))  looked up \(TerminalText.printable(time))\(found)"
+    }
+
+    private static func way(to target: TargetMessage, style: TextStyle) -> String {
         let name = style.bold(TerminalText.printable(target.target))
         guard target.status != NetworkPath.Status.unsatisfied.rawValue else {
             let place = target.interface.map { " (\(TerminalText.printable($0)))" } ?? ""

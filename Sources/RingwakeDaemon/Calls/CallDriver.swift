@@ -24,8 +24,8 @@ final class CallDriver {
     private(set) var strikes: [AppID: UInt64] = [:]
     /// Called with the changes after each event and the events that follow from it.
     var onChanges: [(Changes) -> Void] = []
-    /// Called for each push, after the service has handled it and has woken its handler.
-    var onArrival: (() -> Void)?
+    /// Called for each push with its app, after the service has handled it and has woken its handler.
+    var onArrival: ((AppID) -> Void)?
     /// Called for each call that ended without an answer or a decline.
     var onMissed: ((Call) -> Void)?
     /// Answers the requests that the service doesn't handle.
@@ -131,7 +131,7 @@ final class CallDriver {
         let id = requests.nextID()
         senders[id] = answer
         submit(.push(push, nil, id))
-        onArrival?()
+        onArrival?(push.app)
     }
 
     /// Callbacks for a handler that was started or restored.

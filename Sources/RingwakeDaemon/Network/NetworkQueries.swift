@@ -10,9 +10,10 @@ final class NetworkQueries {
     /// Maximum targets of all queries together; strangers have a limit of their own.
     static let maximumTargets = 256
     static let maximumTargetsOfStrangers = 64
-    /// Maximum host names that strangers watch: each is looked up again when the network changes or its answer expires.
+    /// Maximum host names that strangers watch: each is looked up again when the network changes, or when it cannot
+    /// be reached any more.
     static let maximumNamesOfStrangers = 8
-    /// Time for a host name lookup. After that the query reports the name as unknown.
+    /// Time for a host name lookup. After that the query reports what was known before, or that nothing is.
     static let timeout = Duration.seconds(10)
     private static let tolerance = Duration.milliseconds(500)
 
@@ -147,26 +148,34 @@ final class NetworkQueries {
         query.known[index] = reachability
         // Avoid a wakeup for a timeout that isn't needed any more.
         if query.timer != nil, query.isComplete { query.stopTimer(runLoop) }
-        if query.isWatching { return send(query.message(query.targets[index], reachability), to: query) }
+        if query.isWatching { return send(message(query.targets[index], reachability, to: query), to: query) }
         if query.isComplete { respond(query) }
     }
 
-    /// Reports the targets without a result as unknown.
+    /// Reports the targets without a result as they were last known, or as unknown.
     private func giveUpWaiting(_ query: Query) {
-        guard let path = network.path else { return }
+        guard let monitor = try? network.requireMonitor() else { return }
         for (index, target) in query.targets.enumerated() where query.known[index] == nil {
-            query.known[index] = .resolving(on: path)
-            if query.isWatching { send(query.message(target, .resolving(on: path)), to: query) }
+            let known = monitor.reachability(of: target) ?? .resolving(on: monitor.path)
+            query.known[index] = known
+            if query.isWatching { send(message(target, known, to: query), to: query) }
         }
         if !query.isWatching { respond(query) }
     }
 
     private func respond(_ query: Query) {
-        end(query)
         let messages = zip(query.targets, query.known).compactMap { target, known in
-            known.map { query.message(target, $0) }
+            known.map { message(target, $0, to: query) }
         }
+        end(query)
         query.exchange.respond(.success(TargetListMessage(targets: messages)))
+    }
+
+    private func message(
+        _ target: ReachabilityTarget, _ reachability: TargetReachability, to query: Query
+    ) -> TargetMessage {
+        let message = TargetMessage(target, reachability, resolvedAt: network.resolvedAt(target))
+        return query.isStrangers ? message.withoutAddresses : message
     }
 
     private func send(_ message: some Encodable, to query: Query) {
@@ -196,11 +205,6 @@ private final class Query {
         self.isStrangers = isStrangers
         self.exchange = exchange
         known = Array(repeating: nil, count: targets.count)
-    }
-
-    func message(_ target: ReachabilityTarget, _ reachability: TargetReachability) -> TargetMessage {
-        let message = TargetMessage(target, reachability)
-        return isStrangers ? message.withoutAddresses : message
     }
 
     /// Cancels the watches and the timer.

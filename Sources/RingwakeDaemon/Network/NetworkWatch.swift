@@ -70,6 +70,9 @@ final class NetworkWatch {
         settleLater()
     }
 
+    /// The app's targets are needed now: looks up its host names whose addresses are old. A change is reported.
+    func refresh(_ app: AppID) { watching()?.refresh(apps[app] ?? []) }
+
     /// Cancels all watches and closes the monitor. Idempotent.
     func close() {
         pathWatch?.cancel()
@@ -104,6 +107,9 @@ final class NetworkWatch {
             targets[name].map { (name, $0.reachability ?? .resolving(on: path)) }
         }
     }
+
+    /// When the addresses of an app's target were looked up; nil if it is no host name, or not known yet.
+    func resolvedAt(_ target: ReachabilityTarget) -> BootClock.Instant? { watching()?.resolvedAt(target) }
 
     /// Whether an app has its own status because it has watched targets.
     func hasTargets(_ app: AppID) -> Bool { apps[app]?.contains { targets[$0] != nil } ?? false }

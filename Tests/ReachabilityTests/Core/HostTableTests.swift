@@ -110,6 +110,58 @@ struct HostTableTests {
         #expect(table.knowledge(of: "a.example") == .unknown(.nameNotFound))
     }
 
+    @Test("an old answer is asked for again when it is needed, and waited for; no timer does it")
+    mutating func old() {
+        _ = table.add("a.example")
+        #expect(table.askOld(["a.example"], at: at(100)) == [])
+        _ = resolve(.addresses([one]), at: 100)
+        #expect(table.askOld(["a.example", "b.example"], at: at(130)) == [])
+        #expect(!table.isAwaited("a.example", at: at(131)))
+        #expect(table.nextDeadline == nil)
+        #expect(table.askOld(["a.example", "b.example"], at: at(131)) == ["a.example"])
+        #expect(table.isAwaited("a.example", at: at(131)))
+        // It is under way: that answers this one too.
+        #expect(table.askOld(at: at(132)) == [])
+        let answer = resolve(.addresses([two]), at: 133)
+        #expect(answer.isChanged && answer.ask.isEmpty)
+        #expect(!table.isAwaited("a.example", at: at(133)))
+        #expect(table.resolvedAt("a.example") == at(133))
+        #expect(table.askOld(at: at(163)) == [])
+        #expect(table.askOld(at: at(164)) == ["a.example"])
+    }
+
+    @Test("a younger answer is not waited for, whyever the name is asked again")
+    mutating func young() {
+        _ = table.add("a.example")
+        #expect(!table.isAwaited("a.example", at: at(0)))
+        _ = resolve(.addresses([one]), at: 100)
+        _ = table.askAll()
+        #expect(!table.isAwaited("a.example", at: at(130)))
+        #expect(table.isAwaited("a.example", at: at(131)))
+    }
+
+    @Test("silent servers leave the old addresses with their age; that there is none has an age too")
+    mutating func age() {
+        #expect(table.resolvedAt("a.example") == nil)
+        _ = table.add("a.example")
+        #expect(table.resolvedAt("a.example") == nil)
+        _ = resolve(.failed("silent"), at: 10, mayRetry: false)
+        #expect(table.resolvedAt("a.example") == nil)
+        #expect(table.askOld(at: at(40)) == [])
+        #expect(table.askOld(at: at(41)) == ["a.example"])
+        _ = resolve(.notFound, at: 42, mayRetry: false)
+        #expect(table.resolvedAt("a.example") == at(42))
+        #expect(table.askOld(at: at(72)) == [])
+        #expect(table.askOld(at: at(73)) == ["a.example"])
+        _ = resolve(.addresses([one]), at: 74)
+        #expect(table.askOld(at: at(105)) == ["a.example"])
+        _ = resolve(.failed("silent"), at: 106, mayRetry: false)
+        #expect(table.resolvedAt("a.example") == at(74))
+        #expect(table.knowledge(of: "a.example") == .addresses([one]))
+        #expect(!table.isAwaited("a.example", at: at(106)))
+        #expect(table.askOld(at: at(107)) == ["a.example"])
+    }
+
     @Test("the answer for a name that is watched no more is dropped")
     mutating func gone() {
         _ = table.add("a.example")

@@ -130,6 +130,51 @@ struct PathStateMachineTests {
         #expect(bench.settle(.kernel([.routing], isOverrun: false)).names == ["sip.example"])
     }
 
+    @Test("a host name is asked again when it is needed or not reachable any more, if its answer is old")
+    func oldHostName() throws {
+        var bench = try MachineBench()
+        let host = ReachabilityTarget.host("sip.example")
+        _ = bench.start(host)
+        _ = bench.settle(.resolved("sip.example", .addresses([one])))
+        #expect(bench.settle(.refresh([.any, host]), at: 30_000).isEmpty)
+        #expect(bench.settle(.refresh([.any]), at: 31_000).isEmpty)
+        #expect(bench.machine.nextDeadline == nil)
+        #expect(bench.settle(.refresh([.any, host]), at: 31_000).names == ["sip.example"])
+        #expect(bench.machine.isAwaited(host, at: BootClock.Instant(nanoseconds: 31_000_000_000)))
+        #expect(bench.settle(.resolved("sip.example", .addresses([two])), at: 31_100).told(host)?.addresses == [two])
+        #expect(bench.machine.resolvedAt(host) == BootClock.Instant(nanoseconds: 31_100_000_000))
+        #expect(bench.settle(.reconfigured(.init()), at: 60_000).names == [])
+        #expect(bench.settle(.reconfigured(.init()), at: 62_000).names == ["sip.example"])
+        _ = bench.settle(.resolved("sip.example", .addresses([two])), at: 62_100)
+
+        // The route to it alone goes.
+        try bench.scene.route("203.0.113.2/32", refusal: EHOSTUNREACH)
+        #expect(bench.settle(.kernel([.routing], isOverrun: false), at: 90_000).names == [])
+        bench.scene.kernel.entries.removeLast()
+        _ = bench.settle(.kernel([.routing], isOverrun: false), at: 90_100)
+        try bench.scene.route("203.0.113.2/32", refusal: EHOSTUNREACH)
+        #expect(bench.settle(.kernel([.routing], isOverrun: false), at: 93_000).names == ["sip.example"])
+        // Silent servers leave it as it is, and the loss is looked at again in the meantime: once is enough.
+        #expect(bench.settle(.resolved("sip.example", .failed("silent")), at: 93_050).names == [])
+        #expect(bench.settle(.kernel([.routing], isOverrun: false), at: 93_100).names == [])
+        let told = bench.settle(.deadline, at: 93_200)
+        #expect(told.told(host)?.unsatisfiedReason == .unreachable)
+        #expect(told.names == [])
+    }
+
+    @Test("a host name that moves to where nothing leads is told of at once: that is no loss that may heal")
+    func movedAway() throws {
+        var bench = try MachineBench()
+        let host = ReachabilityTarget.host("sip.example")
+        _ = bench.start(host)
+        _ = bench.settle(.resolved("sip.example", .addresses([one])))
+        try bench.scene.route("203.0.113.2/32", refusal: EHOSTUNREACH)
+        let moved = bench.settle(.resolved("sip.example", .addresses([two])), at: 1_000).told(host)
+        #expect(moved?.unsatisfiedReason == .unreachable)
+        #expect(moved?.addresses == [two])
+        #expect(bench.settle(.resolved("sip.example", .notFound), at: 2_000).told(host)?.addresses == [])
+    }
+
     @Test("a name without an answer is told of as such, and asked again")
     func hostNameFails() throws {
         var bench = try MachineBench()

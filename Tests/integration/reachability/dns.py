@@ -4,6 +4,7 @@ import ipaddress
 import socket
 import struct
 import threading
+from collections import Counter
 
 from support.netns import Namespace
 
@@ -20,7 +21,8 @@ class NameServer:
     def __init__(self, network: Namespace, address: str) -> None:
         self.names: dict[str, list[str]] = {}
         self.silent = False
-        self.asked = 0
+        # Questions about each name.
+        self.asked: Counter[str] = Counter()
         self.ended = threading.Event()
         with network.entered():
             self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -43,17 +45,21 @@ class NameServer:
                 question, sender = self.socket.recvfrom(512)
             except TimeoutError:
                 continue
-            self.asked += 1
+            labels, place = [], 12
+            while length := question[place]:
+                labels.append(question[place + 1 : place + 1 + length].decode())
+                place += 1 + length
+            name = ".".join(labels).lower()
+            self.asked[name] += 1
             if not self.silent:
-                self.socket.sendto(self._answer(question), sender)
+                self.socket.sendto(self._answer(question, name, place), sender)
 
-    def _answer(self, question: bytes) -> bytes:
-        """RFC 1035 section 4: the header, the question again, and an address record for each that fits its type."""
-        labels, place = [], 12
-        while length := question[place]:
-            labels.append(question[place + 1 : place + 1 + length].decode())
-            place += 1 + length
-        name, kind = ".".join(labels).lower(), struct.unpack_from("!H", question, place + 1)[0]
+    def _answer(self, question: bytes, name: str, place: int) -> bytes:
+        """RFC 1035 section 4: the header, the question again, and an address record for each that fits its type.
+
+        `place` is where the name ends in the question.
+        """
+        kind = struct.unpack_from("!H", question, place + 1)[0]
         version = {TYPE_A: 4, TYPE_AAAA: 6}.get(kind)
         found = [ipaddress.ip_address(text) for text in self.names.get(name, [])]
         records = [address.packed for address in found if address.version == version]
