@@ -1,6 +1,4 @@
 internal import CRingwakeLinux
-internal import CallAudio
-internal import ControlProtocol
 internal import Glibc
 internal import RingwakeCore
 internal import RunLoop
@@ -68,9 +66,8 @@ enum AgentSocket {
         return users
     }
 
-    /// Sends one report on a socket that has no connection object.
-    static func send(_ report: AudioEngineReport, _ descriptor: Int32) {
-        let line = AudioEngineLine.encoded(report)
+    /// Sends one line on a socket that has no connection object.
+    static func send(_ line: [UInt8], _ descriptor: Int32) {
         _ = line.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
     }
 

@@ -18,6 +18,7 @@ from support.waiting import until
 
 Streams = Callable[..., Stream]
 TIMEOUT = 60
+CALL = session(0, "interrupt", category="playAndRecord", mode="voiceChat", isInputOpen=True, isCall=True)
 
 pytestmark = pytest.mark.skipif(
     not shutil.which("systemd-socket-activate"), reason="systemd-socket-activate is not installed"
@@ -211,6 +212,90 @@ def test_strangers_do_not_stand_in_the_way(
     again.next("connected")
     again.close()
     assert activator.ended() == 0
+
+
+# Connects in a loop, as fast as it can, and counts in a file.
+STRANGER = """
+import itertools, os, socket, sys
+path, counter = sys.argv[1], int(sys.argv[2])
+for count in itertools.count(1):
+    with socket.socket(socket.AF_UNIX) as stranger:
+        stranger.connect(path)
+    if count % 16 == 0:
+        os.pwrite(counter, b"%d" % count, 0)
+"""
+
+
+class Strangers:
+    """Processes of another user, each of which connects in a loop."""
+
+    COUNT = 4
+
+    def __init__(self, path: Path, folder: Path) -> None:
+        self.counters = [folder / f"stranger-{number}" for number in range(self.COUNT)]
+        self.processes = []
+        for counter in self.counters:
+            counter.write_bytes(b"0")
+            counter.chmod(0o666)
+            with counter.open("rb+") as file:
+                self.processes.append(
+                    subprocess.Popen(
+                        [*programs.as_nobody(), programs.SYSTEM_PYTHON, "-c", STRANGER, path, str(file.fileno())],
+                        stdin=subprocess.DEVNULL, pass_fds=[file.fileno()],
+                    )  # fmt: skip
+                )
+        self.keep_on()
+
+    def keep_on(self) -> None:
+        """Waits until each has connected some more times."""
+        for counter, before in [(counter, int(counter.read_bytes())) for counter in self.counters]:
+            until(lambda: int(counter.read_bytes()) > before, TIMEOUT, "the strangers to connect on")
+        assert all(process.poll() is None for process in self.processes)
+
+    def clear_away(self) -> None:
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def make_strangers(activator: Activator, tmp_path: Path) -> Iterator[Callable[[], Strangers]]:
+    made: list[Strangers] = []
+
+    def make() -> Strangers:
+        made.append(Strangers(activator.path, tmp_path))
+        return made[-1]
+
+    yield make
+    for strangers in made:
+        strangers.clear_away()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="another user's client needs root")
+@pytest.mark.parametrize("begun", ["before the call", "in the call"])
+def test_a_connect_loop_of_strangers_keeps_no_audio_away_and_leaves_nothing_changed(
+    pulseaudio: AudioServer, activator: Activator, make_stream: Streams, make_strangers: Callable[[], Strangers],
+    begun: str,
+) -> None:  # fmt: skip
+    """On a socket that anybody may connect to, as `Activator` makes it. The music is muted and the microphone open in the
+    call, and both are as before after it, while the loop goes on."""
+    make_stream(pulseaudio, "music", role="music")
+    pulseaudio.pactl("set-source-mute", "@DEFAULT_SOURCE@", "1")
+    before = snapshot(pulseaudio)
+    strangers = make_strangers() if begun == "before the call" else None
+    for _ in range(2):
+        line = activator.connect()
+        line.next("connected")
+        strangers = strangers or make_strangers()
+        assert apply(line, 1, CALL)["made"] > 1
+        assert snapshot(pulseaudio) != before
+        strangers.keep_on()
+        line.close()
+        until(lambda: snapshot(pulseaudio) == before, TIMEOUT, "everything to be as before")
+        strangers.keep_on()
+    strangers.clear_away()
+    assert activator.ended() == 0
+    assert activator.log().count("client refused") == 1
 
 
 def broken_off(server: AudioServer, activator: Activator, make_stream: Streams) -> Line:
