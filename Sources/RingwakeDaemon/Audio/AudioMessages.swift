@@ -23,7 +23,7 @@ extension AudioStatusMessage {
             state = "connected"
             server = AudioStatusMessage.Server(description)
             route = AudioRouteMessage(arbiter.route)
-        case .unavailable(let why), .failed(let why): (state, self.why) = ("unavailable", why)
+        case .unavailable(let why), .failed(let why, _): (state, self.why) = ("unavailable", why)
         case .lost(let why): (state, self.why) = ("lost", why)
         }
     }

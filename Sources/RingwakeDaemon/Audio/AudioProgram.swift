@@ -9,7 +9,7 @@ internal import RunLoop
 /// Runs one `ringwake-audio` while it is needed, and restores what an earlier one left changed.
 ///
 ///     absent --open, a journal is left--> open --close, it is gone--> leaving --the child has ended--> absent
-///       ^                                  |                             |
+///       ^                                  |     or says no word         |
 ///       +------- gone, and no child left --+      open: another is started once it has ended
 ///
 /// The effect journal belongs to one program, so only one runs at a time. If the journal still exists when the program
@@ -37,6 +37,8 @@ final class AudioProgram {
     /// Number of programs started to restore from the present journal.
     private var restorations = 0
     private var forceful: Timer?
+    /// Runs until the program has reported something.
+    private var firstWord: Timer?
 
     private typealias Line = AudioEngineConnection<AudioEngineReport>
 
@@ -49,6 +51,9 @@ final class AudioProgram {
 
     /// Maximum restorations of one journal. What is still changed then is left to the next call, or to a person.
     private static let maximumRestorations = 3
+    /// Time for the program's first report, after which it hangs and is replaced. It may wait 5 s for its journal, and as
+    /// long for an audio server that does not answer.
+    private static let firstWordTime = Duration.seconds(12)
     /// Time for a child to exit after the connection is closed, before SIGKILL. Its own timeout is shorter.
     private static let grace = Duration.seconds(5)
 
@@ -136,6 +141,9 @@ final class AudioProgram {
             }
             line.onEnd = { [weak self, weak line] end in if let line { self?.ended(line, end) } }
             state = .open(line, isRestoring: isRestoring)
+            firstWord = runLoop.schedule(
+                at: runLoop.refreshNow().advanced(by: AudioProgram.firstWordTime), tolerance: .seconds(1)
+            ) { [weak self] in self?.hangs() }
         } catch {
             logger.warning("no way to the audio server", metadata: ["why": "\(error.message)"])
             if !isRestoring { gone(error.message) }
@@ -167,8 +175,19 @@ final class AudioProgram {
         running = pid
     }
 
+    /// The program has reported nothing in time. It has no plan yet, so it has nothing to restore: a child is killed.
+    private func hangs() {
+        let seconds = AudioProgram.firstWordTime.milliseconds / 1_000
+        logger.error(
+            "ringwake-audio hangs: it has reported nothing since it was started, and is replaced",
+            metadata: ["seconds": "\(seconds)", "pid": "\(running.map(String.init) ?? "that of the socket")"])
+        if let running { kill(running, SIGKILL) }
+        lost("it has reported nothing for \(seconds) s")
+    }
+
     private func leave() {
         guard let line else { return }
+        cancelFirstWord()
         line.close()
         // We don't end a user unit. A child may have been reaped before its connection was seen to end.
         guard let pid = running else { return absent() }
@@ -203,19 +222,27 @@ final class AudioProgram {
     /// The connection has ended.
     private func ended(_ ended: Line, _ end: Line.End) {
         guard ended === line else { return }
+        // If the program couldn't begin, its last report says why.
+        if case .unavailable(let why) = lastReport { return lost(why) }
+        switch end {
+        case .socket(.closed, _): lost("it has ended")
+        case .socket(.unread, _): lost("it does not read its requests")
+        case .socket(.unwatched(let error), _): lost("its line cannot be watched: \(error)")
+        case .malformed(let why): lost("it sent what cannot be read: \(why)")
+        }
+    }
+
+    private func lost(_ why: String) {
         let wasRestoring = isRestoring
         // The arbiter decides whether to open it again.
         if !wasRestoring { isWanted = false }
         leave()
-        guard !wasRestoring else { return }
-        // If the program couldn't begin, its last report says why.
-        if case .unavailable(let why) = lastReport { return gone(why) }
-        switch end {
-        case .socket(.closed, _): gone("it has ended")
-        case .socket(.unread, _): gone("it does not read its requests")
-        case .socket(.unwatched(let error), _): gone("its line cannot be watched: \(error)")
-        case .malformed(let why): gone("it sent what cannot be read: \(why)")
-        }
+        if !wasRestoring { gone(why) }
+    }
+
+    private func cancelFirstWord() {
+        if let firstWord { runLoop.cancel(firstWord) }
+        firstWord = nil
     }
 
     private func gone(_ why: String) {
@@ -225,6 +252,7 @@ final class AudioProgram {
 
     private func reported(_ report: AudioEngineReport) {
         lastReport = report
+        cancelFirstWord()
         guard isRestoring else {
             onReport?(report)
             return

@@ -167,7 +167,7 @@ struct AudioChecks {
         let needs = arbiter.needs
         let isCall = needs.isAnyCall || needs.isRinging || needs.focus != nil || arbiter.call.state != .idle
         let isNeeded = isCall || !arbiter.sessions.isEmpty
-        let waits = hasOpen || asked != nil || (isEngineThere && !isNeeded)
+        let waits = hasOpen || asked != nil || (isEngineThere && !isNeeded) || arbiter.engine.isFailed
         switch arbiter.call.state {
         case .activating, .deactivating: break
         case .idle, .active, .retained, .failed:
@@ -189,4 +189,9 @@ struct AudioChecks {
             }
         }
     }
+}
+
+extension AudioEngineView {
+    /// Whether it waits for another attempt to start.
+    var isFailed: Bool { if case .failed = state { true } else { false } }
 }

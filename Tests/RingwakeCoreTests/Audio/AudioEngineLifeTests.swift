@@ -113,7 +113,7 @@ struct AudioEngineLifeTests {
         #expect(scenario.state(id) == .inactive)
     }
 
-    @Test("It dies again and again: three times more, then it is given up until something new needs it")
+    @Test("It dies again and again: three times more, then it rests, or until something new needs it")
     func diesAgain() {
         var scenario = AudioScenario(isConnected: false)
         let id = scenario.open(.music)
@@ -121,8 +121,11 @@ struct AudioEngineLifeTests {
         scenario.send(.activationRequested(id))
         let effects = scenario.send(.engineGone("no such file"))
         #expect(effects.failures(of: id) == [.mediaServicesFailed] && !effects.contains(.startEngine))
-        #expect(scenario.arbiter.engine.state == .failed("no such file") && scenario.arbiter.nextDeadline == nil)
+        let pauseEnd = scenario.now.advanced(by: .seconds(5))
+        #expect(scenario.arbiter.engine.isFailed && scenario.arbiter.nextDeadline == pauseEnd)
         #expect(scenario.activate(id).failures(of: id) == [.mediaServicesFailed], "too soon")
+        #expect(scenario.reachDeadline() == [.startEngine])
+        #expect(!scenario.send(.engineGone("no such file")).contains(.startEngine))
         scenario.wait(.seconds(10))
         #expect(scenario.send(.deadlineReached).isEmpty, "nobody needs it anew")
         #expect(scenario.send(.activationRequested(id)) == [.startEngine])
@@ -130,12 +133,40 @@ struct AudioEngineLifeTests {
         #expect(scenario.serve().answers(to: id).last?.isSuccess == true)
     }
 
+    @Test("It dies again and again in a call: it is started after longer and longer pauses, until the call has audio")
+    func diesThroughoutACall() {
+        var scenario = AudioScenario(isConnected: false)
+        scenario.call()
+        for _ in 0..<4 { scenario.send(.engineGone("no such file")) }
+        for seconds in [5, 15, 30, 60, 60, 60] {
+            let before = scenario.now
+            #expect(scenario.reachDeadline() == [.startEngine])
+            #expect(before.duration(to: scenario.now) == .seconds(seconds))
+            let again = scenario.send(.engineGone("no such file"))
+            #expect(again.calls.isEmpty && !again.contains(.startEngine), "its failure is reported once")
+        }
+        scenario.reachDeadline()
+        #expect((scenario.connect() + scenario.serve()).calls == ["activated one"])
+        // What worked is worth three attempts at once.
+        scenario.wait(.seconds(60))
+        #expect(scenario.send(.engineGone("killed")).contains(.startEngine))
+    }
+
+    @Test("It failed, and nothing needs it any more: it is not started again")
+    func failedAndNotNeeded() {
+        var scenario = AudioScenario(isConnected: false)
+        scenario.call()
+        for _ in 0..<4 { scenario.send(.engineGone("no such file")) }
+        scenario.hangUp()
+        #expect(scenario.arbiter.engine.state == .absent && scenario.arbiter.nextDeadline == nil)
+    }
+
     @Test("It was given up, and the settings are loaded again: it is started anew, and the call becomes active")
     func settingsAreLoadedAgain() {
         var scenario = AudioScenario(isConnected: false)
         scenario.call()
         for _ in 0..<4 { scenario.send(.engineGone("no such file")) }
-        #expect(scenario.arbiter.engine.state == .failed("no such file"))
+        #expect(scenario.arbiter.engine.isFailed)
         #expect(scenario.send(.settingsChanged(CallAudioSettings())).contains(.startEngine))
         #expect((scenario.connect() + scenario.serve()).calls == ["activated one"])
         #expect(!scenario.send(.settingsChanged(CallAudioSettings())).contains(.startEngine))

@@ -107,6 +107,7 @@ package struct AudioArbiter: Hashable, Sendable {
             turn.effects.append(.stopEngine)
             engineGone("it has not answered for \(AudioEngineView.answerTime.milliseconds) ms", &turn)
         }
+        scene.engine.retry(&turn)
     }
 
     // MARK: - What clients ask for
@@ -219,9 +220,10 @@ package struct AudioArbiter: Hashable, Sendable {
         case .restarted:
             if wasConnected { loseServer(why, wasThere: true, &turn) }
             turn.effects.append(.startEngine)
-        case .givenUp:
+        case .givenUp(let pause):
             loseServer(why, wasThere: wasConnected, &turn)
-            turn.effects.append(.problem("the audio program is not started any more: \(why)"))
+            let seconds = pause.milliseconds / 1_000
+            turn.effects.append(.problem("the audio program is started again in \(seconds) s: \(why)"))
         }
     }
 

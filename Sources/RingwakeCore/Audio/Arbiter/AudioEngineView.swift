@@ -5,7 +5,7 @@
 ///       ^                 ^  |                        |
 ///       |                 |  +------ unavailable, lost (from any of the four)
 ///       |                 +-- ended: started again, at most `maximumRestarts` times
-///       |                     within `restartWindow` --else--> failed --something new needs it--> starting
+///       |                     within `restartWindow` --else--> failed --something new needs it, or time passes--> starting
 ///       +-- not needed for as long as it lingers (from any); *failed*: at once
 ///
 /// What holds: ``server`` describes the connected server, and is empty in every other state.
@@ -21,16 +21,24 @@ package struct AudioEngineView: Hashable, Sendable {
         /// The server is gone: the reason. The engine reconnects as soon as the server is back.
         case lost(String)
         /// The engine could not be started, or ended too often: the reason. It is started again when something new
-        /// needs it.
-        case failed(String)
+        /// needs it, and at `retryAt` for what still does.
+        case failed(String, retryAt: BootInstant)
     }
 
     /// What follows from the end of the engine.
-    enum Ending { case ignored, forgotten, restarted, givenUp }
+    enum Ending {
+        case ignored, forgotten, restarted
+        /// It is started again after this pause, if it is still needed.
+        case givenUp(Duration)
+    }
 
     /// How often the engine is restarted within ``restartWindow``.
     private static let maximumRestarts = 3
     private static let restartWindow = Duration.seconds(10)
+    /// When an engine that ended too often is started again: the pause after the first failure, the second, and every
+    /// further one until it is connected. A call that goes on gets its audio as soon as the cause is gone, and a cause
+    /// that stays costs one start a minute.
+    private static let retryTimes: [Duration] = [.seconds(5), .seconds(15), .seconds(30), .seconds(60)]
     /// An engine that has not answered for this long hangs, and is replaced.
     static let answerTime = Duration.seconds(10)
 
@@ -42,6 +50,8 @@ package struct AudioEngineView: Hashable, Sendable {
     private var lingersUntil: BootInstant?
     /// The recent times at which the engine ended by itself.
     private var endings: [BootInstant] = []
+    /// How often it has failed since it was last connected, or not needed.
+    private var failures = 0
     private var lastApply: UInt64 = 0
 
     init(isUsed: Bool) { self.isUsed = isUsed }
@@ -60,11 +70,13 @@ package struct AudioEngineView: Hashable, Sendable {
         case .absent, .starting, .connected: nil
         case .unavailable(let why): AudioSessionError(.mediaServicesFailed, "no audio server: \(why)")
         case .lost(let why): AudioSessionError(.mediaServicesFailed, "the audio server is gone: \(why)")
-        case .failed(let why): AudioSessionError(.mediaServicesFailed, "no way to the audio server: \(why)")
+        case .failed(let why, _): AudioSessionError(.mediaServicesFailed, "no way to the audio server: \(why)")
         }
     }
 
-    var nextDeadline: BootInstant? { [lingersUntil, server.outstanding?.deadline].compactMap(\.self).min() }
+    var nextDeadline: BootInstant? { [lingersUntil, server.outstanding?.deadline, retryAt].compactMap(\.self).min() }
+
+    private var retryAt: BootInstant? { if case .failed(_, let retryAt) = state { retryAt } else { nil } }
 
     // MARK: - Start and stop
 
@@ -72,20 +84,29 @@ package struct AudioEngineView: Hashable, Sendable {
     mutating func follow(isNeeded: Bool, linger: Duration, _ turn: inout AudioTurn) {
         switch state {
         case .absent: if isNeeded { start(&turn) }
-        case .failed: if !isNeeded { state = .absent }
+        case .failed:
+            guard !isNeeded else { break }
+            state = .absent
+            failures = 0
         case .starting, .connected, .unavailable, .lost:
             lingersUntil = isNeeded ? nil : lingersUntil ?? turn.now.advanced(by: max(linger, .zero))
         }
     }
 
-    /// Something new needs the engine: starts it again after a failure, unless it has ended too often recently.
+    /// Something new needs the engine: starts it again after a failure, unless it has ended too often in the last
+    /// seconds.
     mutating func revive(_ turn: inout AudioTurn) {
         guard isUsed, case .failed = state, mayStart(at: turn.now) else { return }
         start(&turn)
     }
 
+    /// Starts the engine again after a failure, when it is time.
+    mutating func retry(_ turn: inout AudioTurn) {
+        if let retryAt, retryAt <= turn.now { start(&turn) }
+    }
+
     /// A reloaded configuration may have removed the cause.
-    mutating func forgetEndings() { endings = [] }
+    mutating func forgetEndings() { (endings, failures) = ([], 0) }
 
     private mutating func start(_ turn: inout AudioTurn) {
         state = .starting
@@ -125,6 +146,7 @@ package struct AudioEngineView: Hashable, Sendable {
 
     mutating func connected(_ description: AudioServerDescription, _ route: AudioRoute) {
         state = .connected(description)
+        failures = 0
         server.route = route
     }
 
@@ -137,9 +159,16 @@ package struct AudioEngineView: Hashable, Sendable {
     mutating func ended(_ why: String, isNeeded: Bool, at now: BootInstant) -> Ending {
         guard isThere else { return .ignored }
         endings.append(now)
-        let mayStart = mayStart(at: now)
-        leave(to: !isNeeded ? .absent : mayStart ? .starting : .failed(why))
-        return !isNeeded ? .forgotten : mayStart ? .restarted : .givenUp
+        // After a failure, one attempt at a time.
+        let mayStart = failures == 0 && mayStart(at: now)
+        guard isNeeded, !mayStart else {
+            leave(to: isNeeded ? .starting : .absent)
+            return isNeeded ? .restarted : .forgotten
+        }
+        let pause = AudioEngineView.retryTimes[min(failures, AudioEngineView.retryTimes.count - 1)]
+        failures += 1
+        leave(to: .failed(why, retryAt: now.advanced(by: pause)))
+        return .givenUp(pause)
     }
 
     // MARK: - The plan
