@@ -42,7 +42,7 @@ package struct CallServiceStateMachine: Sendable {
     }
 
     /// When an event `calls(.deadlineReached)` is due.
-    package var nextDeadline: BootInstant? { coordinator.nextDeadline }
+    package var nextDeadline: BootInstant? { subscriptions.nextDeadline(or: coordinator.nextDeadline) }
 
     /// Calls with this id, active or recently ended: at most one per app.
     package func calls(named id: CallID, of app: AppID?) -> [Call] {
@@ -138,6 +138,11 @@ package struct CallServiceStateMachine: Sendable {
         default: break
         }
         submit(event, &turn)
+        // The audio program hangs: to the handler, the audio ends here. A later end changes nothing any more.
+        for key in subscriptions.overdue(at: turn.now) {
+            submit(.audioChanged(key, .deactivated), &turn)
+            subscriptions.audioEnded(of: key, &turn)
+        }
     }
 
     /// The result of an event for the request that caused it.
@@ -209,8 +214,7 @@ package struct CallServiceStateMachine: Sendable {
         case .pushWaits(_, let key, let kind): subscriptions.publish(EventMessage(waiting: key, kind), of: key, &turn)
         case .reportPath(let key):
             if let path { subscriptions.publish(EventMessage(path: path, of: key), of: key, &turn) }
-        case .reportAudio(let call, let change):
-            subscriptions.publish(EventMessage(audio: change, of: call), of: call.key, &turn)
+        case .reportAudio(let call, let change): subscriptions.publish(change, of: call, &turn)
         case .struckOut(let app, let isOut):
             turn.add(.note(effect))
             subscriptions.publish(EventMessage(struckOut: app, isOut), to: .app(app), &turn)
@@ -237,7 +241,7 @@ package struct CallServiceStateMachine: Sendable {
         if !isAppended { turn.add(.write(call.journalRecord, call.writeUrgency)) }
         turn.add(.note(.callChanged(call)))
         // The record of an expired call is appended as ended, so the call can never ring.
-        if call.machine.hasEnded, !isAppended { subscriptions.deferEvents(of: call.key, &turn) }
+        if call.machine.hasEnded, !isAppended { subscriptions.deferEnd(of: call, &turn) }
         let now = turn.now
         subscriptions.publish(EventMessage(change: call, at: now), of: call.key, &turn)
     }

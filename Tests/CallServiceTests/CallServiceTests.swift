@@ -347,6 +347,31 @@ final class CallServiceTests {
         #expect(answer(store(effects))?.body.contains(#""state":"\#(state)""#) == true)
     }
 
+    @Test(
+        "The end of a call's audio is published before the end of the call, which doesn't wait for it without bound",
+        arguments: [true, false])
+    func audioEndsFirst(isServerThere: Bool) throws {
+        let secret = try wake("c1")
+        _ = store(ask("POST", "/v1/calls/c1/report", #"{"ring":true}"#, secret: secret))
+        _ = store(ask("POST", "/v1/calls/c1/answer"))
+        _ = store(ask("POST", "/v1/calls/c1/fulfill", #"{"action":"answer"}"#, secret: secret))
+        let key = CallKey(app: phone, id: CallID("c1"))
+        _ = handle(.calls(.audioChanged(key, .activated(AudioRoute()))))
+        _ = ask("GET", "/v1/events")
+        let reader = lastRequest
+        let ended = store(ask("POST", "/v1/calls/c1/ended", secret: secret))
+        #expect(lines(ended, to: reader).isEmpty, "its audio is active")
+        #expect(service.coordinator.call(key)?.machine.hasEnded == true)
+        let limit = try #require(service.nextDeadline)
+        #expect(now.duration(to: limit) == .seconds(1))
+        if !isServerThere { now = limit }
+        let published = handle(.calls(isServerThere ? .audioChanged(key, .deactivated) : .deadlineReached))
+        let events = lines(published, to: reader).split(separator: "\n")
+        #expect(events.count == 2 && events.first?.contains("audioDeactivated") == true, "\(events)")
+        #expect(events.last?.contains(#""state":"ended""#) == true, "\(events)")
+        #expect(lines(handle(.calls(.audioChanged(key, .deactivated))), to: reader).isEmpty, "it ends once")
+    }
+
     @Test("A misspelt parameter is refused on every route of the lists")
     func misspelt() throws {
         for (method, target) in [

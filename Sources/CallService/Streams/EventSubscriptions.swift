@@ -78,4 +78,43 @@ package struct EventSubscriptions: Sendable {
     private mutating func publishDeferred(of key: CallKey, _ turn: inout Turn) {
         for event in deferred.end(key) { publish(event, to: .call(key), &turn) }
     }
+
+    // MARK: - Audio of a call
+
+    /// Defers the end of this call in the same way, and until its audio has ended.
+    mutating func deferEnd(of call: Call, _ turn: inout Turn) {
+        guard !isEmpty else { return }
+        if call.audio?.isActive == true {
+            deferred.awaitAudio(call.key, until: turn.now.advanced(by: DeferredEvents.audioTime))
+        }
+        deferEvents(of: call.key, &turn)
+    }
+
+    /// Publishes a change of the call's audio. Its end comes before the end of the call, if that waits for it.
+    mutating func publish(_ change: CallAudioChange, of call: Call, _ turn: inout Turn) {
+        let isEnd = change == .deactivated
+        guard isEnd, audioEnded(of: call.key, reporting: EventMessage(audio: change, of: call), &turn) else {
+            return publish(EventMessage(audio: change, of: call), of: call.key, &turn)
+        }
+    }
+
+    /// The call's audio has ended: its end doesn't wait for that any more.
+    ///
+    /// - Returns: false if the end didn't wait.
+    @discardableResult
+    mutating func audioEnded(
+        of key: CallKey, reporting event: EventMessage? = nil, _ turn: inout Turn
+    ) -> Bool {
+        guard let events = deferred.audioEnded(key, event) else { return false }
+        for event in events { publish(event, to: .call(key), &turn) }
+        return true
+    }
+
+    /// When the end of a call stops waiting for its audio, or `other` if that is earlier.
+    func nextDeadline(or other: BootInstant?) -> BootInstant? {
+        deferred.nextDeadline.map { min($0, other ?? $0) } ?? other
+    }
+
+    /// Calls whose end has waited for their audio for long enough.
+    func overdue(at now: BootInstant) -> [CallKey] { deferred.overdue(at: now) }
 }

@@ -1,6 +1,8 @@
 """The audio session of a call on real audio servers: active from the fulfilled answer to the end, and never else."""
 
 import itertools
+import os
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -8,12 +10,12 @@ from contextlib import contextmanager
 
 import pytest
 
-from support import api
+from support import api, processes
 from support.apps import App
 from support.audio import AudioServer
 from support.audio_session import AudioSession
 from support.audio_streams import FULL, Stream, snapshot
-from support.control import Control, Refused
+from support.control import Control, EventStream, Refused
 from support.daemon import Daemon
 from support.pushing import start_call
 from support.telephone import PAYLOAD, connected, hang_up, ringing, user
@@ -289,3 +291,56 @@ def test_a_program_that_is_put_right_in_a_call_makes_its_audio_active(
         hang_up(phone, call)
         told(call, "audioDeactivated")
     until(lambda: not is_silent(music), 10, "music to be heard at the end")
+
+
+ENDS = {
+    "the user": lambda phone, call: user(phone.daemon, "call", "end", call),
+    "the other side": lambda phone, call: phone.daemon.control.verb(call, "ended", reason="remoteEnded"),
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_the_end_of_the_audio_is_told_before_the_end_of_the_call(phone: App, end: str) -> None:
+    """A handler that exits at the end of its call sees both."""
+    control = phone.daemon.control
+    call = connected(phone)
+    audio_of(control, call, "audioActivated")
+    with control.events(f"?call={call}") as stream:
+        ENDS[end](phone, call)
+        assert up_to_the_end(stream)[-2:] == ["audioDeactivated", "ended"]
+
+
+def test_an_audio_program_that_hangs_delays_the_end_of_a_call_by_a_second(phone: App) -> None:
+    control = phone.daemon.control
+    call = connected(phone)
+    audio_of(control, call, "audioActivated")
+    program = control.get("/v1/audio")["pid"]
+    with control.events(f"?call={call}") as stream:
+        processes.stop(program)
+        try:
+            user(phone.daemon, "call", "end", call)
+            assert up_to_the_end(stream)[-2:] == ["audioDeactivated", "ended"]
+            assert processes.state(program) == "T", "nobody has replaced it yet"
+        finally:
+            os.kill(program, signal.SIGCONT)
+
+
+def test_a_call_that_nobody_claims_after_its_handler_died_has_no_audio_at_its_end(audio_daemon: Daemon) -> None:
+    control = audio_daemon.control
+    call, wake = start_call(audio_daemon)
+    handler = Control(audio_daemon.control_socket, wake.secret)
+    handler.verb(call, "report", ring=True)
+    control.wait_for(call, "ringing")
+    user(audio_daemon, "call", "answer", call)
+    handler.verb(call, "fulfill", action="answer")
+    audio_of(control, call, "audioActivated")
+    with control.events(f"?call={call}") as stream:
+        os.kill(control.call(call)["pid"], signal.SIGKILL)
+        # The next handler gets the call, and does not claim it.
+        assert up_to_the_end(stream)[-2:] == ["audioDeactivated", "ended"]
+
+
+def up_to_the_end(stream: EventStream) -> list[str]:
+    """The changes of a call's audio and its states, up to its end."""
+    told = [event.get("state") or event["event"] for event in stream.until("call", seconds=60, state="ended")]
+    return [what for what in told if what in ("audioActivated", "audioDeactivated", "ended")]
