@@ -92,16 +92,19 @@ struct ConfigurationCheck {
         case .program(let path, journal: _):
             dependencies.append(.init(name: "audio.program", path: path, problem: RingCheck.problem(ofProgram: path)))
         case .socket(let path):
-            dependencies.append(
-                .init(
-                    name: "audio.socket", path: path,
-                    problem: FileSystem.exists(path)
-                        ? nil : "there is no socket; start ringwake-audio as the audio server's user"))
+            dependencies.append(.init(name: "audio.socket", path: path, problem: problem(ofSocket: path)))
         case nil: break
         }
         let state = configuration.stateDirectory
         dependencies.append(.init(name: "state_directory", path: state, problem: problem(ofDirectory: state)))
         return dependencies
+    }
+
+    private static func problem(ofSocket path: String) -> String? {
+        guard FileSystem.exists(path) else {
+            return "there is no socket; start ringwake-audio as the audio server's user"
+        }
+        return faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0 ? nil : AudioEndpoint.refused
     }
 
     /// A missing directory is none: the daemon makes it, or systemd does.

@@ -66,6 +66,7 @@ struct AudioEndpoint {
             RingwakeError(
                 .badConfiguration, "[audio] socket: '\(path)' is no path of at most 107 bytes, as sockets have")
         case EAGAIN: RingwakeError(.limitReached, "too many wait to connect to \(path) ([audio] socket)")
+        case EACCES: RingwakeError(.notPermitted, "\(path) ([audio] socket): \(refused)")
         default:
             RingwakeError(
                 .unreachable,
@@ -73,6 +74,11 @@ struct AudioEndpoint {
                     + "'systemctl --user enable --now ringwake-audio.socket'")
         }
     }
+
+    /// Why the daemon may not connect, and what to do: the folder was made by an earlier version, or by hand.
+    static let refused =
+        "its mode does not let the daemon's user connect; run 'systemd-tmpfiles --create ringwake.conf' as root, then "
+        + "'systemctl --user restart ringwake-audio.socket' as its user"
 
     /// Whether the socket's owner may receive call data. All users can write to the folder of these sockets, so a user
     /// could create a socket under another user's name.

@@ -15,7 +15,7 @@ public enum CallEvent: Hashable, Sendable {
     /// each activation. One ``audioDeactivated(call:)`` follows before the next.
     case audioActivated(call: Call.ID, AudioRoute)
     /// The call's audio is no longer active: the call is held or has ended, or the audio server was lost. All changes to
-    /// other programs' audio are undone.
+    /// other programs' audio are undone. It comes before ``ended(_:reason:)``.
     case audioDeactivated(call: Call.ID)
     /// The call's audio could not be activated, or was lost. The call continues, and may get audio later.
     case audioFailed(call: Call.ID, AudioSessionError)

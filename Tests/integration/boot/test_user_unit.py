@@ -88,9 +88,65 @@ ctl restart ringwaked
 """
 
 
+AUDIO = USER + r"""
+prepare
+socket=/run/ringwake-audio/$user.sock
+# The first word of the program, to a client of this user.
+connect() {
+    setpriv --reuid="$1" --regid="$1" --init-groups python3 -c \
+        'import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); print(s.recv(4096))' "$socket"
+}
+useradd mallory
+printf '[audio]\nsocket = "%s"\n' "$socket" >>/etc/ringwake/ringwaked.toml
+
+step "the folder as it was: the socket has the user's group, and the daemon says what to do"
+chmod g-s /run/ringwake-audio
+chgrp root /run/ringwake-audio
+ctl enable --now ringwake-audio.socket
+[ "$(stat --format='%a %U %G' "$socket")" = "660 alice alice" ]
+systemctl start ringwaked
+problem() { (ringwake doctor 2>&1 || true) | grep "$1"; }
+route() { ringwake audio route --json 2>&1 || true; }
+problem 'systemd-tmpfiles --create'
+route | grep 'systemd-tmpfiles --create'
+
+step "the folder as it is: the socket has the daemon's group, in which its user is not"
+systemd-tmpfiles --create ringwake.conf
+[ "$(stat --format='%a %U %G' /run/ringwake-audio)" = "3777 root ringwake" ]
+ctl restart ringwake-audio.socket
+[ "$(stat --format='%a %U %G' "$socket")" = "660 alice ringwake" ]
+! id --name --groups alice | grep --word-regexp ringwake || fail "alice is in the group"
+! problem "$socket" || fail "there is no problem"
+
+step "the daemon and the user connect, and nobody else"
+connect ringwake | grep '"ready"'
+connect alice | grep '"ready"'
+connect root | grep '"ready"'
+(connect mallory 2>&1 || true) | grep PermissionError
+! route | grep 'may not\|does not let' || fail "the daemon is kept out"
+! journal _UID=$user | grep 'client refused' || fail "it refused somebody"
+
+step "another user who owns the name cannot be told of calls"
+ctl stop ringwake-audio.socket ringwake-audio
+[ ! -e "$socket" ]
+setpriv --reuid=mallory --regid=mallory --clear-groups python3 -c \
+    'import socket, sys, time; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); time.sleep(600)' \
+    "$socket" &
+eventually test -S "$socket"
+chmod 666 "$socket"
+route | grep 'would be told of calls'
+kill %1
+"""
+
+
 def test_a_call_survives_everything_that_befalls_a_users_unit(boot: Booted) -> None:
     boot(LIFE)
 
 
 def test_the_state_of_an_older_unit_moves_out_of_the_configuration(boot: Booted) -> None:
     boot(MOVED)
+
+
+def test_the_daemon_alone_uses_the_audio_socket_of_a_user(boot: Booted) -> None:
+    """The group of the socket comes from its folder: a user's systemd cannot set one that the user is not in."""
+    boot(AUDIO)
