@@ -12,6 +12,8 @@ internal import RunLoop
 ///       ^                                  |     or says no word         |
 ///       +------- gone, and no child left --+      open: another is started once it has ended
 ///
+/// For a program that listens on a socket, *queuing* comes before *open* while the socket's queue is full.
+///
 /// The effect journal belongs to one program, so only one runs at a time. If the journal still exists when the program
 /// has ended (the audio server was gone, or it was killed together with the program), another one starts without a
 /// plan. It restores what it can as soon as the server is there, and exits.
@@ -44,6 +46,8 @@ final class AudioProgram {
 
     private enum State {
         case absent
+        /// The socket's queue is full; the next attempt follows, after `attempts` others.
+        case queuing(Timer, attempts: Int)
         /// `isRestoring`: it has no plan, and restores what an earlier one left changed.
         case open(Line, isRestoring: Bool)
         case leaving
@@ -54,6 +58,10 @@ final class AudioProgram {
     /// Time for the program's first report, after which it hangs and is replaced. It may wait 5 s for its journal, and as
     /// long for an audio server that does not answer.
     private static let firstWordTime = Duration.seconds(12)
+    /// Between two attempts to get into the queue of a socket, and how many there are. Others who connect in a loop fill
+    /// it for some 100 ms at most.
+    private static let queuePause = Duration.milliseconds(20)
+    private static let maximumAttempts = 100
     /// Time for a child to exit after the connection is closed, before SIGKILL. Its own timeout is shorter.
     private static let grace = Duration.seconds(5)
 
@@ -64,6 +72,8 @@ final class AudioProgram {
     }
 
     private var line: Line? { if case .open(let line, _) = state { line } else { nil } }
+
+    private var isQueuing: Bool { if case .queuing = state { true } else { false } }
 
     /// PID of the child; nil if there is none or it is being stopped.
     var child: Int32? { line == nil ? nil : running }
@@ -97,7 +107,7 @@ final class AudioProgram {
     /// Uses another way to reach the program. If the present one is in use, it is stopped and reported as gone.
     func change(to way: AudioEngineWay?) {
         self.way = way
-        let isLost = line != nil && !isRestoring
+        let isLost = (line != nil && !isRestoring) || isQueuing
         leave()
         if isLost { gone("the configuration names another way to the audio server") }
     }
@@ -145,9 +155,22 @@ final class AudioProgram {
                 at: runLoop.refreshNow().advanced(by: AudioProgram.firstWordTime), tolerance: .seconds(1)
             ) { [weak self] in self?.hangs() }
         } catch {
+            if error.code == .limitReached, queue() { return }
+            state = .absent
             logger.warning("no way to the audio server", metadata: ["why": "\(error.message)"])
             if !isRestoring { gone(error.message) }
         }
+    }
+
+    /// - Returns: false after the last attempt.
+    private func queue() -> Bool {
+        var attempts = 1
+        if case .queuing(_, let former) = state { attempts += former }
+        guard attempts < AudioProgram.maximumAttempts else { return false }
+        let next = runLoop.refreshNow().advanced(by: AudioProgram.queuePause)
+        let timer = runLoop.schedule(at: next, tolerance: .zero) { [weak self] in self?.start(isRestoring: false) }
+        state = .queuing(timer, attempts: attempts)
+        return true
     }
 
     private func connect(_ way: AudioEngineWay) throws(RingwakeError) -> Line {
@@ -186,6 +209,10 @@ final class AudioProgram {
     }
 
     private func leave() {
+        if case .queuing(let timer, _) = state {
+            runLoop.cancel(timer)
+            state = .absent
+        }
         guard let line else { return }
         cancelFirstWord()
         line.close()

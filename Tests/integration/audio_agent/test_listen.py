@@ -10,10 +10,13 @@ from pathlib import Path
 
 import pytest
 from support import processes, programs
+from support.apps import App
 from support.audio import AudioServer
 from support.audio_agent import RINGWAKE_AUDIO, Line, plan, session
 from support.audio_streams import FULL, Stream, snapshot
+from support.daemon import Daemon
 from support.sockets import listens
+from support.telephone import PAYLOAD, connected, hang_up
 from support.waiting import until
 
 Streams = Callable[..., Stream]
@@ -296,6 +299,30 @@ def test_a_connect_loop_of_strangers_keeps_no_audio_away_and_leaves_nothing_chan
     strangers.clear_away()
     assert activator.ended() == 0
     assert activator.log().count("client refused") == 1
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="another user's client needs root")
+def test_a_connect_loop_of_strangers_keeps_no_daemon_away(
+    make_daemon: Callable[..., Daemon], pulseaudio: AudioServer, activator: Activator, make_stream: Streams,
+    make_strangers: Callable[[], Strangers],
+) -> None:  # fmt: skip
+    """The queue of the socket is full most of the time."""
+    music = make_stream(pulseaudio, "music", role="music")
+    daemon = make_daemon()
+    daemon.sections["audio"] = f'backend = "socket"\nsocket = "{activator.path}"\nlinger = "0s"'
+    phone = App(daemon).by_exec(more=PAYLOAD)
+    daemon.start()
+    strangers = make_strangers()
+    for _ in range(3):
+        with daemon.control.events() as stream:
+            call = connected(phone)
+            stream.until("audioActivated", seconds=TIMEOUT, call=call)
+            until(lambda: music.is_muted, TIMEOUT, "music to be silent")
+            strangers.keep_on()
+            hang_up(phone, call)
+            stream.until("audioDeactivated", seconds=TIMEOUT, call=call)
+        until(lambda: not music.is_muted, TIMEOUT, "music to be heard at the end")
+        strangers.keep_on()
 
 
 def broken_off(server: AudioServer, activator: Activator, make_stream: Streams) -> Line:
