@@ -24,15 +24,15 @@ def test_the_stream_tells_each_change_of_a_call(daemon: Daemon) -> None:
         daemon.control.verb(call, "answer")
         handler.verb(call, "fulfill", action="answer")
         handler.verb(call, "ended")
-        first, *seen = events.until("audioDeactivated")
+        first, *seen = events.until("call", state="ended")
     assert first["event"] == "connection" and "app" not in first
     assert {event["schema"] for event in seen} == {1}
     told = [(event["event"], event.get("state") or event.get("action")) for event in seen]
     assert told == [
         ("call", "woken"), ("call", "reported"), ("call", "confirmed"), ("call", "ringing"), ("call", "answering"), ("action", "answer"),
-        ("call", "connected"), ("audioActivated", None), ("call", "ended"), ("audioDeactivated", None),
+        ("call", "connected"), ("audioActivated", None), ("audioDeactivated", None), ("call", "ended"),
     ]  # fmt: skip
-    assert seen[-2]["endReason"] == "remoteEnded"
+    assert seen[-1]["endReason"] == "remoteEnded"
     assert {event["activation"] for event in seen if "activation" in event} == {1}
     assert seen[2]["caller"] == "sip:alice@example.com"
     assert all(0 < event["deadlineMs"] <= 4 * 3600 * 1000 for event in seen[:-2] if "activation" not in event)
