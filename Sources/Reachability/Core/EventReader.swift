@@ -4,10 +4,12 @@ internal import RunLoop
 final class EventReader {
     /// Maximum datagrams of one turn; the next turn reads the rest.
     private static let datagramsPerTurn = 512
+    /// Maximum turns of ``drain()``: more than the kernel's buffer holds.
+    private static let turnsPerDrain = 8
 
     private let runLoop: RunLoop
     private let socket: EventSocket
-    private let onBatch: (EventSocket.Batch) -> Void
+    private let onBatch: (EventSocket.Batch) -> Bool
     private var throttle = EventThrottle()
     private var source: ReadinessSource?
     private var rest: Timer?
@@ -17,10 +19,10 @@ final class EventReader {
     /// Pauses since the start.
     var rests: UInt64 { throttle.rests }
 
-    /// - Parameter onBatch: gets each batch; the next one may come after a pause.
+    /// - Parameter onBatch: gets each batch, and returns whether it changed a result; the next one may come after a pause.
     /// - Throws: The loop can't watch the descriptor.
     init(
-        runLoop: RunLoop, socket: EventSocket, onBatch: @escaping (EventSocket.Batch) -> Void
+        runLoop: RunLoop, socket: EventSocket, onBatch: @escaping (EventSocket.Batch) -> Bool
     ) throws(ReachabilityError) {
         self.runLoop = runLoop
         self.socket = socket
@@ -44,9 +46,22 @@ final class EventReader {
         rest = nil
     }
 
+    /// Handles what the kernel has queued, also during a pause.
+    func drain() {
+        for _ in 0..<Self.turnsPerDrain where source != nil {
+            let batch = socket.receive(maximumDatagrams: Self.datagramsPerTurn)
+            _ = onBatch(batch)
+            if !batch.isMore { return }
+        }
+    }
+
     private func receive() {
-        onBatch(socket.receive(maximumDatagrams: Self.datagramsPerTurn))
-        guard let pause = throttle.handledBatch(at: runLoop.now), rest == nil, listen(for: []) else { return }
+        let start = BootClock.now()
+        let isChange = onBatch(socket.receive(maximumDatagrams: Self.datagramsPerTurn))
+        let took = start.duration(to: BootClock.now())
+        guard let pause = throttle.handledBatch(isChange: isChange, took: took, at: start), rest == nil,
+            listen(for: [])
+        else { return }
         schedule(after: pause, tolerance: pause / 10)
     }
 

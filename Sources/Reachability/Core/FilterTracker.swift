@@ -32,6 +32,7 @@ struct FilterTracker {
         let isWider = !scope.isSubset(of: attached)
         if isWider {
             newInterfaces.formUnion(scope.interfaces.subtracting(attached.interfaces))
+            newInterfaces.formUnion(attached.uninvolved.subtracting(scope.uninvolved))
             // The end of a duplicate check looks like a refresh, which the filter dropped until now.
             if scope.hasTentativeAddresses, !attached.hasTentativeAddresses { newInterfaces.formUnion(unsettled) }
         }
@@ -51,12 +52,14 @@ extension FilterScope {
     /// Whether a filter for `other` lets through all that this one asks for.
     fileprivate func isSubset(of other: FilterScope) -> Bool {
         destinations.isSubset(of: other.destinations) && interfaces.isSubset(of: other.interfaces)
+            && other.uninvolved.isSubset(of: uninvolved)
             && (!hasTentativeAddresses || other.hasTentativeAddresses) && (!awaitsLinks || other.awaitsLinks)
     }
 
     fileprivate mutating func formUnion(_ other: FilterScope) {
         destinations.formUnion(other.destinations)
         interfaces.formUnion(other.interfaces)
+        uninvolved.formIntersection(other.uninvolved)
         hasTentativeAddresses = hasTentativeAddresses || other.hasTentativeAddresses
         awaitsLinks = awaitsLinks || other.awaitsLinks
     }

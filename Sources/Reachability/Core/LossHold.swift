@@ -57,6 +57,8 @@ extension NetworkPath.Status {
 struct LossHold<Value: LosableValue> {
     /// The value reported last; nil before the first.
     private(set) var reported: Value?
+    /// The value offered last; differs from the reported one only while a loss is delayed.
+    private(set) var current: Value?
     /// When the delayed loss is due; nil if no loss is delayed.
     private(set) var deadline: BootClock.Instant?
 
@@ -74,6 +76,7 @@ struct LossHold<Value: LosableValue> {
             deadline = nil
             return nil
         }
+        current = value
         guard let reported, reported != value else {
             deadline = nil
             guard reported == nil else { return nil }

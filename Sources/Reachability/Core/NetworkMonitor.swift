@@ -86,7 +86,7 @@ package final class NetworkMonitor {
     }
 
     private func watchSources() throws(ReachabilityError) {
-        reader = try EventReader(runLoop: runLoop, socket: events) { [weak self] in self?.take($0) }
+        reader = try EventReader(runLoop: runLoop, socket: events) { [weak self] in self?.take($0) ?? false }
         // A user has few inotify descriptors, shared by all programs. The monitor also works without one.
         do throws(ReachabilityError) {
             fileWatch = try FileChangeWatch(
@@ -110,6 +110,25 @@ package final class NetworkMonitor {
 
     /// When the addresses of a watched host name were looked up. Nil for other targets, and before the first answer.
     package func resolvedAt(_ target: ReachabilityTarget) -> BootClock.Instant? { machine.resolvedAt(target) }
+
+    /// Judges the path now: reads the kernel's queued messages, and includes a loss that isn't reported yet.
+    package func currentPath() -> NetworkPath {
+        ask([], path: true)
+        return machine.currentPath ?? path
+    }
+
+    /// Judges watched targets now: reads the kernel's queued messages, and includes losses that aren't reported yet.
+    /// - Returns: Nil for a target that isn't watched, or whose name was never looked up.
+    package func current(_ targets: [ReachabilityTarget]) -> [TargetReachability?] {
+        ask(targets, path: false)
+        return targets.map { machine.current($0) }
+    }
+
+    private func ask(_ targets: [ReachabilityTarget], path: Bool) {
+        guard !isClosed else { return }
+        reader?.drain()
+        handle(.asked(targets, path: path))
+    }
 
     /// The monitor's status.
     package var status: MonitorStatus {
@@ -202,7 +221,9 @@ package final class NetworkMonitor {
 
     // MARK: - What happens
 
-    private func take(_ batch: EventSocket.Batch) {
+    /// - Returns: Whether a result changed.
+    private func take(_ batch: EventSocket.Batch) -> Bool {
+        let changes = machine.statistics.changes
         counters.messages &+= UInt64(batch.messages)
         counters.foreignMessages &+= UInt64(batch.foreign)
         if batch.isOverrun { counters.overruns &+= 1 }
@@ -212,6 +233,7 @@ package final class NetworkMonitor {
         }
         if !batch.events.isEmpty || batch.isOverrun { handle(.kernel(batch.events, isOverrun: batch.isOverrun)) }
         if fileWatch == nil { readResolverFile() }
+        return machine.statistics.changes != changes
     }
 
     private func readResolverFile() {

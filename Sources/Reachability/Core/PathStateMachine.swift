@@ -32,6 +32,8 @@ struct PathStateMachine {
         case reconfigured(ReachabilityConfiguration)
         /// Evaluate the targets that were watched since the last flush; sent once for many `watch`.
         case flush
+        /// Judge these targets now, and the path too if requested. Then read `current` and `currentPath`.
+        case asked([ReachabilityTarget], path: Bool)
         /// `nextDeadline` has come.
         case deadline
     }
@@ -48,6 +50,8 @@ struct PathStateMachine {
 
     struct Statistics: Equatable {
         var evaluations: UInt64 = 0
+        /// Evaluations with another result than before.
+        var changes: UInt64 = 0
         var resynchronizations: UInt64 = 0
         var lastError: String?
     }
@@ -77,6 +81,7 @@ struct PathStateMachine {
     /// Targets to evaluate, or everything.
     private var changed: Set<ReachabilityTarget> = []
     private var isEverythingChanged = false
+    private var isPathChanged = false
     private var way: Way?
     private var retry = firstRetry
     private var retryAt: BootClock.Instant?
@@ -90,6 +95,12 @@ struct PathStateMachine {
 
     /// The path reported last; nil before the first evaluation.
     var path: NetworkPath? { pathHold.reported }
+
+    /// The path of the last evaluation. Unlike `path`, includes a loss that is not reported yet.
+    var currentPath: NetworkPath? { pathHold.current }
+
+    /// The target's value of the last evaluation. Unlike `reported`, includes a loss that is not reported yet.
+    func current(_ target: ReachabilityTarget) -> TargetReachability? { watched[target]?.current }
 
     /// The target's value reported last; nil before the first.
     func reported(_ target: ReachabilityTarget) -> TargetReachability? { watched[target]?.reported }
@@ -156,6 +167,9 @@ struct PathStateMachine {
             names = hosts.askOld(at: now)
         case .flush:
             break
+        case .asked(let targets, let path):
+            for target in targets { mark(target) }
+            isPathChanged = isPathChanged || path
         case .deadline:
             names = hosts.askDue(at: now)
             noteDeadline(at: now, asking: kernel)
@@ -210,8 +224,10 @@ struct PathStateMachine {
     // MARK: - What follows
 
     private mutating func judge(at now: BootClock.Instant, asking kernel: any KernelLookup) -> [Effect] {
-        guard isEverythingChanged || !changed.isEmpty else { return [] }
+        guard isEverythingChanged || isPathChanged || !changed.isEmpty else { return [] }
         let isAll = isEverythingChanged
+        let hasPath = isAll || isPathChanged
+        isPathChanged = false
         let targets = isAll ? Set(watched.keys) : changed
         isEverythingChanged = false
         changed = []
@@ -220,18 +236,23 @@ struct PathStateMachine {
         let zones = tables.awaitedZones
         var evaluation = Evaluation(
             tables: takeTables(), kernel: kernel, overrides: configuration.interfaces, nameServers: nameServers)
-        var effects = isAll ? judgePath(&evaluation, at: now) : []
+        let oldPath = currentPath
+        var effects = hasPath ? judgePath(&evaluation, at: now) : []
+        var hasChanged = currentPath != oldPath
         for target in targets {
             guard let value = judge(target, &evaluation) else { continue }
+            let old = current(target)
             let isKnown = value.unsatisfiedReason != .kernelError
             let isTurn = isKnown && !value.isReachable && watched[target]?.isReachable ?? false
             let reported = watched[target]?.offer(value, isKnown: isKnown, at: now, holding: configuration.lossHold)
             if let reported { effects.append(.report(target, reported)) }
+            if current(target) != old { hasChanged = true }
             // A host name that can't be reached any more may have moved. Without a name server, a look-up is pointless.
             if isTurn, value.supportsDNS, let name = target.hostName {
                 effects += hosts.askOld([name], at: now).map { .resolve($0) }
             }
         }
+        if hasChanged { statistics.changes &+= 1 }
         let end = evaluation.lifetime.map { now.advanced(by: $0 + Self.expirySlack) }
         expiresAt = isAll ? end : [expiresAt, end].compactMap { $0 }.min()
         if let error = evaluation.lastError { noteError(error, at: now) }
@@ -241,7 +262,8 @@ struct PathStateMachine {
         if !isAll { tables.awaitedZones.formUnion(zones) }
         var scope = evaluation.scope
         scope.awaitsLinks = !tables.awaitedZones.isEmpty
-        return effects + rescope(scope, isAll: isAll, judged: targets)
+        scope.uninvolved = evaluation.uninvolvedInterfaces()
+        return effects + rescope(scope, isAll: isAll, judged: targets, hasPath: hasPath)
     }
 
     /// Moves the tables out of the machine, so that an evaluation changes them without a copy.
@@ -282,12 +304,18 @@ struct PathStateMachine {
     /// Requests another filter if the one in force drops relevant events, or passes irrelevant ones. Once it is in
     /// force, evaluates again what the old one may have hidden.
     private mutating func rescope(
-        _ scope: FilterScope, isAll: Bool, judged targets: Set<ReachabilityTarget>
+        _ scope: FilterScope, isAll: Bool, judged targets: Set<ReachabilityTarget>, hasPath: Bool
     ) -> [Effect] {
         let next = filter.adopt(scope, isAll: isAll, unsettled: tables.interfacesWithUnsettledAddresses)
+        tables.silence(filter.attached.uninvolved)
         guard let next else { return [] }
-        if next.isWider, isAll { isEverythingChanged = true }
-        if next.isWider, !isAll { changed.formUnion(targets) }
+        guard next.isWider else { return [.attachFilter(next.scope)] }
+        if isAll {
+            isEverythingChanged = true
+        } else {
+            changed.formUnion(targets)
+            isPathChanged = isPathChanged || hasPath
+        }
         return [.attachFilter(next.scope)]
     }
 }

@@ -13,6 +13,7 @@ struct AddressJudge {
     private let kernel: any KernelLookup
     private let classifier: InterfaceClassifier
     private var destinations: Set<IPAddress> = []
+    private var involvement = Involvement()
     /// IPv6 gateways seen so far, by interface.
     private var gateways: [UInt32: Set<IPAddress>] = [:]
 
@@ -35,6 +36,9 @@ struct AddressJudge {
             destinations: destinations, interfaces: tables.relevant,
             hasTentativeAddresses: tables.hasTentativeAddresses, awaitsLinks: !tables.awaitedZones.isEmpty)
     }
+
+    /// The interfaces with changing addresses on which no judgement depends. May query the kernel.
+    func uninvolvedInterfaces() -> Set<UInt32> { involvement.uninvolved(of: tables.restlessOwners, kernel) }
 
     /// Judges one address other than the unspecified one.
     mutating func judge(_ destination: IPAddress, from local: IPAddress?) -> TargetReachability {
@@ -166,7 +170,10 @@ struct AddressJudge {
     /// The tables lack the link-local addresses of links that don't matter, and prefixes that are local as a whole
     /// (127.0.0.0/8), so ask the kernel for these.
     private mutating func isOwn(_ address: IPAddress) throws(KernelLookupError) -> Bool {
-        if !tables.owners(of: address).isEmpty { return true }
+        if !tables.owners(of: address).isEmpty {
+            involvement.insert(own: address, tables)
+            return true
+        }
         note(destination: address)
         guard case .route(let route) = try kernel.route(RouteQuestion(destination: address)) else { return false }
         return route.verdict == .local
@@ -215,23 +222,31 @@ struct AddressJudge {
         if case .unusable(let reason) = link.state { return .unsatisfied(reason, over: link, traits) }
         var way = TargetReachability.unsatisfied(.noSourceAddress, over: link, traits)
         way.source = question.source ?? route.source ?? question.destination
-        if let source = way.source, let obstacle = tables.address(source, on: link.index)?.obstacle {
-            way.unsatisfiedReason = obstacle
-            return way
+        if let source = way.source {
+            if source != question.destination { involvement.insert(localSource: source, question, tables) }
+            if let obstacle = tables.address(source, on: link.index)?.obstacle {
+                involvement.insert(own: source, tables)
+                way.unsatisfiedReason = obstacle
+                return way
+            }
         }
         let isDirect = try isOwnedByAnother(than: link, question.destination)
         return way.satisfied([.reachable, .isLocalAddress], adding: isDirect ? .isDirect : [], question.destination)
     }
 
     /// Whether a link other than the loopback has the address.
-    private func isOwnedByAnother(
+    private mutating func isOwnedByAnother(
         than loopback: LinkFacts, _ address: IPAddress
     ) throws(KernelLookupError) -> Bool {
         let owners = tables.owners(of: address)
-        if !owners.isEmpty { return owners != [loopback.index] }
+        if !owners.isEmpty {
+            involvement.insert(own: address, tables)
+            return owners != [loopback.index]
+        }
         // The entry of the table names the link, where the result of a look-up names the loopback.
         let question = RouteQuestion(destination: address, matchesTable: true)
         guard case .route(let route) = try kernel.route(question), route.interface != 0 else { return false }
+        involvement.insert(route.interface)
         return route.interface != loopback.index
     }
 
@@ -241,6 +256,7 @@ struct AddressJudge {
         guard route.interface != 0, let link = try tables.link(route.interface, kernel) else {
             return .unsatisfied(.noInterface)
         }
+        involvement.insert(route, question, tables)
         let traits = traits(of: link)
         if question.destination.isLoopback, !link.isLoopback {
             // With the loopback down, the kernel finds the default route for ::1.

@@ -35,6 +35,8 @@ struct Evaluation {
     var tables: KernelTables { addressJudge.tables }
     /// The scope that the filter needs, after everything was judged.
     var scope: FilterScope { addressJudge.scope }
+    /// The interfaces with changing addresses on which no result depends; after everything was judged.
+    func uninvolvedInterfaces() -> Set<UInt32> { addressJudge.uninvolvedInterfaces() }
     /// The error of the last failed query of the kernel; nil if all succeeded.
     var lastError: String? { addressJudge.lastError }
     /// How long the judgements stay valid without an event; nil: forever.

@@ -15,6 +15,8 @@ struct KernelTables {
 
     /// Maximum links to read one by one; for more, two dumps cost less.
     private static let maximumSingleReads = 32
+    /// Each costs the filter one instruction.
+    private static let maximumRestless = 64
 
     private var links: [UInt32: Kept] = [:]
     private var addresses = AddressTable()
@@ -22,6 +24,10 @@ struct KernelTables {
     private var missing: Set<UInt32> = []
     /// Links used since the last resynchronization.
     private var used: Set<UInt32> = []
+    /// Links about whose addresses the kernel reported something, up to ``maximumRestless``.
+    private var restless: Set<UInt32> = []
+    /// Links whose addresses are not kept, because no result depends on them and the filter drops their changes.
+    private var silenced: Set<UInt32> = []
     /// Zones for which there is no link yet.
     var awaitedZones: Set<String> = []
 
@@ -38,10 +44,16 @@ struct KernelTables {
 
     /// The links with an address that other machines can send to, and the point-to-point ones, by their indexes.
     var candidates: [LinkFacts] {
-        let owners = addresses.routableInterfaces
+        let owners = addresses.routableInterfaces.union(silenced)
         return links.values.map(\.facts)
             .filter { !$0.isLoopback && ($0.isPointToPoint || owners.contains($0.index)) }
             .sorted { $0.index < $1.index }
+    }
+
+    /// The links with an address that other machines can send to, about whose addresses the kernel reported something.
+    var restlessOwners: Set<UInt32> {
+        guard !restless.isEmpty else { return [] }
+        return addresses.routableInterfaces.union(silenced).intersection(restless).intersection(links.keys)
     }
 
     /// The link of this name, if it is kept.
@@ -80,11 +92,24 @@ struct KernelTables {
     }
 
     private mutating func apply(_ facts: AddressFacts) -> Bool {
+        guard !isSilenced(facts) else { return false }
         if links[facts.interface] == nil {
             guard facts.isRoutable else { return false }
             missing.insert(facts.interface)
         }
         return addresses.insert(facts)
+    }
+
+    /// Whether a change of an address is without effect. Notes that the link's addresses change.
+    private mutating func isSilenced(_ facts: AddressFacts) -> Bool {
+        if restless.count < Self.maximumRestless { restless.insert(facts.interface) }
+        return silenced.contains(facts.interface)
+    }
+
+    /// Forgets the addresses of these links, and ignores them until the link is used or read again.
+    mutating func silence(_ interfaces: Set<UInt32>) {
+        silenced = interfaces
+        for interface in interfaces { _ = addresses.removeAll(on: interface) }
     }
 
     /// Whether a link matters by itself, whatever its addresses.
@@ -98,7 +123,8 @@ struct KernelTables {
     private mutating func keep(_ facts: LinkFacts) {
         let old = links[facts.index]
         let isSameState = old?.facts.flags == facts.flags && old?.facts.operationalState == facts.operationalState
-        links[facts.index] = kept(facts, isComplete: old?.isComplete == true && isSameState)
+        let isComplete = silenced.contains(facts.index) || (old?.isComplete == true && isSameState)
+        links[facts.index] = kept(facts, isComplete: isComplete)
         missing.remove(facts.index)
     }
 
@@ -111,12 +137,14 @@ struct KernelTables {
     private mutating func forget(_ index: UInt32) -> Bool {
         missing.remove(index)
         used.remove(index)
+        restless.remove(index)
+        silenced.remove(index)
         let hadAddresses = addresses.removeAll(on: index)
         return links.removeValue(forKey: index) != nil || hadAddresses
     }
 
     private mutating func remove(_ facts: AddressFacts) -> Bool {
-        guard addresses.remove(facts) else { return false }
+        guard !isSilenced(facts), addresses.remove(facts) else { return false }
         // The link may have the same IPv4 address with another peer, so read its addresses again.
         if facts.address.family == .ipv4 { links[facts.interface]?.isComplete = false }
         return true
@@ -137,8 +165,11 @@ struct KernelTables {
         missing = []
         used = []
         addresses = AddressTable()
+        silenced = []
+        let before = restless
         // An address may have a link that appeared or vanished between the two dumps.
         for facts in allAddresses { _ = apply(facts) }
+        restless = before.intersection(current.keys)
     }
 
     /// Fetches what is missing. Call it before judging targets.
@@ -150,7 +181,7 @@ struct KernelTables {
     /// - Returns: Nil if there is none.
     mutating func link(_ index: UInt32, _ kernel: any KernelLookup) throws(KernelLookupError) -> LinkFacts? {
         used.insert(index)
-        if let kept = links[index], kept.isComplete { return kept.facts }
+        if let kept = links[index], kept.isComplete, !silenced.contains(index) { return kept.facts }
         return try fetch(index, kernel)
     }
 
@@ -183,6 +214,7 @@ struct KernelTables {
             return nil
         }
         let current = try kernel.addresses(of: index)
+        silenced.remove(index)
         keep(facts)
         _ = addresses.removeAll(on: index)
         for address in current where address.interface == index { _ = addresses.insert(address) }

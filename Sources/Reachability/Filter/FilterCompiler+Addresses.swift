@@ -19,6 +19,7 @@ extension FilterCompiler {
             assembler.end(.pass)
             return
         }
+        checkInvolved()
         // Every IPv6 link has a link-local address, which matters only if the link does. Other addresses always
         // matter, because they make the link matter.
         load(.byte(Offset.family))
@@ -26,6 +27,19 @@ extension FilterCompiler {
         load(.byte(Offset.addressScope))
         assembler.test(BPF_JEQ, RT_SCOPE_LINK.rawValue, otherwise: .pass)
         goByInterface()
+    }
+
+    /// Drops messages about addresses of interfaces that no result depends on (``Involvement``). A route or a local
+    /// address that they bring has a message of its own, which goes by its prefix.
+    private mutating func checkInvolved() {
+        guard !scope.uninvolved.isEmpty else { return }
+        let mayBeInvolved = assembler.label()
+        // Packets prefer a home address as their source, whatever interface has it.
+        load(.byte(Offset.addressFlags))
+        assembler.branch(to: mayBeInvolved, if: BPF_JSET, UInt32(IFA_F_HOMEADDRESS))
+        load(.word(Offset.index))
+        for index in scope.uninvolved.sorted() { assembler.test(BPF_JEQ, index.bigEndian, then: .drop) }
+        assembler.place(mayBeInvolved)
     }
 
     /// Drops a message by which a router advertisement or a DHCP renewal only confirms an existing address.

@@ -9,7 +9,7 @@ internal import Glibc
 /// | 1 | messages of other types, bridges' messages of ports, clones of routes, broadcast routes | fixed offsets |
 /// | 2 | wireless extension events, changes of ports, refreshes of addresses | attributes |
 /// | 3 | routes to destinations that nobody watches | the prefix |
-/// | 4 | links that don't matter, and their link-local addresses | the index |
+/// | 4 | links that don't matter, and their link-local addresses; addresses that no result depends on | the index |
 ///
 /// Each level includes the lower ones. A notification is one message in a buffer of its own, so the program reads
 /// only the first message; answers to dumps, which contain several, don't arrive on this socket.

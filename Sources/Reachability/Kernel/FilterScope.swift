@@ -4,6 +4,8 @@ struct FilterScope: Equatable, Sendable {
     var destinations: Set<IPAddress> = []
     /// The interfaces whose changes matter.
     var interfaces: Set<UInt32> = []
+    /// Interfaces whose addresses can't change a result. Messages about these addresses may be dropped.
+    var uninvolved: Set<UInt32> = []
     /// An address is tentative: then messages like refreshes must pass, because the end of its check looks like one.
     var hasTentativeAddresses = false
     /// A zone names a missing interface: then every new link must pass.

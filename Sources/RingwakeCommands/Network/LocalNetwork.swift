@@ -38,7 +38,8 @@ final class LocalNetwork: NetworkView {
         var isLate = false
         runLoop.schedule(at: BootClock.now().advanced(by: Self.nameTimeout), tolerance: .zero) { isLate = true }
         while !known.isComplete, !isLate { runLoop.runOnce(timeout: nil) }
-        for (target, reachability) in zip(targets, known.values) {
+        // What a watch was notified of may be older: a name's look-up takes a while.
+        for (target, reachability) in zip(targets, monitor.current(targets)) {
             printer.print(message(target, reachability))
         }
         for watch in watches { watch.cancel() }

@@ -67,7 +67,7 @@ final class ControlServer {
             try request.require("GET", parameters: ["watch"])
             let isStrangers = request.caller == .stranger
             if try request.flag("watch") { return try queries.watchPath(exchange, isStrangers: isStrangers) }
-            let path = PathMessage(try network.requireMonitor().path)
+            let path = PathMessage(try network.requireMonitor().currentPath())
             exchange.respond(.success(isStrangers ? path.withoutAddresses : path))
         case ("reachability", _):
             try request.require("GET", parameters: ["target", "watch"])

@@ -163,9 +163,12 @@ final class NetworkQueries {
         if !query.isWatching { respond(query) }
     }
 
+    /// Answers with the reachability at this moment: the values of the watches may lack a loss that is still held, or
+    /// messages of the kernel that the monitor hasn't read yet.
     private func respond(_ query: Query) {
-        let messages = zip(query.targets, query.known).compactMap { target, known in
-            known.map { message(target, $0, to: query) }
+        let current = network.current(query.targets)
+        let messages = query.targets.indices.compactMap { index in
+            (current[index] ?? query.known[index]).map { message(query.targets[index], $0, to: query) }
         }
         end(query)
         query.exchange.respond(.success(TargetListMessage(targets: messages)))

@@ -83,8 +83,16 @@ final class NetworkWatch {
 
     // MARK: - Status
 
-    /// Present network path; nil if the network isn't monitored.
+    /// The network path reported last; nil if the network isn't monitored.
     var path: NetworkPath? { watching()?.path }
+
+    /// The network path at this moment, for answers to clients; nil if the network isn't monitored.
+    func currentPath() -> NetworkPath? { watching()?.currentPath() }
+
+    /// The reachability of watched targets at this moment, for answers to clients; nil for an unknown one.
+    func current(_ targets: [ReachabilityTarget]) -> [TargetReachability?] {
+        watching()?.current(targets) ?? targets.map { _ in nil }
+    }
 
     /// Connection status of the daemon; nil if the network isn't monitored.
     var connection: ConnectionStatus? { path.map { ConnectionStatus($0) } }

@@ -108,6 +108,21 @@ struct FilterCompilerTests {
         }
     }
 
+    @Test("an address of an interface that no result depends on is dropped at level 4, unless it is a home address")
+    func uninvolved() throws {
+        for type in [RTM_NEWADDR, RTM_DELADDR] {
+            for family in [AF_INET, AF_INET6] {
+                var named = scope(interfaces: [7, 8])
+                named.uninvolved = [6, 7, 0x0700_0000]
+                #expect(try FilterBench.levels(KernelMessage.address(type, family: family), named) == [1, 2, 3])
+                let home = KernelMessage.address(type, family: family, flags: IFA_F_HOMEADDRESS)
+                #expect(try FilterBench.levels(home, named) == all)
+                named.uninvolved = [6, 8]
+                #expect(try FilterBench.levels(KernelMessage.address(type, family: family), named) == all)
+            }
+        }
+    }
+
     @Test("an address that was refreshed 5 s or more after its creation is dropped from level 2 on")
     func refresh() throws {
         for (created, updated, levels) in [
