@@ -24,45 +24,48 @@ final class EasyHandle {
     private let errorText: UnsafeMutablePointer<CChar>
     private var lists: [CURLoption.RawValue: UnsafeMutablePointer<curl_slist>] = [:]
 
-    /// Initializes libcurl, once in the process.
-    private static let start: CURLcode = ringwake_curl_start()
+    private let curl: CurlLibrary
 
     init(receiver: any TransferReceiver) throws(RingwakeError) {
-        guard EasyHandle.start == CURLE_OK, let handle = curl_easy_init() else {
+        curl = try CurlLibrary.loaded.get()
+        guard let handle = curl.functions.easy_init() else {
             throw RingwakeError(.failed, "libcurl could not be started; is libcurl 4 with OpenSSL installed?")
         }
         self.handle = handle
         box = ReceiverBox(receiver)
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-        try check(ringwake_curl_set_pointer(handle, CURLOPT_ERRORBUFFER, errorText), CURLOPT_ERRORBUFFER)
+        try check(ringwake_curl_set_pointer(curl.pointer, handle, CURLOPT_ERRORBUFFER, errorText), CURLOPT_ERRORBUFFER)
         let context = Unmanaged.passUnretained(box).toOpaque()
-        try check(ringwake_curl_set_receiver(handle, CURLOPT_WRITEFUNCTION, receiveBody), CURLOPT_WRITEFUNCTION)
-        try check(ringwake_curl_set_pointer(handle, CURLOPT_WRITEDATA, context), CURLOPT_WRITEDATA)
-        try check(ringwake_curl_set_receiver(handle, CURLOPT_HEADERFUNCTION, receiveHeader), CURLOPT_HEADERFUNCTION)
-        try check(ringwake_curl_set_pointer(handle, CURLOPT_HEADERDATA, context), CURLOPT_HEADERDATA)
+        try check(
+            ringwake_curl_set_receiver(curl.pointer, handle, CURLOPT_WRITEFUNCTION, receiveBody), CURLOPT_WRITEFUNCTION)
+        try check(ringwake_curl_set_pointer(curl.pointer, handle, CURLOPT_WRITEDATA, context), CURLOPT_WRITEDATA)
+        try check(
+            ringwake_curl_set_receiver(curl.pointer, handle, CURLOPT_HEADERFUNCTION, receiveHeader),
+            CURLOPT_HEADERFUNCTION)
+        try check(ringwake_curl_set_pointer(curl.pointer, handle, CURLOPT_HEADERDATA, context), CURLOPT_HEADERDATA)
     }
 
     deinit {
         // The handle first: it refers to the lists and the error buffer.
-        curl_easy_cleanup(handle)
+        curl.functions.easy_cleanup(handle)
         for list in lists.values {
-            curl_slist_free_all(list)
+            curl.functions.slist_free_all(list)
         }
         errorText.deallocate()
     }
 
     func set(_ option: CURLoption, _ value: Int) throws(RingwakeError) {
-        try check(ringwake_curl_set_long(handle, option, value), option)
+        try check(ringwake_curl_set_long(curl.pointer, handle, option, value), option)
     }
 
     /// Sets an option of the type curl_off_t.
     func setOffset(_ option: CURLoption, _ value: Int64) throws(RingwakeError) {
-        try check(ringwake_curl_set_offset(handle, option, curl_off_t(value)), option)
+        try check(ringwake_curl_set_offset(curl.pointer, handle, option, curl_off_t(value)), option)
     }
 
     func set(_ option: CURLoption, _ value: String?) throws(RingwakeError) {
-        try check(ringwake_curl_set_text(handle, option, value), option)
+        try check(ringwake_curl_set_text(curl.pointer, handle, option, value), option)
     }
 
     /// Sets the list of an option. libcurl uses a list until another replaces it, so the previous one is freed only
@@ -70,14 +73,14 @@ final class EasyHandle {
     func set(_ option: CURLoption, _ values: [String]) throws(RingwakeError) {
         var list: UnsafeMutablePointer<curl_slist>?
         for value in values {
-            guard let longer = curl_slist_append(list, value) else {
-                curl_slist_free_all(list)
+            guard let longer = curl.functions.slist_append(list, value) else {
+                curl.functions.slist_free_all(list)
                 throw RingwakeError(.failed, "out of memory while the request was written")
             }
             list = longer
         }
-        try check(ringwake_curl_set_list(handle, option, list), option)
-        curl_slist_free_all(lists.removeValue(forKey: option.rawValue))
+        try check(ringwake_curl_set_list(curl.pointer, handle, option, list), option)
+        curl.functions.slist_free_all(lists.removeValue(forKey: option.rawValue))
         lists[option.rawValue] = list
     }
 
@@ -85,7 +88,7 @@ final class EasyHandle {
     func setBlob(_ option: CURLoption, _ bytes: [UInt8]) throws(RingwakeError) {
         var bytes = bytes
         let result = bytes.withUnsafeMutableBytes {
-            ringwake_curl_set_blob(handle, option, $0.baseAddress, $0.count)
+            ringwake_curl_set_blob(curl.pointer, handle, option, $0.baseAddress, $0.count)
         }
         try check(result, option)
     }
@@ -94,13 +97,13 @@ final class EasyHandle {
     func setBody(_ bytes: [UInt8]) throws(RingwakeError) {
         // Set the size first, or libcurl would copy only up to a zero byte.
         try check(
-            ringwake_curl_set_offset(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(bytes.count)),
+            ringwake_curl_set_offset(curl.pointer, handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(bytes.count)),
             CURLOPT_POSTFIELDSIZE_LARGE)
         let result = bytes.withUnsafeBytes { body in
             body.withMemoryRebound(to: CChar.self) { text in
                 // An empty array has no address, and NULL would make libcurl read a body from standard input.
                 withUnsafePointer(to: CChar(0)) { nothing in
-                    ringwake_curl_set_text(handle, CURLOPT_COPYPOSTFIELDS, text.baseAddress ?? nothing)
+                    ringwake_curl_set_text(curl.pointer, handle, CURLOPT_COPYPOSTFIELDS, text.baseAddress ?? nothing)
                 }
             }
         }
@@ -111,24 +114,24 @@ final class EasyHandle {
     func perform() -> TransferFailure? {
         box.receiver.reset()
         errorText[0] = 0
-        let result = curl_easy_perform(handle)
+        let result = curl.functions.easy_perform(handle)
         guard result != CURLE_OK else { return nil }
         let text = String(cString: errorText)
         return TransferFailure(
-            code: result, text: text.isEmpty ? String(cString: curl_easy_strerror(result)) : text,
+            code: result, text: text.isEmpty ? curl.text(of: result) : text,
             systemError: Int32(truncatingIfNeeded: number(CURLINFO_OS_ERRNO)),
             verification: number(CURLINFO_SSL_VERIFYRESULT), isAnswerTooLong: box.receiver.isTooLong)
     }
 
-    func number(_ info: CURLINFO) -> Int { ringwake_curl_long(handle, info) }
+    func number(_ info: CURLINFO) -> Int { ringwake_curl_long(curl.pointer, handle, info) }
 
-    func microseconds(_ info: CURLINFO) -> Int64 { Int64(ringwake_curl_offset(handle, info)) }
+    func microseconds(_ info: CURLINFO) -> Int64 { Int64(ringwake_curl_offset(curl.pointer, handle, info)) }
 
     private func check(_ result: CURLcode, _ option: CURLoption) throws(RingwakeError) {
         guard result == CURLE_OK else {
             throw RingwakeError(
                 .failed,
-                "libcurl does not take option \(option.rawValue): \(String(cString: curl_easy_strerror(result))); "
+                "libcurl does not take option \(option.rawValue): \(curl.text(of: result)); "
                     + "7.85 or later with OpenSSL and HTTP/2 is needed")
         }
     }

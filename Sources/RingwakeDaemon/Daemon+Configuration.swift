@@ -112,13 +112,14 @@ extension Daemon {
     func apps() -> [AppMessage] {
         let connections = calls.service.handlers.connections
         let kits = calls.service.handlers.kits
+        let path = network.currentPath()
         return configuration.apps.values.sorted { $0.id.rawValue < $1.id.rawValue }.map { app in
             var message = AppMessage(app, in: configuration, strikes: strikes(of: app.id))
             let tokens = tokens.tokens(of: app.id).map { ($0.key.rawValue, $0.value.hex) }
             message.tokens = Dictionary(tokens) { first, _ in first }
             message.connected = connections[app.id] ?? 0
             message.kits = kits[app.id].map { $0.map { KitMessage($0) }.sorted { $0.version < $1.version } }
-            message.connection = network.message(of: app.id)
+            message.connection = network.message(of: app.id, on: path)
             return message
         }
     }

@@ -34,9 +34,14 @@ extension Daemon {
 }
 
 extension NetworkWatch {
-    /// Connection status of an app, with its targets if it has any; nil if the network isn't monitored.
-    func message(of app: AppID) -> ConnectionMessage? {
-        let targets = reachability(of: app).map { TargetMessage($0.0, $0.1, resolvedAt: resolvedAt($0.0)) }
-        return connection(of: app).map { ConnectionMessage($0, targets: hasTargets(app) ? targets : nil) }
+    /// Connection status of an app at this moment, with its targets if it has any; nil if the network isn't monitored.
+    /// - Parameter path: the path at this moment.
+    func message(of app: AppID, on path: NetworkPath?) -> ConnectionMessage? {
+        let targets = currentReachability(of: app)
+        guard let status = ConnectionStatus(targets) else {
+            return path.map { ConnectionMessage(ConnectionStatus($0)) }
+        }
+        return ConnectionMessage(
+            status, targets: targets.map { TargetMessage($0.0, $0.1, resolvedAt: resolvedAt($0.0)) })
     }
 }

@@ -17,11 +17,13 @@ extension Daemon {
     func publicStatus() -> PublicStatusMessage {
         PublicStatusMessage(
             version: ProductVersion.current, uptimeMs: startedAt.duration(to: BootClock.now()).milliseconds,
-            connection: network.connection.map { ConnectionMessage($0) })
+            connection: network.currentPath().map { ConnectionMessage(ConnectionStatus($0)) },
+            networkNamespace: network.namespace)
     }
 
     func status() -> StatusMessage {
         let statistics = runLoop.statistics
+        let path = network.currentPath()
         var message = StatusMessage(
             version: ProductVersion.current, pid: getpid(),
             uptimeMs: startedAt.duration(to: BootClock.now()).milliseconds, configuration: configuration.file,
@@ -42,8 +44,8 @@ extension Daemon {
                         reason: $0.reason, agoMs: max(0, $0.at.duration(to: BootClock.now()).milliseconds),
                         acceptedSince: $0.acceptedSince)
                 }, failedConnections: gateway.counters.failedConnections),
-            journal: journalStatus(), reachability: reachabilityStatus(), path: network.path.map { PathMessage($0) },
-            connection: network.connection.map { ConnectionMessage($0) },
+            journal: journalStatus(), reachability: reachabilityStatus(), path: path.map { PathMessage($0) },
+            connection: path.map { ConnectionMessage(ConnectionStatus($0)) },
             strikes: Dictionary(calls.strikes.map { ($0.key.rawValue, $0.value) }) { $0 + $1 },
             struckOut: configuration.apps.keys.filter { calls.coordinator.isStruckOut($0) }.map(\.rawValue).sorted(),
             doNotDisturb: StatusMessage.DoNotDisturb(calls.service.screening.rules.doNotDisturb, at: .now()),
@@ -63,6 +65,7 @@ extension Daemon {
         message.clock = clockStatus()
         message.damage = damageStatus()
         message.facilities = facilities
+        message.networkNamespace = network.namespace
         message.ring.problems = ringProblems.isEmpty ? nil : ringProblems
         message.setAside = configuration.setAside.map(SetAsideMessage.init)
         message.reload = lastReload.map { reload in

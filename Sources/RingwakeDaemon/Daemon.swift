@@ -225,7 +225,7 @@ final class Daemon {
             configuration, passed: passed, tls: credentials.tls, descriptors: descriptors, runLoop: runLoop,
             logger: logger,
             makeControl: { [control] peer, group in control.makeConnectionHandler(peer: peer, group: group) },
-            makeStatus: { [control] in control.makeStatusHandler() },
+            makeStatus: { [control] peer in control.makeStatusHandler(peer: peer) },
             makeProvider: { [gateway] peer, environment in
                 gateway.makeConnectionHandler(peer: peer, environment: environment)
             },

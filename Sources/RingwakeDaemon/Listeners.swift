@@ -27,7 +27,7 @@ final class Listeners {
         _ configuration: Configuration, passed: PassedSockets, tls: TLSServerContext?, descriptors: DescriptorLimit,
         runLoop: RunLoop, logger: Logger,
         makeControl: @escaping @MainActor (PeerInfo, UInt32?) -> any HTTPConnectionHandler,
-        makeStatus: @escaping @MainActor () -> any HTTPConnectionHandler,
+        makeStatus: @escaping @MainActor (PeerInfo) -> any HTTPConnectionHandler,
         makeProvider: @escaping @MainActor (PeerInfo, PushEnvironment) -> any HTTPConnectionHandler,
         onFailure: @escaping @MainActor (FailedConnection, PushEnvironment) -> Void
     ) throws(RingwakeError) {
@@ -49,7 +49,7 @@ final class Listeners {
                 runLoop: runLoop, socket: try Listeners.statusSocket(configuration), limits: .status,
                 pace: Pace(runLoop: runLoop, perSecond: Listeners.strangersPerSecond, burst: Listeners.strangersAtOnce),
                 logger: logger
-            ) { _ in makeStatus() }
+            ) { peer in makeStatus(peer) }
         } catch {
             control.close()
             throw error

@@ -71,7 +71,7 @@ enum MessageSamples {
         ("TargetMessage/unreachable", NetworkSamples.unreachable),
         (
             "TargetListMessage/two",
-            TargetListMessage(targets: [NetworkSamples.reachable, NetworkSamples.unreachable])
+            TargetListMessage(targets: [NetworkSamples.reachable, NetworkSamples.unreachable], networkNamespace: 5)
         ),
     ]
 
@@ -115,7 +115,8 @@ enum MessageSamples {
                 version: "0.1.0", uptimeMs: 61_000,
                 connection: ConnectionMessage(
                     ConnectionStatus(
-                        network: .unusable(reason: "noRoute"), hasNameServer: false, isConstrained: false)))
+                        network: .unusable(reason: "noRoute"), hasNameServer: false, isConstrained: false)),
+                networkNamespace: 5)
         ),
         (
             "StatusMessage/working",

@@ -12,7 +12,7 @@ RUNTIME = re.compile(r"(libc|libm|libgcc_s|libstdc\+\+|ld-linux[a-z0-9_-]*)\.so"
 
 LINKED = {
     RINGWAKED: {"libcrypto", "libnghttp2", "libnl-3", "libsqlite3", "libssl", "libsystemd"},
-    RINGWAKE: {"libcrypto", "libcurl", "libnl-3", "libssl"},
+    RINGWAKE: {"libcrypto", "libnl-3", "libssl"},
     RINGWAKE_AUDIO: {"libpulse", "libsystemd"},
     # A call app needs nothing but RingwakeKit.
     EXAMPLES_DIRECTORY / "phone-handler": set(),

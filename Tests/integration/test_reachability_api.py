@@ -5,6 +5,7 @@ The daemons run in network namespaces made by the tests, where links and routes 
 
 import contextlib
 import json
+import os
 import re
 import signal
 import socket
@@ -161,7 +162,7 @@ def watching(network: Namespace, daemon: Daemon | None, *arguments: str) -> Iter
     command = [programs.RINGWAKE, "reachability", "--watch", "--json", *arguments]
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     if daemon:
-        process = subprocess.Popen([str(part) for part in command], env=daemon.environment(), **options)
+        process = network.popen(*command, env=os.environ | daemon.environment(), **options)
     else:
         process = network.popen(*command, "--local", **options)
     try:

@@ -1,61 +1,102 @@
-// libcurl's easy interface for Swift. curl_easy_setopt and curl_easy_getinfo are variadic, so Swift doesn't import
-// them. There is one function for each argument type; the caller must pass an option of that type
-// (curl_easy_setopt(3)).
+// libcurl's easy interface for Swift. The library is loaded when it is first used: it brings 33 shared libraries, whose
+// loading takes longer than most commands of `ringwake` as a whole, and few commands use it.
+//
+// curl_easy_setopt and curl_easy_getinfo are variadic, so Swift doesn't import them. There is one function for each
+// argument type; the caller must pass an option of that type (curl_easy_setopt(3)).
 #ifndef RINGWAKE_CURL_SHIM_H
 #define RINGWAKE_CURL_SHIM_H
 
 // Without this, GCC's checks turn both functions into macros that require a constant option.
 #define CURL_DISABLE_TYPECHECK 1
 #include <curl/curl.h>
+#include <dlfcn.h>
+#include <stdbool.h>
 
-static inline CURLcode ringwake_curl_set_long(CURL *handle, CURLoption option, long value) {
-    return curl_easy_setopt(handle, option, value);
+// The functions of libcurl, with the types of its header.
+typedef struct {
+    __typeof__(&curl_global_init) global_init;
+    __typeof__(&curl_easy_init) easy_init;
+    __typeof__(&curl_easy_cleanup) easy_cleanup;
+    __typeof__(&curl_easy_setopt) easy_setopt;
+    __typeof__(&curl_easy_getinfo) easy_getinfo;
+    __typeof__(&curl_easy_perform) easy_perform;
+    __typeof__(&curl_easy_strerror) easy_strerror;
+    __typeof__(&curl_slist_append) slist_append;
+    __typeof__(&curl_slist_free_all) slist_free_all;
+} ringwake_curl;
+
+// Loads the library; it stays loaded. False with `*why` from dlerror(3) if it isn't there, or lacks a function. The
+// version in the name is that of its interface, which has been the same since 2006.
+static inline bool ringwake_curl_load(ringwake_curl *curl, const char **why) {
+    void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+    bool is_complete = library != NULL;
+#define RINGWAKE_CURL_FIND(name) \
+    if (is_complete) { \
+        curl->name = (__typeof__(curl->name))dlsym(library, "curl_" #name); \
+        is_complete = curl->name != NULL; \
+    }
+    RINGWAKE_CURL_FIND(global_init)
+    RINGWAKE_CURL_FIND(easy_init)
+    RINGWAKE_CURL_FIND(easy_cleanup)
+    RINGWAKE_CURL_FIND(easy_setopt)
+    RINGWAKE_CURL_FIND(easy_getinfo)
+    RINGWAKE_CURL_FIND(easy_perform)
+    RINGWAKE_CURL_FIND(easy_strerror)
+    RINGWAKE_CURL_FIND(slist_append)
+    RINGWAKE_CURL_FIND(slist_free_all)
+#undef RINGWAKE_CURL_FIND
+    *why = is_complete ? NULL : dlerror();
+    return is_complete;
+}
+
+static inline CURLcode ringwake_curl_set_long(const ringwake_curl *curl, CURL *handle, CURLoption option, long value) {
+    return curl->easy_setopt(handle, option, value);
 }
 
 // curl_off_t is 64 bits everywhere; passing a long for it would be wrong on 32-bit machines.
-static inline CURLcode ringwake_curl_set_offset(CURL *handle, CURLoption option, curl_off_t value) {
-    return curl_easy_setopt(handle, option, value);
+static inline CURLcode ringwake_curl_set_offset(const ringwake_curl *curl, CURL *handle, CURLoption option, curl_off_t value) {
+    return curl->easy_setopt(handle, option, value);
 }
 
 // Also for CURLOPT_COPYPOSTFIELDS. libcurl copies the text; NULL restores the default.
-static inline CURLcode ringwake_curl_set_text(CURL *handle, CURLoption option, const char *value) {
-    return curl_easy_setopt(handle, option, value);
+static inline CURLcode ringwake_curl_set_text(const ringwake_curl *curl, CURL *handle, CURLoption option, const char *value) {
+    return curl->easy_setopt(handle, option, value);
 }
 
 // For CURLOPT_WRITEDATA and similar, and for CURLOPT_ERRORBUFFER: libcurl keeps the pointer and copies nothing.
-static inline CURLcode ringwake_curl_set_pointer(CURL *handle, CURLoption option, void *value) {
-    return curl_easy_setopt(handle, option, value);
+static inline CURLcode ringwake_curl_set_pointer(const ringwake_curl *curl, CURL *handle, CURLoption option, void *value) {
+    return curl->easy_setopt(handle, option, value);
 }
 
 // libcurl keeps the pointer, so the list must outlive the transfers that use it.
-static inline CURLcode ringwake_curl_set_list(CURL *handle, CURLoption option, struct curl_slist *value) {
-    return curl_easy_setopt(handle, option, value);
+static inline CURLcode ringwake_curl_set_list(const ringwake_curl *curl, CURL *handle, CURLoption option, struct curl_slist *value) {
+    return curl->easy_setopt(handle, option, value);
 }
 
 // Bytes instead of a file. libcurl copies them, and reads curl_blob only during the call.
-static inline CURLcode ringwake_curl_set_blob(CURL *handle, CURLoption option, void *bytes, size_t count) {
+static inline CURLcode ringwake_curl_set_blob(const ringwake_curl *curl, CURL *handle, CURLoption option, void *bytes, size_t count) {
     struct curl_blob blob = {.data = bytes, .len = count, .flags = CURL_BLOB_COPY};
-    return curl_easy_setopt(handle, option, &blob);
+    return curl->easy_setopt(handle, option, &blob);
 }
 
 // For CURLOPT_WRITEFUNCTION and CURLOPT_HEADERFUNCTION, which have the same type.
-static inline CURLcode ringwake_curl_set_receiver(CURL *handle, CURLoption option, curl_write_callback value) {
-    return curl_easy_setopt(handle, option, value);
+static inline CURLcode ringwake_curl_set_receiver(const ringwake_curl *curl, CURL *handle, CURLoption option, curl_write_callback value) {
+    return curl->easy_setopt(handle, option, value);
 }
 
 // Returns 0 on failure. For every value that is read here, 0 means "none".
-static inline long ringwake_curl_long(CURL *handle, CURLINFO info) {
+static inline long ringwake_curl_long(const ringwake_curl *curl, CURL *handle, CURLINFO info) {
     long value = 0;
-    return curl_easy_getinfo(handle, info, &value) == CURLE_OK ? value : 0;
+    return curl->easy_getinfo(handle, info, &value) == CURLE_OK ? value : 0;
 }
 
 // The same for times in microseconds.
-static inline curl_off_t ringwake_curl_offset(CURL *handle, CURLINFO info) {
+static inline curl_off_t ringwake_curl_offset(const ringwake_curl *curl, CURL *handle, CURLINFO info) {
     curl_off_t value = 0;
-    return curl_easy_getinfo(handle, info, &value) == CURLE_OK ? value : 0;
+    return curl->easy_getinfo(handle, info, &value) == CURLE_OK ? value : 0;
 }
 
 // CURL_GLOBAL_DEFAULT is built from nested macros, which Swift doesn't import.
-static inline CURLcode ringwake_curl_start(void) { return curl_global_init(CURL_GLOBAL_DEFAULT); }
+static inline CURLcode ringwake_curl_start(const ringwake_curl *curl) { return curl->global_init(CURL_GLOBAL_DEFAULT); }
 
 #endif

@@ -14,6 +14,8 @@ package struct ControlPeer: Equatable, Sendable {
     }
 
     package var standing: Standing
+    /// Its user ID; nil: unknown.
+    package var user: UInt32?
     /// Its PID; nil: unknown.
     package var pid: Int32?
     /// The process; nil: unknown.
@@ -24,10 +26,11 @@ package struct ControlPeer: Equatable, Sendable {
     package var isInHandlerUnit: Bool
 
     package init(
-        _ standing: Standing, pid: Int32? = nil, process: ProcessIdentity? = nil, unit: WakeID? = nil,
-        isInHandlerUnit: Bool = false
+        _ standing: Standing, user: UInt32? = nil, pid: Int32? = nil, process: ProcessIdentity? = nil,
+        unit: WakeID? = nil, isInHandlerUnit: Bool = false
     ) {
         self.standing = standing
+        self.user = user
         self.pid = pid
         self.process = process
         self.unit = unit

@@ -7,10 +7,15 @@ package struct PublicStatusMessage: Codable, Equatable, Sendable {
     package var uptimeMs: Int64
     /// Connection status of the daemon; nil if unknown.
     package var connection: ConnectionMessage?
+    /// The daemon's network namespace, as SO_NETNS_COOKIE; nil if unknown.
+    package var networkNamespace: UInt64?
 
-    package init(version: String, uptimeMs: Int64, connection: ConnectionMessage?) {
+    package init(
+        version: String, uptimeMs: Int64, connection: ConnectionMessage?, networkNamespace: UInt64? = nil
+    ) {
         self.version = version
         self.uptimeMs = uptimeMs
         self.connection = connection
+        self.networkNamespace = networkNamespace
     }
 }

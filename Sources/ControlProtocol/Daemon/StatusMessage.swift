@@ -55,6 +55,8 @@ package struct StatusMessage: Codable, Equatable, Sendable {
     package var restoration: Restoration
     /// What the kernel offered at its start.
     package var facilities: [FacilityMessage] = []
+    /// The daemon's network namespace, as SO_NETNS_COOKIE; nil if unknown.
+    package var networkNamespace: UInt64?
     /// The message buses in use, by `system` and `session`.
     package var buses: [String: Bus]
     /// Number of times that the daemon woke up since its start.

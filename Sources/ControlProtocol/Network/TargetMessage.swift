@@ -79,8 +79,11 @@ package struct TargetMessage: Codable, Equatable, Sendable {
 package struct TargetListMessage: Codable, Equatable, Sendable {
     package var schema = ControlAPI.schema
     package var targets: [TargetMessage]
+    /// The network namespace for which this holds, as SO_NETNS_COOKIE; nil if unknown.
+    package var networkNamespace: UInt64?
 
-    package init(targets: [TargetMessage]) {
+    package init(targets: [TargetMessage], networkNamespace: UInt64? = nil) {
         self.targets = targets
+        self.networkNamespace = networkNamespace
     }
 }

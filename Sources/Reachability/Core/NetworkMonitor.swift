@@ -1,3 +1,4 @@
+internal import Glibc
 package import RunLoop
 
 /// Drives ``PathStateMachine`` on a run loop, for all watches. Not thread-safe; it belongs to the loop's thread.
@@ -100,6 +101,9 @@ package final class NetworkMonitor {
 
     // MARK: - Asking
 
+    /// The network namespace that is monitored; nil if the kernel doesn't say.
+    package var networkNamespace: UInt64? { NetworkNamespace.cookie(of: events.descriptor) }
+
     /// The path reported last; known from the start.
     package var path: NetworkPath {
         machine.path ?? NetworkPath(status: .unsatisfied, unsatisfiedReason: .kernelError)
@@ -112,15 +116,21 @@ package final class NetworkMonitor {
     package func resolvedAt(_ target: ReachabilityTarget) -> BootClock.Instant? { machine.resolvedAt(target) }
 
     /// Judges the path now: reads the kernel's queued messages, and includes a loss that isn't reported yet.
-    package func currentPath() -> NetworkPath {
+    /// - Parameter user: for whose packets; nil for this process's.
+    package func currentPath(forUser user: UInt32? = nil) -> NetworkPath {
         ask([], path: true)
-        return machine.currentPath ?? path
+        guard let user, user != getuid(), !isClosed else { return machine.currentPath ?? path }
+        return machine.judged([], forUser: user, asking: kernel).path
     }
 
     /// Judges watched targets now: reads the kernel's queued messages, and includes losses that aren't reported yet.
+    /// - Parameter user: for whose packets; nil for this process's.
     /// - Returns: Nil for a target that isn't watched, or whose name was never looked up.
-    package func current(_ targets: [ReachabilityTarget]) -> [TargetReachability?] {
+    package func current(_ targets: [ReachabilityTarget], forUser user: UInt32? = nil) -> [TargetReachability?] {
         ask(targets, path: false)
+        if let user, user != getuid(), !isClosed {
+            return machine.judged(targets, forUser: user, asking: kernel).targets
+        }
         return targets.map { machine.current($0) }
     }
 

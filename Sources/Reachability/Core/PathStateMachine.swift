@@ -178,6 +178,16 @@ struct PathStateMachine {
         return names.map { .resolve($0) } + judged
     }
 
+    /// Judges the path and watched targets for another user, and changes nothing.
+    func judged(
+        _ names: [ReachabilityTarget], forUser user: UInt32, asking kernel: any KernelLookup
+    ) -> (path: NetworkPath, targets: [TargetReachability?]) {
+        var evaluation = Evaluation(
+            tables: tables, kernel: UserLookup(kernel, user: user), overrides: configuration.interfaces,
+            nameServers: nameServers)
+        return (evaluation.path(), names.map { watched[$0] == nil ? nil : judge($0, &evaluation) })
+    }
+
     // MARK: - What changed
 
     private mutating func mark(_ target: ReachabilityTarget) {

@@ -8,6 +8,8 @@ struct RouteQuestion: Hashable, Sendable {
     /// RTM_F_FIB_MATCH: answer with the entry of the table, which has the metric, instead of the result of the
     /// look-up. An IPv4 look-up with an interface invents a direct route if the table has none; this one doesn't.
     var matchesTable = false
+    /// RTA_UID: the user whose packets these are; nil for this process's.
+    var user: UInt32?
 }
 
 /// The kernel's answer to a ``RouteQuestion``.

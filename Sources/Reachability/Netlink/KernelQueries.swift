@@ -33,6 +33,7 @@ final class KernelQueries: KernelLookup {
         try request.put(Int(RTA_DST.rawValue), question.destination.bytes)
         if let source = question.source { try request.put(Int(RTA_SRC.rawValue), source.bytes) }
         if question.interface != 0 { try request.put(Int(RTA_OIF.rawValue), question.interface) }
+        if let user = question.user { try request.put(Int(RTA_UID.rawValue), user) }
         let reply = try exchange.ask(request, for: RTM_NEWROUTE) { RouteAnswer($0) }
         switch reply {
         case .value(let answer): return answer

@@ -22,8 +22,8 @@ struct ReachabilityCommand: DaemonCommand {
             if one cannot. With --watch, prints a line for each target, then one for each
             change.
 
-            Asks the daemon if one runs. Otherwise reads the kernel's tables itself,
-            without the daemon's configuration of interfaces.
+            Asks the daemon if one runs in this network namespace. Otherwise reads the
+            kernel's tables itself, without the daemon's configuration of interfaces.
             """)
 
     @Argument(help: .of("target", "any, an address, LOCAL,REMOTE, or a host name."), completion: .targets)
@@ -81,13 +81,18 @@ struct ReachabilityCommand: DaemonCommand {
             signal(SIGTERM) { _ in _exit(0) }
         }
         if !local {
+            let remote = RemoteNetwork(client: control.client(in: context))
             do throws(RingwakeError) {
-                try show(RemoteNetwork(client: control.client(in: context)), printer)
+                try show(remote, printer)
                 return printer.status(isWatching: watch)
             } catch {
                 // Read the kernel's tables only if no daemon runs, the user named no socket, and nothing was printed
                 // yet.
                 guard error.code == .daemonNotRunning, control.socket == nil, !printer.hasPrinted else { throw error }
+                if remote.isElsewhere {
+                    context.errors.write(
+                        "ringwake: the daemon is in another network namespace; this is read here, without it\n")
+                }
             }
         }
         var configuration = ReachabilityConfiguration()

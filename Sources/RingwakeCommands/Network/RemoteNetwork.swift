@@ -3,8 +3,14 @@ import Reachability
 import RingwakeCore
 
 /// Reachability as the daemon sees it.
-struct RemoteNetwork: NetworkView {
-    let client: ControlClient
+final class RemoteNetwork: NetworkView {
+    private let client: ControlClient
+    /// Whether the daemon turned out to be in another network namespace.
+    private(set) var isElsewhere = false
+
+    init(client: ControlClient) {
+        self.client = client
+    }
 
     func show(_ targets: [ReachabilityTarget], _ printer: ReachabilityPrinter) throws(RingwakeError) {
         try printMonitor(printer)
@@ -12,22 +18,46 @@ struct RemoteNetwork: NetworkView {
         // The daemon takes up to ``LocalNetwork/nameTimeout`` to look names up, so wait longer.
         slow.timeout = client.timeout + LocalNetwork.nameTimeout
         let answer: TargetListMessage = try slow.get(try target(of: targets, isWatching: false))
+        try requireHere(answer.networkNamespace)
         for message in answer.targets { printer.print(message) }
     }
 
     func watch(_ targets: [ReachabilityTarget], _ printer: ReachabilityPrinter) throws(RingwakeError) {
+        try requireHere()
         try follow(try target(of: targets, isWatching: true), printer) { printer.print($0 as TargetMessage) }
     }
 
     func showPath(_ printer: ReachabilityPrinter) throws(RingwakeError) {
+        try requireHere()
         try printMonitor(printer)
         let path: PathMessage = try client.get(RequestTarget("path"))
         printer.print(path)
     }
 
     func watchPath(_ printer: ReachabilityPrinter) throws(RingwakeError) {
+        try requireHere()
         let target = RequestTarget("path", query: [("watch", "true")])
         try follow(target, printer) { printer.print($0 as PathMessage) }
+    }
+
+    /// The member that all kinds of status have.
+    private struct Place: Decodable {
+        let networkNamespace: UInt64?
+    }
+
+    private func requireHere() throws(RingwakeError) {
+        let place: Place = try client.get(RequestTarget("status"))
+        try requireHere(place.networkNamespace)
+    }
+
+    /// - Throws: `daemonNotRunning`: the daemon is in another network namespace, so its results don't hold here.
+    private func requireHere(_ namespace: UInt64?) throws(RingwakeError) {
+        guard let namespace, let own = NetworkNamespace.current(), namespace != own else { return }
+        isElsewhere = true
+        throw RingwakeError(
+            .daemonNotRunning,
+            "the daemon is in another network namespace, so what it can reach says nothing about this one; use --local, "
+                + "or run the command in the daemon's namespace")
     }
 
     /// The daemon accepts request lines of 8 KiB, including the method and the HTTP version.

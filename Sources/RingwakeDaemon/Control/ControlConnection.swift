@@ -25,7 +25,7 @@ final class ControlConnection: HTTPConnectionHandler {
         let found = peer.whileItRuns { pid in (PeerUnits(of: pid), ProcessIdentity(current: pid)) }
         self.peer = ControlPeer(
             peer.isOwner ? .owner : isMember ? .member : .stranger,
-            pid: peer.processID > 0 ? peer.processID : nil, process: found?.1,
+            user: peer.userID, pid: peer.processID > 0 ? peer.processID : nil, process: found?.1,
             isInHandlerUnit: found?.0.isOfHandlers ?? false)
         units = found?.0
         let unit = found.flatMap { calls.activator.wake(of: $0.0) }
@@ -53,15 +53,20 @@ final class StatusConnection: HTTPConnectionHandler {
 
     private static let questions: Set<String> = ["status", "path", "reachability"]
 
-    /// - Parameter answer: answers the questions that strangers may ask.
-    init(answer: @escaping (ServiceRequest, any HTTPExchange) -> Void) {
+    private let user: UInt32?
+
+    /// - Parameters:
+    ///   - user: who connects; nil if the kernel doesn't say.
+    ///   - answer: answers the questions that strangers may ask.
+    init(user: UInt32?, answer: @escaping (ServiceRequest, any HTTPExchange) -> Void) {
+        self.user = user
         self.answer = answer
     }
 
     func received(_ request: HTTPRequest, on exchange: any HTTPExchange) {
         var question = ServiceRequest(
             RequestID(number: 0), request.method, request.path, body: [], authorization: nil,
-            peer: ControlPeer(.stranger))
+            peer: ControlPeer(.stranger, user: user))
         do throws(RingwakeError) {
             try question.parse()
             guard question.parts.count == 1, StatusConnection.questions.contains(question.parts[0]) else {

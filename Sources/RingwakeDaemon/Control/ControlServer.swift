@@ -33,8 +33,9 @@ final class ControlServer {
     }
 
     /// The handler of one connection to the status socket.
-    func makeStatusHandler() -> any HTTPConnectionHandler {
-        StatusConnection { [unowned self] request, exchange in answer(request, exchange) }
+    func makeStatusHandler(peer: PeerInfo) -> any HTTPConnectionHandler {
+        StatusConnection(user: peer.credentials?.userID) { [unowned self] request, exchange in answer(request, exchange)
+        }
     }
 
     private func answer(_ request: ServiceRequest, _ exchange: any HTTPExchange) {
@@ -67,13 +68,13 @@ final class ControlServer {
             try request.require("GET", parameters: ["watch"])
             let isStrangers = request.caller == .stranger
             if try request.flag("watch") { return try queries.watchPath(exchange, isStrangers: isStrangers) }
-            let path = PathMessage(try network.requireMonitor().currentPath())
+            let path = PathMessage(try network.requireMonitor().currentPath(forUser: request.peer.user))
             exchange.respond(.success(isStrangers ? path.withoutAddresses : path))
         case ("reachability", _):
             try request.require("GET", parameters: ["target", "watch"])
             try queries.begin(
                 try request.targets(), isWatching: try request.flag("watch"), exchange,
-                isStrangers: request.caller == .stranger)
+                isStrangers: request.caller == .stranger, user: request.peer.user)
         case ("audio", _): try audio.answer(request, exchange)
         case ("apps", 1):
             try request.require("GET")

@@ -30,15 +30,16 @@ final class NetworkQueries {
         names = NameTurns(runLoop: runLoop)
     }
 
-    /// Answers with the reachability of `targets` when all are known. If watching, sends a line for each target and for
+    /// Answers with the reachability of `targets` when all are known, for packets of `user`. If watching, sends a line for each target and for
     /// each change until the client leaves.
     ///
     /// - Throws: `limitReached`; `system` if the network isn't monitored.
     func begin(
-        _ targets: [ReachabilityTarget], isWatching: Bool, _ exchange: any HTTPExchange, isStrangers: Bool
+        _ targets: [ReachabilityTarget], isWatching: Bool, _ exchange: any HTTPExchange, isStrangers: Bool,
+        user: UInt32?
     ) throws(RingwakeError) {
         let monitor = try network.requireMonitor()
-        let query = Query(targets, isWatching: isWatching, isStrangers: isStrangers, exchange)
+        let query = Query(targets, isWatching: isWatching, isStrangers: isStrangers, user: user, exchange)
         try requireRoom(for: query)
         do throws(ReachabilityError) {
             for (index, target) in targets.enumerated() {
@@ -69,7 +70,7 @@ final class NetworkQueries {
     /// Sends a line for the path, and one for each change, until the client leaves.
     func watchPath(_ exchange: any HTTPExchange, isStrangers: Bool) throws(RingwakeError) {
         let monitor = try network.requireMonitor()
-        let query = Query([], isWatching: true, isStrangers: isStrangers, exchange)
+        let query = Query([], isWatching: true, isStrangers: isStrangers, user: nil, exchange)
         try requireRoom(for: query)
         query.watches = [
             monitor.watchPath { [weak self, weak query] path in
@@ -166,12 +167,12 @@ final class NetworkQueries {
     /// Answers with the reachability at this moment: the values of the watches may lack a loss that is still held, or
     /// messages of the kernel that the monitor hasn't read yet.
     private func respond(_ query: Query) {
-        let current = network.current(query.targets)
+        let current = network.current(query.targets, forUser: query.user)
         let messages = query.targets.indices.compactMap { index in
             (current[index] ?? query.known[index]).map { message(query.targets[index], $0, to: query) }
         }
         end(query)
-        query.exchange.respond(.success(TargetListMessage(targets: messages)))
+        query.exchange.respond(.success(TargetListMessage(targets: messages, networkNamespace: network.namespace)))
     }
 
     private func message(
@@ -191,6 +192,8 @@ private final class Query {
     let targets: [ReachabilityTarget]
     let isWatching: Bool
     let isStrangers: Bool
+    /// The user to answer for; nil for the daemon's.
+    let user: UInt32?
     let exchange: any HTTPExchange
     /// Results, by index of the target.
     var known: [TargetReachability?]
@@ -202,10 +205,14 @@ private final class Query {
     var weight: Int { max(1, targets.count) }
     var names: Int { targets.count { if case .host = $0 { true } else { false } } }
 
-    init(_ targets: [ReachabilityTarget], isWatching: Bool, isStrangers: Bool, _ exchange: any HTTPExchange) {
+    init(
+        _ targets: [ReachabilityTarget], isWatching: Bool, isStrangers: Bool, user: UInt32?,
+        _ exchange: any HTTPExchange
+    ) {
         self.targets = targets
         self.isWatching = isWatching
         self.isStrangers = isStrangers
+        self.user = user
         self.exchange = exchange
         known = Array(repeating: nil, count: targets.count)
     }

@@ -89,9 +89,13 @@ final class NetworkWatch {
     /// The network path at this moment, for answers to clients; nil if the network isn't monitored.
     func currentPath() -> NetworkPath? { watching()?.currentPath() }
 
+    /// The network namespace that is monitored; nil if it isn't known.
+    var namespace: UInt64? { watching()?.networkNamespace }
+
     /// The reachability of watched targets at this moment, for answers to clients; nil for an unknown one.
-    func current(_ targets: [ReachabilityTarget]) -> [TargetReachability?] {
-        watching()?.current(targets) ?? targets.map { _ in nil }
+    /// - Parameter user: whose packets; nil for the daemon's.
+    func current(_ targets: [ReachabilityTarget], forUser user: UInt32? = nil) -> [TargetReachability?] {
+        watching()?.current(targets, forUser: user) ?? targets.map { _ in nil }
     }
 
     /// Connection status of the daemon; nil if the network isn't monitored.
@@ -104,8 +108,7 @@ final class NetworkWatch {
     /// monitored.
     func connection(of app: AppID) -> ConnectionStatus? {
         guard watching() != nil else { return nil }
-        return ConnectionStatus(targets: reachability(of: app).map { .init($0.1.status, $0.1.unsatisfiedReason) })
-            ?? connection
+        return ConnectionStatus(reachability(of: app)) ?? connection
     }
 
     /// The watched targets of an app, in its order; empty if it has none.
@@ -118,6 +121,12 @@ final class NetworkWatch {
 
     /// When the addresses of an app's target were looked up; nil if it is no host name, or not known yet.
     func resolvedAt(_ target: ReachabilityTarget) -> BootClock.Instant? { watching()?.resolvedAt(target) }
+
+    /// The same at this moment, for answers to clients.
+    func currentReachability(of app: AppID) -> [(ReachabilityTarget, TargetReachability)] {
+        let known = reachability(of: app)
+        return zip(known, current(known.map(\.0))).map { ($0.0, $1 ?? $0.1) }
+    }
 
     /// Whether an app has its own status because it has watched targets.
     func hasTargets(_ app: AppID) -> Bool { apps[app]?.contains { targets[$0] != nil } ?? false }
@@ -224,10 +233,17 @@ final class NetworkWatch {
 
 extension ConnectionStatus {
     /// The daemon's status on this path.
-    fileprivate init(_ path: NetworkPath) {
+    init(_ path: NetworkPath) {
         self.init(
             network: .init(path.status, path.unsatisfiedReason), hasNameServer: path.supportsDNS,
             isConstrained: path.isConstrained)
+    }
+}
+
+extension ConnectionStatus {
+    /// The status of an app with these targets; nil if there are none.
+    init?(_ targets: [(ReachabilityTarget, TargetReachability)]) {
+        self.init(targets: targets.map { .init($0.1.status, $0.1.unsatisfiedReason) })
     }
 }
 

@@ -135,4 +135,30 @@ struct MonitorDriverTests {
             try bench.settle("the message") { bench.monitor.status.messages > before }
         }
     }
+
+    @Test("A query sees a held loss and what came during a rest, each time; a watch gets neither")
+    func query() throws {
+        try NetworkNamespace.run { commands in
+            try commands.ip("link", "set", "lo", "up")
+            let bench = try MonitorBench(["203.0.113.5"]) { $0.lossHold = .seconds(60) }
+            let target = try #require(ReachabilityTarget("203.0.113.5"))
+            func current() throws -> NetworkPath.Status? { try #require(bench.monitor.current([target]).first)?.status }
+            // Both count as reachable: packets to an address of this machine need no other link.
+            try commands.ip("route", "add", "local", "203.0.113.0/24", "dev", "lo")
+            try bench.settle("the route") { bench.last("203.0.113.5")?.status == .satisfied }
+            for number in 1...50 {
+                try commands.ip("route", "del", "local", "203.0.113.0/24", "dev", "lo")
+                #expect(try current() == .unsatisfied, "round \(number)")
+                // The loop rests after some rounds.
+                bench.loop.runOnce(timeout: .zero)
+                try commands.ip("route", "add", "local", "203.0.113.0/24", "dev", "lo")
+                #expect(try current() == .satisfied, "round \(number)")
+                bench.loop.runOnce(timeout: .zero)
+            }
+            #expect(bench.count("203.0.113.5") == 2)
+            try commands.ip("link", "set", "lo", "down")
+            #expect(bench.monitor.currentPath().status == .unsatisfied)
+            #expect(try current() == .unsatisfied)
+        }
+    }
 }

@@ -231,8 +231,11 @@ level = {value("log.level", "info")}
         return {"RINGWAKE_SOCKET": str(self.control_socket), "NO_COLOR": "1"}
 
     def ringwake(self, *arguments: object, **options) -> subprocess.CompletedProcess:
-        """Runs the command line against this daemon."""
-        return programs.ringwake(*arguments, env=self.environment() | options.pop("env", {}), **options)
+        """Runs the command line against this daemon, in its network: of another it says nothing."""
+        before = self.user if self.user[:2] == ["ip", "netns"] else []
+        return programs.run(
+            *before, programs.RINGWAKE, *arguments, env=self.environment() | options.pop("env", {}), **options
+        )
 
     def log_mentions(self, text: str, seconds: float = 5) -> None:
         until(lambda: text in self.log, seconds, lambda: f"'{text}' in the log:\n{self.log}")

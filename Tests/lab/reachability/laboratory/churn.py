@@ -8,7 +8,7 @@ from collections.abc import Callable
 from reachability.stage import Stage
 from support.waiting import until
 
-ROUTES, ADVERTISEMENTS, RENEWALS, CONTAINERS = 10_000, 1_000, 1_000, 100
+ROUTES, ADVERTISEMENTS, RENEWALS, CONTAINERS, ADDRESSES = 10_000, 1_000, 1_000, 100, 1_000
 # An address that is refreshed is older than this: ours drops no message about a younger one. Seconds.
 AGE = 6
 ICMPV6_ROUTER_ADVERTISEMENT, PREFIX_INFORMATION, ALL_NODES = 134, 3, "ff02::1"
@@ -56,6 +56,22 @@ def prepare_advertisements(stage: Stage) -> None:
     time.sleep(AGE)
 
 
+def addresses(stage: Stage, share: float) -> None:
+    """Addresses come and go on an interface that leads nowhere."""
+    stage.network.batch(
+        f"address {verb} 10.9.{number >> 8}.{number & 255}/32 dev aside0"
+        for number in range(int(ADDRESSES * share / 2))
+        for verb in ("add", "delete")
+    )
+
+
+def prepare_addresses(stage: Stage) -> None:
+    """An interface beside the way; a first address shows that its addresses change."""
+    stage.perform(["cable aside0", "address add 10.0.0.1/24 dev aside0"])
+    stage.settle()
+    stage.network.ip("address", "add", "10.9.255.1/32", "dev", "aside0")
+
+
 def prepare_renewals(stage: Stage) -> None:
     time.sleep(AGE)
 
@@ -89,4 +105,5 @@ CHURNS: dict[str, tuple[Churn, Callable[[Stage], None]]] = {
     "1,000 advertisements": (advertisements, prepare_advertisements),
     "1,000 renewals": (renewals, prepare_renewals),
     "100 containers": (containers, nothing),
+    "1,000 addresses": (addresses, prepare_addresses),
 }

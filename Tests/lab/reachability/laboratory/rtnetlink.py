@@ -10,7 +10,8 @@ from support.netns import Namespace
 
 # linux/netlink.h, linux/rtnetlink.h, linux/if.h
 NLM_F_REQUEST, NLM_F_ACK, NLM_F_CREATE, NLMSG_ERROR = 1, 4, 0x400, 2
-RTM_NEWLINK, RTM_NEWROUTE, RTM_DELROUTE = 16, 24, 25
+RTM_NEWLINK, RTM_NEWADDR, RTM_DELADDR, RTM_NEWROUTE, RTM_DELROUTE = 16, 20, 21, 24, 25
+IFA_LOCAL = 2
 RTA_OIF, RTA_GATEWAY, RTA_PRIORITY = 4, 5, 6
 RT_TABLE_MAIN, RTPROT_BOOT, RT_SCOPE_UNIVERSE, RTN_UNICAST = 254, 3, 0, 1
 IFF_UP = 1
@@ -44,6 +45,12 @@ class Changer:
             "=BxHiII", socket.AF_UNSPEC, 0, self.network.index(name), IFF_UP if up else 0, IFF_UP
         )
         return self._ask(RTM_NEWLINK, 0, body)
+
+    def address(self, add: bool, address: str, index: int) -> int:
+        """Adds an IPv4 address to the link of this index, or deletes it; answers when."""
+        body = struct.pack("=4BI", socket.AF_INET, 32, 0, RT_SCOPE_UNIVERSE, index)
+        body += struct.pack("=HH4s", 8, IFA_LOCAL, socket.inet_aton(address))
+        return self._ask(RTM_NEWADDR if add else RTM_DELADDR, NLM_F_CREATE if add else 0, body)
 
     def _ask(self, kind: int, flags: int, body: bytes) -> int:
         self.sequence += 1

@@ -23,9 +23,9 @@ def measure(quick: bool) -> Outcome:
         "Wakeups for what others do",
         "Voluntary context switches and CPU ms of all threads, while in a namespace of its own, for each watcher one "
         "after the other: 10,000 routes to elsewhere come; a router advertises a known prefix 1,000 times; a lease is "
-        "renewed 1,000 times; 100 containers' veth pairs come, are switched on and go. ringwake watches `any` and one "
-        "address; level 0 filters nothing in the kernel, and so shows the damping alone. The peers' short-lived "
-        "children are not counted. Aim: 0 at level 4.",
+        "renewed 1,000 times; 100 containers' veth pairs come, are switched on and go; addresses change 1,000 times on "
+        "an interface that leads nowhere. ringwake watches `any` and one address; level 0 filters nothing in the "
+        "kernel, and so shows the damping alone. The peers' short-lived children are not counted. Aim: 0 at level 4.",
         ["", *CHURNS],
         command="Tests/lab/reachability/run wakeups",
     )
