@@ -118,6 +118,32 @@ struct EffectLedger: Hashable, Sendable, Codable {
         }
     }
 
+    /// Notices mutes that somebody else changed: the server stores them for the next stream of the kind.
+    mutating func noticeMutes(from former: AudioServerImage, to image: AudioServerImage) {
+        guard former.cookie == image.cookie, !kinds.isEmpty else { return }
+        for stream in image.playing.values {
+            if let before = former.playing[stream.index], before.isSettled, before.isMuted != stream.isMuted {
+                noticeMute(stream)
+            }
+        }
+    }
+
+    /// Notices mutes that somebody else may have changed while this program did not run.
+    mutating func readMutes(_ image: AudioServerImage) {
+        guard baseline?.cookie == image.cookie else { return }
+        for name in kinds.keys {
+            let streams = image.playing.values.filter { $0.restoreID == name && $0.isSettled }
+            if let eldest = streams.min(by: { $0.index < $1.index }) { noticeMute(eldest) }
+        }
+    }
+
+    private mutating func noticeMute(_ stream: AudioServerImage.Stream) {
+        guard stream.isSettled, let name = stream.restoreID, let kind = kinds[name] else { return }
+        let record = records[.playingMute(stream.index)]
+        let isOurs = record.map { !$0.isTaken && $0.set == .muted(stream.isMuted) } ?? kind.mayBeOurs(stream.isMuted)
+        if !isOurs { kinds[name]?.noticeMute(stream.isMuted) }
+    }
+
     /// Removes the records of streams of another instance of the server.
     /// - Returns: Number of those whose values the server had stored.
     mutating func buryStreams(notOf image: AudioServerImage) -> Int {

@@ -5,6 +5,9 @@ extension EffectLedger {
         var before: StoredStream?
         /// Whether the server lists what it stores, so that nil above means none.
         let isListed: Bool
+        /// The last mute of such streams that we did not set; nil: no stream was seen. A server that doesn't list its
+        /// entries takes them only as a whole, so this belongs to each that is written.
+        private(set) var usersMute: Bool?
         /// Values that our commands gave streams of this kind, and undid: stored values equal to one of these are ours.
         private var ours: [EffectValue] = []
         /// Effects of streams that have ended: the first of each sort.
@@ -21,9 +24,18 @@ extension EffectLedger {
         /// are muted, it stores the volume of the second.
         init(of kind: String, before: StoredStream?, isListed: Bool, in image: AudioServerImage) {
             self.init(before: before, isListed: isListed)
-            for stream in image.playing.values.sorted(by: { $0.index < $1.index }) where stream.restoreID == kind {
-                if !stream.volume.isEmpty { note(.volume(stream.volume)) }
-            }
+            let streams = image.playing.values.filter { $0.restoreID == kind && !$0.volume.isEmpty }
+                .sorted { $0.index < $1.index }
+            for stream in streams { note(.volume(stream.volume)) }
+            usersMute = streams.first?.isMuted
+        }
+
+        /// Somebody else has muted or unmuted a stream of this kind.
+        mutating func noticeMute(_ isMuted: Bool) { usersMute = isMuted }
+
+        /// Whether the mute may come from what we set for the kind: a new stream gets the stored one a moment later.
+        func mayBeOurs(_ isMuted: Bool) -> Bool {
+            last.contains { !$0.isTaken && $0.set == .muted(isMuted) }
         }
 
         mutating func remember(_ record: AudioEffectRecord) {
@@ -140,7 +152,9 @@ extension EffectLedger {
 
         /// The entry that the server should have for such a kind; nil if there is nothing to restore.
         func blindEntry(_ name: String) -> StoredStream? {
-            var entry = StoredStream(name: name, volume: [], channels: [], isMuted: false, device: nil)
+            // An entry without volume or device leaves those as they are; one without a mute doesn't exist.
+            var entry = StoredStream(
+                name: name, volume: [], channels: [], isMuted: usersMute ?? false, device: nil)
             var isTouched = false
             for record in gone.sorted(by: { $0.order < $1.order }) {
                 switch (record.target, record.before) {

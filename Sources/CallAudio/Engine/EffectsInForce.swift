@@ -14,8 +14,12 @@ struct EffectsInForce {
 
     init(_ ledger: EffectLedger) { self.ledger = ledger }
 
-    mutating func see(_ image: AudioServerImage?, after former: AudioServerImage) {
+    /// - Returns: Whether the user changed something that the journal has to know.
+    mutating func see(_ image: AudioServerImage?, after former: AudioServerImage) -> Bool {
+        let before = ledger
         ledger.noticeEnds(from: former, to: image, but: unconfirmed)
+        if let image { ledger.noticeMutes(from: former, to: image) }
+        return ledger != before
     }
 
     /// The server reported a change: the values that it shows now are confirmed.
@@ -31,6 +35,7 @@ struct EffectsInForce {
     /// - Returns: Number of effects that this ended.
     mutating func takeOver(_ image: AudioServerImage) -> Int {
         let (baseline, records) = (ledger.baseline, ledger.ordered)
+        ledger.readMutes(image)
         let count = ledger.buryStreams(notOf: image)
         ledger.adopt(records, image) { baseline?.cookie != image.cookie || baseline?.isOlder(than: $0) == true }
         return count

@@ -63,7 +63,8 @@ struct PlanReconciler {
     mutating func see(_ image: AudioServerImage) {
         let former = self.image
         self.image = image
-        inForce.see(image, after: former)
+        // Nobody else knows what the user changed, once the server or this program has died.
+        if inForce.see(image, after: former) { effects.append(.write(inForce.ledger)) }
         mutedMicrophones.notice(
             from: former, to: image, isWatching: !wanted.plan.isEmpty || wanted.plan.isCallWaiting)
         let ownership = ownership
@@ -75,7 +76,7 @@ struct PlanReconciler {
     }
 
     /// The connection broke: streams that ended with it may have had the user's values.
-    mutating func lost() { inForce.see(nil, after: image) }
+    mutating func lost() { if inForce.see(nil, after: image) { effects.append(.write(inForce.ledger)) } }
 
     mutating func confirm() { inForce.confirm(image) }
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 
-from support.audio import AudioServer
-from support.audio_agent import Agent, session
+import pytest
+from support.audio import AudioServer, PipeWire
+from support.audio_agent import Agent, mend, session
 from support.audio_streams import FULL, Stream, stored_volume
 from support.waiting import until
 
@@ -117,3 +118,67 @@ def test_an_app_that_the_user_has_put_on_a_device_is_there_again(
     ends(phone)
     leaves(agent)
     is_on(make_stream(pulseaudio, "phone"), "headset")
+
+
+# A session that ducks changes no mute, so every mute is the user's.
+
+
+def ducked(server: AudioServer, make_agent: Agents, music: Stream) -> Agent:
+    agent = make_agent(server)
+    agent.connected()
+    assert agent.apply(1, session(16, "duck"))["made"] == 1
+    assert music.volume < FULL / 1.5
+    return agent
+
+
+def mutes(agent: Agent, music: Stream) -> None:
+    """The user mutes the stream in a mixer, and the program has seen it."""
+    music.set_mute(True)
+    hears(agent, False)
+
+
+def saves_mute(server: AudioServer) -> None:
+    """Waits until the mute is on the disk. WirePlumber writes it a second later, PulseAudio at once."""
+    file = server.folder / "state" / "wireplumber" / "restore-stream"
+    if isinstance(server, PipeWire):
+        until(lambda: file.exists() and "Music:mute=true" in file.read_text(), SHOWN, "the mute to be stored")
+
+
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+def test_a_stream_that_the_user_muted_and_that_ends_ducked_leaves_its_mute(
+    server: AudioServer, make_agent: Agents, make_stream: Streams, when: str
+) -> None:
+    music = plays_music(server, make_stream)
+    if when == "before":
+        music.set_mute(True)
+    agent = ducked(server, make_agent, music)
+    if when == "meanwhile":
+        mutes(agent, music)
+    ends(music)
+    leaves(agent)
+    assert stored_volume(server, "music", role="music") == (FULL, True)
+
+
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+@pytest.mark.parametrize("dies", ["server", "server and program"])
+def test_a_mute_of_the_users_outlives_the_server(
+    server: AudioServer, make_agent: Agents, make_stream: Streams, when: str, dies: str
+) -> None:
+    music = plays_music(server, make_stream)
+    if when == "before":
+        music.set_mute(True)
+    agent = ducked(server, make_agent, music)
+    if when == "meanwhile":
+        mutes(agent, music)
+    saves_mute(server)
+    if dies != "server":
+        agent.kill()
+    server.kill()
+    music.end()
+    server.start()
+    if dies == "server":
+        agent.next("connected")
+        leaves(agent)
+    else:
+        assert mend(server, agent.journal).returncode == 0
+    assert stored_volume(server, "music", role="music") == (FULL, True)
