@@ -7,8 +7,10 @@ struct EffectLedger: Hashable, Sendable, Codable {
     private(set) var records: [EffectTarget: AudioEffectRecord] = [:]
     /// The server's stored values for each kind of streams, from before our first effect on one of them.
     var kinds: [String: KindRecord] = [:]
-    /// Players that we paused.
-    var players: [MediaPlayer] = []
+    /// Players that were ordered to pause.
+    private(set) var players: [MediaPlayer] = []
+    /// Those of them that were seen paused.
+    private(set) var pausedPlayers: Set<MediaPlayer> = []
     /// The boot in which players were paused: no player survives a reboot.
     var boot: String?
     /// The newest streams before the first effect. Younger streams may have begun with a value that we set for their
@@ -40,6 +42,9 @@ struct EffectLedger: Hashable, Sendable, Codable {
     /// The records in a fixed order.
     var ordered: [AudioEffectRecord] { records.values.sorted { $0.order < $1.order } }
 
+    /// Processes of players that were seen paused.
+    var pausedProcesses: Set<Int32> { Set(pausedPlayers.compactMap(\.process)) }
+
     subscript(_ target: EffectTarget) -> AudioEffectRecord? { records[target] }
 
     mutating func insert(_ record: AudioEffectRecord, in image: AudioServerImage) {
@@ -67,11 +72,16 @@ struct EffectLedger: Hashable, Sendable, Codable {
 
     mutating func remove(_ target: EffectTarget) { records[target] = nil }
 
-    /// - Returns: Whether the player was one of those that we paused.
-    mutating func remove(_ player: MediaPlayer) -> Bool {
-        guard let index = players.firstIndex(of: player) else { return false }
-        players.remove(at: index)
-        return true
+    mutating func addPlayers(_ more: [MediaPlayer], boot: String?) {
+        players += more
+        self.boot = boot
+    }
+
+    mutating func notePaused(_ player: MediaPlayer) { pausedPlayers.insert(player) }
+
+    mutating func removePlayers(where isOver: (MediaPlayer) -> Bool) {
+        players.removeAll(where: isOver)
+        pausedPlayers.formIntersection(players)
     }
 
     mutating func setOwners(_ owners: Set<AudioSessionID>, of target: EffectTarget) {
@@ -204,7 +214,7 @@ struct EffectLedger: Hashable, Sendable, Codable {
     }
 
     // JSON has no keys but strings, so only the records are encoded, which contain their targets.
-    private enum CodingKeys: String, CodingKey { case records, kinds, players, boot, baseline }
+    private enum CodingKeys: String, CodingKey { case records, kinds, players, pausedPlayers, boot, baseline }
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
@@ -213,6 +223,9 @@ struct EffectLedger: Hashable, Sendable, Codable {
         }
         kinds = try container.decode([String: KindRecord].self, forKey: .kinds)
         players = try container.decode([MediaPlayer].self, forKey: .players)
+        // Earlier versions don't tell them apart.
+        let paused = try container.decodeIfPresent([MediaPlayer].self, forKey: .pausedPlayers) ?? []
+        pausedPlayers = Set(paused).intersection(players)
         boot = try container.decodeIfPresent(String.self, forKey: .boot)
         baseline = try container.decodeIfPresent(Baseline.self, forKey: .baseline)
     }
@@ -222,6 +235,7 @@ struct EffectLedger: Hashable, Sendable, Codable {
         try container.encode(ordered, forKey: .records)
         try container.encode(kinds, forKey: .kinds)
         try container.encode(players, forKey: .players)
+        try container.encode(players.filter(pausedPlayers.contains), forKey: .pausedPlayers)
         try container.encodeIfPresent(boot, forKey: .boot)
         try container.encodeIfPresent(baseline, forKey: .baseline)
     }

@@ -20,6 +20,8 @@ struct EffectPlanner {
     var microphonesMuted: Set<String> = []
     /// Processes whose streams aren't changed.
     var yielding: Set<Int32> = []
+    /// Processes that have paused: their streams are muted only while they sound.
+    var paused: Set<Int32> = []
     /// The effects of other programs like this one on the same server.
     var others: () -> [EffectLedger] = { [] }
     /// Whether to wait for what may still appear; else it is given up.

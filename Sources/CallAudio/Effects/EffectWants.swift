@@ -20,6 +20,7 @@ struct EffectWants {
     private let busy: BusyStreams
     private let ownership: StreamOwnership
     private let ledger: EffectLedger
+    private let paused: Set<Int32>
 
     init(_ planner: EffectPlanner) {
         image = planner.image
@@ -28,6 +29,7 @@ struct EffectWants {
         busy = planner.busy
         ownership = planner.ownership
         ledger = planner.ledger
+        paused = planner.paused
         for stream in image.playing.values { addPlaying(stream) }
         for stream in image.recording.values { addRecording(stream) }
         if let first = plan.sessions.first { addDevices(first, mutedByUser: planner.microphonesMuted) }
@@ -66,10 +68,16 @@ struct EffectWants {
                 if !ducking.isEmpty { duck(stream, ducking) }
                 return
             }
-            if ledger[mute] != nil || (stream.isSettled && !stream.isCorked) { self.mute(mute, interrupting) }
+            // A stream of a paused player is unmuted once it has stopped, so that it doesn't play on muted.
+            let isKept = ledger[mute] != nil && !(stream.isCorked && isPaused(stream))
+            if isKept || (stream.isSettled && !stream.isCorked) { self.mute(mute, interrupting) }
             // If an interruption follows a ducking, the volume stays ducked, so that it isn't changed back and forth.
             if !ducking.isEmpty, ledger[.playingVolume(stream.index)] != nil { duck(stream, ducking) }
         }
+    }
+
+    private func isPaused(_ stream: AudioServerImage.Stream) -> Bool {
+        !paused.isEmpty && stream.process.map { ownership.tree.isOne($0, of: paused) } ?? false
     }
 
     private mutating func addRecording(_ stream: AudioServerImage.Stream) {

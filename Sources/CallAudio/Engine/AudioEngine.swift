@@ -62,7 +62,7 @@ package final class AudioEngine {
     /// Connects, undoes what the journal holds, and reports `ready`.
     package func start() {
         server.onEvent = { [weak self] in self?.feed(.server($0)) }
-        players.onPlaying = { [weak self] in self?.feed(.playerStarted($0)) }
+        players.onChange = { [weak self] in self?.feed(.playerChanged($0, $1)) }
         feed(.start)
     }
 
@@ -103,10 +103,13 @@ package final class AudioEngine {
                     case .failure(let failure): failure.kind == .lost ? .lost : .stored(nil)
                     }
                 })
-        case .findPlayers: players.playing(completion: answer { .players($0) })
-        case .pausePlayers(let found): players.pause(found, completion: answer { .players($0) })
-        case .resumePlayers(let paused): players.resume(paused, completion: answer { .resumed($0) })
-        case .watchPlayers(let paused): players.watch(paused)
+        case .findPlayers: players.playing(completion: playersAnswer { .found($0) })
+        case .pausePlayers(let found, let ledger):
+            // What can't be undone after a crash isn't done.
+            let isCovered = journal.written.covers(ledger) || isWritten(ledger)
+            players.pause(isCovered ? found : [], completion: playersAnswer { .ordered($0) })
+        case .resumePlayers(let paused): players.resume(paused, completion: playersAnswer { .resumed($0) })
+        case .watchPlayers(let watched, let paused): players.watch(watched, paused: paused)
         case .write(let ledger): _ = isWritten(ledger)
         case .report(let report): send(report)
         case .ready(let mended): reportReady(mended)
@@ -121,6 +124,14 @@ package final class AudioEngine {
         return { [weak self] value in
             guard let self, self.connection == connection else { return }
             feed(.answered(make(value), server.image))
+        }
+    }
+
+    private func playersAnswer<Value>(_ make: @escaping (Value) -> Machine.PlayersAnswer) -> (Value) -> Void {
+        let connection = connection
+        return { [weak self] value in
+            guard let self, self.connection == connection else { return }
+            feed(.playersAnswered(make(value)))
         }
     }
 

@@ -63,7 +63,7 @@ struct AudioEngineStateMachine {
             return (ledger.isEmpty ? [.ready(mended: 0)] : []) + [.connect]
         case (.close, .new), (.close, .started): life = .closing(until: now.advanced(by: Self.closingTime))
         case (.request, .started), (.server, .started), (.server, .closing), (.answered, _), (.covered, _),
-            (.playerStarted, _), (.deadlineReached, _), (.turnEnded, _):
+            (.playersAnswered, _), (.playerChanged, _), (.deadlineReached, _), (.turnEnded, _):
             break
         default: return []
         }
@@ -96,11 +96,11 @@ struct AudioEngineStateMachine {
             guard !plan.isEmpty else { return [.report(.applied(number: number, AudioApplied(route: AudioRoute())))] }
             let error = AudioSessionError(.mediaServicesFailed, "no audio server is connected")
             return [.report(.refused(number: number, error))]
-        case .playerStarted(let player):
-            var ledger = ledger
-            guard ledger.remove(player) else { return [] }
+        case .playerChanged(let player, let change):
+            var (players, ledger) = (PausedPlayers(), ledger)
+            _ = players.changed(player, change, &ledger, interrupts: false)
             server = .absent(ledger, wishes)
-            return [.watchPlayers(ledger.players), .write(ledger)]
+            return players.takeEffects()
         default: return []
         }
     }
@@ -123,8 +123,9 @@ struct AudioEngineStateMachine {
     /// Ends once everything is undone, can't be undone, or takes too long.
     private mutating func closingEffects(_ now: BootClock.Instant) -> [Effect] {
         guard case .closing(let end) = life else { return [] }
-        if case .present(let session) = server, !session.isIdle, now < end { return [] }
+        if case .present(let session) = server, !session.isIdle || !ledger.players.isEmpty, now < end { return [] }
         life = .closed
-        return [.write(ledger), .finish]
+        let left: [Effect] = ledger.isEmpty ? [] : [.report(.problem("\(ledger.count) effects could not be undone"))]
+        return left + [.write(ledger), .finish]
     }
 }

@@ -11,8 +11,9 @@ extension AudioEngineStateMachine {
         case answered(Answer, AudioServerImage?)
         /// Whether the disk holds what ``Effect/cover(_:)`` asked for.
         case covered(Bool)
-        /// A watched player plays again.
-        case playerStarted(MediaPlayer)
+        /// The answer to an effect that concerns players, which comes at any time.
+        case playersAnswered(PlayersAnswer)
+        case playerChanged(MediaPlayer, MediaPlayerChange)
         case deadlineReached
         /// All reports have been sent: see ``Effect/callAfterTurn``.
         case turnEnded
@@ -23,23 +24,29 @@ extension AudioEngineStateMachine {
         case performed([AudioServerFailure?])
         /// The server's stored values; nil: the server doesn't report them.
         case stored([StoredStream]?)
-        case players([MediaPlayer])
-        case resumed(Int)
         /// The connection broke.
         case lost
     }
 
-    /// The effects that the driver runs. Each of the first six is answered, and only one of them is in progress at a
-    /// time.
+    enum PlayersAnswer {
+        case found([MediaPlayer])
+        /// Those that were ordered to pause.
+        case ordered([MediaPlayer])
+        case resumed(MediaPlayerAnswers)
+    }
+
+    /// The effects that the driver runs. Each of the first three is answered, and only one of them is in progress at a
+    /// time; the same holds for the next three.
     enum Effect {
         /// Make sure that the disk contains everything to undo this ledger; answered before any other event.
         case cover(EffectLedger)
         case perform([AudioServerCommand])
         case readStored
         case findPlayers
-        case pausePlayers([MediaPlayer])
+        /// Orders them to pause, once the disk contains this ledger, which has them.
+        case pausePlayers([MediaPlayer], EffectLedger)
         case resumePlayers([MediaPlayer])
-        case watchPlayers([MediaPlayer])
+        case watchPlayers([MediaPlayer], paused: Set<MediaPlayer>)
         case write(EffectLedger)
         case report(AudioEngineReport)
         /// The effects of an earlier run are undone; reported once.
@@ -55,7 +62,6 @@ extension AudioEngineStateMachine {
 /// What an ``EngineWork`` waits for: one answer, or a time.
 enum EngineQuestion {
     case journal(EffectChanges, before: EffectLedger)
-    case playersJournal([MediaPlayer], before: [MediaPlayer])
     case commands([EffectChanges.Step])
     /// The server's stored values, to remember them for new kinds.
     case stored
@@ -65,9 +71,6 @@ enum EngineQuestion {
     case repair(StoredRepair.Kinds)
     case storedToCheck(StoredRepair.Kinds)
     case retry(BootClock.Instant)
-    case playersToPrepare, playersToPause
-    case pausing([MediaPlayer])
-    case resuming(count: Int)
 }
 
 /// What the engine knows besides the server.

@@ -39,11 +39,8 @@ struct EngineWork {
     var passes = 0
     /// Whether to wait for what may still appear.
     var isPatient = true
-    var havePlayersBeenAsked = false
     /// Stored values of kinds without an effect have been restored.
     var isRepaired = false
-    /// Playing players, for a preparation.
-    var players: [MediaPlayer] = []
     /// What the server stored when this work began; nil: not read.
     var stored: [String: StoredStream]?
     /// The server doesn't report what it stores.

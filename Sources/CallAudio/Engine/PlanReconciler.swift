@@ -9,13 +9,15 @@ internal import RunLoop
 ///                   nothing              waiting                changes
 ///                      |              (1.2 s at most)              |
 ///                      v                                           v
-///     players resume, stored values are repaired       journal --> commands --> next pass
+///          stored values are repaired                  journal --> commands --> next pass
 ///                      |
 ///                      v
 ///               work is finished
 ///
 /// `awaiting` is the one answer that the work waits for. So a stream that begins during a call, a device that appears
 /// and a server that refuses are not special cases: the next pass handles them.
+///
+/// Players are asked beside the works (``PausedPlayers``): a player that hangs delays nothing.
 ///
 /// Invariants:
 /// - Commands are sent only after the journal covers their records; a record that can't be written isn't made.
@@ -55,7 +57,7 @@ struct PlanReconciler {
 
     mutating func takeEffects() -> [Effect] {
         defer { effects = [] }
-        return effects
+        return effects + players.takeEffects()
     }
 
     // MARK: - Between works
@@ -86,13 +88,32 @@ struct PlanReconciler {
         work?.former.wishes.choose(name)
     }
 
-    /// Somebody started a player that we had paused. From then on it belongs to the user, and isn't muted.
-    /// - Returns: Whether it was one that we had paused.
-    mutating func started(_ player: MediaPlayer) -> Bool {
-        guard inForce.ledger.remove(player) else { return false }
-        effects += [.watchPlayers(inForce.ledger.players), .write(inForce.ledger)]
-        if wanted.plan.interrupts { players.started(player) }
-        return true
+    /// A player that was ordered to pause does something.
+    /// - Returns: Whether its streams have to be checked.
+    mutating func changed(_ player: MediaPlayer, _ change: MediaPlayerChange) -> Bool {
+        players.changed(player, change, &inForce.ledger, interrupts: wanted.plan.interrupts)
+    }
+
+    mutating func answered(_ answer: AudioEngineStateMachine.PlayersAnswer) {
+        let ours = Set(wanted.plan.sessions.flatMap(\.client.processes)).union(wanted.plan.exempt)
+        let tree = surroundings.makeProcessTree()
+        players.answered(answer, &inForce.ledger, boot: surroundings.boot, at: now) { player in
+            !(player.process.map { tree.isOne($0, of: ours) } ?? false)
+        }
+    }
+
+    /// Pauses players once a plan silences everything else, and resumes them when it is over.
+    mutating func tendPlayers(after work: EngineWork) {
+        let (did, does) = (work.former.plan.interrupts, wanted.plan.interrupts)
+        let isAtEnd =
+            switch work.kind {
+            case .restore, .close: true
+            case .apply, .prepare, .upkeep: false
+            }
+        if does, !did { return players.begin() }
+        guard !does, did || isAtEnd else { return }
+        let resumes = work.resumes && inForce.ledger.boot == surroundings.boot
+        players.end(&inForce.ledger, resumes: resumes, isAtEnd: isAtEnd)
     }
 
     /// - Returns: Whether there were streams that began with our value before it was undone. They are in the journal
@@ -104,14 +125,13 @@ struct PlanReconciler {
         return true
     }
 
-    /// - Returns: Whether to check streams, because the grace period of players that were just paused is over.
-    mutating func deadlineReached() -> Bool {
+    mutating func deadlineReached() {
         if let end = waitingEnd, end <= now { stopWaiting() }
         if case .retry(let time) = awaiting, time <= now {
             awaiting = nil
             work?.isRepaired = false
         }
-        return players.expire(at: now)
+        players.deadlineReached(inForce.ledger, at: now)
     }
 
     /// Gives up on devices and streams that have not appeared yet.
@@ -133,7 +153,7 @@ struct PlanReconciler {
                 work?.undone = inForce.takeOver(image)
             }
             (wanted.plan, wanted.busy) = (AudioPlan(), BusyStreams())
-            players = PausedPlayers()
+            players.forget()
             mutedMicrophones.forget()
         case .prepare, .upkeep: break
         }
@@ -168,7 +188,7 @@ struct PlanReconciler {
 
     private mutating func adopt(_ plan: AudioPlan) {
         inForce.refused = []
-        if !plan.interrupts { players = PausedPlayers() }
+        if !plan.interrupts { players.forget() }
         if plan.isEmpty, !plan.isCallWaiting { mutedMicrophones.forget() }
         wanted.wishes.adopt(plan, after: wanted.plan)
         let sessions = wanted.plan.sessions.filter { session in !plan.sessions.contains { $0.id == session.id } }
@@ -181,12 +201,6 @@ struct PlanReconciler {
         if case .prepare(let plan) = work.kind { return prepare(plan, work) }
         // The stored values of their kinds have to be repaired again, after these streams are undone.
         if takeBackEchoes() { self.work?.isRepaired = false }
-        if case .apply = work.kind, work.refusal == nil, !work.havePlayersBeenAsked, wanted.plan.interrupts,
-            !work.former.plan.interrupts
-        {
-            self.work?.havePlayersBeenAsked = true
-            return ask(.findPlayers, .playersToPause)
-        }
         let route = decision
         if work.refusal == nil, !work.numbers.isEmpty, let error = route.lack(for: wanted.plan.sessions.first) {
             self.work?.refusal = error
@@ -225,23 +239,18 @@ struct PlanReconciler {
             image: image, plan: plan, route: route, ledger: inForce.ledger, tree: surroundings.makeProcessTree(),
             busy: wanted.busy,
             refused: inForce.refused, unconfirmed: inForce.unconfirmed, settled: inForce.settled,
-            released: roleCorkModule.released, microphonesMuted: mutedMicrophones.names, yielding: players.yielding,
+            released: roleCorkModule.released, microphonesMuted: mutedMicrophones.names,
+            yielding: players.startedByUser, paused: inForce.ledger.pausedProcesses,
             others: surroundings.others, isPatient: work?.isPatient ?? true, isRestoring: work?.isRestoring ?? false)
     }
 
     /// Writes to the journal what a plan would change, so that applying it need not wait for the disk.
     private mutating func prepare(_ plan: AudioPlan, _ work: EngineWork) -> Outcome {
-        if plan.interrupts, !work.havePlayersBeenAsked {
-            self.work?.havePlayersBeenAsked = true
-            return ask(.findPlayers, .playersToPrepare)
-        }
         guard work.stored != nil else { return ask(.readStored, .stored) }
         var expected = inForce.ledger
         let changes = planner(plan, decision(for: plan)).changes()
         for kind in inForce.newKinds(changes) { expected.kinds[kind] = kindRecord(kind, work) }
         for record in changes.made { expected.insert(record, in: image) }
-        expected.players += work.players.filter { !expected.players.contains($0) }
-        expected.boot = surroundings.boot
         effects.append(.write(expected))
         return .finished
     }
@@ -267,21 +276,13 @@ struct PlanReconciler {
         return ask(.cover(inForce.ledger), .journal(changes, before: before))
     }
 
-    /// The server is as wanted: repairs stored values, and resumes players.
+    /// The server is as wanted: repairs stored values.
     private mutating func settle() -> Outcome {
         waitingEnd = nil
         if work?.isRepaired == false {
             work?.isRepaired = true
             let free = inForce.freeKinds
             if !free.isEmpty { return ask(.readStored, .storedToRepair(free)) }
-        }
-        let paused = inForce.ledger.players
-        if !paused.isEmpty, !wanted.plan.interrupts {
-            inForce.ledger.players = []
-            effects.append(.watchPlayers([]))
-            if work?.resumes == true, inForce.ledger.boot == surroundings.boot {
-                return ask(.resumePlayers(paused), .resuming(count: paused.count))
-            }
         }
         inForce.settled = planner(wanted.plan, decision).settling
         return .finished
@@ -299,8 +300,6 @@ struct PlanReconciler {
             guard !changes.steps.isEmpty else { return }
             for step in changes.steps { mutedMicrophones.ask(step) }
             _ = ask(.perform(changes.steps.map(\.command)), .commands(changes.steps))
-        case .playersJournal(let found, let before):
-            if isWritten { _ = ask(.pausePlayers(found), .pausing(found)) } else { inForce.ledger.players = before }
         default: preconditionFailure("nothing waits for the journal")
         }
     }
@@ -316,17 +315,6 @@ struct PlanReconciler {
         case (.storedToRepair(let kinds), .stored(let list)): repair(kinds, list ?? [])
         case (.repair(let kinds), .performed(let failures)): repaired(kinds, failures)
         case (.storedToCheck(let kinds), .stored(let list)): check(kinds, list ?? [])
-        case (.playersToPrepare, .players(let found)): work?.players = found
-        case (.playersToPause, .players(let found)): pause(found)
-        case (.pausing(let asked), .players(let paused)):
-            inForce.ledger.players.removeAll { asked.contains($0) }
-            inForce.ledger.players += paused
-            work?.made += paused.count
-            effects.append(.watchPlayers(inForce.ledger.players))
-            players.paused(paused, at: now)
-        case (.resuming(let count), .resumed(let resumed)):
-            work?.undone += resumed
-            work?.left += count - resumed
         // The connection is lost; that is reported next.
         default: break
         }
@@ -342,22 +330,6 @@ struct PlanReconciler {
             }
         }
         self.work = work
-    }
-
-    /// Writes the players that play to the journal, and then pauses them.
-    private mutating func pause(_ found: [MediaPlayer]) {
-        guard wanted.plan.interrupts else { return }
-        let ours = Set(wanted.plan.sessions.flatMap(\.client.processes)).union(wanted.plan.exempt)
-        let before = inForce.ledger.players
-        let tree = surroundings.makeProcessTree()
-        let others = found.filter { player in
-            !before.contains(player) && !(player.process.map { tree.isOne($0, of: ours) } ?? false)
-        }
-        guard !others.isEmpty else { return }
-        players.found(others)
-        inForce.ledger.players += others
-        inForce.ledger.boot = surroundings.boot
-        _ = ask(.cover(inForce.ledger), .playersJournal(others, before: before))
     }
 
     // MARK: - Stored values

@@ -65,7 +65,8 @@ struct ServerSession {
         case .covered(let isWritten):
             reconciler.covered(isWritten)
             advance()
-        case .playerStarted(let player): if reconciler.started(player) { upkeep() }
+        case .playersAnswered(let answer): reconciler.answered(answer)
+        case .playerChanged(let player, let change): if reconciler.changed(player, change) { upkeep() }
         case .deadlineReached: deadlineReached()
         case .turnEnded:
             // A work in progress writes the journal itself.
@@ -106,7 +107,7 @@ struct ServerSession {
     }
 
     private mutating func deadlineReached() {
-        if reconciler.deadlineReached() { upkeep() }
+        reconciler.deadlineReached()
         if let end = settlingEnd, end <= reconciler.now {
             settlingEnd = nil
             if reconciler.work == nil { devicesSettled() }
@@ -224,8 +225,9 @@ struct ServerSession {
         case .apply: answer(work, decision.route)
         case .restore: introduce(mended: work.undone)
         case .upkeep(let reason): reportRoute(decision, reason)
-        case .close: if !ledger.isEmpty { report(.problem("\(ledger.count) effects could not be undone")) }
+        case .close: break
         }
+        reconciler.tendPlayers(after: work)
         for number in work.choices { report(.outputChosen(number: number, isKnown: true)) }
         note(decision)
         // Don't delay the answer for the disk: this write only records that less has to be undone.

@@ -10,10 +10,8 @@ internal import RunLoop
 final class MPRISPlayers: MediaPlayers {
     /// Maximum number of players; others are never paused.
     static let maximumPlayers = 64
-    /// Timeout of each step, over all players: a call waits for it.
+    /// Timeout of each step, over all players.
     static let stepTime = Duration.milliseconds(300)
-    /// A player that accepted the command but reported no change is asked once more after this time.
-    static let secondLook = Duration.milliseconds(200)
     /// Timeout of connecting to the bus.
     static let busTimeout = Duration.seconds(2)
     /// Maximum characters of a track's id, which is compared and written to the journal; a longer one is cut.
@@ -24,7 +22,7 @@ final class MPRISPlayers: MediaPlayers {
     private let runLoop: RunLoop
     private let logger: Logger
     private var bus: DBusConnection?
-    var onPlaying: ((MediaPlayer) -> Void)?
+    var onChange: ((MediaPlayer, MediaPlayerChange) -> Void)?
     private var watches: [MediaPlayer: PlayerWatch] = [:]
     private var ends: [UInt64: () -> Void] = [:]
     private var nextStep: UInt64 = 0
@@ -48,7 +46,7 @@ final class MPRISPlayers: MediaPlayers {
         let ends = ends.values
         self.ends = [:]
         for end in ends { end() }
-        watch([])
+        watch([], paused: [])
         bus?.close()
         bus = nil
     }
@@ -70,23 +68,35 @@ final class MPRISPlayers: MediaPlayers {
         each(players, completion) { player, owner, step in PlayerPause(player, owner, step).begin() }
     }
 
-    func resume(_ players: [MediaPlayer], completion: @escaping (Int) -> Void) {
-        each(players, { completion($0.count) }) { player, owner, step in
+    func resume(_ players: [MediaPlayer], completion: @escaping (MediaPlayerAnswers) -> Void) {
+        var answers = MediaPlayerAnswers()
+        let end = { (silent: [MediaPlayer]) in
+            answers.silent = silent
+            completion(answers)
+        }
+        each(players, end) { player, owner, step in
+            // Until it has answered everything.
+            step.note(player.name, player)
+            let settle = {
+                step.drop(player.name)
+                step.end(player.name)
+            }
             step.askStatus(owner) { status in
-                guard status == .paused else { return step.end(player.name) }
+                if status == .playing { answers.playing.append(player) }
+                guard status == .paused else { return settle() }
                 step.askTrack(owner) { track in
                     // A player without a track is known by its connection alone.
-                    guard player.track == nil || track == player.track else { return step.end(player.name) }
+                    guard player.track == nil || track == player.track else { return settle() }
                     step.command(owner, "Play") { isDone in
-                        if isDone { step.note(player.name, player) }
-                        step.end(player.name)
+                        if isDone { answers.resumed.append(player) }
+                        settle()
                     }
                 }
             }
         }
     }
 
-    func watch(_ players: [MediaPlayer]) {
+    func watch(_ players: [MediaPlayer], paused: Set<MediaPlayer>) {
         let wanted = Set(players.prefix(Self.maximumPlayers))
         for player in watches.keys where !wanted.contains(player) {
             watches.removeValue(forKey: player)?.cancel()
@@ -94,9 +104,8 @@ final class MPRISPlayers: MediaPlayers {
         guard !isClosed else { return }
         for player in wanted where watches[player] == nil {
             guard let owner = PlayerOwner(player.owner)?.connection, let bus = connection() else { continue }
-            // A player without a process has not confirmed the pause.
-            watches[player] = PlayerWatch(owner, isPaused: player.process != nil, bus: bus) { [weak self] in
-                self?.onPlaying?(player)
+            watches[player] = PlayerWatch(owner, isPaused: paused.contains(player), bus: bus) { [weak self] in
+                self?.onChange?(player, $0)
             }
         }
     }

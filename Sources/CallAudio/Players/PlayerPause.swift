@@ -1,6 +1,9 @@
 internal import DBus
 
-/// Pauses one player that plays and can be paused, and waits for its confirmation.
+/// Orders one player to pause that plays and can be paused.
+///
+/// A command that was sent may be carried out at any later time, even if the player hangs now. So it counts from the
+/// moment that it is sent, unless the player refuses it.
 ///
 /// The closures of its step keep it alive.
 final class PlayerPause {
@@ -8,11 +11,10 @@ final class PlayerPause {
     private let owner: String
     private let step: PlayerStep
     /// What has to be known before the command is sent.
-    private var checks: Set<Check> = [.signals, .status, .ability]
-    private var isOrdered = false
+    private var checks: Set<Check> = [.status, .ability]
 
     private enum Check {
-        case signals, status, ability
+        case status, ability
     }
 
     init(_ player: MediaPlayer, _ owner: String, _ step: PlayerStep) {
@@ -22,52 +24,17 @@ final class PlayerPause {
     }
 
     func begin() {
-        step.subscribe(
-            MPRIS.changes(of: owner),
-            onReady: { [self] result in
-                if case .success = result { passed(.signals) } else { end() }
-            }, handler: { [self] in changed($0) })
-        step.askStatus(owner) { [self] in $0 == .playing ? passed(.status) : end() }
-        step.askPlayer(owner, "CanPause") { [self] in $0?.flag == true ? passed(.ability) : end() }
-    }
-
-    private func end() {
-        step.end(player.name)
+        step.askStatus(owner) { [self] in $0 == .playing ? passed(.status) : step.end(player.name) }
+        step.askPlayer(owner, "CanPause") { [self] in $0?.flag == true ? passed(.ability) : step.end(player.name) }
     }
 
     private func passed(_ check: Check) {
         checks.remove(check)
-        guard checks.isEmpty, !isOrdered else { return }
-        isOrdered = true
-        step.command(owner, "Pause") { [self] isDone in
-            guard isDone else { return end() }
-            // It may pause after the timeout, and then has to be resumed too.
-            var late = player
-            late.process = nil
-            step.note(player.name, late)
-            look()
-            // For a player that reports no changes.
-            step.after(MPRISPlayers.secondLook) { [self] in look() }
-        }
-    }
-
-    private func look() {
-        step.askStatus(owner) { [self] in
-            if $0 == .paused { paused() }
-        }
-    }
-
-    private func changed(_ signal: DBusSignal) {
-        guard isOrdered else { return }
-        switch MPRIS.StatusChange(signal) {
-        case .status(MPRIS.Status.paused.rawValue): paused()
-        case .invalidated: look()
-        case .status, .none: break
-        }
-    }
-
-    private func paused() {
+        guard checks.isEmpty else { return }
         step.note(player.name, player)
-        end()
+        step.command(owner, "Pause") { [self] isDone in
+            if !isDone { step.drop(player.name) }
+            step.end(player.name)
+        }
     }
 }

@@ -36,6 +36,11 @@ final class PlayerStep {
         if !isOver { found[key] = player }
     }
 
+    /// Drops the result for this key.
+    func drop(_ key: String) {
+        if !isOver { found[key] = nil }
+    }
+
     /// Stops waiting for this key.
     func end(_ key: String) {
         guard !isOver, pending.remove(key) != nil, pending.isEmpty else { return }

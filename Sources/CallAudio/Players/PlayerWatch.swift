@@ -1,29 +1,31 @@
 internal import DBus
 
-/// Watches whether a paused player plays again.
+/// Watches what a player does that was ordered to pause.
 final class PlayerWatch {
     private let owner: String
     private let bus: DBusConnection
-    private let onPlaying: () -> Void
+    private let onChange: (MediaPlayerChange) -> Void
     /// A player that has not confirmed the pause may still do so.
     private var isPaused: Bool
     private var subscription: DBusSubscription?
+    private var presence: DBusSubscription?
     private var call: DBusCall?
 
     /// - Parameters:
     ///   - isPaused: whether it has confirmed the pause.
-    ///   - onPlaying: Called once, from the loop.
-    init(_ owner: String, isPaused: Bool, bus: DBusConnection, onPlaying: @escaping () -> Void) {
+    ///   - onChange: Called from the loop; `playing` and `gone` are the last.
+    init(_ owner: String, isPaused: Bool, bus: DBusConnection, onChange: @escaping (MediaPlayerChange) -> Void) {
         self.owner = owner
         self.isPaused = isPaused
         self.bus = bus
-        self.onPlaying = onPlaying
+        self.onChange = onChange
         subscription = bus.subscribe(
             MPRIS.changes(of: owner),
             onReady: { [weak self] result in
                 // It may have started again before the subscription.
                 if case .success = result { self?.ask() }
             }, handler: { [weak self] in self?.changed($0) })
+        presence = bus.watchName(owner) { [weak self] in if $0 == nil { self?.end(.gone) } }
     }
 
     deinit { cancel() }
@@ -32,8 +34,16 @@ final class PlayerWatch {
     func cancel() {
         subscription?.cancel()
         subscription = nil
+        presence?.cancel()
+        presence = nil
         call?.cancel()
         call = nil
+    }
+
+    private func end(_ change: MediaPlayerChange) {
+        guard subscription != nil else { return }
+        cancel()
+        onChange(change)
     }
 
     private func ask() {
@@ -60,10 +70,10 @@ final class PlayerWatch {
     private func take(_ status: String?) {
         guard subscription != nil else { return }
         switch status.flatMap(MPRIS.Status.init) {
-        case .paused: isPaused = true
-        case .playing where isPaused:
-            cancel()
-            onPlaying()
+        case .paused where !isPaused:
+            isPaused = true
+            onChange(.paused)
+        case .playing where isPaused: end(.playing)
         default: break
         }
     }

@@ -35,8 +35,9 @@ struct EffectJournalTests {
         var plan = try AudioPlan.call(others: .duck, isSpeakerForced: true)
         plan.silenced = [.other: AudioClient(processes: [200], name: "")]
         bench.apply(plan)
-        bench.ledger.players = [MediaPlayer(name: "p", owner: ":1.5", process: 1, track: "/track")]
-        bench.ledger.boot = EffectLedger.presentBoot
+        let player = MediaPlayer(name: "p", owner: ":1.5", process: 1, track: "/track")
+        bench.ledger.addPlayers([player], boot: EffectLedger.presentBoot)
+        bench.ledger.notePaused(player)
         #expect(bench.ledger.records.count >= 4)
         return bench.ledger
     }
@@ -78,7 +79,7 @@ struct EffectJournalTests {
             other.kinds["music"]?.before = StoredStream(name: "", volume: [], channels: [], isMuted: true, device: nil)
             #expect(!journal.written.covers(other))
             other = ledger
-            other.players[0].owner = ":1.6"
+            other.addPlayers([MediaPlayer(name: "p", owner: ":1.6", process: 1, track: "/track")], boot: nil)
             #expect(!journal.written.covers(other))
             other = ledger
             other.remove(.playingVolume(5))

@@ -18,35 +18,44 @@ struct AudioEnginePlayerTests {
 
     private let player = MediaPlayer(name: "p", owner: ":1.1", process: 303, track: nil)
 
-    @Test("A player is paused rather than muted, and plays again when the call is over")
-    func paused() throws {
-        let rig = try EngineRig()
-        rig.players.playingNow = [player]
-        rig.server.change {
-            $0.image.play(5, process: 303)
-            $0.image.play(6, process: 300)
-        }
-        try rig.apply(try .call())
-        #expect(rig.players.playingNow.isEmpty)
-        #expect(rig.server.commands == [.set(.playingMute(6), .muted(true))])
-        try rig.apply(AudioPlan())
-        #expect(rig.players.resumed == [player])
-        #expect(!FileSystem.exists(rig.journalPath))
-    }
+    private var mutes: [AudioServerCommand] { [5, 6].map { .set(.playingMute($0), .muted(true)) } }
 
-    @Test("What a paused player plays on for long is muted, what ends in time is not; both sound again afterwards")
-    func secondTab() throws {
+    @Test("All is muted at once, and players are paused; what a paused one has stopped is unmuted")
+    func paused() throws {
         let rig = try rig()
         try rig.apply(try .call())
-        #expect(rig.server.commands.isEmpty)
+        #expect(rig.server.commands == mutes)
+        #expect(rig.players.playingNow.isEmpty)
+        #expect(rig.ledgerOnDisk().pausedPlayers == [player])
+        #expect(rig.server.commands == mutes, "it still sounds")
         rig.server.change { $0.image.playing[6]?.isCorked = true }
-        #expect(rig.drive { !rig.server.commands.isEmpty })
-        rig.settle()
-        #expect(rig.server.commands == [.set(.playingMute(5), .muted(true))])
+        #expect(rig.drive { rig.server.commands == mutes + [.set(.playingMute(6), .muted(false))] })
         try rig.apply(AudioPlan())
-        #expect(rig.server.commands == [.set(.playingMute(5), .muted(true)), .set(.playingMute(5), .muted(false))])
-        #expect(rig.players.resumed == [player])
+        #expect(rig.server.model.image.playing.values.allSatisfy { !$0.isMuted })
+        #expect(rig.drive { rig.players.resumed == [player] })
+        #expect(rig.drive { !FileSystem.exists(rig.journalPath) })
         #expect(rig.players.watched.isEmpty)
+    }
+
+    @Test("No player holds up a call, nor its end: not when it is looked for, nor when it is paused, nor resumed")
+    func hanging() throws {
+        let rig = try rig()
+        rig.players.isHeld = true
+        try rig.apply(try .call())
+        #expect(rig.server.commands == mutes)
+        try rig.apply(AudioPlan())
+        rig.players.answer()
+        rig.settle()
+        #expect(rig.players.playingNow == [player], "the call is over")
+        rig.players.isHeld = true
+        try rig.apply(try .call())
+        rig.players.answer()
+        #expect(rig.drive { rig.ledgerOnDisk().players == [player] })
+        rig.players.isHeld = true
+        try rig.apply(AudioPlan())
+        try rig.apply(try .call())
+        rig.players.answer()
+        #expect(rig.drive { rig.players.resumed == [player] && rig.players.playingNow.isEmpty })
     }
 
     @Test(
@@ -55,7 +64,10 @@ struct AudioEnginePlayerTests {
         let rig = try rig()
         try rig.apply(try .call())
         #expect(rig.players.watched == [player])
-        if isMuted { #expect(rig.drive { rig.server.commands.count == 2 }) }
+        if !isMuted {
+            rig.server.change { for stream in [5, 6] as [UInt32] { $0.image.playing[stream]?.isCorked = true } }
+            #expect(rig.drive { rig.server.commands.count == 4 })
+        }
         rig.players.userPlays(player)
         #expect(rig.drive { rig.ledgerOnDisk().players.isEmpty })
         #expect(rig.drive { rig.server.model.image.playing.values.allSatisfy { !$0.isMuted } })
@@ -70,17 +82,63 @@ struct AudioEnginePlayerTests {
         #expect(!FileSystem.exists(rig.journalPath))
     }
 
-    @Test("A player that did not say in time that it is paused is muted at once, and heard when the user plays it")
-    func latePlayer() throws {
+    @Test("A player that pauses only after the call is resumed; until then the journal has it", arguments: [0, 1])
+    func latePlayer(silent: Int) throws {
         let rig = try rig()
         rig.players.late = ["p"]
         try rig.apply(try .call())
-        #expect(rig.server.commands.count == 2)
-        var late = player
-        late.process = nil
-        #expect(rig.players.watched == [late])
-        rig.players.userPlays(late)
-        #expect(rig.drive { rig.server.model.image.playing.values.allSatisfy { !$0.isMuted } })
+        #expect(rig.ledgerOnDisk().players == [player])
+        if silent == 1 { rig.players.silent = ["p"] }
+        try rig.apply(AudioPlan())
+        rig.settle()
+        #expect(rig.players.resumed.isEmpty)
+        #expect(rig.players.watched == [player])
+        #expect(rig.ledgerOnDisk().players == [player])
+        rig.players.silent = []
+        rig.players.pauses(player)
+        #expect(rig.drive { rig.players.resumed == [player] })
+        #expect(rig.drive { rig.engine.isClean && !FileSystem.exists(rig.journalPath) })
+    }
+
+    @Test("A player that pauses after this program was killed is resumed by the next one")
+    func lateAfterCrash() throws {
+        let rig = try rig()
+        rig.players.late = ["p"]
+        try rig.apply(try .call())
+        try rig.restart()
+        try rig.start()
+        #expect(rig.players.resumed.isEmpty)
+        rig.players.pauses(player)
+        #expect(rig.drive { rig.players.resumed == [player] })
+        #expect(rig.drive { rig.engine.isClean })
+    }
+
+    @Test("At the end a player that pauses late is waited for; one that is gone is not")
+    func lateAtEnd() throws {
+        for isGone in [false, true] {
+            let rig = try rig()
+            rig.players.late = ["p"]
+            try rig.apply(try .call())
+            var isClosed = false
+            rig.engine.close { isClosed = true }
+            rig.settle()
+            #expect(!isClosed)
+            if isGone { rig.players.leaves(player) } else { rig.players.pauses(player) }
+            #expect(rig.drive { isClosed })
+            #expect(rig.players.resumed == (isGone ? [] : [player]))
+            #expect(!FileSystem.exists(rig.journalPath))
+        }
+    }
+
+    @Test("A player that never answers stays in the journal, and the end does not wait for it for ever")
+    func neverAnswers() throws {
+        let rig = try rig()
+        rig.players.late = ["p"]
+        try rig.apply(try .call())
+        rig.players.silent = ["p"]
+        try rig.close()
+        #expect(rig.ledgerOnDisk().players == [player])
+        #expect(rig.problems.contains { $0.contains("1 effects") })
     }
 
     @Test("Without notification players stay paused; mutes come back all the same")
@@ -108,7 +166,7 @@ struct AudioEnginePlayerTests {
         #expect(rig.server.commands == [.set(.playingMute(5), .muted(true))])
         let applied = try rig.apply(AudioPlan())
         #expect(rig.players.resumed.isEmpty)
-        #expect((applied.undone, applied.left) == (1, 1))
+        #expect((applied.undone, applied.left) == (1, 0))
     }
 
     @Test("After a crash players play again that were paused in this boot; of another boot none is")

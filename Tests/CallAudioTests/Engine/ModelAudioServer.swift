@@ -105,52 +105,83 @@ final class ModelAudioServer: AudioServer {
     func close() { isClosed = true }
 }
 
-/// Players as a value: some play, some refuse to pause.
+/// Players as a value: they pause at once, unless told otherwise.
 final class ModelPlayers: MediaPlayers {
     var playingNow: [MediaPlayer] = []
-    /// Those that pause, and those that are still paused later.
+    /// Those that refuse to pause.
     var stubborn: Set<String> = []
-    var resumed: [MediaPlayer] = []
-    var gone: Set<String> = []
-    /// Those that do not say in time that they are paused.
+    /// Those that take the order, and pause when told by ``pauses(_:)``.
     var late: Set<String> = []
+    /// Those that answer nothing.
+    var silent: Set<String> = []
+    /// Those that are not resumed: another track plays.
+    var gone: Set<String> = []
+    var resumed: [MediaPlayer] = []
     var onPause: (([MediaPlayer]) -> Void)?
     var isClosed = false
     var watched: [MediaPlayer] = []
-    var onPlaying: ((MediaPlayer) -> Void)?
+    var onChange: ((MediaPlayer, MediaPlayerChange) -> Void)?
+    /// No answer comes before ``answer()``.
+    var isHeld = false
+    private var held: [() -> Void] = []
     private let runLoop: RunLoop
 
     init(runLoop: RunLoop) { self.runLoop = runLoop }
 
+    private func reply(_ body: @escaping () -> Void) {
+        if isHeld { held.append(body) } else { runLoop.enqueue(body) }
+    }
+
+    func answer() {
+        isHeld = false
+        for body in held { runLoop.enqueue(body) }
+        held = []
+    }
+
     func playing(completion: @escaping ([MediaPlayer]) -> Void) {
-        runLoop.enqueue { [self] in completion(playingNow) }
+        reply { [self] in completion(playingNow.filter { !silent.contains($0.name) }) }
     }
 
     func pause(_ players: [MediaPlayer], completion: @escaping ([MediaPlayer]) -> Void) {
         onPause?(players)
-        let paused = players.filter { !stubborn.contains($0.name) }
-        playingNow.removeAll(where: paused.contains)
-        let told = paused.map { player in
-            var told = player
-            if late.contains(player.name) { told.process = nil }
-            return told
+        let ordered = players.filter { !stubborn.contains($0.name) }
+        for player in ordered where !late.contains(player.name) { pauses(player) }
+        reply { completion(ordered) }
+    }
+
+    func resume(_ players: [MediaPlayer], completion: @escaping (MediaPlayerAnswers) -> Void) {
+        var answers = MediaPlayerAnswers()
+        for player in players where !gone.contains(player.name) {
+            if silent.contains(player.name) {
+                answers.silent.append(player)
+            } else if playingNow.contains(player) {
+                answers.playing.append(player)
+            } else {
+                answers.resumed.append(player)
+            }
         }
-        runLoop.enqueue { completion(told) }
+        resumed += answers.resumed
+        playingNow += answers.resumed
+        reply { completion(answers) }
     }
 
-    func resume(_ players: [MediaPlayer], completion: @escaping (Int) -> Void) {
-        let back = players.filter { !gone.contains($0.name) }
-        resumed += back
-        playingNow += back
-        runLoop.enqueue { completion(back.count) }
-    }
+    func watch(_ players: [MediaPlayer], paused: Set<MediaPlayer>) { watched = players }
 
-    func watch(_ players: [MediaPlayer]) { watched = players }
+    /// It carries out the order.
+    func pauses(_ player: MediaPlayer) {
+        playingNow.removeAll { $0 == player }
+        if watched.contains(player) { runLoop.enqueue { [self] in onChange?(player, .paused) } }
+    }
 
     /// The user's hand: told of those that are watched.
     func userPlays(_ player: MediaPlayer) {
         playingNow.append(player)
-        if watched.contains(player) { runLoop.enqueue { [self] in onPlaying?(player) } }
+        if watched.contains(player) { runLoop.enqueue { [self] in onChange?(player, .playing) } }
+    }
+
+    func leaves(_ player: MediaPlayer) {
+        playingNow.removeAll { $0 == player }
+        if watched.contains(player) { runLoop.enqueue { [self] in onChange?(player, .gone) } }
     }
 
     func close() { isClosed = true }

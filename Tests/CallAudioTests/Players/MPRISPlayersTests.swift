@@ -36,29 +36,57 @@ struct MPRISPlayersTests {
         try #require(bus.drive { player.lines.count == 3 })
         #expect(player.lines == ["ready", "Pause", "is Paused"])
         #expect(try bus.playing().isEmpty)
-        #expect(try bus.resume(found) == 1)
+        #expect(try bus.resume(found).resumed.count == 1)
         try #require(bus.drive { player.lines.count == 5 })
         #expect(player.lines.suffix(2) == ["Play", "is Playing"])
     }
 
     @Test(
-        "one that does not become paused in time counts as one that may sound on, and plays again if it was paused later",
-        arguments: [
-            PlayerScript.Behaviour.deaf, .slow, .stopping,
-        ])
+        "one that takes the order and plays on for now is resumed once it is paused",
+        arguments: [PlayerScript.Behaviour.deaf, .stopping])
     func late(behaviour: PlayerScript.Behaviour) throws {
         let bus = try PlayerBus()
         defer { bus.stop() }
         let player = try bus.play(behaviour, "one")
-        _ = try bus.play(.good, "two")
         let found = try bus.playing()
-        #expect(found.count == 2)
-        let told = try bus.pause(found)
-        #expect(told.map(\.name) == found.map(\.name))
-        #expect(told.map { $0.process == nil } == [true, false], "only the other one is known to be silent")
+        var changes: [MediaPlayerChange] = []
+        bus.players.onChange = { changes.append($1) }
+        bus.players.watch(found, paused: [])
+        #expect(try bus.pause(found) == found)
         try bus.requireLine("Pause", from: player)
-        if behaviour == .slow { try bus.requireLine("is Paused", from: player) }
-        #expect(try bus.resume(told) == (behaviour == .slow ? 2 : 1))
+        let isDeaf = behaviour == .deaf
+        #expect(try bus.resume(found) == MediaPlayerAnswers(playing: isDeaf ? found : []))
+        guard isDeaf else { return }
+        player.tell("become Paused")
+        try #require(bus.drive { changes == [.paused] })
+        #expect(try bus.resume(found) == MediaPlayerAnswers(resumed: found))
+    }
+
+    @Test("one that hangs has the order, which it carries out later; one that leaves the bus is told of")
+    func hangingLater() throws {
+        let bus = try PlayerBus()
+        defer { bus.stop() }
+        let player = try bus.play(.good, "one")
+        let found = try bus.playing()
+        var changes: [MediaPlayerChange] = []
+        bus.players.onChange = { changes.append($1) }
+        bus.players.watch(found, paused: [])
+        // It answers the questions, and hangs before the order.
+        let hung = try bus.play(.hangingAtPause, "two")
+        let both = try bus.playing()
+        #expect(both.count == 2)
+        #expect(try bus.pause(both) == both)
+        try bus.requireLine("is Paused", from: player)
+        let answers = try bus.resume(both)
+        #expect(answers.resumed == found && answers.silent == both.filter { !found.contains($0) })
+        bus.players.watch([], paused: [])
+        bus.players.watch(both, paused: [])
+        kill(hung.pid, SIGCONT)
+        try #require(bus.drive { hung.lines.contains("is Paused") })
+        #expect(try bus.resume(answers.silent).resumed == answers.silent)
+        changes = []
+        player.stop()
+        #expect(bus.drive { changes.contains(.gone) })
     }
 
     @Test("one that refuses to be paused is not paused")
@@ -92,7 +120,8 @@ struct MPRISPlayersTests {
         let other = MediaPlayer(
             name: "org.mpris.MediaPlayer2.a", owner: found.first?.owner ?? "", process: bad.pid, track: nil)
         #expect(try bus.pause(found + [other]) == found)
-        #expect(try bus.resume(found + [other]) == 1)
+        try bus.requireLine("is Paused", from: good)
+        #expect(try bus.resume(found + [other]).resumed.count == 1)
         try #require(bus.drive { good.lines.contains("Play") })
         #expect(try bus.allLines(of: bad) == ["ready"])
     }
@@ -119,20 +148,21 @@ struct MPRISPlayersTests {
         let player = try bus.play(.good, "one")
         let found = try bus.playing()
         #expect(try bus.pause(found) == found)
+        try bus.requireLine("is Paused", from: player)
         player.tell("track /track/2")
         try bus.requireLine("track", from: player)
-        #expect(try bus.resume(found) == 0)
+        #expect(try bus.resume(found).resumed.isEmpty)
         player.tell("track /track/1")
         player.tell("become Stopped")
         try bus.requireLine("is Stopped", from: player)
-        #expect(try bus.resume(found) == 0)
+        #expect(try bus.resume(found).resumed.isEmpty)
         player.tell("become Playing")
         try bus.requireLine("is Playing", from: player)
-        #expect(try bus.resume(found) == 0)
+        #expect(try bus.resume(found).resumed.isEmpty)
         #expect(try !bus.allLines(of: player).contains("Play"))
         player.tell("become Paused")
         try #require(bus.drive { player.lines.last == "is Paused" }, "\(player.lines)")
-        #expect(try bus.resume(found) == 1)
+        #expect(try bus.resume(found).resumed.count == 1)
     }
 
     @Test("another program under the same name is another player")
@@ -147,7 +177,7 @@ struct MPRISPlayersTests {
         let second = try bus.play(.good, "one")
         second.tell("become Paused")
         try bus.requireLine("is Paused", from: second)
-        #expect(try bus.resume(found) == 0)
+        #expect(try bus.resume(found).resumed.isEmpty)
         #expect(try bus.pause(found).isEmpty)
         for player in [first, second] { #expect(try !bus.allLines(of: player).contains("Play")) }
     }
@@ -169,7 +199,7 @@ struct MPRISPlayersTests {
             try bus.requireLine("is Paused", from: again)
             programs.append(again)
         }
-        #expect(try bus.resume(found) == 0)
+        #expect(try bus.resume(found).resumed.isEmpty)
         for player in programs { #expect(try !bus.allLines(of: player).contains("Play")) }
         programs[0].tell("become Playing")
         try bus.requireLine("is Playing", from: programs[0])
@@ -209,7 +239,7 @@ struct MPRISPlayersTests {
         #expect(try bus.playing().isEmpty)
         let player = MediaPlayer(name: "org.mpris.MediaPlayer2.a", owner: ":1.1@x", process: nil, track: nil)
         #expect(try bus.pause([player]).isEmpty)
-        #expect(try bus.resume([player]) == 0)
+        #expect(try bus.resume([player]).resumed.isEmpty)
         #expect(try bus.pause([]).isEmpty)
     }
 
@@ -252,8 +282,8 @@ struct MPRISPlayersTests {
         let found = try bus.playing()
         let paused = try bus.pause(found)
         var told: [String] = []
-        bus.players.onPlaying = { told.append($0.name) }
-        bus.players.watch(paused)
+        bus.players.onChange = { if $1 == .playing { told.append($0.name) } }
+        bus.players.watch(paused, paused: [])
         // A slow one plays on at first: that was nobody's hand.
         try #require(bus.drive { player.lines.contains("is Paused") })
         bus.runLoop.drive(for: .milliseconds(50))
@@ -262,14 +292,14 @@ struct MPRISPlayersTests {
         #expect(bus.drive { told == ["org.mpris.MediaPlayer2.one"] })
         player.tell("become Paused")
         player.tell("become Playing")
-        bus.players.watch(paused.filter { $0.name != "org.mpris.MediaPlayer2.two" })
+        bus.players.watch(paused.filter { $0.name != "org.mpris.MediaPlayer2.two" }, paused: [])
         other.tell("become Playing")
         try #require(bus.drive { player.lines.count >= 6 && other.lines.contains("is Playing") })
         bus.runLoop.drive(for: .milliseconds(50))
         #expect(told == ["org.mpris.MediaPlayer2.one"])
         // One that played before anybody listened.
-        bus.players.watch([])
-        bus.players.watch(paused)
+        bus.players.watch([], paused: [])
+        bus.players.watch(paused, paused: Set(paused))
         if behaviour == .good { #expect(bus.drive { told.count == 3 }, "\(told)") }
     }
 
@@ -314,8 +344,8 @@ struct MPRISPlayersTests {
         #expect(found.first?.process == mpv.pid)
         #expect(found.first?.track != nil)
         #expect(try bus.pause(found) == found)
-        #expect(try bus.playing().isEmpty)
-        #expect(try bus.resume(found) == 1)
+        try #require(bus.drive { (try? bus.playing())?.isEmpty == true })
+        #expect(try bus.resume(found).resumed.count == 1)
         try #require(
             bus.drive {
                 var answer: [MediaPlayer]?

@@ -85,7 +85,9 @@ final class PlayerBus {
 
     func pause(_ found: [MediaPlayer]) throws -> [MediaPlayer] { try answer { players.pause(found, completion: $0) } }
 
-    func resume(_ paused: [MediaPlayer]) throws -> Int { try answer { players.resume(paused, completion: $0) } }
+    func resume(_ paused: [MediaPlayer]) throws -> MediaPlayerAnswers {
+        try answer { players.resume(paused, completion: $0) }
+    }
 
     /// Waits until the player has said the line. Its answer on the bus can arrive before what it wrote first is read.
     func requireLine(_ line: String, from player: TestProgram, _ place: SourceLocation = #_sourceLocation) throws {

@@ -16,6 +16,8 @@ enum PlayerScript {
         case refusing
         /// Answers nothing at all.
         case hanging
+        /// Stops when it gets the order, and carries it out when it is continued.
+        case hangingAtPause
         /// Answers all but the question for its metadata.
         case forgetful
         /// Cannot be paused.
@@ -69,6 +71,8 @@ enum PlayerScript {
             @dbus.service.method(PLAYER)
             def Pause(self):
                 say("Pause")
+                if behaviour == "hangingAtPause":
+                    os.kill(os.getpid(), 19)
                 if behaviour == "refusing":
                     raise dbus.DBusException("no")
                 if behaviour == "slow":

@@ -87,7 +87,8 @@ final class JournalRegistryTests {
             #expect(others.journals == [journal.place])
             // The user's runtime directory was emptied: what is written next is found again.
             others.leave(journal.place)
-            bench.ledger.players = [MediaPlayer(name: "p", owner: ":1.5", process: 1, track: "/track")]
+            bench.ledger.addPlayers(
+                [MediaPlayer(name: "p", owner: ":1.5", process: 1, track: "/track")], boot: EffectLedger.presentBoot)
             try journal.write(bench.ledger)
             #expect(others.journals == [journal.place])
         }
