@@ -28,7 +28,7 @@ struct AudioEngineLinesTests {
     }
 
     private static let reports: [AudioEngineReport] = [
-        .ready(version: "1", mended: 2),
+        .ready(version: "1", mended: 2), .effects(count: 3, isRestoring: true),
         .connected(AudioServerDescription(name: "pulseaudio", version: "16", location: "here"), route),
         .unavailable("none"), .lost("gone"),
         .applied(number: 1, AudioApplied(route: route, busy: [AudioSessionID(number: 2)], made: 3)),

@@ -37,8 +37,11 @@ struct EffectLedger: Hashable, Sendable, Codable {
     init() {}
 
     var isEmpty: Bool { records.isEmpty && players.isEmpty && kinds.isEmpty }
-    /// Number of effects in force.
-    var count: Int { records.count + players.count }
+    /// Number of effects to undo. Where all streams of a kind have ended, its stored value is one.
+    var count: Int {
+        let kindsOfRecords = Set(records.values.compactMap(\.restoreID))
+        return records.count + players.count + kinds.keys.count { !kindsOfRecords.contains($0) }
+    }
     /// The records in a fixed order.
     var ordered: [AudioEffectRecord] { records.values.sorted { $0.order < $1.order } }
 

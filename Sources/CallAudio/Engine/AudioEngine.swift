@@ -25,6 +25,7 @@ package final class AudioEngine {
         runLoop: runLoop, tolerance: .milliseconds(10), deadlineReached: .deadlineReached,
         nextDeadline: { [unowned self] in machine.nextDeadline }, apply: { [unowned self] in apply($0) })
     private var unsentReports: [AudioEngineReport] = []
+    private var reportedEffects = AudioEngineReport.effects(count: 0, isRestoring: false)
     private var isReady = false
     private var closed: (() -> Void)?
     /// Counts connections: an answer of an earlier one is dropped.
@@ -86,7 +87,10 @@ package final class AudioEngine {
         default: break
         }
         others.forget()
-        for effect in machine.handle(event, at: runLoop.refreshNow()) { run(effect) }
+        let effects = machine.handle(event, at: runLoop.refreshNow())
+        // Before the answer to a plan, so that who has the answer has this too.
+        reportEffects()
+        for effect in effects { run(effect) }
     }
 
     private func run(_ effect: Machine.Effect) {
@@ -156,6 +160,13 @@ package final class AudioEngine {
     }
 
     // MARK: - Reports
+
+    private func reportEffects() {
+        let held = AudioEngineReport.effects(count: machine.ledger.count, isRestoring: machine.isRestoring)
+        guard held != reportedEffects else { return }
+        reportedEffects = held
+        send(held)
+    }
 
     private func send(_ report: AudioEngineReport) {
         unsentReports.append(report)

@@ -44,6 +44,12 @@ struct AudioEngineStateMachine {
         }
     }
 
+    /// Whether effects are being undone, or wait for the server or for a player.
+    var isRestoring: Bool {
+        guard !ledger.isEmpty else { return false }
+        return if case .present(let session) = server, life == .started { session.isRestoring } else { true }
+    }
+
     var image: AudioServerImage? {
         if case .present(let session) = server { session.image } else { nil }
     }

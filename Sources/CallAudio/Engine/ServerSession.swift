@@ -40,6 +40,13 @@ struct ServerSession {
     /// Whether nothing is in progress or queued.
     var isIdle: Bool { reconciler.work == nil && queue.isEmpty }
 
+    /// Whether no plan wants the effects in the ledger any more.
+    var isRestoring: Bool {
+        for case .apply(_, let plan, _) in queue.map(\.kind) where !plan.isEmpty { return false }
+        let isOver = plan.isEmpty || queue.contains { !$0.numbers.isEmpty }
+        return isOver && reconciler.wanted.busy == BusyStreams()
+    }
+
     var nextDeadline: BootClock.Instant? {
         [settlingEnd, reconciler.nextDeadline].compactMap(\.self).min()
     }
@@ -247,8 +254,8 @@ struct ServerSession {
         observation.reported(route)
         let time = work.since.duration(to: reconciler.now).components
         let applied = AudioApplied(
-            route: route, busy: work.busySessions, inForce: ledger.count, made: work.made, undone: work.undone,
-            left: work.left, microseconds: time.seconds * 1_000_000 + time.attoseconds / 1_000_000_000_000)
+            route: route, busy: work.busySessions, made: work.made, undone: work.undone, left: work.left,
+            microseconds: time.seconds * 1_000_000 + time.attoseconds / 1_000_000_000_000)
         for number in work.numbers { report(.applied(number: number, applied)) }
     }
 }

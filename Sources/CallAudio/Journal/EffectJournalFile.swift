@@ -1,6 +1,7 @@
 internal import FileSystem
 internal import FoundationEssentials
 internal import Glibc
+internal import RingwakeCore
 
 /// The effect journal on the disk: two lines, a heading and the ledger as JSON. The heading has the version, the length
 /// and a checksum of the second line, which show a file that was cut off or torn.
@@ -15,16 +16,6 @@ enum EffectJournalFile {
     enum Contents {
         case ledger(EffectLedger)
         case damaged(String)
-    }
-
-    private struct Heading: Codable {
-        static let format = "ringwake audio effects"
-
-        var format = Heading.format
-        var version: Int
-        /// Length of the second line, without its end.
-        var bytes: Int
-        var checksum: String
     }
 
     /// - Throws: another program holds the journal, or its folder cannot be used.
@@ -52,8 +43,8 @@ enum EffectJournalFile {
             throw EffectJournalError(.unusable, error.description)
         }
         guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")),
-            let heading = try? JSONDecoder().decode(Heading.self, from: Data(bytes[..<end])),
-            heading.format == Heading.format
+            let heading = try? JSONDecoder().decode(AudioJournalHeading.self, from: Data(bytes[..<end])),
+            heading.format == AudioJournalHeading.knownFormat
         else { return .damaged("it does not begin as a journal does") }
         guard heading.version <= version else {
             throw EffectJournalError(
@@ -78,7 +69,8 @@ enum EffectJournalFile {
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         do {
             let body = [UInt8](try encoder.encode(ledger))
-            let heading = Heading(version: version, bytes: body.count, checksum: checksum(body))
+            let heading = AudioJournalHeading(
+                version: version, bytes: body.count, checksum: checksum(body), effects: ledger.count)
             let end = [UInt8(ascii: "\n")]
             return [UInt8](try encoder.encode(heading)) + end + body + end
         } catch {

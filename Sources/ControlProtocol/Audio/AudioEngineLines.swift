@@ -41,7 +41,8 @@ package enum AudioEngineLine {
         try read(
             line,
             names: [
-                "ready", "connected", "unavailable", "lost", "applied", "refused", "outputChosen", "routeChanged",
+                "ready", "effects", "connected", "unavailable", "lost", "applied", "refused", "outputChosen",
+                "routeChanged",
                 "routeDisconnected", "microphoneMuted", "activity", "problem",
             ])
     }

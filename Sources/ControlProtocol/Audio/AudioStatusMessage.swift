@@ -12,6 +12,8 @@ package struct AudioStatusMessage: Codable, Equatable, Sendable {
     /// - `idle`: nothing needs a server, and there is no connection;
     /// - `starting`: the daemon is connecting;
     /// - `connected`;
+    /// - `restoring`: nothing needs the server any more, and ``effects`` are being undone, or wait until the server or a
+    ///   player answers;
     /// - `unavailable`: there is no server, or it refuses us; `why` has the reason;
     /// - `lost`: the server is gone; the daemon reconnects as soon as it is back.
     package var state: String
@@ -30,7 +32,8 @@ package struct AudioStatusMessage: Codable, Equatable, Sendable {
     package var active = 0
     /// Whether the audio of a call is active.
     package var call = false
-    /// Changes of the server that are in effect, and are restored later.
+    /// Changes of the server and paused players that are in effect, and are undone later: what the effect journal has,
+    /// even if `ringwake-audio` hangs or is gone.
     package var effects = 0
     /// Counters since the daemon's start.
     package var counters = Counters()

@@ -48,7 +48,7 @@ struct AudioRouteCommand: DaemonCommand {
         }
         context.output.write(
             wantsJSON ? try JSONText.document(status) : AudioText.route(of: status, style: context.style))
-        return status.state == "connected" || status.state == "off" ? .success : .unreachable
+        return status.route != nil || status.state == "off" ? .success : .unreachable
     }
 }
 

@@ -35,7 +35,7 @@ enum AudioText {
     /// The route, as a table.
     static func route(of status: AudioStatusMessage, style: TextStyle) -> String {
         var table = TextTable([.left, .left])
-        if status.route == nil || status.state != "connected" { table.add(["server", server(status, style: style)]) }
+        if status.route == nil { table.add(["server", server(status, style: style)]) }
         addRoute(of: status, to: &table)
         return table.lines().joined(separator: "\n") + "\n"
     }
@@ -83,6 +83,7 @@ enum AudioText {
         case "off": return "off: [audio] backend is \"none\"; the daemon notifies handlers and uses no audio server"
         case "idle": return "idle: nothing needs it" + why
         case "starting": return "connecting"
+        case "restoring": return "restoring what was changed" + why
         default: return style.bad(TerminalText.printable(status.state)) + why
         }
     }

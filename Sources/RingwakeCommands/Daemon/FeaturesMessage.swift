@@ -27,7 +27,7 @@ struct FeaturesMessage: Encodable, Equatable {
             name: "logind", why: status.awake.why ?? why(bus: "system"),
             loss: "the machine may fall asleep while a call rings, unless the kernel's wake lock keeps it awake")
         let audio = status.audio.map { audio in
-            let isThere = ["connected", "idle", "starting"].contains(audio.state)
+            let isThere = ["connected", "idle", "restoring", "starting"].contains(audio.state)
             return Facility(
                 name: "audio-server", why: isThere ? nil : "\(audio.state), with the back end '\(audio.backend)'",
                 loss: "calls have no audio session: other programs' sound plays on during a call")

@@ -11,16 +11,19 @@ extension AudioStatusMessage {
         sessions = arbiter.sessions.count + (arbiter.call.state == .idle ? 0 : 1)
         call = arbiter.activeCall != nil
         active = arbiter.sessions.values.count { $0.machine.state.name == .active } + (call ? 1 : 0)
-        (effects, counters) = (audio.effectsInForce, audio.counters)
+        let held = program.effects
+        let isRestoring = held.count > 0 && (held.isRestoring || arbiter.engine.isUndoing)
+        (effects, counters) = (held.count, audio.counters)
         switch arbiter.engine.state {
         case .absent:
             if program.way == nil { state = "off" }
-            if program.isRestoring {
-                why = "what an earlier call did is put back as soon as the audio server is there"
+            if isRestoring || program.isRestoring {
+                state = "restoring"
+                why = "what an earlier call changed is undone as soon as the audio server answers"
             }
         case .starting: state = "starting"
         case .connected(let description):
-            state = "connected"
+            state = isRestoring ? "restoring" : "connected"
             server = AudioStatusMessage.Server(description)
             route = AudioRouteMessage(arbiter.route)
         case .unavailable(let why), .failed(let why, _): (state, self.why) = ("unavailable", why)

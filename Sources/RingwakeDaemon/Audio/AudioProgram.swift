@@ -34,6 +34,8 @@ final class AudioProgram {
     }
     /// The arbiter needs the program.
     private var isWanted = false
+    /// What the program last reported of its journal; nil: nothing since its start, or none runs.
+    private var reportedEffects: AudioEffectsHeld?
     /// Last report. If the program was started only to restore, ``open()`` delivers it.
     private var lastReport: AudioEngineReport?
     /// Number of programs started to restore from the present journal.
@@ -80,6 +82,14 @@ final class AudioProgram {
 
     /// The program runs only to restore.
     var isRestoring: Bool { if case .open(_, true) = state { true } else { false } }
+
+    /// The effects to undo: as the program says, or its journal, if the program is gone or has said nothing yet. The
+    /// journal of a user unit isn't known.
+    var effects: AudioEffectsHeld {
+        if let reportedEffects { return reportedEffects }
+        guard case .program(_, let journal) = way else { return AudioEffectsHeld(count: 0, isRestoring: false) }
+        return AudioEffectsHeld(inJournal: journal)
+    }
 
     /// Starts the program unless it runs. Its reports follow.
     func open() {
@@ -141,7 +151,7 @@ final class AudioProgram {
     private func start(isRestoring: Bool) {
         guard let way else { return }
         if !isRestoring { restorations = 0 }
-        lastReport = nil
+        (lastReport, reportedEffects) = (nil, nil)
         do throws(RingwakeError) {
             let line = try connect(way)
             line.onMessage = { [weak self] in self?.reported($0) }
@@ -216,6 +226,8 @@ final class AudioProgram {
         guard let line else { return }
         cancelFirstWord()
         line.close()
+        // It undoes what it can, and says no more of it.
+        reportedEffects = nil
         // We don't end a user unit. A child may have been reaped before its connection was seen to end.
         guard let pid = running else { return absent() }
         state = .leaving
@@ -278,6 +290,10 @@ final class AudioProgram {
     }
 
     private func reported(_ report: AudioEngineReport) {
+        if case .effects(let count, let isRestoring) = report {
+            reportedEffects = AudioEffectsHeld(count: count, isRestoring: isRestoring)
+            return
+        }
         lastReport = report
         cancelFirstWord()
         guard isRestoring else {

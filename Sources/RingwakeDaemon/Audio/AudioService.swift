@@ -22,8 +22,6 @@ final class AudioService {
     private(set) lazy var clients = AudioClients(self)
     /// Counters since the start.
     private(set) var counters = AudioStatusMessage.Counters.zero
-    /// Changes of the audio server that are in effect.
-    private(set) var effectsInForce = 0
 
     let program: AudioProgram
     unowned let calls: CallDriver
@@ -55,7 +53,7 @@ final class AudioService {
         program = AudioProgram(AudioEngineWay(configuration), runLoop: runLoop, logger: logger)
         arbiter = AudioArbiter(settings: configuration.audio.arbiterSettings(program.way))
         program.onReport = { [weak self] in self?.reported($0) }
-        program.onGone = { [weak self] in self?.gone($0) }
+        program.onGone = { [weak self] in self?.submit(.engineGone($0)) }
         // Only while the audio server is connected can the route change during sleep.
         program.onChange = { [sleepWatch] isOpen in sleepWatch.isNeeded = isOpen }
         sleepWatch.onWake = { [weak self] in self?.submit(.wokeFromSleep) }
@@ -101,9 +99,7 @@ final class AudioService {
         switch effect {
         case .startEngine: program.open()
         case .send(let request): program.send(request)
-        case .stopEngine:
-            program.close()
-            effectsInForce = 0
+        case .stopEngine: program.close()
         case .notify(let id, let notice): clients.notify(id, notice)
         case .answer(let id, let result):
             if case .failure(let error) = result { count(error) }
@@ -148,18 +144,12 @@ final class AudioService {
 
     // MARK: - Reports of the program
 
-    private func gone(_ why: String) {
-        effectsInForce = 0
-        submit(.engineGone(why))
-    }
-
     private func reported(_ report: AudioEngineReport) {
         switch report {
         case .ready(_, let mended) where mended > 0:
             counters.effectsUndone &+= UInt64(clamping: mended)
             logger.notice("effects of an earlier run put back", metadata: ["effects": "\(mended)"])
         case .applied(_, let applied):
-            effectsInForce = applied.inForce
             counters.effectsMade &+= UInt64(clamping: applied.made)
             counters.effectsUndone &+= UInt64(clamping: applied.undone)
             counters.effectsLeft &+= UInt64(clamping: applied.left)

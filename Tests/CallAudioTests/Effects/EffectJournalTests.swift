@@ -145,6 +145,37 @@ struct EffectJournalTests {
         }
     }
 
+    /// From before mutes of the user's were told apart, and players that had paused.
+    private static let earlier = #"""
+        {"bytes":846,"checksum":"19ae1341d9017d2","format":"ringwake audio effects","version":1}
+        {"baseline":{"cookie":3516535020,"playing":58,"recording":0},"boot":"683d46e3-a589-45eb-ab\#
+        68-4807a78b13be\n","kinds":{"sink-input-by-media-role:music":{"gone":[],"isListed":false,"\#
+        last":[{"before":{"muted":{"_0":false}},"channels":[1,2],"cookie":3516535020,"isTaken":fal\#
+        se,"owners":[{"number":17}],"restoreID":"sink-input-by-media-role:music","set":{"muted":{"\#
+        _0":true}},"target":{"playingMute":{"_0":58}}}],"ours":[{"volume":{"_0":[65536,65536]}},{"\#
+        muted":{"_0":false}},{"muted":{"_0":true}}]}},"players":[{"name":"org.mpris.MediaPlayer2.f\#
+        ake","owner":":1.5@df1b7a747a4cdd6fc26a80c86b05d987","track":"/track/1"}],"records":[{"bef\#
+        ore":{"muted":{"_0":false}},"channels":[1,2],"cookie":3516535020,"isTaken":false,"owners":\#
+        [{"number":17}],"restoreID":"sink-input-by-media-role:music","set":{"muted":{"_0":true}},"\#
+        target":{"playingMute":{"_0":58}}}]}
+
+        """#
+
+    @Test("A journal of an earlier version is read, all of it")
+    func earlierVersion() throws {
+        try cleaningUp {
+            _ = try EffectJournal(path: path)
+            try FileSystem.replace(path, with: Array(Self.earlier.utf8), mode: 0o600)
+            let journal = try EffectJournal(path: path)
+            #expect(journal.damage == nil)
+            #expect(journal.found[.playingMute(58)]?.before == .muted(false))
+            #expect(journal.found.kinds["sink-input-by-media-role:music"]?.usersMute == nil)
+            #expect(journal.found.players.map(\.track) == ["/track/1"])
+            #expect(journal.found.pausedPlayers.isEmpty)
+            #expect(journal.found.count == 2)
+        }
+    }
+
     @Test("A journal of a newer version is refused and left as it is")
     func newer() throws {
         try cleaningUp {

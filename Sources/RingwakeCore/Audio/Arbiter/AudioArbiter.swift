@@ -239,7 +239,7 @@ package struct AudioArbiter: Hashable, Sendable {
     private mutating func take(_ report: AudioEngineReport, _ turn: inout AudioTurn) {
         let wasConnected = engine.isConnected
         switch report {
-        case .ready: break
+        case .ready, .effects: break
         case .problem(let what): turn.effects.append(.problem(what))
         case .connected(let description, let route):
             // Nothing is in force yet on a newly connected server.

@@ -58,6 +58,9 @@ package struct AudioEngineView: Hashable, Sendable {
 
     package var isConnected: Bool { if case .connected = state { true } else { false } }
 
+    /// Whether the engine was asked to undo everything, and has not answered.
+    package var isUndoing: Bool { server.outstanding?.plan.isEmpty ?? false }
+
     /// Whether a plan can take effect now.
     var isReady: Bool { isConnected || !isUsed }
 

@@ -22,8 +22,12 @@ package enum AudioEngineRequest: Hashable, Sendable, Codable {
 
 /// A report of the engine, which holds the connection to the audio server.
 package enum AudioEngineReport: Hashable, Sendable, Codable {
-    /// The first report: the engine runs. `mended`: the number of effects of an earlier engine that were undone.
+    /// The engine runs, and has undone what an earlier one left. `mended`: the number of effects that it undid. Only
+    /// `effects` may come before.
     case ready(version: String, mended: Int)
+    /// The number of effects to undo, those of an earlier engine too; sent with each change. `isRestoring`: no plan
+    /// wants them any more, so they are being undone, or wait for the server or for a player.
+    case effects(count: Int, isRestoring: Bool)
     /// The server is connected and mirrored. Sent again after each reconnection.
     case connected(AudioServerDescription, AudioRoute)
     /// There is no server, or it refuses the connection: the reason, for a person. The engine connects as soon as there
@@ -72,8 +76,7 @@ package struct AudioApplied: Hashable, Sendable, Codable {
     package var route: AudioRoute
     /// Sessions that left the plan while their streams ran; these are silenced.
     package var busy: Set<AudioSessionID>
-    /// The number of effects in force, of those that this plan made, and of those that it undid.
-    package var inForce: Int
+    /// The number of effects that this plan made, and of those that it undid.
     package var made: Int
     package var undone: Int
     /// The number of effects that were not undone because the user had changed the setting meanwhile.
@@ -82,12 +85,11 @@ package struct AudioApplied: Hashable, Sendable, Codable {
     package var microseconds: Int64
 
     package init(
-        route: AudioRoute, busy: Set<AudioSessionID> = [], inForce: Int = 0, made: Int = 0, undone: Int = 0,
-        left: Int = 0, microseconds: Int64 = 0
+        route: AudioRoute, busy: Set<AudioSessionID> = [], made: Int = 0, undone: Int = 0, left: Int = 0,
+        microseconds: Int64 = 0
     ) {
         self.route = route
         self.busy = busy
-        self.inForce = inForce
         self.made = made
         self.undone = undone
         self.left = left
