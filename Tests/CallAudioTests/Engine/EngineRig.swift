@@ -12,7 +12,9 @@ final class EngineRig {
     let players: ModelPlayers
     let folder: String
     private(set) var engine: AudioEngine
+    /// All but those of effects, which come with each change.
     private(set) var reports: [AudioEngineReport] = []
+    private(set) var allReports: [AudioEngineReport] = []
     var onReport: ((AudioEngineReport) -> Void)?
     private var number: UInt64 = 0
     var journalPath: String { folder + "/effects.json" }
@@ -27,7 +29,7 @@ final class EngineRig {
         let box = ReportBox()
         engine = try EngineRig.engine(folder, server, players, runLoop, box)
         box.take = { [unowned self] in
-            reports.append($0)
+            take($0)
             onReport?($0)
         }
         watchJournal()
@@ -57,10 +59,16 @@ final class EngineRig {
         unlink(folder + "/other.lock")
         engine = try EngineRig.engine(folder, server, players, runLoop, box)
         box.take = { [unowned self] in
-            reports.append($0)
+            take($0)
             onReport?($0)
         }
-        reports = []
+        clear()
+    }
+
+    private func take(_ report: AudioEngineReport) {
+        allReports.append(report)
+        if case .effects = report { return }
+        reports.append(report)
     }
 
     deinit {
@@ -165,7 +173,7 @@ final class EngineRig {
         try #require(drive { isClosed })
     }
 
-    func clear() { reports = [] }
+    func clear() { (reports, allReports) = ([], []) }
 
     var problems: [String] {
         reports.compactMap { if case .problem(let text) = $0 { text } else { nil } }

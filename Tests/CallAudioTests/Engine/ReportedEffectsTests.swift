@@ -11,7 +11,7 @@ struct ReportedEffectsTests {
     }
 
     private func told(_ rig: EngineRig) -> [AudioEngineReport] {
-        rig.reports.filter { if case .effects = $0 { true } else { false } }
+        rig.allReports.filter { if case .effects = $0 { true } else { false } }
     }
 
     @Test("Effects are told before the plan is answered; they are restoring from the end of the plan until undone")
@@ -19,8 +19,8 @@ struct ReportedEffectsTests {
         let rig = try rig()
         try rig.apply(try .call())
         #expect(told(rig) == [.effects(count: 1, isRestoring: false)])
-        let answer = rig.reports.firstIndex { if case .applied = $0 { true } else { false } }
-        #expect(try #require(rig.reports.firstIndex(of: told(rig)[0])) < (try #require(answer)))
+        let answer = rig.allReports.firstIndex { if case .applied = $0 { true } else { false } }
+        #expect(try #require(rig.allReports.firstIndex(of: told(rig)[0])) < (try #require(answer)))
         rig.clear()
         rig.server.isHeld = true
         _ = rig.send(AudioPlan())
@@ -57,8 +57,9 @@ struct ReportedEffectsTests {
         #expect(rig.drive { told(rig) == [.effects(count: 1, isRestoring: true)] })
         try rig.restart()
         rig.server.isHeld = true
-        try rig.start()
-        #expect(rig.reports.first == .effects(count: 1, isRestoring: true))
+        rig.engine.start()
+        rig.settle()
+        #expect(rig.allReports.first == .effects(count: 1, isRestoring: true))
     }
 
     @Test("A stored value that is to be mended counts, and so does a player that has not paused yet")

@@ -27,9 +27,15 @@ final class ServerRig {
             version: "1"
         ) { box.take?($0) }
         eye = try PulseClient(host)
-        box.take = { [unowned self] in reports.append($0) }
+        box.take = { [unowned self] in take($0) }
         engine.start()
         try waitUntilConnected()
+    }
+
+    private func take(_ report: AudioEngineReport) {
+        // It comes with each change, in between.
+        if case .effects = report { return }
+        reports.append(report)
     }
 
     func stop() {
@@ -50,7 +56,7 @@ final class ServerRig {
         server.onEvent = nil
         reports = []
         let box = Box()
-        box.take = { [unowned self] in reports.append($0) }
+        box.take = { [unowned self] in take($0) }
         let next = PulseServer(runLoop: host.runLoop, address: host.address, name: "engine")
         let path = host.folder + "/effects.json"
         // The lock goes with the engine.
