@@ -101,9 +101,15 @@ def free_port() -> int:
 
 
 class Ringwaked(Server):
-    """The daemon with one app, whose handler is `command`: one for each call, or with `instances="app"` one at all."""
+    """The daemon with one app, whose handler is `command`: one for each call, or with `instances="app"` one at all.
 
-    def __init__(self, command: list[str], log_level: str = "info", instances: str = "call", disk: Disk | None = None):
+    `more`: further sections of its configuration.
+    """
+
+    def __init__(
+        self, command: list[str], log_level: str = "info", instances: str = "call", disk: Disk | None = None,
+        more: str = "", environment: dict[str, str] | None = None,
+    ) -> None:  # fmt: skip
         self.folder = Path(tempfile.mkdtemp(prefix="ringwake-bench-"))
         # As /run is: in memory. The daemon keeps its handlers' output there, in files without a name.
         memory = Path("/dev/shm")
@@ -143,12 +149,12 @@ id = "{self.key_id}"
 file = "{public_key}"
 [log]
 level = "{log_level}"
-"""
+{more}"""
         )
         self.store = self.folder / "state" / "store.db"
         self.launch(
             programs.RINGWAKED, "--config", configuration, log=self.folder / "log",
-            environment=disk.environment if disk else None,
+            environment=(environment or {}) | (disk.environment if disk else {}),
         )  # fmt: skip
         deadline = time.monotonic() + START_TIMEOUT
         while True:
@@ -250,13 +256,13 @@ def empty_store(folder: Path) -> Path:
 
 
 class Peer:
-    """A measuring program that does one step for each line on its stdin."""
+    """A measuring program that does one step for each line on its stdin: one of `peers`, or an absolute path."""
 
-    def __init__(self, name: str, *arguments: object):
+    def __init__(self, name: str | Path, *arguments: object, environment: dict[str, str] | None = None):
         self.name = name
         self.process = subprocess.Popen(
             [str(programs.peer(name)), *(str(argument) for argument in arguments)], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, text=True, bufsize=1,
+            stdout=subprocess.PIPE, text=True, bufsize=1, env=os.environ | (environment or {}),
         )  # fmt: skip
 
     def read(self) -> list[str]:

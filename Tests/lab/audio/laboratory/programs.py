@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 LABORATORY = Path(__file__).resolve().parents[1]
@@ -12,25 +13,42 @@ ROOT = LABORATORY.parents[2]
 sys.path += [str(ROOT / "Benchmarks"), str(ROOT / "Tests" / "integration")]
 
 from measure import programs as benchmark  # noqa: E402
-from support import audio, audio_agent, audio_streams  # noqa: E402
+from support import audio, audio_agent, audio_streams, control  # noqa: E402
 
-__all__ = ["audio", "audio_agent", "audio_streams", "benchmark", "build", "describe", "lacking"]
+__all__ = ["audio", "audio_agent", "audio_streams", "benchmark", "control"]
+
+# What this run builds.
+FOLDER = Path(tempfile.gettempdir()) / f"ringwake-lab-{os.getpid()}"
 
 NEEDED = {
     "pulseaudio": "pulseaudio", "pactl": "pulseaudio-utils", "pipewire": "pipewire", "wireplumber": "wireplumber",
-    "pipewire-pulse": "pipewire-pulse", "dbus-daemon": "dbus",
+    "pipewire-pulse": "pipewire-pulse", "dbus-daemon": "dbus", "strace": "strace", "cc": "gcc", "make": "make",
 }  # fmt: skip
 
 
 def lacking() -> list[str]:
     """Says for each program that cannot be done without what to do."""
-    return [f"{tool}: apt-get install {package}" for tool, package in NEEDED.items() if not shutil.which(tool)]
+    lines = [f"{tool}: apt-get install {package}" for tool, package in NEEDED.items() if not shutil.which(tool)]
+    if not Path("/usr/include/pulse/pulseaudio.h").exists():
+        lines.append("pulse/pulseaudio.h: apt-get install libpulse-dev")
+    return lines
 
 
 def build() -> None:
-    """Builds Ringwake where it is not there."""
+    """Builds the program that is measured beside, and Ringwake where it is not there."""
     if not (audio_agent.RINGWAKE_AUDIO.exists() and benchmark.RINGWAKED.exists()):
         subprocess.run([ROOT / "deploy" / "build-release"], check=True, stdout=sys.stderr)
+    subprocess.run(
+        ["make", "--quiet", "--directory", LABORATORY / "native", f"OUT={FOLDER}"], check=True, stdout=sys.stderr
+    )
+
+
+def clear_away() -> None:
+    shutil.rmtree(FOLDER, ignore_errors=True)
+
+
+def peer(name: str) -> Path:
+    return FOLDER / name
 
 
 def describe() -> list[str]:
