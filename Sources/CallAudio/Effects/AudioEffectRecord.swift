@@ -4,7 +4,7 @@ internal import RingwakeCore
 ///
 /// A stream is named by its index, which is valid only together with the server's cookie; cards and devices by their
 /// names, which survive a restart of the server.
-enum EffectTarget: Hashable, Sendable, Codable {
+enum EffectTarget: Hashable, Comparable, Sendable, Codable {
     case playingVolume(UInt32)
     case playingMute(UInt32)
     case playingDevice(UInt32)
@@ -69,6 +69,25 @@ enum EffectTarget: Hashable, Sendable, Codable {
     /// one of its kind.
     var isOfStream: Bool { playing != nil || recording != nil }
 
+    /// The place of its sort among the sorts, and which of them it is.
+    private var rank: (sort: Int, stream: UInt32, device: String) {
+        switch self {
+        case .defaultSink: (0, 0, "")
+        case .defaultSource: (1, 0, "")
+        case .playingDevice(let stream): (2, stream, "")
+        case .playingMute(let stream): (3, stream, "")
+        case .playingVolume(let stream): (4, stream, "")
+        case .profile(let card): (5, 0, card)
+        case .recordingDevice(let stream): (6, stream, "")
+        case .recordingMute(let stream): (7, stream, "")
+        case .sinkPort(let sink): (8, 0, sink)
+        case .sourceMute(let source): (9, 0, source)
+        case .sourcePort(let source): (10, 0, source)
+        }
+    }
+
+    static func < (left: EffectTarget, right: EffectTarget) -> Bool { left.rank < right.rank }
+
     /// Whether both are the same property of some stream.
     func isSameSort(as other: EffectTarget) -> Bool { isOfStream && property == other.property }
 }
@@ -118,7 +137,7 @@ struct AudioEffectRecord: Hashable, Sendable, Codable {
     var channels: [Int32] = []
 
     /// Sort key, so that a journal of the same effects has the same bytes.
-    var order: String { "\(target)" }
+    var order: EffectTarget { target }
     /// Whether it set the value that was there before.
     var isNothing: Bool { before.isSame(as: self.set) }
 

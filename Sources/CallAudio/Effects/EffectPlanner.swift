@@ -35,7 +35,7 @@ struct EffectPlanner {
     func changes() -> EffectChanges {
         var changes = EffectChanges()
         let wants = EffectWants(self).all
-        for (target, want) in wants.sorted(by: { "\($0.key)" < "\($1.key)" }) where !refused.contains(target) {
+        for (target, want) in wants.sorted(by: { $0.key < $1.key }) where !refused.contains(target) {
             if let record = ledger[target], record.cookie == image.cookie || !target.isOfStream {
                 keep(record, want, &changes)
             } else {

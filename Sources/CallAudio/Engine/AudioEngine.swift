@@ -51,7 +51,9 @@ package final class AudioEngine {
         self.version = version
         self.report = report
         machine = Machine(
-            journal.found, .init(readProcess: readProcess, boot: EffectLedger.presentBoot, others: { others.ledgers }))
+            journal.found,
+            .init(
+                tree: ProcessTree(readProcess), boot: EffectLedger.presentBoot, others: { others.ledgers }))
     }
 
     /// The effects that have to be undone.

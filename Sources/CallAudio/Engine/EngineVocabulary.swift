@@ -75,11 +75,8 @@ enum EngineQuestion {
 
 /// What the engine knows besides the server.
 struct EngineSurroundings {
-    let readProcess: ProcessTree.Reader
+    let tree: ProcessTree
     let boot: String?
     /// The effects of other programs on the same server.
     let others: () -> [EffectLedger]
-
-    /// A new one for each pass.
-    func makeProcessTree() -> ProcessTree { ProcessTree(readProcess) }
 }

@@ -46,7 +46,7 @@ struct PlanReconciler {
         (self.image, self.surroundings, self.now, inForce) = (image, surroundings, now, EffectsInForce(ledger))
     }
 
-    var ownership: StreamOwnership { StreamOwnership(plan: wanted.plan, tree: surroundings.makeProcessTree()) }
+    var ownership: StreamOwnership { StreamOwnership(plan: wanted.plan, tree: surroundings.tree) }
     var decision: RouteDecision { decision(for: wanted.plan) }
     var hasNothingToDo: Bool { wanted.plan.isEmpty && wanted.busy == BusyStreams() && inForce.ledger.isEmpty }
 
@@ -65,6 +65,7 @@ struct PlanReconciler {
     mutating func see(_ image: AudioServerImage) {
         let former = self.image
         self.image = image
+        surroundings.tree.follow(image)
         // Nobody else knows what the user changed, once the server or this program has died.
         if inForce.see(image, after: former) { effects.append(.write(inForce.ledger)) }
         mutedMicrophones.notice(
@@ -145,6 +146,7 @@ struct PlanReconciler {
     mutating func begin(_ next: EngineWork) {
         work = next
         work?.former = wanted
+        surroundings.tree.follow(image)
         switch next.kind {
         case .apply(_, let plan, _): adopt(plan)
         case .close, .restore:
@@ -193,7 +195,7 @@ struct PlanReconciler {
         wanted.wishes.adopt(plan, after: wanted.plan)
         let sessions = wanted.plan.sessions.filter { session in !plan.sessions.contains { $0.id == session.id } }
         work?.busySessions = wanted.busy.add(
-            image, leaving: AudioPlan(sessions: sessions), staying: plan, tree: surroundings.makeProcessTree())
+            image, leaving: AudioPlan(sessions: sessions), staying: plan, tree: surroundings.tree)
         wanted.plan = plan
     }
 
@@ -236,8 +238,7 @@ struct PlanReconciler {
 
     private func planner(_ plan: AudioPlan, _ route: RouteDecision) -> EffectPlanner {
         EffectPlanner(
-            image: image, plan: plan, route: route, ledger: inForce.ledger, tree: surroundings.makeProcessTree(),
-            busy: wanted.busy,
+            image: image, plan: plan, route: route, ledger: inForce.ledger, tree: surroundings.tree, busy: wanted.busy,
             refused: inForce.refused, unconfirmed: inForce.unconfirmed, settled: inForce.settled,
             released: roleCorkModule.released, microphonesMuted: mutedMicrophones.names,
             yielding: players.startedByUser, paused: inForce.ledger.pausedProcesses,

@@ -16,10 +16,14 @@ final class EngineRig {
     private(set) var reports: [AudioEngineReport] = []
     private(set) var allReports: [AudioEngineReport] = []
     var onReport: ((AudioEngineReport) -> Void)?
+    private let readProcess: ProcessTree.Reader
     private var number: UInt64 = 0
     var journalPath: String { folder + "/effects.json" }
 
-    init(_ image: AudioServerImage = .notebook(), isStarted: Bool = true) throws {
+    init(
+        _ image: AudioServerImage = .notebook(), isStarted: Bool = true,
+        readProcess: @escaping ProcessTree.Reader = { _ in nil }
+    ) throws {
         runLoop = try RunLoop()
         var template = Array("/tmp/ringwake-engine-XXXXXX".utf8CString)
         let folder = try #require(mkdtemp(&template).map { String(cString: $0) })
@@ -27,7 +31,8 @@ final class EngineRig {
         server = ModelAudioServer(image, runLoop: runLoop)
         players = ModelPlayers(runLoop: runLoop)
         let box = ReportBox()
-        engine = try EngineRig.engine(folder, server, players, runLoop, box)
+        self.readProcess = readProcess
+        engine = try EngineRig.engine(folder, server, players, runLoop, readProcess, box)
         box.take = { [unowned self] in
             take($0)
             onReport?($0)
@@ -39,11 +44,12 @@ final class EngineRig {
     private final class ReportBox { var take: ((AudioEngineReport) -> Void)? }
 
     private static func engine(
-        _ folder: String, _ server: ModelAudioServer, _ players: ModelPlayers, _ runLoop: RunLoop, _ box: ReportBox
+        _ folder: String, _ server: ModelAudioServer, _ players: ModelPlayers, _ runLoop: RunLoop,
+        _ readProcess: @escaping ProcessTree.Reader, _ box: ReportBox
     ) throws -> AudioEngine {
         try AudioEngine(
             runLoop: runLoop, server: server, players: players, journalPath: folder + "/effects.json", version: "1",
-            readProcess: { _ in nil }
+            readProcess: readProcess
         ) { box.take?($0) }
     }
 
@@ -57,7 +63,7 @@ final class EngineRig {
             runLoop: runLoop, server: idle, players: players, journalPath: folder + "/other", version: "1"
         ) { _ in }
         unlink(folder + "/other.lock")
-        engine = try EngineRig.engine(folder, server, players, runLoop, box)
+        engine = try EngineRig.engine(folder, server, players, runLoop, readProcess, box)
         box.take = { [unowned self] in
             take($0)
             onReport?($0)
