@@ -34,11 +34,15 @@ package enum EffectJournals {
         (standard(environment).map { [$0] } ?? []) + numbered(environment)
     }
 
+    static func folder(of path: String) -> String {
+        path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    }
+
     /// The same path for the same file: absolute, with the real path of its folder. Unchanged if the folder doesn't
     /// exist.
     static func place(of path: String) -> String {
         let slash = path.lastIndex(of: "/")
-        let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        let folder = folder(of: path)
         guard let real = realpath(folder, nil) else { return path }
         defer { free(real) }
         let name = slash.map { path[path.index(after: $0)...] } ?? path[...]

@@ -6,11 +6,13 @@ internal import RunLoop
 ///
 /// Queries are sent in rounds. Changes during a round wait for the next one, so that an object that changes all the
 /// time is read once a round. A round that no command waits for begins at least ``shortestInterval`` after the last.
+/// Requested objects (``refresh(_:completion:)``) are read at once, and rounds wait for them: they answer most of what
+/// the server reports meanwhile.
 final class PulseMirror {
     /// At most a hundred times a second, whatever a server reports.
     private static let shortestInterval = Duration.milliseconds(10)
     /// Maximum objects of a kind to read one by one; for more, all are read.
-    private static let singleQuestions = 32
+    private static let singleQuestions = 8
 
     /// Called when the image is complete, or updated by a round.
     var onRound: (() -> Void)?
@@ -24,6 +26,7 @@ final class PulseMirror {
     /// The objects that changed since they were last read.
     private var changed: [PulseObjectKind: Set<UInt32>] = [:]
     private var isRoundOpen = false
+    private var openRefreshes = 0
     private var isRoundDue = false
     private var lastRound: BootClock.Instant?
     private var delay: Timer?
@@ -65,13 +68,21 @@ final class PulseMirror {
         guard !objects.isEmpty else { return completion() }
         // A new stream's client may be unknown yet, and with it the process.
         let hasNew = objects.contains { PulseObject.streams.contains($0) }
-        let objects = (hasNew ? [PulseObject(kind: .client, index: nil)] : []) + objects
-        let answers = PulseAnswers(objects.count) { [weak self] _ in
+        var questions = hasNew ? [PulseObject(kind: .client, index: nil)] : []
+        for object in objects {
+            let isOneOfMany = objects.count { $0.kind == object.kind } > Self.singleQuestions
+            let question = isOneOfMany ? PulseObject(kind: object.kind, index: nil) : object
+            if !questions.contains(question) { questions.append(question) }
+        }
+        openRefreshes += 1
+        let answers = PulseAnswers(questions.count) { [weak self] _ in
             guard let self else { return }
+            openRefreshes -= 1
             show()
             completion()
+            if isRoundWanted { beginRoundSoon() }
         }
-        for object in objects { ask(object.kind, object.index, answers.note) }
+        for question in questions { ask(question.kind, question.index, answers.note) }
     }
 
     private func happened(_ kind: PulseObjectKind, _ index: UInt32, isRemoved: Bool) {
@@ -93,7 +104,7 @@ final class PulseMirror {
 
     /// Begins a round at the end of this turn, or when the interval is over.
     func beginRoundSoon() {
-        guard !isRoundOpen, !isRoundDue || isAwaited else { return }
+        guard !isRoundOpen, openRefreshes == 0, !isRoundDue || isAwaited else { return }
         if let delay { runLoop.cancel(delay) }
         delay = nil
         isRoundDue = true
@@ -108,7 +119,7 @@ final class PulseMirror {
     private func beginRound() {
         isRoundDue = false
         delay = nil
-        guard !isRoundOpen, !changed.isEmpty else { return }
+        guard !isRoundOpen, openRefreshes == 0, !changed.isEmpty else { return }
         isRoundOpen = true
         lastRound = runLoop.now
         let wanted = changed
@@ -179,6 +190,8 @@ final class PulseMirror {
             if let self {
                 if failure == nil {
                     draft[keyPath: list].take(found, all: index == nil)
+                    // The server reported these before it answered, so the answer contains them.
+                    if let index { changed[kind]?.remove(index) } else { changed[kind]?.removeAll() }
                 } else if let index, failure?.kind == .notFound {
                     draft.remove(kind, index)
                 }

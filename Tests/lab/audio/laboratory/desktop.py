@@ -17,7 +17,12 @@ START_TIMEOUT = 60
 # Each function is a process of its own; `&` makes the child, `wait` keeps the parent.
 SCRIPT = """
 application() { for _ in $(seq "$1"); do sleep infinity & done; wait; }
-player() { pacat --playback --raw --latency-msec=200 --client-name="music $1" --stream-name=music /dev/zero & wait; }
+player() {
+    # A server that thirty clients come to at once may refuse one.
+    until pacat --playback --raw --latency-msec=200 --client-name="music $1" --stream-name=music /dev/zero; do
+        sleep 0.1
+    done
+}
 shell() {
     for _ in $(seq "$1"); do application "$2" & done
     for number in $(seq "$3"); do { player "$number" & wait; } & done
@@ -42,7 +47,7 @@ class Desktop:
             env=os.environ | self.server.environment(),
         )  # fmt: skip
         stack.callback(self._end)
-        until(self._plays, START_TIMEOUT, lambda: f"{streams} streams; there are {self._streams()}")
+        until(self._plays, START_TIMEOUT, lambda: f"{streams} streams; there are {len(self._streams())}")
         self.indexes = [stream["index"] for stream in self._streams()]
 
     def processes(self) -> int:
