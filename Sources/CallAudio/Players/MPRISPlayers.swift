@@ -54,13 +54,14 @@ final class MPRISPlayers: MediaPlayers {
     func playing(completion: @escaping ([MediaPlayer]) -> Void) {
         guard let step = step(completion) else { return }
         step.begin("")
-        step.askBus("GetId") { bus in
-            guard let bus = bus?.text else { return step.end("") }
-            step.askBus("ListNames") { names in
-                let search = PlayerSearch(bus: bus, step)
-                for name in Self.players(among: names?.elements ?? []) { search.look(at: name) }
-                step.end("")
-            }
+        // A call waits for both, so they are asked at once; the bus answers in order.
+        var bus: String?
+        step.askBus("GetId") { bus = $0?.text }
+        step.askBus("ListNames") { names in
+            guard let bus else { return step.end("") }
+            let search = PlayerSearch(bus: bus, step)
+            for name in Self.players(among: names?.elements ?? []) { search.look(at: name) }
+            step.end("")
         }
     }
 

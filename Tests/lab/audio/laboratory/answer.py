@@ -51,8 +51,8 @@ def _measure(kind: str, streams: int, count: int) -> Outcome:
 def _outcome(desktop: Desktop, samples: dict[str, list[tuple[int, int]]], count: int, reads: float) -> Outcome:
     outcome = Outcome(Table(
         f"From the fulfilled answer to the active session: {desktop.server.kind}, {desktop.count} streams",
-        f"{count} rounds, one sample of each in a round, on a desktop of {desktop.processes()} processes. The streams are "
-        "muted and the microphone is opened. Ringwake: a handler that ringwaked has started, from just before it "
+        f"{count} rounds, one sample of each in a round, on a desktop of {desktop.processes()} processes. The streams "
+        "are muted and the microphone is opened. Ringwake: a handler that ringwaked has started, from just before it "
         "writes that the answer is fulfilled until it has read the event audioActivated; the processor time is that of "
         "ringwaked and ringwake-audio. pactl: a process for each change, one after the other, as scripts do. The "
         "client in C is connected, knows the streams, and sends all changes at once; until the last acknowledgement. "

@@ -1,5 +1,5 @@
-"""A person's desktop on an audio server: some 200 processes, some of which play, each below an application below a shell
-below a session."""
+"""A person's desktop on an audio server: some 200 processes. Some play, each below an application below a shell below a
+session."""
 
 import os
 import signal

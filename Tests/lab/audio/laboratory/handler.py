@@ -2,8 +2,8 @@
 
     handler.py FIFO
 
-It writes lines to FIFO: `ringing CALL`, and `activated NANOSECONDS`, from just before the fulfilled answer is sent until
-the event of the active session is read.
+It writes lines to FIFO: `ringing CALL`, and `activated NANOSECONDS`, from just before the fulfilled answer is sent
+until the event of the active session is read.
 """
 
 import http.client
