@@ -97,7 +97,7 @@ struct PlanReconciler {
 
     mutating func answered(_ answer: AudioEngineStateMachine.PlayersAnswer) {
         let ours = Set(wanted.plan.sessions.flatMap(\.client.processes)).union(wanted.plan.exempt)
-        let tree = surroundings.makeProcessTree()
+        let tree = surroundings.tree
         players.answered(answer, &inForce.ledger, boot: surroundings.boot, at: now) { player in
             !(player.process.map { tree.isOne($0, of: ours) } ?? false)
         }
