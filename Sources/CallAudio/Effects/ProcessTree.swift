@@ -3,8 +3,8 @@ internal import FileSystem
 /// The relations between processes: read once for each process that has a stream, and kept as long as it has one.
 ///
 /// The kernel reuses PIDs, and a call can be answered long after it began to ring. What is kept stays right: ancestors
-/// of a running process don't change, except that they end, and a program's group is set before it plays. One that ended matters only if a process of ours now has
-/// its PID, so an ancestor counts only if it still has its start time.
+/// of a running process don't change, except that they end, and a program's group is set before it plays. An ancestor
+/// that ended matters only if a process of ours now has its PID, so one counts only if it still has its start time.
 final class ProcessTree {
     /// Reads the entry of a process; nil if it is gone.
     typealias Reader = @Sendable (Int32) -> Entry?
