@@ -69,14 +69,19 @@ struct ReachabilityCommandTests {
     @Test("--watch prints each line of the stream; when the daemon goes away the status is 3 and an error says so")
     func watch() {
         let head = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
-        let daemon = FakeDaemon { _ in
-            .raw([head, Sample.target() + "\n", Sample.target(reason: "noCarrier") + "\n"])
+        let daemon = FakeDaemon { line in
+            if line.contains("status") { return .json(Sample.status()) }
+            return .raw([head, Sample.target() + "\n", Sample.target(reason: "noCarrier") + "\n"])
         }
         let ran = ringwake(["reachability", "sip.example.org", "--watch"], at: daemon)
         #expect(ran.output.split(separator: "\n").count == 2)
         #expect(ran.output.hasSuffix("not reachable: the interface has no carrier\n"))
         #expect(ran.status == 3 && ran.errors.hasPrefix("ringwake: the daemon closed the stream"))
-        #expect(daemon.requestLines == ["GET /v1/reachability?target=sip.example.org&watch=true HTTP/1.1"])
+        // The first shows whose network the daemon watches.
+        #expect(
+            daemon.requestLines == [
+                "GET /v1/status HTTP/1.1", "GET /v1/reachability?target=sip.example.org&watch=true HTTP/1.1",
+            ])
     }
 
     @Test("--path shows the path alone, and a satisfied one is status 0")
