@@ -170,10 +170,8 @@ struct AddressJudge {
     /// The tables lack the link-local addresses of links that don't matter, and prefixes that are local as a whole
     /// (127.0.0.0/8), so ask the kernel for these.
     private mutating func isOwn(_ address: IPAddress) throws(KernelLookupError) -> Bool {
-        if !tables.owners(of: address).isEmpty {
-            involvement.insert(own: address, tables)
-            return true
-        }
+        involvement.insert(own: address, tables)
+        if !tables.owners(of: address).isEmpty { return true }
         note(destination: address)
         guard case .route(let route) = try kernel.route(RouteQuestion(destination: address)) else { return false }
         return route.verdict == .local
@@ -184,6 +182,7 @@ struct AddressJudge {
     private mutating func refusal(
         of question: RouteQuestion, _ code: Int32
     ) throws(KernelLookupError) -> TargetReachability {
+        if code != ENETUNREACH { involvement.insertRefusal(of: question) }
         // "The interface is down" says more than "no route".
         if question.interface != 0, let link = try tables.link(question.interface, kernel),
             case .unusable(let reason) = link.state
@@ -205,7 +204,9 @@ struct AddressJudge {
         -> TargetReachability
     {
         switch route.verdict {
-        case .refused(let reason): return .unsatisfied(reason)
+        case .refused(let reason):
+            involvement.insertRefusal(of: question)
+            return .unsatisfied(reason)
         case .local: return try judgeLocal(route, question)
         case .sent: return try judgeSent(route, question)
         }

@@ -3,13 +3,17 @@ internal import CRingwakeNetlink
 /// Which interfaces' addresses the results of an evaluation depend on.
 ///
 /// A message about an address can be dropped if it is about an interface that is not involved, and all of this holds:
-/// - No answer of the kernel leads over the interface, and it owns no local destination and no given source. The kernel
-///   removes routes without a message only with addresses of their interface, or with their own source (IPv4).
+/// - No answer of the kernel leads over the interface, and it owns no local destination, no given source, and no source
+///   that the kernel chose. The kernel removes routes without a message only with addresses of their interface, or with
+///   their own source (IPv4).
 /// - Each source that the kernel chose is an address of the outgoing interface, for IPv6 a preferred one of universal
-///   scope. Only otherwise does the kernel compare it with addresses of other interfaces (`inet_select_addr`; RFC 6724
-///   rules 1 to 5).
+///   scope, for a destination of that scope. Only otherwise does the kernel compare it with addresses of other
+///   interfaces (`inet_select_addr`; RFC 6724 rules 1 to 5).
+/// - Each given source has an owner. An address whose duplicate check is unfinished has no local route yet.
 /// - No IPv4 route in use has several hops: the kernel spreads packets anew, without a message, when one of them loses
 ///   or gets an address.
+/// - No IPv4 route refuses packets: before Linux 6.6 it goes without a message if it names a source, which the answer
+///   does not tell.
 ///
 /// A destination that becomes local or on-link is no exception, because the routes have messages of their own.
 struct Involvement {
@@ -36,6 +40,11 @@ struct Involvement {
         interfaces.formUnion(owners)
     }
 
+    /// The result depends on a route that refuses packets.
+    mutating func insertRefusal(of question: RouteQuestion) {
+        if question.destination.family == .ipv4 { isOpen = true }
+    }
+
     /// The result depends on the source of packets that stay on this machine.
     mutating func insert(localSource source: IPAddress, _ question: RouteQuestion, _ tables: KernelTables) {
         insert(own: source, tables)
@@ -54,10 +63,16 @@ struct Involvement {
             isOpen = true
             return
         }
+        // Another interface may have the same address, and the outgoing one only for its link.
+        interfaces.formUnion(tables.owners(of: source))
         let destination = question.destination
         // For these the kernel looks at the outgoing interface only.
         guard source.family == .ipv6, !destination.isLinkLocal, !destination.isMulticast else { return }
-        if UInt32(facts.scope) != RT_SCOPE_UNIVERSE.rawValue || facts.flags & Self.avoided != 0 { isOpen = true }
+        if UInt32(facts.scope) != RT_SCOPE_UNIVERSE.rawValue || facts.flags & Self.avoided != 0
+            || destination.isSiteLocal
+        {
+            isOpen = true
+        }
     }
 
     /// Those of `interfaces` that no result depends on.
@@ -71,4 +86,9 @@ struct Involvement {
         }
         return rest
     }
+}
+
+extension IPAddress {
+    /// fec0::/10 (RFC 3879). The kernel still gives it a scope of its own.
+    fileprivate var isSiteLocal: Bool { family == .ipv6 && high >> 54 == 0xfec0 >> 6 }
 }

@@ -37,6 +37,9 @@ extension AddressFacts {
     /// 4429).
     var isUsable: Bool { !isDuplicate && (!has(IFA_F_TENTATIVE) || has(IFA_F_OPTIMISTIC)) }
 
+    /// Packets prefer it as their source, whatever interface has it (RFC 6724 rule 4).
+    var isHome: Bool { has(IFA_F_HOMEADDRESS) }
+
     /// The duplicate check has ended.
     var isChecked: Bool { !has(IFA_F_TENTATIVE) && !has(IFA_F_OPTIMISTIC) }
 

@@ -93,6 +93,8 @@ struct KernelTables {
 
     private mutating func apply(_ facts: AddressFacts) -> Bool {
         guard !isSilenced(facts) else { return false }
+        // The other addresses of its link are unknown.
+        if silenced.contains(facts.interface) { links[facts.interface]?.isComplete = false }
         if links[facts.interface] == nil {
             guard facts.isRoutable else { return false }
             missing.insert(facts.interface)
@@ -103,7 +105,7 @@ struct KernelTables {
     /// Whether a change of an address is without effect. Notes that the link's addresses change.
     private mutating func isSilenced(_ facts: AddressFacts) -> Bool {
         if restless.count < Self.maximumRestless { restless.insert(facts.interface) }
-        return silenced.contains(facts.interface)
+        return silenced.contains(facts.interface) && !facts.isHome
     }
 
     /// Forgets the addresses of these links, and ignores them until the link is used or read again.

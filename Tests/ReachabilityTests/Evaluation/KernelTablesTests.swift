@@ -213,4 +213,21 @@ struct KernelTablesTests {
         #expect(scene.later().lastError == "RTM_GETLINK: is silent")
         #expect(scene.tables.relevant == [1, ethernet, 77])
     }
+
+    @Test("of a link whose addresses are not kept only a home address counts, and then all are read")
+    func home() throws {
+        let (scene, ethernet) = try Scene.office()
+        let aside = scene.link("eth1")
+        try scene.address("10.0.0.1/24", on: aside)
+        _ = try scene.round()
+        scene.tables.silence([aside])
+        #expect(!scene.apply(.address(try address("10.0.0.2", on: aside))))
+        #expect(!scene.apply(.addressGone(try address("10.0.0.1", on: aside))))
+        #expect(scene.later().tables.addresses(on: aside) == [])
+        let text = "2001:db8:9::9"
+        try scene.address("\(text)/64", on: aside, flags: IFA_F_HOMEADDRESS)
+        #expect(scene.apply(.address(try address(text, on: aside, flags: IFA_F_HOMEADDRESS, length: 64))))
+        #expect(scene.later().tables.addresses(on: aside).count == 2)
+        #expect(scene.tables.candidates.map(\.index) == [ethernet, aside])
+    }
 }
