@@ -108,6 +108,7 @@ struct EventThrottleTests {
             now += took
             batches += 1
             let rest = throttle.handledBatch(isChange: false, took: .milliseconds(took), at: at(now))
+            #expect(rest ?? .zero <= .seconds(1))
             now += rest.map(milliseconds) ?? 0
         }
         // A burst of a second's worth at first; a rest never lasts longer than a second.

@@ -13,6 +13,8 @@ struct InvolvementTests {
         let setup: [String]
         /// Whether messages about addresses of `d0` are dropped after the set-up.
         let isLeftOut: Bool
+        /// Whether this is no longer so after the first of the changes.
+        var isInvolvedThen = false
         /// After each, the results are compared with those of a fresh reading.
         let changes: [String]
     }
@@ -35,17 +37,25 @@ struct InvolvementTests {
                 "address add 10.0.0.1/24 dev d0", "address add 2001:db8::1/64 dev d0",
             ]),
         Case(
-            testDescription: "a destination that becomes on-link", setup: beside, isLeftOut: true,
+            testDescription: "a destination that becomes on-link", setup: beside, isLeftOut: true, isInvolvedThen: true,
             changes: [
                 "address add 198.51.100.9/25 dev d0", "address add 2600::9/64 dev d0",
                 "address delete 198.51.100.9/25 dev d0", "address delete 2600::9/64 dev d0",
             ]),
         Case(
-            testDescription: "a destination that becomes local", setup: beside, isLeftOut: true,
+            testDescription: "an interface that gets another default route",
+            setup: beside + ["route add default dev d1 metric 1"], isLeftOut: true, isInvolvedThen: true,
+            changes: ["route add default dev d0 metric 9", "address delete 10.0.0.1/24 dev d0"]),
+        Case(
+            testDescription: "a destination that becomes local", setup: beside, isLeftOut: true, isInvolvedThen: true,
             changes: [
                 "address add 198.51.100.1/32 dev d0", "address add 2600::1/128 dev d0",
                 "address delete 198.51.100.1/32 dev d0", "address delete 2600::1/128 dev d0",
             ]),
+        Case(
+            testDescription: "a source that is no longer preferred, and then the interface is in use",
+            setup: beside + ["route add default dev d1 metric 1"], isLeftOut: true, isInvolvedThen: true,
+            changes: ["address change 2001:db8:1::1/64 dev d1 preferred_lft 0", "route add default dev d0 metric 9"]),
         Case(
             testDescription: "a home address, which kernels without Mobile IPv6 treat as any other", setup: beside,
             isLeftOut: true,
@@ -107,6 +117,11 @@ struct InvolvementTests {
             setup: beside + ["route add fec0:1::/32 dev d1"], isLeftOut: false,
             changes: ["address add fec0:2::1/64 dev d0"]),
         Case(
+            testDescription: "the owner of an IPv4 source of packets that stay on the machine",
+            targets: ["203.0.113.1"],
+            setup: beside + ["route add local 203.0.113.0/24 dev lo src 10.0.0.1"], isLeftOut: false,
+            changes: ["address delete 10.0.0.1/24 dev d0"]),
+        Case(
             testDescription: "an IPv6 source of packets that stay on the machine", targets: ["2001:db8:5::1"],
             setup: ipv4 + ["address add 2001:db8:4::1/64 dev d1", "route add local 2001:db8:5::/48 dev lo"],
             isLeftOut: false, changes: ["address add 2001:db8:5:1::1/64 dev d0"]),
@@ -130,20 +145,60 @@ struct InvolvementTests {
     func condition(_ item: Case) throws {
         try NetworkNamespace.run { commands in
             try KernelBench.makeLinks("d0", "d1", commands: commands)
-            try commands.ipBatch(["link set lo up"] + item.setup)
+            try commands.ipBatch(item.setup)
+            try KernelBench.settleAddresses(commands)
             let bench = try KernelBench(item.targets)
             // Only interfaces whose addresses change are left out.
             for action in ["add", "delete"] {
                 try commands.ipBatch(["address \(action) 2001:db8:7777::1/64 dev d0"])
                 try bench.expectUpToDate(after: "the first changes")
             }
-            let index = if_nametoindex("d0")
-            #expect(bench.machine.attachedScope.uninvolved == (item.isLeftOut ? [index] : []))
-            for change in item.changes {
+            bench.expectLeftOut(item.isLeftOut ? "d0" : nil)
+            for (number, change) in item.changes.enumerated() {
                 try apply(change, commands)
                 try bench.expectUpToDate(after: change)
+                if item.isInvolvedThen, number == 0 { bench.expectLeftOut(nil) }
             }
         }
+    }
+
+    @Test("A new target that depends on an interface is judged by its addresses of now")
+    func newTarget() throws {
+        try NetworkNamespace.run { commands in
+            let bench = try leavingOut("d0", Self.beside, commands)
+            for change in ["d0/accept_dad=1", "d0/dad_transmits=1000"] { try apply(change, commands) }
+            try commands.ipBatch(["address add 2001:db8:9::9/64 dev d0"])
+            try bench.expectUpToDate(after: "a change that is dropped")
+            try bench.watch("2001:db8:9::9,2600::1")
+            try bench.expectUpToDate(after: "the new target")
+            bench.expectLeftOut(nil)
+        }
+    }
+
+    @Test("A new target leaves no interface out that others depend on")
+    func otherTargets() throws {
+        try NetworkNamespace.run { commands in
+            let bench = try leavingOut("d0", Self.beside, commands)
+            for action in ["add", "delete"] { try commands.ipBatch(["address \(action) 10.9.0.1/32 dev d1"]) }
+            try bench.expectUpToDate(after: "changes of the outgoing interface")
+            try bench.watch("127.0.0.1")
+            bench.expectLeftOut("d0")
+            // With the last address goes the route, without a message.
+            try commands.ipBatch(["address delete 10.1.0.1/24 dev d1"])
+            try bench.expectUpToDate(after: "the last address")
+        }
+    }
+
+    /// A bench of which the filter leaves this interface out.
+    private func leavingOut(_ name: String, _ setup: [String], _ commands: Commands) throws -> KernelBench {
+        try KernelBench.makeLinks("d0", "d1", commands: commands)
+        try commands.ipBatch(setup)
+        try KernelBench.settleAddresses(commands)
+        let bench = try KernelBench(["198.51.100.1", "2600::1"])
+        for action in ["add", "delete"] { try commands.ipBatch(["address \(action) 10.9.0.1/32 dev \(name)"]) }
+        try bench.expectUpToDate(after: "the first changes")
+        bench.expectLeftOut(name)
+        return bench
     }
 
     private func apply(_ change: String, _ commands: Commands) throws {

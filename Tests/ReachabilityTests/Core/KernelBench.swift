@@ -12,7 +12,7 @@ final class KernelBench {
         return configuration
     }()
 
-    let targets: [ReachabilityTarget]
+    private(set) var targets: [ReachabilityTarget] = []
     private let kernel: KernelQueries
     private let socket: EventSocket
     private(set) var machine = PathStateMachine(configuration: configuration, nameServers: [])
@@ -34,14 +34,30 @@ final class KernelBench {
         }
     }
 
+    /// Waits for the end of all duplicate checks: without one, too, an address is tentative for a moment.
+    static func settleAddresses(_ commands: Commands) throws {
+        while try !commands.ip("-6", "address", "show", "tentative").isEmpty { usleep(10_000) }
+    }
+
     init(_ texts: [String]) throws {
-        targets = try texts.map { try #require(ReachabilityTarget($0)) }
         kernel = try KernelQueries()
         socket = try EventSocket()
         _ = try FilterAttachment.attach(FilterScope(), wanted: 4, to: socket.descriptor)
         try socket.join()
         handle(.resumed)
-        for target in targets { handle(.watch(target)) }
+        for text in texts { try add(text) }
+        handle(.flush)
+    }
+
+    private func add(_ text: String) throws {
+        let target = try #require(ReachabilityTarget(text))
+        targets.append(target)
+        handle(.watch(target))
+    }
+
+    /// Judges one more target, and only that.
+    func watch(_ text: String) throws {
+        try add(text)
         handle(.flush)
     }
 
@@ -75,6 +91,13 @@ final class KernelBench {
         for target in targets {
             #expect(machine.current(target) == other.machine.current(target), "\(target) after \(what)")
         }
+    }
+
+    /// Whether the filter leaves out exactly this interface, or none.
+    func expectLeftOut(_ name: String?, sourceLocation: SourceLocation = #_sourceLocation) {
+        receive()
+        let expected = name.map { [if_nametoindex($0)] } ?? []
+        #expect(machine.attachedScope.uninvolved == Set(expected), sourceLocation: sourceLocation)
     }
 
     private func isSame(as other: KernelBench) -> Bool {

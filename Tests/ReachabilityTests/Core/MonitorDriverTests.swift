@@ -161,4 +161,21 @@ struct MonitorDriverTests {
             #expect(try current() == .unsatisfied)
         }
     }
+
+    @Test("A query judges anew, also when the kernel reported nothing")
+    func queryWithoutMessage() throws {
+        try NetworkNamespace.run { commands in
+            try commands.ipBatch([
+                "link set lo up", "link add eth0 type veth peer name far0", "link set eth0 up",
+                "address add 192.0.2.2/24 dev eth0", "route add 203.0.113.0/24 dev eth0 metric 1",
+                "route add local 203.0.113.0/24 dev lo table main metric 2",
+            ])
+            let bench = try MonitorBench(["203.0.113.5"])
+            #expect(bench.last("203.0.113.5")?.unsatisfiedReason == .noCarrier)
+            let setting = "/proc/sys/net/ipv4/conf/eth0/ignore_routes_with_linkdown"
+            try commands.run("/bin/sh", ["-c", "echo 1 > \(setting)"])
+            let target = try #require(ReachabilityTarget("203.0.113.5"))
+            #expect(try #require(bench.monitor.current([target]).first)?.status == .satisfied)
+        }
+    }
 }

@@ -230,4 +230,22 @@ struct KernelTablesTests {
         #expect(scene.later().tables.addresses(on: aside).count == 2)
         #expect(scene.tables.candidates.map(\.index) == [ethernet, aside])
     }
+
+    @Test("the owner of a local destination is involved, also while its duplicate check prevents its use")
+    func tentativeDestination() throws {
+        for flags in [IFA_F_PERMANENT, IFA_F_TENTATIVE] {
+            let (scene, _) = try Scene.office()
+            let aside = scene.link("eth1")
+            try scene.address("10.0.0.1/24", on: aside)
+            try scene.address("2001:db8:9::9/64", on: aside, flags: flags)
+            try scene.route("2001:db8:9::9/128", on: 1, type: RTN_LOCAL)
+            _ = try scene.round()
+            _ = scene.apply(.addressGone(try address("10.0.0.9", on: aside)))
+            var round = scene.later()
+            #expect(round.uninvolvedInterfaces() == [aside])
+            let result = round.reachability(of: try #require(ReachabilityTarget("2001:db8:9::9")))
+            #expect(result.unsatisfiedReason == (flags == IFA_F_TENTATIVE ? .sourceTentative : nil))
+            #expect(round.uninvolvedInterfaces() == [])
+        }
+    }
 }
