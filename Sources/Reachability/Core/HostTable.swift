@@ -3,8 +3,8 @@ internal import RunLoop
 /// The watched host names: their addresses, and when to look them up again.
 ///
 /// A name is looked up when its watch begins, when the default route or the resolver's files change, and after a
-/// resume. A name without an answer is also looked up again after a while, but only while a name server is reachable.
-/// A name with an answer needs no timer: an answer that is old is asked for again when it is needed.
+/// resume. A look-up that failed, or found nothing, is also repeated after a while, but only while a name server is
+/// reachable. Otherwise no name needs a timer: an answer that is old is asked for again when it is needed.
 struct HostTable {
     /// The age up to which an answer is used without another look-up: `getaddrinfo` does not tell its time to live.
     static let longestAge = Duration.seconds(30)
@@ -16,15 +16,20 @@ struct HostTable {
         var answer: Resolution?
         /// When the answer came.
         var answeredAt: BootClock.Instant?
+        /// When the last look-up ended, also if it failed and the answer is that of an earlier one.
+        var lookedUpAt: BootClock.Instant?
         var isAsked = false
         /// The network changed during the look-up, so the answer may be outdated.
         var isToBeAskedAgain = false
         var failures = 0
         var retryAt: BootClock.Instant?
 
-        func isOld(at now: BootClock.Instant) -> Bool {
-            answeredAt.map { $0.duration(to: now) > HostTable.longestAge } ?? false
-        }
+        /// A newer answer is about to come.
+        func isAwaited(at now: BootClock.Instant) -> Bool { isAsked && HostTable.isOld(answeredAt, at: now) }
+
+        /// Who needs the name has it looked up again. A failed look-up counts for as long as an answer: each push and
+        /// each question would begin another while a server refuses at once.
+        func isDue(at now: BootClock.Instant) -> Bool { !isAsked && HostTable.isOld(lookedUpAt, at: now) }
 
         mutating func noteFailure(at now: BootClock.Instant, mayRetry: Bool) {
             failures = min(failures + 1, 32)
@@ -59,7 +64,11 @@ struct HostTable {
 
     /// Whether a newer answer is about to come, because the present one is old.
     func isAwaited(_ name: String, at now: BootClock.Instant) -> Bool {
-        hosts[name].map { $0.isAsked && $0.isOld(at: now) } ?? false
+        hosts[name]?.isAwaited(at: now) ?? false
+    }
+
+    private static func isOld(_ time: BootClock.Instant?, at now: BootClock.Instant) -> Bool {
+        time.map { $0.duration(to: now) > longestAge } ?? false
     }
 
     /// The next time to look a name up again.
@@ -85,9 +94,9 @@ struct HostTable {
     }
 
     /// These names are needed now.
-    /// - Returns: Those of them to look up: the answer is old, and no other is about to come.
+    /// - Returns: Those of them to look up: the last look-up is old, and no other is under way.
     mutating func askOld(_ names: [String], at now: BootClock.Instant) -> [String] {
-        ask(names.filter { name in hosts[name].map { !$0.isAsked && $0.isOld(at: now) } ?? false })
+        ask(names.filter { hosts[$0]?.isDue(at: now) ?? false })
     }
 
     /// Looks up every name whose answer is old.
@@ -107,6 +116,7 @@ struct HostTable {
         guard var host = hosts[name] else { return (false, []) }
         let before = knowledge(of: name)
         host.isAsked = false
+        host.lookedUpAt = now
         switch answer {
         case .addresses(let addresses):
             // Name servers rotate the addresses to spread load. That is no change.

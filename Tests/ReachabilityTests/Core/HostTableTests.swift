@@ -159,7 +159,22 @@ struct HostTableTests {
         #expect(table.resolvedAt("a.example") == at(74))
         #expect(table.knowledge(of: "a.example") == .addresses([one]))
         #expect(!table.isAwaited("a.example", at: at(106)))
-        #expect(table.askOld(at: at(107)) == ["a.example"])
+        #expect(table.askOld(at: at(137)) == ["a.example"])
+        #expect(table.isAwaited("a.example", at: at(137)))
+    }
+
+    @Test("a server that refuses at once is not asked by each question, and its retries stay as close as they were")
+    mutating func refused() {
+        _ = table.add("a.example")
+        _ = resolve(.addresses([one]), at: 0)
+        #expect(table.askOld(at: at(100)) == ["a.example"])
+        _ = resolve(.failed("refused"), at: 100)
+        for second: Int64 in 100...130 {
+            #expect(table.askOld(at: at(second)) == [])
+            #expect(!table.isAwaited("a.example", at: at(second)))
+        }
+        #expect(table.nextDeadline == at(102))
+        #expect(table.askOld(at: at(131)) == ["a.example"])
     }
 
     @Test("the answer for a name that is watched no more is dropped")
