@@ -118,26 +118,23 @@ package final class NetworkMonitor {
     /// Judges the path now: reads the kernel's queued messages, and includes a loss that isn't reported yet.
     /// - Parameter user: for whose packets; nil for this process's.
     package func currentPath(forUser user: UInt32? = nil) -> NetworkPath {
-        ask([], path: true)
-        guard let user, user != getuid(), !isClosed else { return machine.currentPath ?? path }
-        return machine.judged([], forUser: user, asking: kernel).path
+        guard !isClosed else { return path }
+        reader?.drain()
+        if let user, user != getuid() { return machine.path(forUser: user, asking: kernel) }
+        handle(.asked([], path: true))
+        return machine.currentPath ?? path
     }
 
     /// Judges watched targets now: reads the kernel's queued messages, and includes losses that aren't reported yet.
     /// - Parameter user: for whose packets; nil for this process's.
     /// - Returns: Nil for a target that isn't watched, or whose name was never looked up.
     package func current(_ targets: [ReachabilityTarget], forUser user: UInt32? = nil) -> [TargetReachability?] {
-        ask(targets, path: false)
-        if let user, user != getuid(), !isClosed {
-            return machine.judged(targets, forUser: user, asking: kernel).targets
+        if !isClosed {
+            reader?.drain()
+            if let user, user != getuid() { return machine.reachability(of: targets, forUser: user, asking: kernel) }
+            handle(.asked(targets, path: false))
         }
         return targets.map { machine.current($0) }
-    }
-
-    private func ask(_ targets: [ReachabilityTarget], path: Bool) {
-        guard !isClosed else { return }
-        reader?.drain()
-        handle(.asked(targets, path: path))
     }
 
     /// The monitor's status.

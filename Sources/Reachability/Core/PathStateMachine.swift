@@ -178,14 +178,24 @@ struct PathStateMachine {
         return names.map { .resolve($0) } + judged
     }
 
-    /// Judges the path and watched targets for another user, and changes nothing.
-    func judged(
-        _ names: [ReachabilityTarget], forUser user: UInt32, asking kernel: any KernelLookup
-    ) -> (path: NetworkPath, targets: [TargetReachability?]) {
-        var evaluation = Evaluation(
+    /// Judges the path for another user, and changes nothing.
+    func path(forUser user: UInt32, asking kernel: any KernelLookup) -> NetworkPath {
+        var evaluation = evaluation(forUser: user, asking: kernel)
+        return evaluation.path()
+    }
+
+    /// Judges watched targets for another user, and changes nothing.
+    func reachability(
+        of targets: [ReachabilityTarget], forUser user: UInt32, asking kernel: any KernelLookup
+    ) -> [TargetReachability?] {
+        var evaluation = evaluation(forUser: user, asking: kernel)
+        return targets.map { watched[$0] == nil ? nil : judge($0, &evaluation) }
+    }
+
+    private func evaluation(forUser user: UInt32, asking kernel: any KernelLookup) -> Evaluation {
+        Evaluation(
             tables: tables, kernel: UserLookup(kernel, user: user), overrides: configuration.interfaces,
             nameServers: nameServers)
-        return (evaluation.path(), names.map { watched[$0] == nil ? nil : judge($0, &evaluation) })
     }
 
     // MARK: - What changed

@@ -30,8 +30,8 @@ final class NetworkQueries {
         names = NameTurns(runLoop: runLoop)
     }
 
-    /// Answers with the reachability of `targets` when all are known, for packets of `user`. If watching, sends a line for each target and for
-    /// each change until the client leaves.
+    /// Answers with the reachability of `targets` when all are known, for packets of `user`. If watching, sends a line
+    /// for each target and for each change until the client leaves, for the daemon's packets.
     ///
     /// - Throws: `limitReached`; `system` if the network isn't monitored.
     func begin(

@@ -119,14 +119,14 @@ final class NetworkWatch {
         }
     }
 
-    /// When the addresses of an app's target were looked up; nil if it is no host name, or not known yet.
-    func resolvedAt(_ target: ReachabilityTarget) -> BootClock.Instant? { watching()?.resolvedAt(target) }
-
     /// The same at this moment, for answers to clients.
     func currentReachability(of app: AppID) -> [(ReachabilityTarget, TargetReachability)] {
         let known = reachability(of: app)
         return zip(known, current(known.map(\.0))).map { ($0.0, $1 ?? $0.1) }
     }
+
+    /// When the addresses of a watched target were looked up; nil if it is no host name, or not known yet.
+    func resolvedAt(_ target: ReachabilityTarget) -> BootClock.Instant? { watching()?.resolvedAt(target) }
 
     /// Whether an app has its own status because it has watched targets.
     func hasTargets(_ app: AppID) -> Bool { apps[app]?.contains { targets[$0] != nil } ?? false }

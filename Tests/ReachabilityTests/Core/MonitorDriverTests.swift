@@ -178,4 +178,17 @@ struct MonitorDriverTests {
             #expect(try #require(bench.monitor.current([target]).first)?.status == .satisfied)
         }
     }
+
+    @Test("What another user asks is judged once, and not for this user too")
+    func otherUser() throws {
+        try NetworkNamespace.run { commands in
+            try commands.ip("link", "set", "lo", "up")
+            let bench = try MonitorBench(["127.0.0.1"])
+            let target = try #require(ReachabilityTarget("127.0.0.1"))
+            let before = bench.monitor.status.evaluations
+            #expect(try #require(bench.monitor.current([target], forUser: 65_534).first)?.status == .satisfied)
+            #expect(bench.monitor.currentPath(forUser: 65_534).status == .unsatisfied)
+            #expect(bench.monitor.status.evaluations == before)
+        }
+    }
 }
