@@ -160,7 +160,8 @@ struct PathStateMachine {
             if filter.isTooWide { isEverythingChanged = true }
             return []
         case .refresh(let targets):
-            names = hosts.askOld(targets.compactMap(\.hostName), at: now)
+            // Nothing to judge: like `watch`, it may come between watches that `flush` evaluates together.
+            return hosts.askOld(targets.compactMap(\.hostName), at: now).map { .resolve($0) }
         case .reconfigured(let configuration):
             self.configuration = configuration
             isEverythingChanged = true

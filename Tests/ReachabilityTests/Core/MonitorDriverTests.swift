@@ -191,4 +191,21 @@ struct MonitorDriverTests {
             #expect(bench.monitor.status.evaluations == before)
         }
     }
+
+    @Test("Targets that are watched already come between new ones, and all new ones are judged together")
+    func together() throws {
+        try NetworkNamespace.run { commands in
+            try commands.ip("link", "set", "lo", "up")
+            let known = (1...8).map { "192.0.2.\($0)" }
+            let bench = try MonitorBench(known)
+            let before = bench.monitor.status.evaluations
+            let mixed = known.enumerated().flatMap { ["198.51.100.\($0.offset)", $0.element] }
+            let watches = try mixed.map { try bench.monitor.watch(try #require(ReachabilityTarget($0))) { _ in } }
+            #expect(bench.monitor.status.evaluations == before)
+            bench.loop.runOnce(timeout: .zero)
+            // The second is after the filter has changed.
+            #expect(bench.monitor.status.evaluations == before + 2)
+            for watch in watches { watch.cancel() }
+        }
+    }
 }
