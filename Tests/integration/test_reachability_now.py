@@ -117,6 +117,8 @@ def test_a_daemon_of_another_network_is_noticed_and_not_believed(network: Namesp
             alone = elsewhere.exec(RINGWAKE, "reachability", *arguments, "--local", env=environment)
             assert (there.returncode, there.stdout) == (8, alone.stdout)
             assert there.stderr == "ringwake: the daemon is in another network namespace; this is read here, without it\n"
+        verbose = elsewhere.exec(RINGWAKE, "reachability", FAR, "--verbose", env=environment)
+        assert verbose.stderr.startswith("ringwake: the daemon is in another"), "the state of that monitor is not shown"
         for arguments in ([FAR], ["--watch"], ["--path", "--watch"]):
             named = elsewhere.exec(RINGWAKE, "reachability", *arguments, "--socket", networked.control_socket)
             assert (named.returncode, named.stdout) == (3, ""), named

@@ -13,12 +13,12 @@ final class RemoteNetwork: NetworkView {
     }
 
     func show(_ targets: [ReachabilityTarget], _ printer: ReachabilityPrinter) throws(RingwakeError) {
-        try printMonitor(printer)
         var slow = client
         // The daemon takes up to ``LocalNetwork/nameTimeout`` to look names up, so wait longer.
         slow.timeout = client.timeout + LocalNetwork.nameTimeout
         let answer: TargetListMessage = try slow.get(try target(of: targets, isWatching: false))
         try requireHere(answer.networkNamespace)
+        try printMonitor(printer)
         for message in answer.targets { printer.print(message) }
     }
 
