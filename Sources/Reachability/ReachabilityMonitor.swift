@@ -64,7 +64,7 @@ public final class ReachabilityMonitor: Sendable {
     /// keeps its monitor alive.
     public var updates: AsyncStream<TargetReachability> { subscription.stream(holding: self) }
 
-    /// Looks a host name up again if its addresses are older than 30 seconds, without waiting: a change comes as an update.
+    /// Looks a host name up again if the last look-up is older than 30 seconds, without waiting: a change comes as an update.
     /// Call this when you need the name, or when a connection to it has failed.
     public func refresh() { subscription.refresh() }
 

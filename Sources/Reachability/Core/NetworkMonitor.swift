@@ -172,7 +172,8 @@ package final class NetworkMonitor {
     }
 
     /// Calls `body` with the target's reachability once it is known, and at each change, until the watch ends. It is
-    /// not told of addresses of a host name that are older than 30 s: they are looked up again first.
+    /// not told of addresses of a host name that are older than 30 s: they are looked up again first, unless that
+    /// failed in the last 30 s.
     /// - Throws: `limit` when ``maximumTargets`` are watched; `closed`.
     package func watch(
         _ target: ReachabilityTarget, _ body: @escaping (TargetReachability) -> Void
