@@ -1,5 +1,6 @@
 """What each program links, beside the C library and the C++ runtime: what it doesn't need must not be installed for it."""
 
+import os
 import re
 from pathlib import Path
 
@@ -33,3 +34,19 @@ def test_a_shipped_program_finds_its_symbols_at_the_start_and_in_the_systems_fol
     done = run("readelf", "--dynamic", program)
     assert "RUNPATH" not in done.stdout
     assert "BIND_NOW" in done.stdout or "NOW" in done.stdout, "-z now"
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root: it hides a library in a mount namespace")
+def test_without_libcurl_what_sends_says_what_to_install_and_other_commands_work() -> None:
+    library = re.search(r"libcurl\.so\.4 .*=> (\S+)", run("ldconfig", "-p").stdout)[1]
+
+    def without(*arguments: str) -> tuple[int, str]:
+        hide = 'mount --bind /dev/null "$1" && shift && exec "$@"'
+        done = run("unshare", "--mount", "sh", "-c", hide, "sh", os.path.realpath(library), RINGWAKE, *arguments)
+        return done.returncode, done.stderr
+
+    assert without("--version") == (0, "")
+    code, message = without("block", "import", "https://localhost:1/list")
+    assert code == 1
+    assert message.startswith("ringwake: libcurl cannot be loaded: "), message
+    assert message.endswith("; install libcurl 4 with OpenSSL (libcurl4)\n"), message
