@@ -1,4 +1,5 @@
 import ControlProtocol
+import FoundationEssentials
 import RingwakeCore
 import Testing
 
@@ -55,6 +56,20 @@ struct AudioEngineLinesTests {
             #expect(line.last == 10 && !line.dropLast().contains(10))
             #expect(try AudioEngineLine.report(Array(line.dropLast())) == report)
         }
+    }
+
+    @Test("a daemon that an upgrade has not restarted reads the answer to its plan")
+    func earlierDaemon() throws {
+        // What versions before `effects` require.
+        struct Earlier: Decodable {
+            struct Answer: Decodable {
+                struct Applied: Decodable { let inForce, made, undone, left: Int, microseconds: Int64, route: AudioRoute }
+                let number: UInt64, _1: Applied
+            }
+            let applied: Answer
+        }
+        let line = AudioEngineLine.encoded(.applied(number: 1, AudioApplied(route: Self.route, made: 2)))
+        #expect(try JSONDecoder().decode(Earlier.self, from: Data(line)).applied._1.made == 2)
     }
 
     @Test("equal messages are equal bytes, and the form is the one that is written down")

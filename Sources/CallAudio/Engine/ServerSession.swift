@@ -254,8 +254,8 @@ struct ServerSession {
         observation.reported(route)
         let time = work.since.duration(to: reconciler.now).components
         let applied = AudioApplied(
-            route: route, busy: work.busySessions, made: work.made, undone: work.undone, left: work.left,
-            microseconds: time.seconds * 1_000_000 + time.attoseconds / 1_000_000_000_000)
+            route: route, busy: work.busySessions, inForce: ledger.count, made: work.made, undone: work.undone,
+            left: work.left, microseconds: time.seconds * 1_000_000 + time.attoseconds / 1_000_000_000_000)
         for number in work.numbers { report(.applied(number: number, applied)) }
     }
 }

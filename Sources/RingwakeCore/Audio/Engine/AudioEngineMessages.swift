@@ -76,6 +76,9 @@ package struct AudioApplied: Hashable, Sendable, Codable {
     package var route: AudioRoute
     /// Sessions that left the plan while their streams ran; these are silenced.
     package var busy: Set<AudioSessionID>
+    /// The number of effects in force. Only daemons of versions before ``AudioEngineReport/effects(count:isRestoring:)``
+    /// read it, and they read no answer without it: an upgrade leaves the daemons of users running.
+    package var inForce: Int
     /// The number of effects that this plan made, and of those that it undid.
     package var made: Int
     package var undone: Int
@@ -85,11 +88,12 @@ package struct AudioApplied: Hashable, Sendable, Codable {
     package var microseconds: Int64
 
     package init(
-        route: AudioRoute, busy: Set<AudioSessionID> = [], made: Int = 0, undone: Int = 0, left: Int = 0,
-        microseconds: Int64 = 0
+        route: AudioRoute, busy: Set<AudioSessionID> = [], inForce: Int = 0, made: Int = 0, undone: Int = 0,
+        left: Int = 0, microseconds: Int64 = 0
     ) {
         self.route = route
         self.busy = busy
+        self.inForce = inForce
         self.made = made
         self.undone = undone
         self.left = left
