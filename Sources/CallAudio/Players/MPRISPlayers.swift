@@ -75,9 +75,8 @@ final class MPRISPlayers: MediaPlayers {
             answers.silent = silent
             completion(answers)
         }
-        each(players, end) { player, owner, step in
-            // Until it has answered everything.
-            step.note(player.name, player)
+        // Silent until everything is answered.
+        each(players, areNoted: true, end) { player, owner, step in
             let settle = {
                 step.drop(player.name)
                 step.end(player.name)
@@ -120,19 +119,27 @@ final class MPRISPlayers: MediaPlayers {
     }
 
     /// Runs `body` for each player whose name has the same owner on the same bus.
+    /// - Parameter areNoted: the step's result contains each of them from the beginning.
     private func each(
-        _ players: [MediaPlayer], _ completion: @escaping ([MediaPlayer]) -> Void,
+        _ players: [MediaPlayer], areNoted: Bool = false, _ completion: @escaping ([MediaPlayer]) -> Void,
         _ body: @escaping (MediaPlayer, _ owner: String, PlayerStep) -> Void
     ) {
         let players = players.prefix(Self.maximumPlayers)
         guard let step = step(isNeeded: !players.isEmpty, completion) else { return }
         step.begin("")
+        if areNoted { for player in players { step.note(player.name, player) } }
         step.askBus("GetId") { bus in
             for player in players {
-                guard let owner = PlayerOwner(player.owner), owner.bus == bus?.text else { continue }
+                guard let owner = PlayerOwner(player.owner), owner.bus == bus?.text else {
+                    step.drop(player.name)
+                    continue
+                }
                 step.begin(player.name)
                 step.askOwner(of: player.name) { present in
-                    guard present == owner.connection else { return step.end(player.name) }
+                    guard present == owner.connection else {
+                        step.drop(player.name)
+                        return step.end(player.name)
+                    }
                     body(player, owner.connection, step)
                 }
             }

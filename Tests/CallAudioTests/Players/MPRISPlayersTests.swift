@@ -89,6 +89,22 @@ struct MPRISPlayersTests {
         #expect(bus.drive { changes.contains(.gone) })
     }
 
+    @Test("while the bus does not answer, nothing is known of them: they are resumed once it does")
+    func hangingBus() throws {
+        let bus = try PlayerBus()
+        defer { bus.stop() }
+        let player = try bus.play(.good, "one")
+        let found = try bus.playing()
+        #expect(try bus.pause(found) == found)
+        try bus.requireLine("is Paused", from: player)
+        let daemon = try #require(bus.daemon)
+        kill(daemon.pid, SIGSTOP)
+        let answers = try bus.resume(found)
+        kill(daemon.pid, SIGCONT)
+        #expect(answers == MediaPlayerAnswers(silent: found))
+        #expect(try bus.resume(found).resumed == found)
+    }
+
     @Test("one that refuses to be paused is not paused")
     func refusing() throws {
         let bus = try PlayerBus()
