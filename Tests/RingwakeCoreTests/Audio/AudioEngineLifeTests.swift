@@ -133,6 +133,26 @@ struct AudioEngineLifeTests {
         #expect(scenario.serve().answers(to: id).last?.isSuccess == true)
     }
 
+    @Test("It dies of each plan, once it is connected: as one that does not get so far, it is tried at longer intervals")
+    func diesOfPlans() {
+        var scenario = AudioScenario()
+        scenario.call()
+        func die() -> Bool {
+            let isStarted = scenario.send(.engineGone("killed by signal 11")).contains(.startEngine)
+            if isStarted { scenario.connect() }
+            return isStarted
+        }
+        for _ in 0..<3 { #expect(die()) }
+        for pause in [5, 15, 30, 60, 60] {
+            #expect(!die())
+            #expect(scenario.arbiter.nextDeadline == scenario.now.advanced(by: .seconds(pause)))
+            #expect(scenario.reachDeadline() == [.startEngine])
+            scenario.connect()
+        }
+        scenario.serve()
+        for _ in 0..<3 { #expect(die()) }
+    }
+
     @Test("It dies again and again in a call: it is started after longer and longer pauses, until the call has audio")
     func diesThroughoutACall() {
         var scenario = AudioScenario(isConnected: false)

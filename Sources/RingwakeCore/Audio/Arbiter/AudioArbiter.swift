@@ -318,7 +318,7 @@ package struct AudioArbiter: Hashable, Sendable {
         }
         switch answer {
         case .success(let applied):
-            scene.engine.server.noteInForce(asked.plan)
+            scene.engine.noteInForce(asked.plan)
             if applied.busy.contains(.call) { scene.call.noteBusy() }
             settle(busy: applied.busy, route: applied.route, asked.reason, isFinal: false, &turn)
             scene.engine.server.noteSilenced(applied.busy, as: plan)

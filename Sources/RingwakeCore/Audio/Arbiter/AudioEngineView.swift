@@ -36,7 +36,7 @@ package struct AudioEngineView: Hashable, Sendable {
     private static let maximumRestarts = 3
     private static let restartWindow = Duration.seconds(10)
     /// When an engine that ended too often is started again: the pause after the first failure, the second, and every
-    /// further one until it is connected. A call that goes on gets its audio as soon as the cause is gone, and a cause
+    /// further one until a plan is in force. A call that goes on gets its audio as soon as the cause is gone, and a cause
     /// that stays costs one start a minute.
     private static let retryTimes: [Duration] = [.seconds(5), .seconds(15), .seconds(30), .seconds(60)]
     /// An engine that has not answered for this long hangs, and is replaced.
@@ -50,7 +50,8 @@ package struct AudioEngineView: Hashable, Sendable {
     private var lingersUntil: BootInstant?
     /// The recent times at which the engine ended by itself.
     private var endings: [BootInstant] = []
-    /// How often it has failed since it was last connected, or not needed.
+    /// How often it has failed since a plan was last in force, or nothing needed it. A connection alone proves nothing:
+    /// plans may be what it dies of.
     private var failures = 0
     private var lastApply: UInt64 = 0
 
@@ -149,7 +150,6 @@ package struct AudioEngineView: Hashable, Sendable {
 
     mutating func connected(_ description: AudioServerDescription, _ route: AudioRoute) {
         state = .connected(description)
-        failures = 0
         server.route = route
     }
 
@@ -181,6 +181,12 @@ package struct AudioEngineView: Hashable, Sendable {
         lastApply &+= 1
         server.ask(for: plan, lastApply, until: turn.now.advanced(by: AudioEngineView.answerTime))
         turn.effects.append(.send(.apply(number: lastApply, plan, resumes: resumes)))
+    }
+
+    /// The engine has carried out a plan.
+    mutating func noteInForce(_ plan: AudioPlan) {
+        failures = 0
+        server.noteInForce(plan)
     }
 }
 
