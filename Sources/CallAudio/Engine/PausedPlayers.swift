@@ -107,7 +107,8 @@ struct PausedPlayers {
         case (.resume(let isLast), .resumed(let answers)):
             let late = isLast ? [] : answers.playing.filter { !ledger.pausedPlayers.contains($0) }
             ledger.removePlayers { !answers.silent.contains($0) && !late.contains($0) }
-            deadline = late.isEmpty ? nil : deadline ?? now.advanced(by: lateTime)
+            // If another plan has begun meanwhile, they are resumed after that.
+            deadline = late.isEmpty || !isOver ? nil : deadline ?? now.advanced(by: lateTime)
             effects += [watching(ledger), .write(ledger)]
         default: break
         }

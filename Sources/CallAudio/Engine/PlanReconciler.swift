@@ -57,7 +57,8 @@ struct PlanReconciler {
 
     mutating func takeEffects() -> [Effect] {
         defer { effects = [] }
-        return effects + players.takeEffects()
+        // Players are tended between works: their ledger is older than that of a work that has begun since.
+        return players.takeEffects() + effects
     }
 
     // MARK: - Between works

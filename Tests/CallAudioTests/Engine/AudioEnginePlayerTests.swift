@@ -100,6 +100,35 @@ struct AudioEnginePlayerTests {
         #expect(rig.drive { rig.engine.isClean && !FileSystem.exists(rig.journalPath) })
     }
 
+    @Test("A plan that follows at once on one that leaves players paused: the journal has its effects before it")
+    func journalAfterPlayers() throws {
+        let rig = try rig()
+        try rig.apply(try .call())
+        #expect(rig.drive { rig.ledgerOnDisk().pausedPlayers == [player] })
+        rig.server.isHeld = true
+        let numbers = [rig.send(AudioPlan(), resumes: false), rig.send(try .call())]
+        rig.server.release()
+        // The rig looks at the journal before each command.
+        #expect(rig.drive { rig.reports.count { if case .applied(numbers[1], _) = $0 { true } else { false } } == 1 })
+        #expect(rig.ledgerOnDisk().players.isEmpty)
+    }
+
+    @Test("One that is late, and another call begins while it is asked: nothing is resumed in that call")
+    func callMeanwhile() {
+        var (players, ledger) = (PausedPlayers(), EffectLedger())
+        let now = BootClock.now()
+        func answer(_ answer: AudioEngineStateMachine.PlayersAnswer) {
+            players.answered(answer, &ledger, boot: nil, at: now) { _ in true }
+        }
+        players.begin()
+        answer(.found([player]))
+        answer(.ordered([player]))
+        players.end(&ledger, resumes: true, isAtEnd: false)
+        players.begin()
+        answer(.resumed(MediaPlayerAnswers(playing: [player])))
+        #expect(ledger.players == [player] && players.deadline == nil)
+    }
+
     @Test("A player that pauses after this program was killed is resumed by the next one")
     func lateAfterCrash() throws {
         let rig = try rig()
