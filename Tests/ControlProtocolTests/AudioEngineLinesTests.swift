@@ -63,7 +63,9 @@ struct AudioEngineLinesTests {
         // What versions before `effects` require.
         struct Earlier: Decodable {
             struct Answer: Decodable {
-                struct Applied: Decodable { let inForce, made, undone, left: Int, microseconds: Int64, route: AudioRoute }
+                struct Applied: Decodable {
+                    let inForce, made, undone, left: Int, microseconds: Int64, route: AudioRoute
+                }
                 let number: UInt64, _1: Applied
             }
             let applied: Answer

@@ -133,7 +133,8 @@ struct AudioEngineLifeTests {
         #expect(scenario.serve().answers(to: id).last?.isSuccess == true)
     }
 
-    @Test("It dies of each plan, once it is connected: as one that does not get so far, it is tried at longer intervals")
+    @Test(
+        "It dies of each plan, once it is connected: as one that does not get so far, it is tried at longer intervals")
     func diesOfPlans() {
         var scenario = AudioScenario()
         scenario.call()
