@@ -12,7 +12,7 @@ internal import CRingwakeNetlink
 /// - Each given source has an owner. An address whose duplicate check is unfinished has no local route yet.
 /// - No IPv4 route in use has several hops: the kernel spreads packets anew, without a message, when one of them loses
 ///   or gets an address.
-/// - No IPv4 route refuses packets: before Linux 6.6 it goes without a message if it names a source, which the answer
+/// - No IPv4 route refuses packets: on older kernels it goes without a message if it names a source, which the answer
 ///   does not tell.
 ///
 /// A destination that becomes local or on-link is no exception, because the routes have messages of their own.
