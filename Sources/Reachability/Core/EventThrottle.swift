@@ -49,7 +49,7 @@ struct EventThrottle {
     /// A batch was handled.
     /// - Parameters:
     ///   - isChange: whether it changed a result.
-    ///   - took: the time that this took.
+    ///   - took: the processor's time that this took.
     /// - Returns: How long to pause now; nil for no pause.
     mutating func handledBatch(isChange: Bool, took: Duration = .zero, at now: BootClock.Instant) -> Duration? {
         guard isChange else {

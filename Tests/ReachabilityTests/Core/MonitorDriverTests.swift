@@ -208,4 +208,24 @@ struct MonitorDriverTests {
             for watch in watches { watch.cancel() }
         }
     }
+
+    @Test("A batch costs what it takes of the processor, and not how long others have it meanwhile")
+    func processor() throws {
+        try NetworkNamespace.run { commands in
+            let loop = try RunLoop(wakingFromSuspend: false)
+            let socket = try EventSocket()
+            try socket.join()
+            var batches = 0
+            let reader = try EventReader(runLoop: loop, socket: socket) { _ in
+                batches += 1
+                usleep(60_000)
+                return false
+            }
+            try commands.ip("link", "set", "lo", "up")
+            for _ in 0..<100 where batches == 0 { loop.runOnce(timeout: .milliseconds(200)) }
+            #expect(batches == 1)
+            #expect(reader.rests == 0)
+            reader.close()
+        }
+    }
 }
