@@ -53,7 +53,8 @@ struct AddressChurnTests {
         try withChurn { commands in
             let bench = try MonitorBench(["198.51.100.1"]) { $0.lossHold = .zero }
             try churn(bench, commands, of: ["10.9.0.N/32 dev main0"], rounds: 1..<11)
-            #expect(bench.monitor.status.messages == 20)
+            // A link's own message may come late, so there may be more.
+            #expect(bench.monitor.status.messages >= 20)
             try commands.ip("route", "del", "default")
             try bench.settle("the loss") { bench.last("198.51.100.1")?.status == .unsatisfied }
             #expect(bench.monitor.status.throttles == 0)
