@@ -362,6 +362,8 @@ final class CallServiceTests {
         let ended = store(ask("POST", "/v1/calls/c1/ended", secret: secret))
         #expect(lines(ended, to: reader).isEmpty, "its audio is active")
         #expect(service.coordinator.call(key)?.machine.hasEnded == true)
+        let begun = ask("GET", isServerThere ? "/v1/events?call=c1" : "/v1/events?since=1")
+        let latecomer = lastRequest
         let limit = try #require(service.nextDeadline)
         #expect(now.duration(to: limit) == .seconds(1))
         if !isServerThere { now = limit }
@@ -369,6 +371,7 @@ final class CallServiceTests {
         let events = lines(published, to: reader).split(separator: "\n")
         #expect(events.count == 2 && events.first?.contains("audioDeactivated") == true, "\(events)")
         #expect(events.last?.contains(#""state":"ended""#) == true, "\(events)")
+        #expect(lines(begun + published, to: latecomer) == lines(published, to: reader), "it gets each once, too")
         #expect(lines(handle(.calls(.audioChanged(key, .deactivated))), to: reader).isEmpty, "it ends once")
     }
 

@@ -19,7 +19,7 @@ enum StreamRoutes {
         }
         // A stream of one call has only that call's events.
         let calls = service.calls(named: id, of: app)
-        service.subscriptions.begin(request.id, app: app, call: id, first: beginning(calls, turn), &turn)
+        service.subscriptions.begin(request.id, app: app, call: id, first: beginning(calls, service, turn), &turn)
     }
 
     /// Active calls, and the ended ones whose end the client may have missed.
@@ -29,12 +29,15 @@ enum StreamRoutes {
         let ended = since.map { since in service.coordinator.finished.filter { $0.number >= since } } ?? []
         let missed = ended.filter { app == nil || $0.key.app == app }.suffix(maximumMissed)
         let active = service.coordinator.active.values.filter { app == nil || $0.key.app == app }
-        return beginning(active + missed, turn)
+        return beginning(active + missed, service, turn)
     }
 
     /// The first events of a new stream, the oldest call first.
-    private static func beginning(_ calls: [Call], _ turn: Turn) -> [EventMessage] {
-        calls.sorted { $0.number < $1.number }.flatMap { call in
+    private static func beginning(
+        _ calls: [Call], _ service: CallServiceStateMachine, _ turn: Turn
+    ) -> [EventMessage] {
+        let told = calls.filter { !service.subscriptions.awaitsAudio($0.key) }
+        return told.sorted { $0.number < $1.number }.flatMap { call in
             var first = [EventMessage(change: call, at: turn.now)]
             first += call.machine.owed.map { EventMessage(action: $0, of: call.key, at: turn.now) }
             if let audio = EventMessage(audioOf: call) { first.append(audio) }

@@ -24,6 +24,9 @@ struct DeferredEvents: Sendable {
     /// When the end of a call stops waiting; nil if none waits.
     var nextDeadline: BootInstant? { queues.values.compactMap(\.audio?.limit).min() }
 
+    /// Whether the end of this call waits for its audio.
+    func awaitsAudio(_ key: CallKey) -> Bool { queues[key]?.audio != nil }
+
     /// Calls whose end has waited for long enough.
     func overdue(at now: BootInstant) -> [CallKey] {
         queues.filter { $0.value.audio.map { $0.limit <= now } ?? false }.map(\.key)

@@ -115,6 +115,9 @@ package struct EventSubscriptions: Sendable {
         deferred.nextDeadline.map { min($0, other ?? $0) } ?? other
     }
 
+    /// Whether the end of this call waits for its audio, and comes to streams that begin meanwhile too.
+    func awaitsAudio(_ key: CallKey) -> Bool { deferred.awaitsAudio(key) }
+
     /// Calls whose end has waited for their audio for long enough.
     func overdue(at now: BootInstant) -> [CallKey] { deferred.overdue(at: now) }
 }
