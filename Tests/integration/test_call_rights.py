@@ -93,7 +93,7 @@ def ask(socket: Path, method: str, path: str, *options: object) -> tuple[int, di
 def test_any_user_reads_the_status_and_nothing_else(daemon: Daemon) -> None:
     call, wake = start_call(daemon)
     status, answer = ask(daemon.status_socket, "GET", "/v1/status")
-    assert status == 200 and set(answer) <= {"schema", "version", "uptimeMs", "connection"}
+    assert status == 200 and set(answer) <= {"schema", "version", "uptimeMs", "connection", "networkNamespace"}
     secret = ["--header", f"Authorization: Bearer {wake.secret}"]
     for method, path in [
         ("GET", "/v1/calls"), ("GET", f"/v1/calls/{call}"), ("GET", "/v1/events"), ("GET", "/v1/apps"),
