@@ -295,6 +295,8 @@ final class AudioProgram {
             return
         }
         lastReport = report
+        // It reports its effects when they change from none. Its journal may already name what the next plan will change.
+        reportedEffects = reportedEffects ?? AudioEffectsHeld(count: 0, isRestoring: false)
         cancelFirstWord()
         guard isRestoring else {
             onReport?(report)
