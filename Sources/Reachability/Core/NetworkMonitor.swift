@@ -53,7 +53,9 @@ package final class NetworkMonitor {
     /// Filter changes for the current event.
     private var filterRounds = 0
     private lazy var driver = StateMachineDriver<PathStateMachine.Event>(
-        runLoop: runLoop, tolerance: Self.timerTolerance, wakingFromSuspend: false, deadlineReached: .deadline,
+        runLoop: runLoop, tolerance: Self.timerTolerance, wakingFromSuspend: false,
+        // A loss that is due may have healed in a pause of the reader.
+        willReachDeadline: { [unowned self] in reader?.drain() }, deadlineReached: .deadline,
         nextDeadline: { [unowned self] in isClosed ? nil : machine.nextDeadline },
         apply: { [unowned self] in apply($0) },
         settled: { [unowned self] in

@@ -12,6 +12,7 @@ package final class StateMachineDriver<Event> {
     private let runLoop: RunLoop
     private let tolerance: Duration
     private let wakingFromSuspend: Bool
+    private let willReachDeadline: () -> Void
     private let deadlineReached: Event
     private let nextDeadline: () -> BootClock.Instant?
     private let apply: (Event) -> Void
@@ -22,18 +23,21 @@ package final class StateMachineDriver<Event> {
     /// - Parameters:
     ///   - tolerance: how late a deadline may fire, to share a wakeup.
     ///   - wakingFromSuspend: whether a deadline wakes a suspended machine.
+    ///   - willReachDeadline: called before it, to submit events that happened earlier and were not read yet.
     ///   - deadlineReached: the event to apply at the deadline.
     ///   - nextDeadline: the machine's next deadline; nil if there is none.
     ///   - apply: applies an event to the machine, and runs its effects.
     ///   - settled: called when no event is left.
     package init(
-        runLoop: RunLoop, tolerance: Duration, wakingFromSuspend: Bool = true, deadlineReached: Event,
+        runLoop: RunLoop, tolerance: Duration, wakingFromSuspend: Bool = true,
+        willReachDeadline: @escaping () -> Void = {}, deadlineReached: Event,
         nextDeadline: @escaping () -> BootClock.Instant?, apply: @escaping (Event) -> Void,
         settled: @escaping () -> Void = {}
     ) {
         self.runLoop = runLoop
         self.tolerance = tolerance
         self.wakingFromSuspend = wakingFromSuspend
+        self.willReachDeadline = willReachDeadline
         self.deadlineReached = deadlineReached
         self.nextDeadline = nextDeadline
         self.apply = apply
@@ -72,6 +76,7 @@ package final class StateMachineDriver<Event> {
             [weak self] in
             guard let self else { return }
             self.timer = nil
+            willReachDeadline()
             submit(deadlineReached)
         }
         self.timer = (timer, deadline)

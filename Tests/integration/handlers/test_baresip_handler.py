@@ -324,9 +324,16 @@ def test_a_handler_that_stays_and_is_killed_is_gone_at_once(baresip_example) -> 
     """Its guard outlives it by seconds, in which the daemon must not deliver calls to it."""
     app = baresip_example("warm")
     waits(lambda: app.clients() and app.guards(), "the guard")
-    app.started[0].kill()
-    waits(lambda: app.daemon.control.app(app.app)["connected"] == 0, "the daemon to know")
-    assert app.guards()
+    guards = app.guards()
+    for guard in guards:
+        os.kill(guard, signal.SIGSTOP)
+    try:
+        app.started[0].kill()
+        waits(lambda: app.daemon.control.app(app.app)["connected"] == 0, "the daemon to know")
+        assert app.guards() == guards
+    finally:
+        for guard in guards:
+            os.kill(guard, signal.SIGCONT)
 
 
 def test_a_handler_that_is_told_to_leave_takes_its_client_along(baresip_example, calls_in) -> None:

@@ -34,6 +34,14 @@ def test_a_loss_that_heals_at_once_is_not_told(stage: Stage) -> None:
         assert changed(stage, watch, "link set wlan0 down", "link set wlan0 up", REGAIN) == []
 
 
+def test_a_loss_that_heals_while_the_socket_rests_is_not_told(stage: Stage) -> None:
+    stage.perform(WIFI)
+    with watching(stage, "any", REMOTE) as watch:
+        # After a few changes the socket is left alone for longer than the hold, often after a loss was read.
+        for _ in range(12):
+            assert changed(stage, watch, "link set wlan0 down", "link set wlan0 up", REGAIN) == []
+
+
 def test_a_loss_is_told_after_its_hold_and_no_sooner(stage: Stage) -> None:
     stage.perform(WIFI)
     with watching(stage, REMOTE) as watch:
