@@ -23,6 +23,8 @@ package struct AppConfiguration: Sendable, Equatable {
     package var keepsState = false
     /// Targets that must be reachable for the app to be online. Empty: the daemon's status is the app's.
     package var targets: [ReachabilityTarget] = []
+    /// For whose packets they are judged; nil for the daemon's.
+    package var targetsUser: UInt32?
 
     /// How to wake its handler; nil if the handler only connects by itself.
     package var way: HandlerWay? { wake.handler }

@@ -15,7 +15,11 @@ extension AppConfiguration {
         .init("ring", .section([.init("ringtone", .path, \.self, standard: asInTheDaemons)]), \.ringtone),
         .init("restrictions", .section(restrictions), \.self),
         .init("restoration", .section([.init("state", .boolean, \.self)]), \.keepsState),
-        .init("reachability", .section([.init("targets", .targets, \.self)]), \.targets),
+        .init("reachability", .section(reachability), \.self),
+    ]
+
+    private static let reachability: [Setting<AppConfiguration>] = [
+        .init("targets", .targets, \.targets), .init("user", .user, \.targetsUser, standard: "the daemon's"),
     ]
 
     private static let restrictions: [Setting<AppConfiguration>] = [

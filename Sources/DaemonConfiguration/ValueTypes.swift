@@ -1,3 +1,4 @@
+internal import Glibc
 internal import HTTPServer
 internal import Reachability
 internal import RingwakeCore
@@ -70,6 +71,19 @@ extension ValueType where Value == String {
     /// One of `words`.
     static func word(of words: [String]) -> ValueType {
         text("word", oneOf(words), accepts: words) { words.contains($0) ? $0 : nil }
+    }
+}
+
+extension ValueType where Value == UInt32 {
+    /// A user of this machine, by name or number. A name is looked up when the file is read.
+    static let user = ValueType(name: "text", show: { "\($0)" }) { reader, key, node, _ throws(RingwakeError) in
+        let text = try reader.text(key, node)
+        if let number = uid_t(text), number != uid_t.max { return number }
+        guard let entry = getpwnam(text) else {
+            throw reader.invalid(
+                key, "names the user '\(text)', whom this machine does not know; give a name or a number")
+        }
+        return entry.pointee.pw_uid
     }
 }
 

@@ -119,6 +119,13 @@ struct ReachabilityConfigurationTests {
         #expect(app.targets.map(\.description) == ["sip.example.org", "192.0.2.1", "any"])
     }
 
+    @Test("An app's user has a name or a number", arguments: [("root", 0), ("65534", 65_534), ("", nil as UInt32?)])
+    func user(text: String, number: UInt32?) throws {
+        let line = text.isEmpty ? "" : "user = \"\(text)\""
+        let app = try #require(try load("", app: Self.wake + "[reachability]\n" + line).apps.values.first)
+        #expect(app.targetsUser == number)
+    }
+
     @Test(
         "What is no target, and more than eight, are errors with file and line",
         arguments: [
@@ -133,6 +140,9 @@ struct ReachabilityConfigurationTests {
             ),
             ("target = [\"any\"]", ":4: 'reachability.target' is not a setting; did you mean 'reachability.targets'?"),
             ("loss_hold = \"1s\"", ":4: 'reachability.loss_hold' is not a setting"),
+            ("user = \"nobody-at-all\"", ":4: 'reachability.user' names the user 'nobody-at-all', whom this machine"),
+            ("user = \"4294967295\"", ":4: 'reachability.user' names the user '4294967295', whom this machine"),
+            ("user = 1000", ":4: 'reachability.user' has to be text"),
         ])
     func badTargets(text: String, problem: String) throws {
         let folder = try ConfigurationTests.Folder("", apps: [Self.app: Self.wake + "[reachability]\n" + text])

@@ -11,6 +11,7 @@ from support import programs
 from support.control import UnixConnection
 from support.daemon import Daemon
 from support.netns import Namespace
+from support.daemon import APP
 from support.network import FAR, default_route, reachability
 from support.programs import RINGWAKE, as_nobody
 
@@ -105,6 +106,41 @@ def test_a_rule_for_one_user_counts_for_the_answers_to_that_user(network: Namesp
     assert (ask("path")["status"], ask("path", *as_nobody())["status"]) == ("satisfied", "unsatisfied")
     network.ip("rule", "delete", "pref", "100")
     assert all(target["reachable"] for target in ask(targets, *as_nobody())["targets"])
+
+
+@pytest.mark.skipif(not as_nobody(), reason="needs root, to become another user")
+def test_a_rule_for_one_user_counts_for_the_streams_to_that_user(network: Namespace, networked: Daemon) -> None:
+    command = [RINGWAKE, "reachability", "--watch", "--json", FAR, "--socket", networked.status_socket]
+    nobodys = network.popen(*as_nobody(), *command, stdout=-1)
+    owners = network.popen(*command, stdout=-1)
+    try:
+        assert [json.loads(watch.stdout.readline())["reachable"] for watch in (owners, nobodys)] == [True, True]
+        network.ip("rule", "add", "uidrange", "65534-65534", "pref", "100", "prohibit")
+        assert json.loads(nobodys.stdout.readline())["reason"] == "prohibited"
+        network.ip("rule", "delete", "pref", "100")
+        assert json.loads(nobodys.stdout.readline())["reachable"]
+        default_route(network, "delete")
+        assert json.loads(owners.stdout.readline())["reason"] == "noRoute", "the first news for the owner"
+    finally:
+        for watch in (nobodys, owners):
+            watch.terminate()
+            watch.wait()
+            watch.stdout.close()
+
+
+def test_a_rule_for_one_user_counts_for_an_app_of_that_user(network: Namespace, lonely: Daemon) -> None:
+    lonely.write_configuration(lonely.text() + '\n[reachability]\nloss_hold = "0s"\n')
+    lonely.add_app(app="com.example.other", more=f'[reachability]\ntargets = ["{FAR}"]\nuser = "65534"\n')
+    lonely.set_handler(["/bin/true"], more=f'[reachability]\ntargets = ["{FAR}"]\n')
+    lonely.start()
+    with lonely.control.events("?app=com.example.other") as events:
+        events.until("connection", connection="online")
+        network.ip("rule", "add", "uidrange", "65534-65534", "pref", "100", "prohibit")
+        events.until("connection", connection="offline", connectionReason="prohibited")
+        assert lonely.control.app("com.example.other")["connection"]["targets"][0]["reason"] == "prohibited"
+        assert lonely.control.app(APP)["connection"]["status"] == "online"
+        network.ip("rule", "delete", "pref", "100")
+        events.until("connection", connection="online")
 
 
 def test_a_daemon_of_another_network_is_noticed_and_not_believed(network: Namespace, networked: Daemon) -> None:

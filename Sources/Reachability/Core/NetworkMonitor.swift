@@ -112,7 +112,9 @@ package final class NetworkMonitor {
     }
 
     /// The value of a watched target that was reported last; nil before the first.
-    package func reachability(of target: ReachabilityTarget) -> TargetReachability? { machine.reported(target) }
+    package func reachability(of target: ReachabilityTarget, forUser user: UInt32? = nil) -> TargetReachability? {
+        machine.reported(Self.watched(target, forUser: user))
+    }
 
     /// When the addresses of a watched host name were looked up. Nil for other targets, and before the first answer.
     package func resolvedAt(_ target: ReachabilityTarget) -> BootClock.Instant? { machine.resolvedAt(target) }
@@ -122,22 +124,29 @@ package final class NetworkMonitor {
     package func currentPath(forUser user: UInt32? = nil) -> NetworkPath {
         guard !isClosed else { return path }
         reader?.drain()
-        if let user, user != getuid() { return machine.path(forUser: user, asking: kernel) }
+        if let user = Self.other(user) { return machine.path(forUser: user, asking: kernel) }
         handle(.asked([], path: true))
         return machine.currentPath ?? path
     }
 
     /// Judges watched targets now: reads the kernel's queued messages, and includes losses that aren't reported yet.
     /// - Parameter user: for whose packets; nil for this process's.
-    /// - Returns: Nil for a target that isn't watched, or whose name was never looked up.
+    /// - Returns: Nil for a target that isn't watched for this user, or whose name was never looked up.
     package func current(_ targets: [ReachabilityTarget], forUser user: UInt32? = nil) -> [TargetReachability?] {
+        let watched = targets.map { Self.watched($0, forUser: user) }
         if !isClosed {
             reader?.drain()
-            if let user, user != getuid() { return machine.reachability(of: targets, forUser: user, asking: kernel) }
-            handle(.asked(targets, path: false))
+            handle(.asked(watched, path: false))
         }
-        return targets.map { machine.current($0) }
+        return watched.map { machine.current($0) }
     }
+
+    private static func watched(_ target: ReachabilityTarget, forUser user: UInt32?) -> WatchedTarget {
+        WatchedTarget(target, forUser: other(user))
+    }
+
+    /// Another user than this process's, if any.
+    private static func other(_ user: UInt32?) -> UInt32? { user == getuid() ? nil : user }
 
     /// The monitor's status.
     package var status: MonitorStatus {
@@ -176,23 +185,24 @@ package final class NetworkMonitor {
     /// Calls `body` with the target's reachability once it is known, and at each change, until the watch ends. It is
     /// not told of addresses of a host name that are older than 30 s: they are looked up again first, unless that
     /// failed in the last 30 s.
+    /// - Parameter user: for whose packets; nil for this process's.
     /// - Throws: `limit` when ``maximumTargets`` are watched; `closed`.
     package func watch(
-        _ target: ReachabilityTarget, _ body: @escaping (TargetReachability) -> Void
+        _ target: ReachabilityTarget, forUser user: UInt32? = nil, _ body: @escaping (TargetReachability) -> Void
     ) throws(ReachabilityError) -> Watch {
+        let watched = Self.watched(target, forUser: user)
         guard !isClosed else { throw ReachabilityError(.closed, "the monitor was closed") }
-        if !watches.isWatched(target) {
+        if !watches.isWatched(watched) {
             guard watches.targetCount < Self.maximumTargets else {
                 throw ReachabilityError(
                     .limit, "\(Self.maximumTargets) targets are watched, which is the most; cancel a watch first")
             }
-            handle(.watch(target))
-        } else {
-            handle(.refresh([target]))
+            handle(.watch(watched))
         }
-        let end = watches.add(target, body) { [weak self] in
+        handle(.refresh([target]))
+        let end = watches.add(watched, body) { [weak self] in
             guard let self, !isClosed else { return }
-            handle(.unwatch(target))
+            handle(.unwatch(watched))
             flushLater()
         }
         flushLater()
@@ -217,7 +227,7 @@ package final class NetworkMonitor {
         isFlushEnqueued = false
         guard !isClosed else { return }
         handle(.flush)
-        let known = watches.watchedTargets.filter { !machine.isAwaited($0, at: runLoop.now) }
+        let known = watches.watchedTargets.filter { !machine.isAwaited($0.target, at: runLoop.now) }
         watches.notifyNew(machine.path, known.compactMap { target in machine.reported(target).map { (target, $0) } })
         notifyAll()
     }
@@ -225,7 +235,7 @@ package final class NetworkMonitor {
     private func notifyAll() {
         // A body may release the monitor.
         watches.notifyAll { [weak self] target in
-            self.map { $0.machine.isAwaited(target, at: $0.runLoop.now) } ?? false
+            self.map { $0.machine.isAwaited(target.target, at: $0.runLoop.now) } ?? false
         }
     }
 

@@ -23,8 +23,8 @@ struct PathStateMachine {
         case resolverChanged(nameServers: [IPAddress])
         /// The resolver answered.
         case resolved(String, Resolution)
-        case watch(ReachabilityTarget)
-        case unwatch(ReachabilityTarget)
+        case watch(WatchedTarget)
+        case unwatch(WatchedTarget)
         /// These watched targets are needed now: looks up the host names whose addresses are old.
         case refresh([ReachabilityTarget])
         /// Another configuration. Evaluates everything, without reading links and addresses again, and looks up the
@@ -33,7 +33,7 @@ struct PathStateMachine {
         /// Evaluate the targets that were watched since the last flush; sent once for many `watch`.
         case flush
         /// Judge these targets now, and the path too if requested. Then read `current` and `currentPath`.
-        case asked([ReachabilityTarget], path: Bool)
+        case asked([WatchedTarget], path: Bool)
         /// `nextDeadline` has come.
         case deadline
     }
@@ -45,7 +45,7 @@ struct PathStateMachine {
         /// Look this name up.
         case resolve(String)
         case reportPath(NetworkPath)
-        case report(ReachabilityTarget, TargetReachability)
+        case report(WatchedTarget, TargetReachability)
     }
 
     struct Statistics: Equatable {
@@ -77,9 +77,9 @@ struct PathStateMachine {
     private var hosts = HostTable()
     private var filter = FilterTracker()
     private var pathHold = LossHold<NetworkPath>()
-    private var watched: [ReachabilityTarget: LossHold<TargetReachability>] = [:]
+    private var watched: [WatchedTarget: LossHold<TargetReachability>] = [:]
     /// Targets to evaluate, or everything.
-    private var changed: Set<ReachabilityTarget> = []
+    private var changed: Set<WatchedTarget> = []
     private var isEverythingChanged = false
     private var isPathChanged = false
     private var way: Way?
@@ -100,10 +100,10 @@ struct PathStateMachine {
     var currentPath: NetworkPath? { pathHold.current }
 
     /// The target's value of the last evaluation. Unlike `reported`, includes a loss that is not reported yet.
-    func current(_ target: ReachabilityTarget) -> TargetReachability? { watched[target]?.current }
+    func current(_ target: WatchedTarget) -> TargetReachability? { watched[target]?.current }
 
     /// The target's value reported last; nil before the first.
-    func reported(_ target: ReachabilityTarget) -> TargetReachability? { watched[target]?.reported }
+    func reported(_ target: WatchedTarget) -> TargetReachability? { watched[target]?.reported }
 
     var targetCount: Int { watched.count }
 
@@ -144,17 +144,19 @@ struct PathStateMachine {
             names = hosts.askAll()
         case .resolved(let name, let answer):
             names = hosts.resolved(name, answer, at: now, mayRetry: path?.supportsDNS ?? false).ask
-            mark(.host(name))
+            for target in watched.keys where target.target == .host(name) { mark(target) }
         case .watch(let target):
             watched[target] = watched[target] ?? LossHold()
-            if case .host(let name) = target { names = hosts.add(name) }
+            if let name = target.target.hostName { names = hosts.add(name) }
             mark(target)
             // More watches may follow in this turn. `flush` evaluates them.
             return names.map { .resolve($0) }
         case .unwatch(let target):
             watched[target] = nil
             changed.remove(target)
-            if case .host(let name) = target { hosts.remove(name) }
+            if let name = target.target.hostName, !watched.keys.contains(where: { $0.target == target.target }) {
+                hosts.remove(name)
+            }
             // The filter shrinks when everything is evaluated next. Until then an event for this target causes one
             // wakeup, and that evaluation: cheaper than evaluating everything whenever a target leaves.
             if filter.isTooWide { isEverythingChanged = true }
@@ -181,27 +183,15 @@ struct PathStateMachine {
 
     /// Judges the path for another user, and changes nothing.
     func path(forUser user: UInt32, asking kernel: any KernelLookup) -> NetworkPath {
-        var evaluation = evaluation(forUser: user, asking: kernel)
+        var evaluation = Evaluation(
+            tables: tables, kernel: kernel, overrides: configuration.interfaces, nameServers: nameServers)
+        evaluation.judge(for: user)
         return evaluation.path()
-    }
-
-    /// Judges watched targets for another user, and changes nothing.
-    func reachability(
-        of targets: [ReachabilityTarget], forUser user: UInt32, asking kernel: any KernelLookup
-    ) -> [TargetReachability?] {
-        var evaluation = evaluation(forUser: user, asking: kernel)
-        return targets.map { watched[$0] == nil ? nil : judge($0, &evaluation) }
-    }
-
-    private func evaluation(forUser user: UInt32, asking kernel: any KernelLookup) -> Evaluation {
-        Evaluation(
-            tables: tables, kernel: UserLookup(kernel, user: user), overrides: configuration.interfaces,
-            nameServers: nameServers)
     }
 
     // MARK: - What changed
 
-    private mutating func mark(_ target: ReachabilityTarget) {
+    private mutating func mark(_ target: WatchedTarget) {
         if watched[target] != nil { changed.insert(target) }
     }
 
@@ -269,7 +259,7 @@ struct PathStateMachine {
             if let reported { effects.append(.report(target, reported)) }
             if current(target) != old { hasChanged = true }
             // A host name that can't be reached any more may have moved. Without a name server, a look-up is pointless.
-            if isTurn, value.supportsDNS, let name = target.hostName {
+            if isTurn, value.supportsDNS, let name = target.target.hostName {
                 effects += hosts.askOld([name], at: now).map { .resolve($0) }
             }
         }
@@ -313,8 +303,9 @@ struct PathStateMachine {
     }
 
     /// - Returns: Nil if the target is not known yet: wait for the first answer to a host name.
-    private func judge(_ target: ReachabilityTarget, _ evaluation: inout Evaluation) -> TargetReachability? {
-        guard case .host(let name) = target else { return evaluation.reachability(of: target) }
+    private func judge(_ watched: WatchedTarget, _ evaluation: inout Evaluation) -> TargetReachability? {
+        evaluation.judge(for: watched.user)
+        guard case .host(let name) = watched.target else { return evaluation.reachability(of: watched.target) }
         switch hosts.knowledge(of: name) {
         case .unknown(.resolving): return nil
         case .unknown(let reason): return evaluation.reachability(ofHost: [], orElse: reason)
@@ -325,7 +316,7 @@ struct PathStateMachine {
     /// Requests another filter if the one in force drops relevant events, or passes irrelevant ones. Once it is in
     /// force, evaluates again what the old one may have hidden.
     private mutating func rescope(
-        _ scope: FilterScope, isAll: Bool, judged targets: Set<ReachabilityTarget>, hasPath: Bool
+        _ scope: FilterScope, isAll: Bool, judged targets: Set<WatchedTarget>, hasPath: Bool
     ) -> [Effect] {
         let next = filter.adopt(scope, isAll: isAll, unsettled: tables.interfacesWithUnsettledAddresses)
         tables.silence(filter.attached.uninvolved)

@@ -1,15 +1,15 @@
 /// The watches of a monitor, and the values that they have not been notified of yet. A body may begin and end watches.
 final class WatchRegistry {
     private var paths = WatchList<NetworkPath>()
-    private var targets: [ReachabilityTarget: WatchList<TargetReachability>] = [:]
+    private var targets: [WatchedTarget: WatchList<TargetReachability>] = [:]
     private var queue: [PathStateMachine.Effect] = []
     private var isNotifying = false
 
     /// The watched targets.
-    var watchedTargets: [ReachabilityTarget] { Array(targets.keys) }
+    var watchedTargets: [WatchedTarget] { Array(targets.keys) }
     var targetCount: Int { targets.count }
 
-    func isWatched(_ target: ReachabilityTarget) -> Bool { targets[target] != nil }
+    func isWatched(_ target: WatchedTarget) -> Bool { targets[target] != nil }
 
     /// - Returns: A closure that ends the watch.
     func add(_ body: @escaping (NetworkPath) -> Void) -> () -> Void {
@@ -23,7 +23,7 @@ final class WatchRegistry {
     /// - Parameter onLast: called when the last watch of the target has ended.
     /// - Returns: A closure that ends the watch.
     func add(
-        _ target: ReachabilityTarget, _ body: @escaping (TargetReachability) -> Void, onLast: @escaping () -> Void
+        _ target: WatchedTarget, _ body: @escaping (TargetReachability) -> Void, onLast: @escaping () -> Void
     ) -> () -> Void {
         let id = targets[target, default: WatchList()].add(body)
         return { [weak self] in
@@ -51,7 +51,7 @@ final class WatchRegistry {
     /// Notifies of the queued changes. A body may change anything here; the resulting changes are reported
     /// afterwards.
     /// - Parameter isAwaited: whether new watches of a target wait for a better value.
-    func notifyAll(isAwaited: (ReachabilityTarget) -> Bool) {
+    func notifyAll(isAwaited: (WatchedTarget) -> Bool) {
         guard !isNotifying else { return }
         isNotifying = true
         defer { isNotifying = false }
@@ -65,7 +65,7 @@ final class WatchRegistry {
     }
 
     /// Notifies new watches of the known values. Call ``notifyAll(isAwaited:)`` afterwards.
-    func notifyNew(_ path: NetworkPath?, _ known: [(ReachabilityTarget, TargetReachability)]) {
+    func notifyNew(_ path: NetworkPath?, _ known: [(WatchedTarget, TargetReachability)]) {
         // Report the changes that a body causes afterwards, or a watch could get the older value last.
         isNotifying = true
         defer { isNotifying = false }
@@ -81,7 +81,7 @@ final class WatchRegistry {
     }
 
     private func notify(
-        _ target: ReachabilityTarget, _ value: TargetReachability, _ audience: WatchList<TargetReachability>.Audience
+        _ target: WatchedTarget, _ value: TargetReachability, _ audience: WatchList<TargetReachability>.Audience
     ) {
         for id in targets[target]?.listeners(audience) ?? [] {
             let body = targets[target]?.body(id)

@@ -10,6 +10,9 @@ struct AddressJudge {
     /// How long the judgements stay valid without an event: the shortest lifetime of the routes in use. Nil: forever.
     private(set) var lifetime: Duration?
 
+    /// Whose packets are judged; nil for this process's.
+    var user: UInt32?
+
     private let kernel: any KernelLookup
     private let classifier: InterfaceClassifier
     private var destinations: Set<IPAddress> = []
@@ -59,7 +62,8 @@ struct AddressJudge {
     mutating func judgeRoute(covering destination: IPAddress, from local: IPAddress?) -> [TargetReachability] {
         let chosen = judge(destination, from: local)
         guard chosen.status == .unsatisfied, let interface = chosen.interface?.index else { return [chosen] }
-        var question = RouteQuestion(destination: destination, source: local?.inZone(""), matchesTable: true)
+        var question = RouteQuestion(
+            destination: destination, source: local?.inZone(""), matchesTable: true, user: user)
         do {
             guard case .route(let entry) = try kernel.route(question) else { return [chosen] }
             var results = [chosen]
@@ -97,7 +101,8 @@ struct AddressJudge {
         var metric: UInt32?
         for probe in probes {
             // Ask for the table's entry first: a look-up with an interface would invent a direct route.
-            var question = RouteQuestion(destination: probe, interface: interface, matchesTable: true)
+            var question = RouteQuestion(
+                destination: probe, interface: interface, matchesTable: true, user: user)
             guard case .route(let entry) = try kernel.route(question), entry.verdict == .sent,
                 entry.interface == interface || entry.hops.contains(interface)
             else { return nil }
@@ -143,7 +148,8 @@ struct AddressJudge {
     private mutating func way(
         to destination: IPAddress, from local: IPAddress?
     ) throws(KernelLookupError) -> TargetReachability {
-        var question = RouteQuestion(destination: destination.inZone(""), source: local?.inZone(""))
+        var question = RouteQuestion(
+            destination: destination.inZone(""), source: local?.inZone(""), user: user)
         for zoned in [destination, local].compactMap({ $0 }) where zoned.needsZone && !zoned.zone.isEmpty {
             guard let interface = try interface(ofZone: zoned.zone) else {
                 tables.awaitedZones.insert(zoned.zone)
@@ -173,7 +179,8 @@ struct AddressJudge {
         involvement.insert(own: address, tables)
         if !tables.owners(of: address).isEmpty { return true }
         note(destination: address)
-        guard case .route(let route) = try kernel.route(RouteQuestion(destination: address)) else { return false }
+        let question = RouteQuestion(destination: address, user: user)
+        guard case .route(let route) = try kernel.route(question) else { return false }
         return route.verdict == .local
     }
 
@@ -245,7 +252,7 @@ struct AddressJudge {
             return owners != [loopback.index]
         }
         // The entry of the table names the link, where the result of a look-up names the loopback.
-        let question = RouteQuestion(destination: address, matchesTable: true)
+        let question = RouteQuestion(destination: address, matchesTable: true, user: user)
         guard case .route(let route) = try kernel.route(question), route.interface != 0 else { return false }
         involvement.insert(route.interface)
         return route.interface != loopback.index

@@ -3,7 +3,7 @@
 /// The steps:
 /// 1. ``KernelTables/apply(_:)`` applies events, or ``KernelTables/resynchronize(_:)`` reads everything again.
 /// 2. `Evaluation(tables:kernel:overrides:nameServers:)` fetches the missing links and judges the name servers.
-/// 3. ``path()``, and ``reachability(of:)`` or ``reachability(ofHost:orElse:)`` for every target. Each asks the
+/// 3. ``judge(for:)`` for each user; ``path()``, and ``reachability(of:)`` or ``reachability(ofHost:orElse:)`` for every target. Each asks the
 ///    kernel for its current routes; only links and addresses are kept between evaluations, in ``tables``.
 /// 4. ``scope`` is what the filter has to let through. If it is wider than before, the old filter may have dropped a
 ///    change: attach the new one, ``KernelTables/refresh(_:_:)`` the new interfaces, and judge all again.
@@ -13,23 +13,39 @@ struct Evaluation {
     /// Maximum interfaces to ask for a default route of their own, besides those in use.
     private static let maximumCandidates = 64
 
-    /// At least one name server is reachable.
-    private(set) var supportsDNS = false
+    /// What all results of one user have in common.
+    private struct Common {
+        /// At least one name server is reachable.
+        let supportsDNS: Bool
+        /// The default routes of IPv4 and IPv6, once they were judged.
+        var defaults: (ipv4: TargetReachability, ipv6: TargetReachability)?
+    }
+
     private var addressJudge: AddressJudge
-    /// The default routes of IPv4 and IPv6, once they were judged.
-    private var defaults: (ipv4: TargetReachability, ipv6: TargetReachability)?
+    private let nameServers: ArraySlice<IPAddress>
+    private var common: [UInt32?: Common] = [:]
 
     init(
         tables: consuming KernelTables, kernel: any KernelLookup, overrides: [InterfaceOverride] = [],
         nameServers: [IPAddress] = []
     ) {
         addressJudge = AddressJudge(tables: tables, kernel: kernel, overrides: overrides)
-        for server in nameServers.prefix(Self.maximumNameServers) {
-            // Judge all of them, so that the filter lets through what makes another one reachable.
-            let isReachable = addressJudge.judge(server.reached, from: nil).flags.contains(.reachable)
-            supportsDNS = supportsDNS || isReachable
-        }
+        self.nameServers = nameServers.prefix(Self.maximumNameServers)
+        judge(for: nil)
     }
+
+    /// Judges for the packets of another user from now on: a rule may choose routes by user (`ip rule ... uidrange`).
+    /// - Parameter user: nil for this process's.
+    mutating func judge(for user: UInt32?) {
+        addressJudge.user = user
+        guard common[user] == nil else { return }
+        // Judge all of them, so that the filter lets through what makes another one reachable.
+        let judged = nameServers.map { addressJudge.judge($0.reached, from: nil).flags.contains(.reachable) }
+        common[user] = Common(supportsDNS: judged.contains(true))
+    }
+
+    /// At least one name server is reachable.
+    var supportsDNS: Bool { common[addressJudge.user]?.supportsDNS ?? false }
 
     /// The tables, with the links that this round looked up.
     var tables: KernelTables { addressJudge.tables }
@@ -122,9 +138,9 @@ struct Evaluation {
     }
 
     private mutating func defaultRoutes() -> (ipv4: TargetReachability, ipv6: TargetReachability) {
-        if let defaults { return defaults }
+        if let defaults = common[addressJudge.user]?.defaults { return defaults }
         let judged = (ipv4: defaultRoute(.ipv4, from: nil), ipv6: defaultRoute(.ipv6, from: nil))
-        defaults = judged
+        common[addressJudge.user]?.defaults = judged
         return judged
     }
 

@@ -30,9 +30,10 @@ final class NetworkQueries {
         names = NameTurns(runLoop: runLoop)
     }
 
-    /// Answers with the reachability of `targets` when all are known, for packets of `user`. If watching, sends a line
-    /// for each target and for each change until the client leaves, for the daemon's packets.
+    /// Answers with the reachability of `targets` when all are known. If watching, sends a line for each target and for
+    /// each change until the client leaves.
     ///
+    /// - Parameter user: for whose packets; nil for the daemon's.
     /// - Throws: `limitReached`; `system` if the network isn't monitored.
     func begin(
         _ targets: [ReachabilityTarget], isWatching: Bool, _ exchange: any HTTPExchange, isStrangers: Bool,
@@ -139,7 +140,7 @@ final class NetworkQueries {
 
     private func watch(_ index: Int, of query: Query, on monitor: NetworkMonitor) throws(ReachabilityError) {
         query.watches.append(
-            try monitor.watch(query.targets[index]) { [weak self, weak query] reachability in
+            try monitor.watch(query.targets[index], forUser: query.user) { [weak self, weak query] reachability in
                 guard let query else { return }
                 self?.heard(reachability, of: index, query)
             })
@@ -157,7 +158,7 @@ final class NetworkQueries {
     private func giveUpWaiting(_ query: Query) {
         guard let monitor = try? network.requireMonitor() else { return }
         for (index, target) in query.targets.enumerated() where query.known[index] == nil {
-            let known = monitor.reachability(of: target) ?? .resolving(on: monitor.path)
+            let known = monitor.reachability(of: target, forUser: query.user) ?? .resolving(on: monitor.path)
             query.known[index] = known
             if query.isWatching { send(message(target, known, to: query), to: query) }
         }

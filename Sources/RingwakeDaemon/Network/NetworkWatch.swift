@@ -32,8 +32,8 @@ final class NetworkWatch {
     /// Filter level that the configuration asks for.
     private(set) var filterLevel: Int
     private var pathWatch: NetworkMonitor.Watch?
-    private var targets: [ReachabilityTarget: Target] = [:]
-    private var apps: [AppID: [ReachabilityTarget]] = [:]
+    private var targets: [WatchedTarget: Target] = [:]
+    private var apps: [AppID: [WatchedTarget]] = [:]
     private var reportedPath: NetworkPath?
     private var reportedConnection: ConnectionStatus?
     private var reportedApps: [AppID: ConnectionStatus] = [:]
@@ -71,7 +71,7 @@ final class NetworkWatch {
     }
 
     /// The app's targets are needed now: looks up its host names whose addresses are old. A change is reported.
-    func refresh(_ app: AppID) { watching()?.refresh(apps[app] ?? []) }
+    func refresh(_ app: AppID) { watching()?.refresh((apps[app] ?? []).map(\.target)) }
 
     /// Cancels all watches and closes the monitor. Idempotent.
     func close() {
@@ -114,15 +114,16 @@ final class NetworkWatch {
     /// The watched targets of an app, in its order; empty if it has none.
     func reachability(of app: AppID) -> [(ReachabilityTarget, TargetReachability)] {
         guard let path else { return [] }
-        return (apps[app] ?? []).compactMap { name in
-            targets[name].map { (name, $0.reachability ?? .resolving(on: path)) }
+        return (apps[app] ?? []).compactMap { watched in
+            targets[watched].map { (watched.target, $0.reachability ?? .resolving(on: path)) }
         }
     }
 
     /// The same at this moment, for answers to clients.
     func currentReachability(of app: AppID) -> [(ReachabilityTarget, TargetReachability)] {
         let known = reachability(of: app)
-        return zip(known, current(known.map(\.0))).map { ($0.0, $1 ?? $0.1) }
+        // All targets of an app are for the same user.
+        return zip(known, current(known.map(\.0), forUser: apps[app]?.first?.user)).map { ($0.0, $1 ?? $0.1) }
     }
 
     /// When the addresses of a watched target were looked up; nil if it is no host name, or not known yet.
@@ -143,7 +144,8 @@ final class NetworkWatch {
     private func watchTargets(of configured: [AppID: AppConfiguration]) {
         guard let monitor = watching() else { return }
         let before = apps
-        apps = configured.mapValues(\.targets).filter { !$0.value.isEmpty }
+        apps = configured.mapValues { app in app.targets.map { WatchedTarget($0, forUser: app.targetsUser) } }
+            .filter { !$0.value.isEmpty }
         for app in Set(before.keys).union(apps.keys) where before[app] != apps[app] {
             reportedApps[app] = nil
             retargeted.insert(app)
@@ -162,12 +164,12 @@ final class NetworkWatch {
         }
     }
 
-    private func watch(_ name: ReachabilityTarget, of app: AppID, with monitor: NetworkMonitor) {
+    private func watch(_ name: WatchedTarget, of app: AppID, with monitor: NetworkMonitor) {
         guard targets.count < NetworkWatch.maximumAppTargets else {
             return logUnwatched(name, app, "apps have \(NetworkWatch.maximumAppTargets) targets already")
         }
         do throws(ReachabilityError) {
-            let watch = try monitor.watch(name) { [weak self] reachability in
+            let watch = try monitor.watch(name.target, forUser: name.user) { [weak self] reachability in
                 self?.targets[name]?.reachability = reachability
                 self?.settleLater()
             }
@@ -177,8 +179,9 @@ final class NetworkWatch {
         }
     }
 
-    private func logUnwatched(_ name: ReachabilityTarget, _ app: AppID, _ why: String) {
-        logger.warning("target is not watched", metadata: ["app": "\(app)", "target": "\(name)", "why": "\(why)"])
+    private func logUnwatched(_ name: WatchedTarget, _ app: AppID, _ why: String) {
+        logger.warning(
+            "target is not watched", metadata: ["app": "\(app)", "target": "\(name.target)", "why": "\(why)"])
     }
 
     // MARK: - Changes

@@ -52,7 +52,7 @@ final class KernelBench {
     private func add(_ text: String) throws {
         let target = try #require(ReachabilityTarget(text))
         targets.append(target)
-        handle(.watch(target))
+        handle(.watch(.init(target)))
     }
 
     /// Judges one more target, and only that.
@@ -89,7 +89,7 @@ final class KernelBench {
         let other = try KernelBench(targets.map(\.description))
         #expect(machine.currentPath == other.machine.currentPath, "the path after \(what)")
         for target in targets {
-            #expect(machine.current(target) == other.machine.current(target), "\(target) after \(what)")
+            #expect(machine.current(.init(target)) == other.machine.current(.init(target)), "\(target) after \(what)")
         }
     }
 
@@ -102,6 +102,6 @@ final class KernelBench {
 
     private func isSame(as other: KernelBench) -> Bool {
         machine.currentPath == other.machine.currentPath
-            && targets.allSatisfy { machine.current($0) == other.machine.current($0) }
+            && targets.allSatisfy { machine.current(.init($0)) == other.machine.current(.init($0)) }
     }
 }

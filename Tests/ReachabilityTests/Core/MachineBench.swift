@@ -42,7 +42,7 @@ struct MachineBench {
 
     mutating func start(_ targets: ReachabilityTarget...) -> [PathStateMachine.Effect] {
         _ = settle(.resumed)
-        for target in targets { _ = handle(.watch(target)) }
+        for target in targets { _ = handle(.watch(.init(target))) }
         return settle(.flush)
     }
 }
@@ -53,7 +53,7 @@ extension [PathStateMachine.Effect] {
     }
 
     func told(_ target: ReachabilityTarget) -> TargetReachability? {
-        compactMap { if case .report(target, let value) = $0 { value } else { nil } }.last
+        compactMap { if case .report(.init(target), let value) = $0 { value } else { nil } }.last
     }
 
     var path: NetworkPath? {

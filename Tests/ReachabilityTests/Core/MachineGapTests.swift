@@ -44,7 +44,7 @@ struct MachineGapTests {
         var bench = try MachineBench(hold: .zero)
         let absent = ReachabilityTarget.address(try #require(IPAddress("fe80::9%usb0")))
         _ = bench.start(.address(try #require(IPAddress("fe80::9%eth0"))))
-        _ = bench.handle(.watch(absent))
+        _ = bench.handle(.watch(.init(absent)))
         #expect(bench.handle(.flush).told(absent)?.unsatisfiedReason == .noInterface)
         let index = bench.scene.link("usb0")
         try bench.scene.address("fe80::1/64", on: index, scope: RT_SCOPE_LINK)
@@ -120,7 +120,7 @@ struct MachineGapTests {
         var bench = try MachineBench()
         _ = bench.start(host)
         _ = bench.settle(.resolved("sip.example", .addresses([one])))
-        _ = bench.handle(.unwatch(host))
+        _ = bench.handle(.unwatch(.init(host)))
         #expect(bench.settle(.resumed).names.isEmpty)
     }
 }

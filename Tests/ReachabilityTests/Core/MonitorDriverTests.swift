@@ -179,16 +179,30 @@ struct MonitorDriverTests {
         }
     }
 
-    @Test("What another user asks is judged once, and not for this user too")
+    @Test("A target is watched for each user apart, by the rules for that user's packets")
     func otherUser() throws {
         try NetworkNamespace.run { commands in
             try commands.ip("link", "set", "lo", "up")
             let bench = try MonitorBench(["127.0.0.1"])
             let target = try #require(ReachabilityTarget("127.0.0.1"))
-            let before = bench.monitor.status.evaluations
-            #expect(try #require(bench.monitor.current([target], forUser: 65_534).first)?.status == .satisfied)
+            var told: [NetworkPath.Status] = []
+            let watch = try bench.monitor.watch(target, forUser: 65_534) { told.append($0.status) }
+            try bench.settle { told == [.satisfied] }
+            // Before the local table, or it would answer first.
+            let rule = ["rule", "add", "pref", "1", "uidrange", "65534-65534", "prohibit"]
+            try commands.ipBatch(["rule delete pref 0", "rule add pref 10 lookup local", rule.joined(separator: " ")])
+            func current(_ user: UInt32?) throws -> NetworkPath.Status {
+                try #require(bench.monitor.current([target], forUser: user).first ?? nil).status
+            }
+            #expect(try current(65_534) == .unsatisfied)
+            #expect(try current(nil) == .satisfied)
+            try bench.settle { told == [.satisfied, .unsatisfied] }
+            try commands.ip("rule", "delete", "pref", "1")
+            try bench.settle { told == [.satisfied, .unsatisfied, .satisfied] }
+            #expect(bench.count("127.0.0.1") == 1)
+            watch.cancel()
+            #expect(bench.monitor.current([target], forUser: 65_534) == [nil])
             #expect(bench.monitor.currentPath(forUser: 65_534).status == .unsatisfied)
-            #expect(bench.monitor.status.evaluations == before)
         }
     }
 

@@ -29,7 +29,7 @@ struct PathStateMachineTests {
     func gap() throws {
         var bench = try MachineBench()
         _ = bench.start()
-        _ = bench.handle(.watch(server))
+        _ = bench.handle(.watch(.init(server)))
         let effects = bench.handle(.flush)
         #expect(effects.told(server)?.status == .satisfied)
         #expect(effects.contains { if case .attachFilter = $0 { true } else { false } })
@@ -56,7 +56,7 @@ struct PathStateMachineTests {
         var bench = try MachineBench()
         _ = bench.start(server)
         let before = bench.machine.statistics.evaluations
-        #expect(bench.handle(.unwatch(server)).isEmpty)
+        #expect(bench.handle(.unwatch(.init(server))).isEmpty)
         #expect(bench.handle(.flush).isEmpty)
         #expect(bench.machine.statistics.evaluations == before)
         let effects = bench.handle(.kernel([.routing], isOverrun: false))
@@ -73,9 +73,9 @@ struct PathStateMachineTests {
         let before = bench.machine.statistics.evaluations
         for number in 0..<1_000 {
             let target = ReachabilityTarget.address(IPAddress(ipv4: 0xcb00_0000 + UInt32(number)))
-            _ = bench.handle(.watch(target))
+            _ = bench.handle(.watch(.init(target)))
             _ = bench.settle(.flush)
-            _ = bench.handle(.unwatch(target))
+            _ = bench.handle(.unwatch(.init(target)))
             _ = bench.settle(.flush)
             #expect(bench.machine.attachedScope.destinations.count < 100)
         }
@@ -107,7 +107,7 @@ struct PathStateMachineTests {
         var bench = try MachineBench()
         let host = ReachabilityTarget.host("sip.example")
         _ = bench.settle(.resumed)
-        #expect(bench.handle(.watch(host)).names == ["sip.example"])
+        #expect(bench.handle(.watch(.init(host))).names == ["sip.example"])
         #expect(bench.settle(.flush).told(host) == nil)
         #expect(bench.settle(.resolved("sip.example", .addresses([one]))).told(host)?.addresses == [one])
         #expect(bench.settle(.resumed).names == ["sip.example"])
@@ -223,7 +223,7 @@ struct PathStateMachineTests {
         var bench = try MachineBench(hold: .zero)
         _ = bench.start()
         bench.scene.kernel.isSilent = true
-        _ = bench.handle(.watch(server))
+        _ = bench.handle(.watch(.init(server)))
         #expect(bench.settle(.flush, at: 0).told(server)?.unsatisfiedReason == .kernelError)
         bench.scene.kernel.isSilent = false
         #expect(bench.machine.nextDeadline == BootClock.Instant(nanoseconds: 1_000_000_000))
@@ -275,7 +275,7 @@ struct PathStateMachineTests {
         var bench = try MachineBench()
         _ = bench.start(server)
         let before = bench.scene.kernel.questions.count
-        _ = bench.handle(.watch(.address(one)))
+        _ = bench.handle(.watch(.init(.address(one))))
         _ = bench.settle(.flush)
         let asked = bench.scene.kernel.questions[before...].map(\.destination)
         #expect(asked.contains(one))
@@ -288,7 +288,7 @@ struct PathStateMachineTests {
         let absent = ReachabilityTarget.address(try #require(IPAddress("fe80::9%usb0")))
         _ = bench.start(absent)
         #expect(bench.machine.attachedScope.awaitsLinks)
-        _ = bench.handle(.watch(server))
+        _ = bench.handle(.watch(.init(server)))
         _ = bench.settle(.flush)
         #expect(bench.machine.attachedScope.awaitsLinks)
         let index = bench.scene.link("usb0")
