@@ -51,27 +51,12 @@ package enum AudioEngineLine {
         _ line: [UInt8], names: Set<String>
     ) throws(AudioEngineLineError) -> Message {
         guard line.count <= maximumBytes else { throw .tooLong }
-        let data = Data(line)
-        let name: String
         do {
-            let members = try JSONDecoder().decode(MemberNames.self, from: data).names
-            guard members.count == 1, let only = members.first else {
-                throw AudioEngineLineError.malformed("an object of \(members.count) members")
-            }
-            name = only
+            return try JSONDecoder().decode(Named<Message>.self, from: Data(line), configuration: names).message
         } catch let error as AudioEngineLineError {
             throw error
         } catch {
             throw .malformed("not one JSON object")
-        }
-        guard names.contains(name) else { throw .unknown(String(name.prefix(64))) }
-        do {
-            return try JSONDecoder().decode(Message.self, from: data)
-        } catch let error as DecodingError {
-            throw .malformed("'\(name)': \(reason(error))")
-        } catch {
-            // A session's configuration that isn't valid.
-            throw .malformed("'\(name)': \(error)")
         }
     }
 
@@ -87,8 +72,8 @@ package enum AudioEngineLine {
         return path.isEmpty ? context.debugDescription : "\(path): \(context.debugDescription)"
     }
 
-    /// The names of an object's members.
-    private struct MemberNames: Decodable {
+    /// A message whose name is known. One pass over the line: a call waits for it.
+    private struct Named<Message: Decodable>: DecodableWithConfiguration {
         struct Name: CodingKey {
             let stringValue: String
             var intValue: Int? { nil }
@@ -97,10 +82,22 @@ package enum AudioEngineLine {
             init?(intValue: Int) { return nil }
         }
 
-        let names: [String]
+        let message: Message
 
-        init(from decoder: any Decoder) throws {
-            names = try decoder.container(keyedBy: Name.self).allKeys.map(\.stringValue)
+        init(from decoder: any Decoder, configuration names: Set<String>) throws {
+            let members = try decoder.container(keyedBy: Name.self).allKeys
+            guard members.count == 1, let name = members.first?.stringValue else {
+                throw AudioEngineLineError.malformed("an object of \(members.count) members")
+            }
+            guard names.contains(name) else { throw AudioEngineLineError.unknown(String(name.prefix(64))) }
+            do {
+                message = try Message(from: decoder)
+            } catch let error as DecodingError {
+                throw AudioEngineLineError.malformed("'\(name)': \(AudioEngineLine.reason(error))")
+            } catch {
+                // A session's configuration that isn't valid.
+                throw AudioEngineLineError.malformed("'\(name)': \(error)")
+            }
         }
     }
 }
