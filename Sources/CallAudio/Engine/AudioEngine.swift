@@ -53,7 +53,8 @@ package final class AudioEngine {
         machine = Machine(
             journal.found,
             .init(
-                tree: ProcessTree(readProcess), boot: EffectLedger.presentBoot, others: { others.ledgers }))
+                tree: ProcessTree(readProcess), boot: EffectLedger.presentBoot, others: { others.ledgers },
+                stored: { server.knownStored }))
     }
 
     /// The effects that have to be undone.
@@ -109,7 +110,10 @@ package final class AudioEngine {
                     case .failure(let failure): failure.kind == .lost ? .lost : .stored(nil)
                     }
                 })
-        case .findPlayers: players.playing(completion: playersAnswer { .found($0) })
+        case .findPlayers:
+            // After the report that the plan is applied, which waits for no player.
+            let completion = playersAnswer { .found($0) }
+            runLoop.enqueue { [weak self] in self?.players.playing(completion: completion) }
         case .pausePlayers(let found, let ledger):
             // What can't be undone after a crash isn't done.
             let isCovered = journal.written.covers(ledger) || isWritten(ledger)

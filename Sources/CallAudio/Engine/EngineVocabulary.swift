@@ -79,4 +79,6 @@ struct EngineSurroundings {
     let boot: String?
     /// The effects of other programs on the same server.
     let others: () -> [EffectLedger]
+    /// ``AudioServer/knownStored``
+    let stored: () -> [StoredStream]?
 }

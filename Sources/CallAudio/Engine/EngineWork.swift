@@ -51,6 +51,12 @@ struct EngineWork {
 
     init(_ kind: Kind, since: BootClock.Instant) { (self.kind, self.since) = (kind, since) }
 
+    /// - Parameter list: nil: the server doesn't report it.
+    mutating func take(stored list: [StoredStream]?) {
+        stored = Dictionary((list ?? []).map { ($0.name, $0) }, uniquingKeysWith: { $1 })
+        isStoreRefused = list == nil
+    }
+
     var numbers: [UInt64] {
         if case .apply(let numbers, _, _) = kind { numbers } else { [] }
     }

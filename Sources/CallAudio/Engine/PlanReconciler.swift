@@ -267,10 +267,13 @@ struct PlanReconciler {
 
     private mutating func carryOut(_ changes: EffectChanges) -> Outcome {
         guard var work else { return .finished }
-        for kind in inForce.newKinds(changes) {
-            guard work.stored != nil else { return ask(.readStored, .stored) }
-            inForce.ledger.kinds[kind] = kindRecord(kind, work)
+        let kinds = inForce.newKinds(changes)
+        if !kinds.isEmpty, work.stored == nil {
+            // Read while it rang, and unchanged since: a call does not wait for the question.
+            guard let known = surroundings.stored() else { return ask(.readStored, .stored) }
+            work.take(stored: known)
         }
+        for kind in kinds { inForce.ledger.kinds[kind] = kindRecord(kind, work) }
         work.passes += 1
         let before = inForce.ledger
         inForce.enter(changes, image, &work)
@@ -311,9 +314,7 @@ struct PlanReconciler {
         awaiting = nil
         switch (question, answer) {
         case (.commands(let steps), .performed(let failures)): take(failures, of: steps)
-        case (.stored, .stored(let list)):
-            work?.stored = Dictionary((list ?? []).map { ($0.name, $0) }, uniquingKeysWith: { $1 })
-            work?.isStoreRefused = list == nil
+        case (.stored, .stored(let list)): work?.take(stored: list)
         case (.storedToRepair(let kinds), .stored(let list)): repair(kinds, list ?? [])
         case (.repair(let kinds), .performed(let failures)): repaired(kinds, failures)
         case (.storedToCheck(let kinds), .stored(let list)): check(kinds, list ?? [])

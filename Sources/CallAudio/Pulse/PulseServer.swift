@@ -315,12 +315,19 @@ extension PulseServer {
         mirror.isAwaited = !batches.isEmpty
     }
 
+    var knownStored: [StoredStream]? {
+        // The owner may not have been told of the image yet.
+        guard case .connected(_, let mirror) = phase, mirror.isCurrent, !isChangeEnqueued, batches.isEmpty else {
+            return nil
+        }
+        return mirror.stored
+    }
+
     func storedStreams(completion: @escaping (Result<[StoredStream], AudioServerFailure>) -> Void) {
-        guard case .connected(let connection, let mirror) = phase else {
+        guard case .connected(_, let mirror) = phase else {
             let failure = AudioServerFailure(.lost, "there is no connection to an audio server")
             return notify { _ in completion(.failure(failure)) }
         }
-        var stored: [StoredStream] = []
         var result: Result<[StoredStream], AudioServerFailure>?
         // Read the streams after it: one that isn't mirrored yet may have begun with a stored value.
         let answers = PulseAnswers(2) { [weak self] _ in
@@ -328,11 +335,8 @@ extension PulseServer {
             publish()
             notify { _ in completion(result) }
         }
-        connection.storedStreams {
-            if let entry = $0, stored.count < PulseLimits.objects { stored.append(entry) }
-        } completion: { failure in
-            result =
-                if let failure, !connection.isExtensionMissing { .failure(failure) } else { .success(stored) }
+        mirror.readStored {
+            result = $0
             answers.note(nil)
         }
         // The mirror lives until it has answered, even if the connection breaks before.

@@ -50,6 +50,9 @@ protocol AudioServer: AnyObject {
     /// Sends all commands at once. The completion runs after the last acknowledgement, with a failure for each command
     /// (nil: done); `image` then shows the results. After a loss every open command has failed with `lost`.
     func perform(_ commands: [AudioServerCommand], completion: @escaping ([AudioServerFailure?]) -> Void)
+    /// The last answer of ``storedStreams(completion:)``, as long as nothing has been stored since and `image` shows all
+    /// streams that the server has reported; nil: ask.
+    var knownStored: [StoredStream]? { get }
     /// Reads the stored values that the server lists for each kind of streams; empty if it has no such store. `image`
     /// then shows all streams, including those that began with a stored value.
     func storedStreams(completion: @escaping (Result<[StoredStream], AudioServerFailure>) -> Void)

@@ -83,6 +83,23 @@ struct AudioEngineTests {
         #expect(!FileSystem.exists(rig.journalPath))
     }
 
+    @Test("What the server stores is not asked for again while it is known, and is remembered as it was read")
+    func storedIsKnown() throws {
+        let rig = try EngineRig()
+        rig.server.change { $0.image.play(5, process: 300, kind: "music") }
+        rig.settle()
+        let entry = StoredStream(name: "music", volume: [30_000], channels: [0], isMuted: false, device: nil)
+        rig.server.knownStored = [entry]
+        let before = rig.server.questions
+        try rig.apply(try .call())
+        #expect(rig.server.questions == before)
+        #expect(rig.ledgerOnDisk().kinds["music"]?.before == entry)
+        rig.server.knownStored = nil
+        try rig.apply(AudioPlan())
+        #expect(rig.server.questions > before, "it is read before anything is undone")
+        #expect(rig.engine.isClean)
+    }
+
     @Test("A preparation that nothing comes of leaves nothing")
     func preparedInVain() throws {
         let rig = try EngineRig()

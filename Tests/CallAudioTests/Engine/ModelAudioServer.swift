@@ -13,6 +13,10 @@ final class ModelAudioServer: AudioServer {
     var isClosed = false
     /// What is stored is in the list that a client gets.
     var listsStored = true
+    /// Nothing unless a test says that it is known.
+    var knownStored: [StoredStream]?
+    /// How often ``storedStreams(completion:)`` was asked.
+    private(set) var questions = 0
     /// Everything that was asked, in order.
     private(set) var commands: [AudioServerCommand] = []
     private(set) var batches = 0
@@ -72,6 +76,7 @@ final class ModelAudioServer: AudioServer {
     }
 
     func storedStreams(completion: @escaping (Result<[StoredStream], AudioServerFailure>) -> Void) {
+        questions += 1
         nextBatch += 1
         let number = nextBatch
         open[number] = { completion(.failure(AudioServerFailure(.lost, "killed"))) }

@@ -150,6 +150,30 @@ struct PulseCommandTests {
         client.server.close()
     }
 
+    @Test("What was read of the store is known until the server stores something, whoever has it do so")
+    func knownStore() throws {
+        let server = try AudioServerUnderTest(.pulseAudio)
+        defer { server.stop() }
+        let (client, other) = (try PulseClient(server), try PulseClient(server))
+        #expect(client.server.knownStored == nil, "nothing was read")
+        let stream = try client.playing(server.play("media.role=music"))
+        let read = try client.stored()
+        client.runLoop.drive(limit: .seconds(10)) { client.server.knownStored != nil }
+        #expect(client.server.knownStored == read)
+        // A stream that the user mutes, and an entry that another program writes.
+        #expect(try other.perform(.set(.playingMute(stream.index), .muted(true))) == [nil])
+        #expect(client.runLoop.drive(limit: .seconds(10)) { client.server.knownStored == nil })
+        #expect(client.runLoop.drive(limit: .seconds(10)) { client.image?.playing[stream.index]?.isMuted == true })
+        let again = try client.stored()
+        #expect(again != read)
+        #expect(client.runLoop.drive(limit: .seconds(10)) { client.server.knownStored == again })
+        let entry = StoredStream(
+            name: "sink-input-by-media-role:game", volume: [13_107], channels: [0], isMuted: true, device: nil)
+        #expect(try other.perform(.store(entry)) == [nil])
+        #expect(client.runLoop.drive(limit: .seconds(10)) { client.server.knownStored == nil })
+        for one in [client, other] { one.server.close() }
+    }
+
     @Test("Where the server lists nothing that is stored, that is no failure")
     func storeOfPipeWire() throws {
         let server = try AudioServerUnderTest(.pipeWire)

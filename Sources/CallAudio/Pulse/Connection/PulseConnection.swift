@@ -19,6 +19,8 @@ final class PulseConnection {
     var onEnd: ((End) -> Void)?
     /// Called when the object of this kind and index has changed.
     var onChange: ((PulseObjectKind, UInt32, _ isRemoved: Bool) -> Void)?
+    /// Called when the server has stored something for a kind of streams, after ``subscribeToStored(completion:)``.
+    var onStored: (() -> Void)?
 
     private let mainLoop: PulseMainLoop
     private(set) var context: OpaquePointer?
@@ -54,6 +56,7 @@ final class PulseConnection {
             context, { _, userdata in PulseConnection.of(userdata)?.stateChanged() }, userdata)
         pa_context_set_subscribe_callback(
             context, { _, type, index, userdata in PulseConnection.of(userdata)?.happened(type, index) }, userdata)
+        pa_ext_stream_restore_set_subscribe_cb(context, { PulseConnection.of($1)?.onStored?() }, userdata)
         guard pa_context_connect(context, server, PA_CONTEXT_NOAUTOSPAWN, nil) < 0 else { return nil }
         // The state callback may have reported it already.
         guard !hasEnded else { return nil }
@@ -72,6 +75,7 @@ final class PulseConnection {
         for request in open { request.cancel() }
         pa_context_set_state_callback(context, nil, nil)
         pa_context_set_subscribe_callback(context, nil, nil)
+        pa_ext_stream_restore_set_subscribe_cb(context, nil, nil)
         pa_context_disconnect(context)
         pa_context_unref(context)
         if let failure { for request in open { request.completion(failure) } }

@@ -73,6 +73,13 @@ extension PulseConnection {
         }
     }
 
+    /// Has ``onStored`` called from now on; refused if the server has no such store.
+    func subscribeToStored(completion: @escaping Completion) {
+        request("subscribing to stored streams", completion: completion) {
+            pa_ext_stream_restore_subscribe($0, 1, { PulseRequest.acknowledged($2, $1) }, $1)
+        }
+    }
+
     /// Reads the stored values of streams; refused if the server has no such store.
     func storedStreams(_ item: @escaping (StoredStream?) -> Void, completion: @escaping Completion) {
         request(

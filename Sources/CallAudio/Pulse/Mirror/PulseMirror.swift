@@ -20,6 +20,9 @@ final class PulseMirror {
     var isAwaited = false
 
     private(set) var image: AudioServerImage?
+    /// What the server stores; nil: not read, or stored anew since then.
+    private(set) var stored: [StoredStream]?
+    private var isStoreWatched = false
     private let connection: PulseConnection
     private let runLoop: RunLoop
     private var draft = Draft()
@@ -83,6 +86,30 @@ final class PulseMirror {
             if isRoundWanted { beginRoundSoon() }
         }
         for question in questions { ask(question.kind, question.index, answers.note) }
+    }
+
+    /// Whether the image shows everything that the server has reported.
+    var isCurrent: Bool {
+        !isRoundOpen && openRefreshes == 0
+            && changed.allSatisfy { $0 == .client ? $1.isDisjoint(with: draft.clients.awaited) : $1.isEmpty }
+    }
+
+    /// Reads what the server stores, after all requests sent so far; empty if it has no such store.
+    func readStored(completion: @escaping (Result<[StoredStream], AudioServerFailure>) -> Void) {
+        if connection.onStored == nil {
+            connection.onStored = { [weak self] in self?.stored = nil }
+            // Sent first, so that no change is missed.
+            connection.subscribeToStored { [weak self] in self?.isStoreWatched = $0 == nil }
+        }
+        var found: [StoredStream] = []
+        connection.storedStreams {
+            if let entry = $0, found.count < PulseLimits.objects { found.append(entry) }
+        } completion: { [weak self, unowned connection] failure in
+            if let failure, !connection.isExtensionMissing { return completion(.failure(failure)) }
+            // The server reports a change in the order of its answers.
+            if let self, failure == nil, isStoreWatched { stored = found }
+            completion(.success(found))
+        }
     }
 
     private func happened(_ kind: PulseObjectKind, _ index: UInt32, isRemoved: Bool) {
