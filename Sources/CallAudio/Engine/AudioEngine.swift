@@ -23,8 +23,12 @@ package final class AudioEngine {
     private var machine: Machine
     private lazy var driver = StateMachineDriver<Machine.Event>(
         runLoop: runLoop, tolerance: .milliseconds(10), deadlineReached: .deadlineReached,
-        nextDeadline: { [unowned self] in machine.nextDeadline }, apply: { [unowned self] in apply($0) })
+        nextDeadline: { [unowned self] in machine.nextDeadline }, apply: { [unowned self] in apply($0) },
+        settled: { [unowned self] in finishTurn() })
     private var unsentReports: [AudioEngineReport] = []
+    /// What waits until the reports are sent.
+    private var afterReports: [() -> Void] = []
+    private var areReportsEnqueued = false
     private var reportedEffects = AudioEngineReport.effects(count: 0, isRestoring: false)
     private var isReady = false
     private var closed: (() -> Void)?
@@ -111,9 +115,9 @@ package final class AudioEngine {
                     }
                 })
         case .findPlayers:
-            // After the report that the plan is applied, which waits for no player.
+            // The report that the plan is applied waits for no player.
             let completion = playersAnswer { .found($0) }
-            runLoop.enqueue { [weak self] in self?.players.playing(completion: completion) }
+            afterReports.append { [players] in players.playing(completion: completion) }
         case .pausePlayers(let found, let ledger):
             // What can't be undone after a crash isn't done.
             let isCovered = journal.written.covers(ledger) || isWritten(ledger)
@@ -124,7 +128,7 @@ package final class AudioEngine {
         case .report(let report): send(report)
         case .ready(let mended): reportReady(mended)
         case .connect: server.connect()
-        case .callAfterTurn: runLoop.enqueue { [weak self] in self?.feed(.turnEnded) }
+        case .callAfterTurn: afterReports.append { [weak self] in self?.feed(.turnEnded) }
         case .finish: runLoop.enqueue { [self] in finish() }
         }
     }
@@ -174,9 +178,20 @@ package final class AudioEngine {
         send(held)
     }
 
-    private func send(_ report: AudioEngineReport) {
-        unsentReports.append(report)
-        if unsentReports.count == 1 { runLoop.enqueue { [weak self] in self?.sendReports() } }
+    private func send(_ report: AudioEngineReport) { unsentReports.append(report) }
+
+    /// Sends the reports, after the commands of this turn: the server carries them out meanwhile.
+    private func finishTurn() {
+        guard !areReportsEnqueued, !unsentReports.isEmpty || !afterReports.isEmpty else { return }
+        areReportsEnqueued = true
+        runLoop.enqueue { [weak self] in
+            guard let self else { return }
+            areReportsEnqueued = false
+            sendReports()
+            let all = afterReports
+            afterReports = []
+            for body in all { body() }
+        }
     }
 
     private func sendReports() {

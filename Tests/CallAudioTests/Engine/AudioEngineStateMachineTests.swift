@@ -9,7 +9,10 @@ import Testing
     private let start = BootClock.Instant(nanoseconds: 1_000_000_000)
 
     private func machine(_ ledger: EffectLedger = EffectLedger()) -> Machine {
-        Machine(ledger, EngineSurroundings(tree: ProcessTree { _ in nil }, boot: "boot", others: { [] }, stored: { nil }))
+        Machine(
+            ledger,
+            EngineSurroundings(
+                tree: ProcessTree { _ in nil }, boot: "boot", others: { [] }, stored: { nil }))
     }
 
     private func image() -> AudioServerImage {
