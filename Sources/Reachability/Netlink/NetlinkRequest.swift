@@ -7,15 +7,22 @@ final class NetlinkRequest {
     let name: String
     private let message: OpaquePointer
 
+    /// Enough for each request. libnl clears them all, and would take a page without this.
+    private static let maximumBytes = 256
+
     /// - Parameters:
     ///   - flags: `NLM_F_*` besides NLM_F_REQUEST.
     ///   - header: The fixed part: `ifinfomsg`, `ifaddrmsg`, `rtmsg`.
     init<Header: BitwiseCopyable>(
         _ name: String, type: Int, flags: Int32 = 0, header: Header
     ) throws(KernelLookupError) {
-        guard let message = nlmsg_alloc_simple(Int32(type), NLM_F_REQUEST | flags) else {
+        guard let message = nlmsg_alloc_size(Self.maximumBytes), let start = nlmsg_hdr(message),
+            let type = UInt16(exactly: type), let flags = UInt16(exactly: NLM_F_REQUEST | flags)
+        else {
             throw Self.noMemory(name)
         }
+        start.pointee.nlmsg_type = type
+        start.pointee.nlmsg_flags = flags
         self.name = name
         self.message = message
         var header = header

@@ -166,9 +166,9 @@ final class ReachabilityPrinter {
     }
 
     /// Prints the monitor's state if it has changed.
-    func print(_ monitor: ReachabilityMessage) {
+    func print(_ monitor: @autoclosure () -> ReachabilityMessage) {
         guard isVerbose else { return }
-        let text = ReachabilityText.line(of: monitor)
+        let text = ReachabilityText.line(of: monitor())
         guard text != toldMonitor else { return }
         toldMonitor = text
         context.errors.write(text + "\n")
