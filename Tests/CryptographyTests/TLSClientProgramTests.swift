@@ -26,7 +26,7 @@ import Testing
             ])
 
         try wait(for: listener, POLLIN)
-        let descriptor = accept(listener, nil, nil)
+        let descriptor = accept4(listener, nil, nil, Int32(SOCK_CLOEXEC.rawValue))
         #expect(fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0)
         defer { close(descriptor) }
         let server = try TLSServerConnection(context: fixtures.serverContext(), descriptor: descriptor)

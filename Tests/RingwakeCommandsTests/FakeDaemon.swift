@@ -67,7 +67,8 @@ final class ScriptedServer: Sendable {
 
     private func run() {
         while true {
-            let connection = accept(listener, nil, nil)
+            // A child that a test starts must not hold the connection open.
+            let connection = accept4(listener, nil, nil, Int32(SOCK_CLOEXEC.rawValue))
             guard connection >= 0 else { return }
             serve(connection)
             close(connection)
