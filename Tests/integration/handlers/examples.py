@@ -175,10 +175,10 @@ class BaresipExample(Example):
         """The processes of baresip that run."""
         return [pid for pid in self.running() if processes.command_line(pid)[:1] == ["baresip"]]
 
-    def guards(self) -> list[int]:
-        """The processes that end a client whose handler was killed."""
+    def guards(self, handler: int) -> list[int]:
+        """The processes that end a client whose handler was killed, which leads a session as well."""
         found = []
-        for pid in set(self.running()) - set(self.clients()):
+        for pid in set(self.running()) - {handler, *self.clients()}:
             with contextlib.suppress(ProcessLookupError):
                 found += [pid] if os.getsid(pid) == pid else []
         return found

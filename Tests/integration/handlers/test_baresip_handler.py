@@ -312,8 +312,9 @@ def test_a_client_that_has_lost_its_handler_for_good_is_ended(baresip_example, r
     waits(lambda: len(app.clients()) == 1, "the client to run")
     # Its commands are listened to a little later than it registers.
     app.daemon.control.wait_for("woken", "reported", 10)
-    waits(app.guards, "the guard, in a session of its own")
-    os.kill(app.daemon.control.call("woken")["pid"], signal.SIGKILL)
+    handler = app.daemon.control.call("woken")["pid"]
+    waits(lambda: app.guards(handler), "the guard, in a session of its own")
+    os.kill(handler, signal.SIGKILL)
     ends(app.daemon, "woken", "handlerFailed")
     alice = invites(app, "too-late")
     app.is_left_by_all()
@@ -323,14 +324,15 @@ def test_a_client_that_has_lost_its_handler_for_good_is_ended(baresip_example, r
 def test_a_handler_that_stays_and_is_killed_is_gone_at_once(baresip_example) -> None:
     """Its guard outlives it by seconds, in which the daemon must not deliver calls to it."""
     app = baresip_example("warm")
-    waits(lambda: app.clients() and app.guards(), "the guard")
-    guards = app.guards()
+    handler = app.started[0].pid
+    waits(lambda: app.clients() and app.guards(handler), "the guard")
+    guards = app.guards(handler)
     for guard in guards:
         os.kill(guard, signal.SIGSTOP)
     try:
         app.started[0].kill()
         waits(lambda: app.daemon.control.app(app.app)["connected"] == 0, "the daemon to know")
-        assert app.guards() == guards
+        assert app.guards(handler) == guards
     finally:
         for guard in guards:
             os.kill(guard, signal.SIGCONT)
