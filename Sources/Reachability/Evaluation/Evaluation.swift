@@ -3,8 +3,9 @@
 /// The steps:
 /// 1. ``KernelTables/apply(_:)`` applies events, or ``KernelTables/resynchronize(_:)`` reads everything again.
 /// 2. `Evaluation(tables:kernel:overrides:nameServers:)` fetches the missing links and judges the name servers.
-/// 3. ``judge(for:)`` for each user; ``path()``, and ``reachability(of:)`` or ``reachability(ofHost:orElse:)`` for every target. Each asks the
-///    kernel for its current routes; only links and addresses are kept between evaluations, in ``tables``.
+/// 3. ``judge(for:)`` for each user; ``path()``, and ``reachability(of:)`` or ``reachability(ofHost:orElse:)`` for every
+///    target. Each asks the kernel for its current routes; only links and addresses are kept between evaluations, in
+///    ``tables``.
 /// 4. ``scope`` is what the filter has to let through. If it is wider than before, the old filter may have dropped a
 ///    change: attach the new one, ``KernelTables/refresh(_:_:)`` the new interfaces, and judge all again.
 struct Evaluation {
