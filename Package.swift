@@ -188,7 +188,8 @@ let package = Package(
         .testTarget(name: "FileSystemTests", dependencies: ["FileSystem"], swiftSettings: common),
         .testTarget(name: "LogOutputTests", dependencies: ["LogOutput"], swiftSettings: common),
         .testTarget(
-            name: "CryptographyTests", dependencies: ["CRingwakeOpenSSL", "Cryptography", "RingwakeCore"],
+            name: "CryptographyTests",
+            dependencies: ["CRingwakeLinux", "CRingwakeOpenSSL", "Cryptography", "RingwakeCore"],
             swiftSettings: common),
         .testTarget(
             name: "ReachabilityTests",

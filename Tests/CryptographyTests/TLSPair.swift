@@ -1,3 +1,4 @@
+import CRingwakeLinux
 import CRingwakeOpenSSL
 import Cryptography
 import Glibc
@@ -117,8 +118,7 @@ final class SocketPair {
     init() {
         signal(SIGPIPE, SIG_IGN)
         var descriptors: [Int32] = [-1, -1]
-        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-        precondition(socketpair(AF_UNIX, kind, 0, &descriptors) == 0)
+        precondition(ringwake_stream_socket_pair(&descriptors) == 0)
         server = descriptors[0]
         client = descriptors[1]
     }
