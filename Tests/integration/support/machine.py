@@ -24,8 +24,8 @@ from pathlib import Path
 from . import programs
 
 # A boot takes some ten seconds, a new Debian some thirty; the bounds are for a machine that does other things. Seconds.
-BOOT_TIMEOUT = 240
-DEBIAN_TIMEOUT = 300
+BOOT_TIMEOUT = 600
+DEBIAN_TIMEOUT = 600
 
 UNIT = "test-script.service"
 SCRIPT = "/var/lib/test-machine/script"
