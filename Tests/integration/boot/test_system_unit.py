@@ -201,8 +201,7 @@ def test_the_watchdog_replaces_a_daemon_that_hangs(device: Root, boot: Booted) -
 # state is in memory: 500 commits can take minutes on a disk that others keep busy, and this test is not about it.
 MANY = r"""
 prepare
-mkdir -p /var/lib/ringwake
-mount -t tmpfs -o mode=750 tmpfs /var/lib/ringwake
+mount -t tmpfs tmpfs /var/lib/ringwake
 sed -i -e 's/^report = .*/report = "1m"/' -e 's/^ring = .*/ring = "1h"/' /etc/ringwake/ringwaked.toml
 systemctl enable --now ringwaked
 ringwake app add "$app" --exec /usr/libexec/stream-handler --way exec --payload ringwake --instances call
