@@ -111,9 +111,9 @@ final class EngineRig {
         return ledger
     }
 
-    /// Turns until a condition holds; 5 s at most.
+    /// Turns until a condition holds; two minutes at most: a machine may be busy.
     func drive(until condition: () -> Bool) -> Bool {
-        let end = BootClock.now().advanced(by: .seconds(5))
+        let end = BootClock.now().advanced(by: .seconds(120))
         while !condition() {
             guard BootClock.now() < end else { return false }
             runLoop.runOnce(timeout: .milliseconds(20))

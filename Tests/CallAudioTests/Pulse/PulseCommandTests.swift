@@ -124,7 +124,7 @@ struct PulseCommandTests {
                 done.append(number)
             }
         }
-        #expect(client.runLoop.drive(limit: .seconds(10)) { done.count == 21 })
+        #expect(client.runLoop.drive { done.count == 21 })
         #expect(done == Array(0...20))
         #expect(client.image?.playing[stream]?.isMuted == true)
         client.server.close()
@@ -160,13 +160,13 @@ struct PulseCommandTests {
         let read = try client.knownStore()
         // A stream that the user mutes, and an entry that another program writes.
         #expect(try other.perform(.set(.playingMute(stream.index), .muted(true))) == [nil])
-        #expect(client.runLoop.drive(limit: .seconds(10)) { client.server.knownStored == nil })
-        #expect(client.runLoop.drive(limit: .seconds(10)) { client.image?.playing[stream.index]?.isMuted == true })
+        #expect(client.runLoop.drive { client.server.knownStored == nil })
+        #expect(client.runLoop.drive { client.image?.playing[stream.index]?.isMuted == true })
         #expect(try client.knownStore() != read)
         let entry = StoredStream(
             name: "sink-input-by-media-role:game", volume: [13_107], channels: [0], isMuted: true, device: nil)
         #expect(try other.perform(.store(entry)) == [nil])
-        #expect(client.runLoop.drive(limit: .seconds(10)) { client.server.knownStored == nil })
+        #expect(client.runLoop.drive { client.server.knownStored == nil })
         for one in [client, other] { one.server.close() }
     }
 
@@ -201,7 +201,7 @@ extension PulseClient {
         var result: Result<[StoredStream], AudioServerFailure>?
         server.storedStreams { result = $0 }
         #expect(result == nil)
-        try #require(runLoop.drive(limit: .seconds(10)) { result != nil })
+        try #require(runLoop.drive { result != nil })
         return try #require(try result?.get())
     }
 }

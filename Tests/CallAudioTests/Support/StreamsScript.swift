@@ -18,30 +18,35 @@ enum StreamsScript {
         context = ctypes.c_void_p(pulse.pa_context_new(ctypes.c_void_p(pulse.pa_mainloop_get_api(loop)), b"streams"))
 
         def turn_until(state, wanted):
-            while state() != wanted:
-                if state() > wanted or pulse.pa_mainloop_iterate(loop, 1, None) < 0:
-                    sys.exit("failed")
+            """Whether that state is reached; the states beyond it are failures."""
+            while state() < wanted:
+                if pulse.pa_mainloop_iterate(loop, 1, None) < 0:
+                    sys.exit("the main loop failed")
+            return state() == wanted
 
         pulse.pa_context_connect(context, server, 1, None)
-        turn_until(lambda: pulse.pa_context_get_state(context), 4)
+        if not turn_until(lambda: pulse.pa_context_get_state(context), 4):
+            sys.exit("not connected")
 
-        def begin(number):
-            sample = Sample(3, 48000, 2)
-            stream = ctypes.c_void_p(pulse.pa_stream_new(context, b"stream %d" % number, ctypes.byref(sample), None))
-            # Corked: nothing has to be played.
-            pulse.pa_stream_connect_playback(stream, None, None, 1, None, None)
-            return stream
+        def connected(number):
+            """A stream that the server has accepted. PipeWire 0.3.65 fails single ones on a busy machine: once more."""
+            for _ in range(20):
+                sample = Sample(3, 48000, 2)
+                stream = ctypes.c_void_p(pulse.pa_stream_new(context, b"stream %d" % number, ctypes.byref(sample), None))
+                # Corked: nothing has to be played.
+                pulse.pa_stream_connect_playback(stream, None, None, 1, None, None)
+                if turn_until(lambda: pulse.pa_stream_get_state(stream), 2):
+                    return stream
+                pulse.pa_stream_unref(stream)
+            sys.exit("stream %d: %d" % (number, pulse.pa_context_errno(context)))
 
         if what == "hold":
-            streams = [begin(number) for number in range(count)]
-            for stream in streams:
-                turn_until(lambda: pulse.pa_stream_get_state(stream), 2)
+            streams = [connected(number) for number in range(count)]
             print("ready", flush=True)
             pulse.pa_mainloop_run(loop, None)
         else:
             for number in range(count):
-                stream = begin(number)
-                turn_until(lambda: pulse.pa_stream_get_state(stream), 2)
+                stream = connected(number)
                 pulse.pa_stream_disconnect(stream)
                 pulse.pa_stream_unref(stream)
             while pulse.pa_context_is_pending(context):
