@@ -111,15 +111,7 @@ final class EngineRig {
         return ledger
     }
 
-    /// Turns until a condition holds; two minutes at most: a machine may be busy.
-    func drive(until condition: () -> Bool) -> Bool {
-        let end = BootClock.now().advanced(by: .seconds(120))
-        while !condition() {
-            guard BootClock.now() < end else { return false }
-            runLoop.runOnce(timeout: .milliseconds(20))
-        }
-        return true
-    }
+    func drive(until condition: () -> Bool) -> Bool { runLoop.drive(until: condition) }
 
     func start() throws {
         engine.start()
