@@ -24,6 +24,8 @@ package struct CallerListReader {
     private let rules: DiallingRules
     private let maximumBytes: Int
     private var bytes = 0
+    /// The first two bytes: a file of UTF-16 begins with a mark.
+    private var mark: [UInt8] = []
     private var lines = LineCutter()
     /// The reader for the format; nil until the format is known.
     private var reader: (any LineReader)?
@@ -43,7 +45,7 @@ package struct CallerListReader {
     /// - Throws: `limitReached` for a file of more than 256 MiB or 5,000,000 entries, `invalidRequest` for a file that
     ///   is not UTF-8 text.
     package mutating func read(_ piece: [UInt8]) throws(RingwakeError) -> [CallerEntry] {
-        if bytes == 0 { try refuseForeignText(piece) }
+        try refuseForeignText(piece)
         bytes += piece.count
         guard bytes <= maximumBytes else {
             throw RingwakeError(.limitReached, "the list has more than \(maximumBytes >> 20) MiB: split it")
@@ -95,9 +97,10 @@ package struct CallerListReader {
     }
 
     // Spreadsheets save "Unicode text" as UTF-16. A file with zero bytes is not a list.
-    private func refuseForeignText(_ piece: [UInt8]) throws(RingwakeError) {
-        let isWide = piece.starts(with: [0xFF, 0xFE]) || piece.starts(with: [0xFE, 0xFF])
-        guard !isWide, !piece.prefix(4_096).contains(0) else {
+    private mutating func refuseForeignText(_ piece: [UInt8]) throws(RingwakeError) {
+        mark += piece.prefix(2 - mark.count)
+        let isWide = mark == [0xFF, 0xFE] || mark == [0xFE, 0xFF]
+        guard !isWide, !piece.prefix(max(0, 4_096 - bytes)).contains(0) else {
             throw RingwakeError(.invalidRequest, "the list is no text in UTF-8: save it as UTF-8, and import that")
         }
     }

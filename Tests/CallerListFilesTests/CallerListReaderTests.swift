@@ -60,6 +60,19 @@ struct CallerListReaderTests {
 
         """
 
+    @Test("A file that is no UTF-8 text is refused in pieces of each size", arguments: [1, 2, 1_000_000])
+    func foreignText(pieces: Int) {
+        for bytes in [[0xFF, 0xFE, 0x61], [0xFE, 0xFF, 0x61], [0x61, 0x0A, 0x62, 0x00]] as [[UInt8]] {
+            #expect(throws: RingwakeError.self) { try read(bytes, pieces: pieces) }
+        }
+    }
+
+    @Test("A host that is another one when its pattern is read again is refused")
+    func unstableHost() throws {
+        #expect(throws: RingwakeError.self) { try CallerPattern("*@a..") }
+        #expect(try CallerPattern("*@a.").description == "*@a")
+    }
+
     @Test("Address books of three versions", arguments: [1, 7, 1_000_000])
     func vCard(pieces: Int) throws {
         let outcome = try read(Self.cards, pieces: pieces)

@@ -114,7 +114,10 @@ extension CallerPattern {
     private static func host(_ written: Substring, in text: String) throws(RingwakeError) -> String {
         // Parse it as a caller, so that a port or a final dot is removed in the same way.
         let handle = CallerHandle("sip:a@\(written)")
-        guard let domain = handle.domain, !domain.isEmpty, !domain.utf8.contains(UInt8(ascii: "*")) else {
+        guard let domain = handle.domain, !domain.isEmpty, !domain.utf8.contains(UInt8(ascii: "*")),
+            // Such as "a.": its text would be another host when it is read again.
+            CallerHandle("sip:a@\(domain)").domain == domain
+        else {
             throw problem(text, "names no host after *@")
         }
         return domain
