@@ -115,7 +115,7 @@ package struct CallServiceStateMachine: Sendable {
         let isKnown = facts.cancel != nil || coordinator.call(key) != nil
         let restriction = isKnown ? nil : screening.restriction(ofPush: &facts, for: key, app, turn)
         let outcome = submit(.pushReceived(push, facts, app.policy, restriction), &turn, push: id)
-        if outcome.refusal != nil { turn.add(.refuse(id, .tooManyCalls)) }
+        if let why = outcome.refusal { turn.add(.refuse(id, PushRefusal(why))) }
     }
 
     /// The restriction of a call that its handler is about to report. Nil if there is none, or if the call cannot be
@@ -163,19 +163,19 @@ package struct CallServiceStateMachine: Sendable {
         _ event: Event, _ turn: inout Turn, push: RequestID? = nil, joining: (ServiceRequest, AppID)? = nil
     ) -> Outcome {
         var outcome = Outcome()
-        // The record that is appended with an expired push already says that the call has ended, so don't write it
-        // again.
-        var appended: Int64?
+        // The calls that have ended by a record that is appended with the push, so don't write it again.
+        var appended: Set<Int64> = []
         for effect in coordinator.handle(event, at: turn.now) {
             switch effect {
             case .refused(let why): outcome.refusal = outcome.refusal ?? why
             case .fetched(let requests): outcome.fetched += requests
             case .connected(let wake): if let (request, app) = joining { join(wake, of: app, request, &turn) }
-            case .journalPush(let record, let payloads, let call):
-                if record.outcome == .expired { appended = call?.number }
+            case .journalPush(let record, let payloads, let call, let replaced):
+                if record.outcome == .expired, let call { appended.insert(call.number) }
+                if let replaced { appended.insert(replaced.number) }
                 let answer = coordinator.call(record.key)?.outcome(of: record) ?? record.outcome
-                turn.add(.append(record, payloads: payloads, call: call, answer: answer, for: push))
-            case .callChanged(let call): changed(call, isAppended: appended == call.number, &turn)
+                turn.add(.append(record, payloads: payloads, call: call, replaced: replaced, answer: answer, for: push))
+            case .callChanged(let call): changed(call, isAppended: appended.contains(call.number), &turn)
             default: translate(effect, &turn)
             }
         }
@@ -240,8 +240,9 @@ package struct CallServiceStateMachine: Sendable {
     private mutating func changed(_ call: Call, isAppended: Bool, _ turn: inout Turn) {
         if !isAppended { turn.add(.write(call.journalRecord, call.writeUrgency)) }
         turn.add(.note(.callChanged(call)))
-        // The record of an expired call is appended as ended, so the call can never ring.
-        if call.machine.hasEnded, !isAppended { subscriptions.deferEnd(of: call, &turn) }
+        // A call that had expired when it came is never on the disk as a call that may ring.
+        let mayRing = !isAppended || call.machine.state.endReason == .replaced
+        if call.machine.hasEnded, mayRing { subscriptions.deferEnd(of: call, &turn) }
         let now = turn.now
         subscriptions.publish(EventMessage(change: call, at: now), of: call.key, &turn)
     }

@@ -21,9 +21,11 @@ package indirect enum ServiceEffect: Sendable {
 
     /// Refuse the push of this request.
     case refuse(RequestID, PushRefusal)
-    /// Make the push durable, together with its call and the payloads that the journal may not have yet. Then answer
-    /// the sender with this outcome, and report `pushJournaled`.
-    case append(PushRecord, payloads: [CallPayload], call: CallRecord?, answer: PushOutcome, for: RequestID?)
+    /// Make the push durable, together with its call, the payloads that the journal may not have yet, and the end of
+    /// the call that it replaces. Then answer the sender with this outcome, and report `pushJournaled`.
+    case append(
+        PushRecord, payloads: [CallPayload], call: CallRecord?, replaced: CallRecord?, answer: PushOutcome,
+        for: RequestID?)
     /// Record durably that the call rings, and report `ringJournaled` or `ringNotJournaled`.
     case appendRing(CallRecord)
     /// Write the call's record.

@@ -15,6 +15,8 @@ internal import RingwakeCore
 /// | the same | person | ``CallListMessage`` of the waiting calls, which keep waiting |
 /// | `GET /v1/apps/{app}/handler` | person; handler | the stream of a connected handler: ``EventMessage``, one a line |
 /// | `GET`, `PUT`, `DELETE /v1/apps/{app}/state` | owner; handler | the app's stored bytes; ``AppStateMessage`` |
+/// | `POST /v1/apps/{app}/tokens` | owner | ``AppMessage``, with new tokens; the former ones have expired |
+/// | `PUT`, `DELETE /v1/apps/{app}/fault` | owner | ``AppMessage``; body ``PushFaultMessage`` |
 /// | `DELETE /v1/apps/{app}/strikes` | owner | ``AppMessage`` |
 /// | `POST /v1/reload` | owner | ``ReloadMessage`` |
 /// | `GET /v1/pushes`, `GET /v1/pushes/{push-id}` | person; handler | ``PushListMessage``, ``PushMessage`` |
@@ -37,7 +39,7 @@ internal import RingwakeCore
 /// | `POST`, `DELETE /v1/imports/{id}` | owner | ``ImportMessage``; body: lines, see ``ImportMessage`` |
 /// | `POST /v1/imports/{id}/finish` | owner | ``CallerListMessage``; body ``ImportFinish`` |
 ///
-/// `?app=` limits pushes, calls and events to one app, `?call=` events to one call. Lists take `?limit=` and
+/// `?pushes=true` makes `/v1/events` the stream of senders' requests, for the owner. `?app=` limits pushes, calls and events to one app, `?call=` events to one call. Lists take `?limit=` and
 /// `?before=`. The owner is root or the daemon's user (by SO_PEERCRED); a person is the owner, or a member of the
 /// socket's group. A handler sends its wake secret as `Authorization: Bearer SECRET`; it sees its own app only, and acts
 /// on its own calls. The status socket is for every local user, and answers nothing else. Every refusal is an ``ErrorMessage``.

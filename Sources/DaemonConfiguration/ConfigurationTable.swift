@@ -17,7 +17,7 @@ extension Configuration {
             "listener",
             .sections(listener, blank: Listener(), id: "address") {
                 $0.address.port == 0 ? nil : $0.address.description
-            }, \.listeners, needsRestart: true),
+            }, \.listeners),
         .init("team", .sections(team, blank: Team(), id: "id") { $0.id }, \.teams),
         .init("calls", .section(AppPolicy.calls), \.policy),
         .init("strikes", .section(StrikeLimit.keys), \.policy.strikes),

@@ -1,5 +1,6 @@
 package import HTTPServer
 package import Logging
+internal import ProviderAPI
 package import RingwakeCore
 package import RunLoop
 
@@ -31,7 +32,18 @@ package final class PushGateway {
 
     /// The newest refusals.
     package internal(set) var refusals = RefusalLog()
-    private var failureWarnings = FailureWarnings()
+    /// Faults for tests of senders.
+    package var faults = PushFaults()
+    private var failureWarnings = LogThrottle<FailedConnection.Reason>(period: PushGateway.failureWarningPeriod)
+    private var refusedStrangers = LogThrottle<RefusedStranger>()
+
+    /// The least time between two warnings about connections that failed for the same reason.
+    nonisolated static let failureWarningPeriod = Duration.seconds(600)
+
+    private nonisolated struct RefusedStranger: Hashable {
+        let reason: RejectionReason
+        let network: PeerNetwork
+    }
 
     private(set) var configuration: GatewayConfiguration
     /// Number of ``reconfigure(_:)`` calls. A connection discards its verdicts when it changes.
@@ -43,6 +55,9 @@ package final class PushGateway {
     let earliestTime: () -> Int64
     let isConfigured: (AppID) -> Bool
     let deliver: Deliver
+    /// Calls the function after this time.
+    let schedule: (Duration, @escaping () -> Void) -> Void
+    let watch: RequestWatch?
 
     /// - Parameters:
     ///   - configuration: the teams.
@@ -51,11 +66,14 @@ package final class PushGateway {
     ///   - bootClock: the clock of deadlines.
     ///   - earliestTime: while the wall clock is before this (ms since 1970), every push is answered with
     ///     ServiceUnavailable, because certificates, tokens and expirations can't be checked.
+    ///   - schedule: calls a function after a time, for ``PushFault/Kind/delay(_:)``.
+    ///   - watch: who watches the requests.
     package init(
         configuration: GatewayConfiguration, tokens: TokenStore, wallClock: @escaping () -> Int64,
         bootClock: @escaping () -> BootClock.Instant = { BootClock.now() },
         logger: Logger, earliestTime: @escaping () -> Int64 = { PushGateway.earliestPlausibleTime },
-        isConfigured: @escaping (AppID) -> Bool, deliver: @escaping Deliver
+        isConfigured: @escaping (AppID) -> Bool, schedule: @escaping (Duration, @escaping () -> Void) -> Void,
+        watch: RequestWatch? = nil, deliver: @escaping Deliver
     ) {
         self.configuration = configuration
         self.tokens = tokens
@@ -65,6 +83,8 @@ package final class PushGateway {
         self.logger = logger
         self.isConfigured = isConfigured
         self.deliver = deliver
+        self.schedule = schedule
+        self.watch = watch
     }
 
     /// The handler of one sender's connection to the listener of `environment`.
@@ -90,6 +110,11 @@ package final class PushGateway {
             RefusedAttempt(
                 at: wallClock(), pushID: nil, peer: failure.peer, environment: environment, team: nil,
                 reason: failure.reason.rawValue, cause: "\(failure.reason.explanation) (\(failure.detail))"))
+    }
+
+    /// How many refusals of this stranger were not logged before this one; nil if this one is not to be logged either.
+    func noteRefusedStranger(_ reason: RejectionReason, _ network: PeerNetwork) -> UInt64? {
+        refusedStrangers.note(RefusedStranger(reason: reason, network: network), at: bootClock())
     }
 
     /// Applies other teams. Connections stay open; each verifies its sender again at the next push.

@@ -1,4 +1,4 @@
-import Glibc
+internal import HTTPServer
 package import RingwakeCore
 
 /// Something that a sender tried, and that was refused.
@@ -32,7 +32,7 @@ package nonisolated struct RefusalLog: Sendable {
     }
 
     /// The entries of each stranger, oldest first.
-    private var entries: [String: [Entry]] = [:]
+    private var entries: [PeerNetwork: [Entry]] = [:]
     private var count = 0
     private var next: UInt64 = 0
 
@@ -45,7 +45,7 @@ package nonisolated struct RefusalLog: Sendable {
 
     /// Takes time for the number of strangers, not of entries: a flood must not slow down the pushes of others.
     mutating func add(_ attempt: RefusedAttempt) {
-        entries[Self.stranger(attempt.peer), default: []].append(Entry(number: next, attempt: attempt))
+        entries[PeerNetwork(of: attempt.peer), default: []].append(Entry(number: next, attempt: attempt))
         next &+= 1
         count += 1
         guard count > Self.capacity else { return }
@@ -53,15 +53,5 @@ package nonisolated struct RefusalLog: Sendable {
         entries[most]?.removeFirst()
         count -= 1
         if entries[most]?.isEmpty == true { entries[most] = nil }
-    }
-
-    /// Who is behind `address:port`: the address, or the network of an IPv6 address, its first 64 bits. A sender changes
-    /// its port at will, and everybody with IPv6 has 2^64 addresses (RFC 4291 section 2.5.1).
-    private static func stranger(_ peer: String) -> String {
-        let host = peer.lastIndex(of: ":").map { peer[..<$0] } ?? peer[...]
-        guard host.hasPrefix("["), host.hasSuffix("]") else { return String(host) }
-        var address = in6_addr()
-        guard inet_pton(AF_INET6, String(host.dropFirst().dropLast()), &address) == 1 else { return String(host) }
-        return withUnsafeBytes(of: address) { $0.prefix(8).map { String($0, radix: 16) }.joined(separator: ":") }
     }
 }

@@ -121,10 +121,11 @@ package final class PushJournal {
     ///   - payloads: the payloads of the call's pushes that the journal may not have. They are kept until the call has
     ///     ended.
     ///   - call: written in the same transaction, unless the journal already has that call.
+    ///   - replaced: a call that has ended because the push took its place. It is written in the same transaction.
     ///   - completion: called later, from the loop: when the push is durable, or with the error. After an error the
     ///     journal has no part of it.
     package func append(
-        _ push: PushRecord, payloads: [CallPayload], call: CallRecord?,
+        _ push: PushRecord, payloads: [CallPayload], call: CallRecord?, replaced: CallRecord? = nil,
         completion: @escaping (Result<PushVerdict, RingwakeError>) -> Void
     ) {
         guard !isClosed, hasRoom else {
@@ -132,7 +133,9 @@ package final class PushJournal {
             return runLoop.enqueue { completion(.failure(error)) }
         }
         let ticket = waiting.addPush(bytes: payloads.reduce(0) { $0 + $1.bytes.count }, completion)
-        submit(.push(ticket: ticket, push, payloads: payloads, call: call.map(revised)))
+        submit(
+            .push(
+                ticket: ticket, push, payloads: payloads, call: call.map(revised), replaced: replaced.map(revised)))
     }
 
     /// Records durably that a call rings; its state is `confirmed`.

@@ -11,7 +11,7 @@ extension Daemon {
     /// Looks at the files again if they have changed. Nothing does this by itself later: a start, a reload and a request
     /// for the status do.
     func credentialProblems() -> [CredentialProblem] {
-        let addresses = (listeners?.providers ?? []).map { $0.listener.localAddress.host }
+        let addresses = (listeners?.providers.open ?? []).map { $0.listener.localAddress.host }
         return credentials.inventory.problems(
             at: ServerPlace(
                 addresses: addresses, hostName: hostName(), certificateInUse: credentials.tls?.certificate.der),

@@ -80,7 +80,12 @@ struct Credentials {
         let key = try read(server.keyFile, "the server key")
         var authorities: [UInt8] = []
         for file in server.providerCAFiles {
-            authorities += try read(file, "a provider CA") + [UInt8(ascii: "\n")]
+            let bytes = try read(file, "a provider CA")
+            do throws(RingwakeError) {
+                authorities += try Certificate.pem(ofFile: bytes) + [UInt8(ascii: "\n")]
+            } catch {
+                throw RingwakeError(.badConfiguration, "a provider CA in \(file): \(error.message)")
+            }
         }
         do {
             return try TLSServerContext(

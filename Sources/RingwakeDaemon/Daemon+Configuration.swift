@@ -47,12 +47,15 @@ extension Daemon {
         let newCredentials = try Credentials(&new, former: (configuration, credentials.gateway))
         try newCredentials.refuseExpiredCertificate(insteadOf: credentials, at: unixMilliseconds() / 1000)
         try registerApps(new)
+        // Nothing after this can fail: a port that cannot be opened keeps everything as it was.
+        try listeners?.providers.change(to: new.listeners, tls: newCredentials.tls)
         let former = knownCredentials()
         let change = Configuration.change(from: configuration, to: new)
         if let tls = newCredentials.tls {
-            listeners?.replaceTLS(tls)
+            listeners?.providers.replaceTLS(tls)
         }
         gateway.reconfigure(newCredentials.gateway)
+        listeners?.providers.teamsChanged(count: new.teams.count)
         credentials = newCredentials
         configuration = change.configuration
         network.reconfigure(configuration)
@@ -117,6 +120,7 @@ extension Daemon {
             var message = AppMessage(app, in: configuration, strikes: strikes(of: app.id))
             let tokens = tokens.tokens(of: app.id).map { ($0.key.rawValue, $0.value.hex) }
             message.tokens = Dictionary(tokens) { first, _ in first }
+            message.faults = faults(of: app.id)?.map { PushFaultMessage($1, $0, at: BootClock.now()) }
             message.connected = connections[app.id] ?? 0
             message.kits = kits[app.id].map { $0.map { KitMessage($0) }.sorted { $0.version < $1.version } }
             message.connection = network.message(of: app.id, on: path)
@@ -159,6 +163,41 @@ extension Daemon {
         restoration.forgetStrikes(of: app, completion: completion)
     }
 
+    /// Gives an app new tokens; its former ones expire.
+    func renewTokens(of id: AppID) throws(RingwakeError) {
+        try tokens.renew(app: id, at: unixMilliseconds())
+        calls.publish(EventMessage(credentialsOf: id, areValid: true), to: .app(id))
+        logger.notice("app has new tokens, its former ones have expired", metadata: ["app": "\(id)"])
+    }
+
+    /// The faults of an app's device tokens; nil if there is none.
+    func faults(of id: AppID) -> [(PushEnvironment, PushFault)]? {
+        let now = BootClock.now()
+        let found = PushEnvironment.allCases.compactMap { environment in
+            gateway.faults.fault(for: .init(id, environment), at: now).map { (environment, $0) }
+        }
+        return found.isEmpty ? nil : found
+    }
+
+    /// Sets the fault of an app's device tokens, to test senders; nil ends it.
+    ///
+    /// - Parameter environment: the environment of one device token; nil: all.
+    func setFault(_ message: PushFaultMessage?, environment: String?, of id: AppID) throws(RingwakeError) {
+        let known = tokens.tokens(of: id).keys
+        let chosen = known.filter { environment == nil || environment == $0.rawValue }
+        guard !chosen.isEmpty else {
+            let names = known.map(\.rawValue).sorted().joined(separator: ", ")
+            throw RingwakeError(
+                .invalidRequest,
+                "\(id) has no device token in the environment '\(environment ?? "any")'; it has \(names)")
+        }
+        let fault = try message?.fault(at: BootClock.now())
+        for environment in chosen { gateway.faults.set(fault, for: .init(id, environment)) }
+        logger.notice(
+            fault == nil ? "pushes of an app meet no fault any more" : "pushes of an app meet a fault now",
+            metadata: ["app": "\(id)", "fault": "\(message?.fault ?? "none")"])
+    }
+
     func removeApp(_ id: AppID) throws(RingwakeError) -> AppMessage {
         guard let app = configuration.apps[id] else { throw .noApp(id.rawValue) }
         if FileSystem.exists(app.file) {
@@ -175,6 +214,7 @@ extension Daemon {
         configuration.setAside.removeAll { $0.owner == .app(id) }
         calls.submit(.strikesCleared(id))
         calls.submit(.removed(id))
+        for environment in PushEnvironment.allCases { gateway.faults.set(nil, for: .init(id, environment)) }
         restoration.forget(id)
         network.reconfigure(configuration)
         calls.publish(EventMessage(credentialsOf: id, areValid: false), to: .app(id))

@@ -29,10 +29,10 @@ extension Daemon {
             uptimeMs: startedAt.duration(to: BootClock.now()).milliseconds, configuration: configuration.file,
             appsDirectory: configuration.appsDirectory, stateDirectory: configuration.stateDirectory,
             controlSocket: configuration.controlSocket,
-            listeners: (listeners?.providers ?? []).map { listener, environment in
+            listeners: (listeners?.providers.open ?? []).map { port in
                 StatusMessage.Listener(
-                    address: listener.localAddress.description, environment: environment.rawValue,
-                    connections: listener.connectionCount)
+                    address: port.listener.localAddress.description, environment: port.environment.rawValue,
+                    connections: port.listener.connectionCount)
             },
             serverCertificate: serverCertificate(), apps: configuration.apps.count,
             activeCalls: calls.coordinator.active.count,
@@ -43,7 +43,8 @@ extension Daemon {
                     StatusMessage.LastRefused(
                         reason: $0.reason, agoMs: max(0, $0.at.duration(to: BootClock.now()).milliseconds),
                         acceptedSince: $0.acceptedSince)
-                }, failedConnections: gateway.counters.failedConnections),
+                }, failedConnections: gateway.counters.failedConnections,
+                limitsMet: listeners?.providers.bounds.countsByName ?? [:]),
             journal: journalStatus(), reachability: reachabilityStatus(), path: path.map { PathMessage($0) },
             connection: path.map { ConnectionMessage(ConnectionStatus($0)) },
             strikes: Dictionary(calls.strikes.map { ($0.key.rawValue, $0.value) }) { $0 + $1 },
@@ -61,6 +62,8 @@ extension Daemon {
                 byCause: Dictionary(statistics.byCause.map { ($0.key.name, $0.value) }) { $0 + $1 }))
         let clocks = calls.senderClocks.wrong.mapValues(\.milliseconds)
         message.pushes.clocksBehindMs = clocks.isEmpty ? nil : clocks
+        let faulty = configuration.apps.keys.filter { faults(of: $0) != nil }
+        message.pushes.appsWithFaults = faulty.isEmpty ? nil : faulty.map(\.rawValue).sorted()
         message.problems = credentialProblems()
         message.clock = clockStatus()
         message.damage = damageStatus()

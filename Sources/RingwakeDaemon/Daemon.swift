@@ -1,3 +1,4 @@
+internal import CallService
 internal import DaemonConfiguration
 internal import CRingwakeLinux
 internal import ControlProtocol
@@ -168,7 +169,7 @@ final class Daemon {
 
     /// Runs the loop until a signal ends it.
     func run() {
-        let addresses = listeners?.providers.map(\.listener.localAddress.description) ?? []
+        let addresses = listeners?.providers.open.map(\.listener.localAddress.description) ?? []
         logger.notice(
             "ringwaked is ready",
             metadata: [
@@ -195,6 +196,12 @@ final class Daemon {
             configuration: credentials.gateway, tokens: tokens, wallClock: { unixMilliseconds() }, logger: logger,
             earliestTime: { [judge] in judge.earliestTime() },
             isConfigured: { [calls] app in calls.configuration.apps[app] != nil },
+            schedule: { [runLoop] time, body in
+                runLoop.schedule(at: runLoop.now.advanced(by: time), tolerance: .zero, body)
+            },
+            watch: RequestWatch(
+                isWatched: { [calls] in calls.service.subscriptions.readsRequests },
+                report: { [calls] request in calls.publish(EventMessage(request), to: .requests(request.app)) }),
             deliver: { [calls, judge] push, answer in
                 judge.noteArrival()
                 calls.receive(push, answer: answer)

@@ -10,8 +10,8 @@ internal import ServiceManager
 
 /// Every socket that the daemon accepts from: the control socket, the status socket, and the provider ports.
 final class Listeners {
-    /// The provider ports, with the environment of each.
-    private(set) var providers: [(listener: HTTP2TLSListener, environment: PushEnvironment)] = []
+    /// The provider ports.
+    let providers: ProviderPorts
     private let control: UnixHTTPListener
     private let status: UnixHTTPListener
 
@@ -54,31 +54,15 @@ final class Listeners {
             control.close()
             throw error
         }
+        providers = ProviderPorts(
+            descriptors: descriptors, runLoop: runLoop, logger: logger, makeHandler: makeProvider, onFailure: onFailure)
         guard let tls else { return }
-        var limits = ConnectionLimits()
-        let count = configuration.listeners.count + passed.providers.count
-        limits.maximumConnections = min(limits.maximumConnections, descriptors.connections(forEachOf: count))
-        limits.maximumBodyBytes = PushGateway.maximumPayloadBytes
-        let budget = BufferBudget()
-        let open = { (socket: TCPListeningSocket, environment: PushEnvironment) throws(RingwakeError) in
-            try HTTP2TLSListener(
-                runLoop: runLoop, socket: socket, tls: tls, limits: limits, budget: budget, logger: logger,
-                onFailure: { failure in onFailure(failure, environment) }
-            ) { peer in makeProvider(peer, environment) }
-        }
         do {
-            for given in passed.providers {
-                let socket = try TCPListeningSocket.adopt(given.socket.descriptor)
-                providers.append((try open(socket, given.environment), given.environment))
-            }
-            for listener in configuration.listeners {
-                let socket = try TCPListeningSocket.open(listener.address)
-                providers.append((try open(socket, listener.environment), listener.environment))
-            }
+            try providers.start(
+                configuration.listeners, passed: passed, tls: tls, teams: configuration.teams.count)
         } catch {
             control.close()
             status.close()
-            for (listener, _) in providers { listener.closeNow() }
             throw error
         }
     }
@@ -107,11 +91,6 @@ final class Listeners {
         return .group(entry.pointee.gr_gid)
     }
 
-    /// New connections get the certificate and the provider CAs of `context`.
-    func replaceTLS(_ context: TLSServerContext) {
-        for (listener, _) in providers { listener.replaceTLS(context) }
-    }
-
     /// From a signal to the end of every connection. Each stage of a connection has a deadline of its own, and clients that
     /// use up one after the other must not decide when the daemon ends: systemd kills it after `TimeoutStopSec=`.
     private static let drainLimit = Duration.seconds(6)
@@ -122,7 +101,7 @@ final class Listeners {
     func drain(on runLoop: RunLoop, whenDrained: @escaping () -> Void) {
         let latest = runLoop.refreshNow().advanced(by: Self.drainLimit)
         runLoop.schedule(at: latest, tolerance: .milliseconds(500)) { [self] in
-            for (listener, _) in providers { listener.closeNow() }
+            providers.closeNow()
             control.closeNow()
             status.closeNow()
         }
@@ -131,7 +110,7 @@ final class Listeners {
             remaining -= 1
             if remaining == 0 { whenDrained() }
         }
-        for (listener, _) in providers { listener.drain(whenDrained: oneIsDrained) }
+        providers.drain(whenDrained: oneIsDrained)
         control.drain(whenDrained: oneIsDrained)
         status.drain(whenDrained: oneIsDrained)
     }

@@ -86,7 +86,7 @@ package struct CertificateReport: Codable, Equatable, Sendable {
     }
 
     /// The certificate for people, line by line.
-    var lines: [String] {
+    package var lines: [String] {
         var lines: [String] = []
         func add(_ label: String, _ value: String?) {
             if let value, !value.isEmpty { lines.append(CredentialReport.line(label, Self.printable(value))) }

@@ -75,11 +75,24 @@ struct CredentialDirectory {
 
     /// Replaces a file, which keeps its owner, group and mode, or makes it.
     func write(_ bytes: [UInt8], to entry: Entry) throws(RingwakeError) {
+        try write(bytes, to: entry) { () throws(FileSystemError) in
+            let path = path(of: entry)
+            return FileSystem.exists(path) ? try FileSystem.attributes(of: path) : try fresh(entry.kind)
+        }
+    }
+
+    /// Makes a file with the attributes of a new one, also where one is.
+    func make(_ entry: Entry, with bytes: [UInt8]) throws(RingwakeError) {
+        try write(bytes, to: entry) { () throws(FileSystemError) in try fresh(entry.kind) }
+    }
+
+    private func write(
+        _ bytes: [UInt8], to entry: Entry, as attributes: () throws(FileSystemError) -> FileAttributes
+    ) throws(RingwakeError) {
         let path = path(of: entry)
         try TrustedDirectory.require(self.path)
         do throws(FileSystemError) {
-            let attributes = FileSystem.exists(path) ? try FileSystem.attributes(of: path) : try fresh(entry.kind)
-            try FileSystem.replace(path, with: bytes, attributes: attributes)
+            try FileSystem.replace(path, with: bytes, attributes: attributes())
         } catch {
             throw RingwakeError(
                 Self.code(of: error),

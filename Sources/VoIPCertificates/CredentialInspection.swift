@@ -85,9 +85,13 @@ struct CredentialContents {
 
     private(set) var format: CredentialReport.Format
     private(set) var certificates: [Certificate] = []
-    private(set) var key: Key?
+    private(set) var privateKey: PrivateKey?
+    private var publicKey: P256PublicKey?
     /// Why a private key beside a certificate could not be read.
     private(set) var problems: [RingwakeError] = []
+
+    /// The private key, else the public one.
+    var key: Key? { privateKey.map { Key($0) } ?? publicKey.map { Key($0) } }
 
     init(_ bytes: [UInt8], password: String?) throws(RingwakeError) {
         let labels = PEMLabels.all(in: bytes)
@@ -98,7 +102,7 @@ struct CredentialContents {
             format = .pkcs12
             let contents = try PKCS12.read(bytes, password: password ?? "")
             certificates = [contents.certificate] + contents.chain
-            key = Key(contents.key)
+            privateKey = contents.key
         } else {
             format = .der
             try readDER(bytes)
@@ -110,13 +114,13 @@ struct CredentialContents {
         if hasCertificate { certificates = try Certificate.all(pem: bytes) }
         if labels.contains(where: { $0.hasSuffix("PRIVATE KEY") }) {
             do throws(RingwakeError) {
-                key = Key(try PrivateKey(pem: bytes))
+                privateKey = try PrivateKey(pem: bytes)
             } catch {
                 guard hasCertificate else { throw error }
                 problems.append(error)
             }
         } else if labels.contains("PUBLIC KEY"), !hasCertificate {
-            key = Key(try P256PublicKey(pem: bytes))
+            publicKey = try P256PublicKey(pem: bytes)
         } else if !hasCertificate {
             throw RingwakeError(
                 .badCredential,
@@ -128,10 +132,10 @@ struct CredentialContents {
     private mutating func readDER(_ bytes: [UInt8]) throws(RingwakeError) {
         if let certificate = try? Certificate(der: bytes) {
             certificates = [certificate]
-        } else if let privateKey = try? PrivateKey(der: bytes) {
-            key = Key(privateKey)
-        } else if let publicKey = try? P256PublicKey(der: bytes) {
-            key = Key(publicKey)
+        } else if let found = try? PrivateKey(der: bytes) {
+            privateKey = found
+        } else if let found = try? P256PublicKey(der: bytes) {
+            publicKey = found
         } else {
             let size = bytes.isEmpty ? "it is empty" : "its \(bytes.count) bytes are nothing of this"
             throw RingwakeError(

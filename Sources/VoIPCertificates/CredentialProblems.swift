@@ -89,6 +89,9 @@ struct CredentialProblems {
         } else {
             add(.noTopic, .error, "it has no UID, so no topic", "senders take the topic from the UID; \(reissue)")
         }
+        if certificate.namesAppleAsIssuer, !apple.isForPushes {
+            add(.notMarked, .error, "Apple issued it for something else than pushes", reissue)
+        }
         if !apple.isVoIP { add(.notMarked, .warning, "it is not marked as a VoIP Services certificate", reissue) }
         if apple.hasMalformedTopics {
             add(

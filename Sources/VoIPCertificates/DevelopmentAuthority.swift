@@ -151,7 +151,15 @@ package final class DevelopmentAuthority {
 
     private func makeProvider(_ setup: DevelopmentSetup) throws(RingwakeError) {
         let (pem, pkcs12) = TeamFiles.provider(named: TeamFiles.providerPrefix + setup.provider.app.rawValue)
-        guard try shallMake([pem, pkcs12], force: setup.force) else {
+        // 'certs import' put it there, without a P12.
+        let isApples = (try? Certificate(pem: directory.read(pem)))?.namesAppleAsIssuer == true
+        guard !isApples || !setup.force else {
+            throw RingwakeError(
+                .conflict,
+                "\(directory.path(of: pem)) has a certificate that Apple issued, and this command does not replace that; "
+                    + "choose another directory, or move the file away.")
+        }
+        guard try shallMake(isApples ? [pem] : [pem, pkcs12], force: setup.force) else {
             let present = try Certificate(pem: directory.read(pem))
             try keep(pem, present)
             let team = present.organizationalUnit

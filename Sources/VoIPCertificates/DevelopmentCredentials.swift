@@ -8,6 +8,8 @@ package struct DevelopmentCredentials: Codable, Equatable, Sendable {
         case serverKey = "server-key"
         case providerCertificate = "provider-certificate"
         case providerPKCS12 = "provider-pkcs12"
+        case providerKey = "provider-key"
+        case certificateRequest = "certificate-request"
         case tokenKey = "token-key"
         case tokenPublicKey = "token-public-key"
 
@@ -21,6 +23,8 @@ package struct DevelopmentCredentials: Codable, Equatable, Sendable {
             case .serverKey: "server key: 'key' of the daemon"
             case .providerCertificate: "provider certificate with its key, for the sender"
             case .providerPKCS12: "the same as PKCS#12"
+            case .providerKey: "key of the certificate that is requested; keep it here"
+            case .certificateRequest: "the request, for the CA"
             case .tokenKey: "key that signs provider tokens, for the sender"
             case .tokenPublicKey: "its public half: '[[team.key]]' of the daemon"
             }
@@ -29,8 +33,8 @@ package struct DevelopmentCredentials: Codable, Equatable, Sendable {
         /// Whether it holds a private key, so that the file gets mode 0600.
         package var isSecret: Bool {
             switch self {
-            case .authorityKey, .serverKey, .providerCertificate, .providerPKCS12, .tokenKey: true
-            case .authorityCertificate, .serverCertificate, .tokenPublicKey: false
+            case .authorityKey, .serverKey, .providerCertificate, .providerPKCS12, .providerKey, .tokenKey: true
+            case .authorityCertificate, .serverCertificate, .certificateRequest, .tokenPublicKey: false
             }
         }
     }

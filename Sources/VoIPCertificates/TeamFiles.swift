@@ -9,6 +9,7 @@ struct TeamFiles {
     /// What the names of provider certificates begin with.
     static let providerPrefix = "voip-services-"
     private static let certificateSuffix = ".pem"
+    private static let keySuffix = ".key"
     private static let markPrefix = "Team: "
 
     private let directory: CredentialDirectory
@@ -23,6 +24,23 @@ struct TeamFiles {
             .init(kind: .providerCertificate, name: name + certificateSuffix),
             .init(kind: .providerPKCS12, name: name + ".p12")
         )
+    }
+
+    /// The key of an app's provider certificate, and the request for it.
+    static func request(of app: AppID) -> (key: CredentialDirectory.Entry, request: CredentialDirectory.Entry) {
+        (
+            .init(kind: .providerKey, name: providerPrefix + app.rawValue + keySuffix),
+            // Apple's portal wants this suffix.
+            .init(kind: .certificateRequest, name: providerPrefix + app.rawValue + ".certSigningRequest")
+        )
+    }
+
+    /// The files that may have the key of a provider certificate.
+    func keyHolders() throws(RingwakeError) -> [CredentialDirectory.Entry] {
+        try directory.names().compactMap { name in
+            let isProvider = name.hasPrefix(Self.providerPrefix) && name.hasSuffix(Self.certificateSuffix)
+            return name.hasSuffix(Self.keySuffix) || isProvider ? .init(kind: .providerKey, name: name) : nil
+        }
     }
 
     /// The names of the provider certificates, without suffix.

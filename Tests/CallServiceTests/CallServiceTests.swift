@@ -29,13 +29,14 @@ final class CallServiceTests {
     }
 
     private func push(
-        _ id: String, _ facts: PushFacts = PushFacts(), expiration: VerifiedPush.Expiration? = nil
+        _ id: String, _ facts: PushFacts = PushFacts(), expiration: VerifiedPush.Expiration? = nil,
+        collapseID: String? = nil
     ) -> [ServiceEffect] {
         let push = VerifiedPush(
             pushID: id, app: phone,
             provenance: Provenance(sender: "TEAM123456", door: .apns(.production, .voip(of: phone))),
-            priority: .immediate, expiration: expiration, collapseID: nil, payload: Array("{}".utf8), receivedAt: now,
-            verifiedAt: now)
+            priority: .immediate, expiration: expiration, collapseID: collapseID, payload: Array("{}".utf8),
+            receivedAt: now, verifiedAt: now)
         lastRequest += 1
         return handle(.push(push, facts, RequestID(number: lastRequest)))
     }
@@ -62,19 +63,11 @@ final class CallServiceTests {
         return nil
     }
 
-    private func lines(_ effects: [ServiceEffect], to request: UInt64) -> String {
-        effects.reduce(into: "") { text, effect in
-            if case .send(RequestID(number: request), let bytes, _) = effect {
-                text += String(decoding: bytes, as: UTF8.self)
-            }
-        }
-    }
-
     /// Runs what the journal would: all of it succeeds.
     private func store(_ effects: [ServiceEffect]) -> [ServiceEffect] {
         effects.flatMap { effect -> [ServiceEffect] in
             switch effect {
-            case .append(_, _, let call?, _, _):
+            case .append(_, _, let call?, _, _, _):
                 handle(.calls(.pushJournaled(call.key, number: call.number, isKnown: false)))
             case .appendRing(let call): handle(.calls(.ringJournaled(call.key, number: call.number, isKnown: false)))
             case .barrier(let then): handle(.resumed(then))
@@ -102,22 +95,34 @@ final class CallServiceTests {
     func pushStarts() throws {
         let effects = push("c1")
         #expect(effects.contains { if case .start = $0 { true } else { false } })
-        let appended = effects.compactMap { if case .append(_, _, _, _, let id) = $0 { id } else { nil } }
+        let appended = effects.compactMap { if case .append(_, _, _, _, _, let id) = $0 { id } else { nil } }
         #expect(appended == [RequestID(number: lastRequest)])
     }
 
     @Test("The sender of a further push learns what became of the call")
     func outcomes() throws {
-        func answers(_ effects: [ServiceEffect]) -> [PushOutcome] {
-            effects.compactMap { if case .append(_, _, _, let answer, _) = $0 { answer } else { nil } }
-        }
         let facts = PushFacts(call: CallID("c1"))
-        #expect(answers(push("p1", facts)) == [.started])
-        #expect(answers(push("p1", facts)) == [.started] && answers(push("p2", facts)) == [.started])
-        #expect(answers(push("p3", PushFacts(call: CallID("c1"), cancel: .cancelled))) == [.cancelled])
-        #expect(answers(push("p4", facts)) == [.duplicate] && answers(push("p3", facts)) == [.duplicate])
+        #expect(push("p1", facts).outcomes == [.started])
+        #expect(push("p1", facts).outcomes == [.started] && push("p2", facts).outcomes == [.started])
+        #expect(push("p3", PushFacts(call: CallID("c1"), cancel: .cancelled)).outcomes == [.cancelled])
+        #expect(push("p4", facts).outcomes == [.duplicate] && push("p3", facts).outcomes == [.duplicate])
         let late = PushFacts(call: CallID("c2"), sentAt: BootInstant(nanoseconds: -600_000_000_000))
-        #expect(answers(push("q1", late)) == [.expired] && answers(push("q2", late)) == [.expired])
+        #expect(push("q1", late).outcomes == [.expired] && push("q2", late).outcomes == [.expired])
+    }
+
+    @Test("The end of a replaced call is stored with the push that replaces it only, and told after the commit")
+    func replaced() throws {
+        _ = try wake("busy")
+        _ = store(push("one", collapseID: "c"))
+        _ = ask("GET", "/v1/events")
+        let stream = lastRequest
+        let effects = push("two", collapseID: "c")
+        let appended = effects.compactMap { if case .append(_, _, _, let end?, _, _) = $0 { end } else { nil } }
+        #expect(appended.map(\.reason) == [.replaced] && appended.map(\.key.id) == [CallID("one")])
+        let written = effects.compactMap { if case .write(let call, _) = $0 { call.key.id } else { nil } }
+        #expect(!written.contains(CallID("one")))
+        #expect(!effects.lines(to: stream).contains("replaced"))
+        #expect(store(effects).lines(to: stream).contains(#""endReason":"replaced""#))
     }
 
     @Test("A sender's clock is reported, and keeps no call from ringing")
@@ -259,8 +264,8 @@ final class CallServiceTests {
         _ = ask("GET", "/v1/events")
         let stream = lastRequest
         let ended = ask("POST", "/v1/calls/c1/ended", #"{"reason":"remoteEnded"}"#, secret: secret)
-        #expect(!lines(ended, to: stream).contains("ended"))
-        #expect(lines(store(ended), to: stream).contains(#""state":"ended""#))
+        #expect(!ended.lines(to: stream).contains("ended"))
+        #expect(store(ended).lines(to: stream).contains(#""state":"ended""#))
         _ = handle(.left(RequestID(number: stream)))
         #expect(service.subscriptions.namedApps.isEmpty)
     }
@@ -269,10 +274,10 @@ final class CallServiceTests {
     func connected() throws {
         let greeted = ask("GET", "/v1/apps/com.example.phone/handler", process: ProcessIdentity(pid: 42, startTime: 7))
         let stream = lastRequest
-        #expect(lines(greeted, to: stream).contains(#""secret":"secret "#))
+        #expect(greeted.lines(to: stream).contains(#""secret":"secret "#))
         #expect(service.handlers.connections == [phone: 1])
         let pushed = push("c1")
-        #expect(lines(pushed, to: stream).contains(#""event":"wake""#))
+        #expect(pushed.lines(to: stream).contains(#""event":"wake""#))
         #expect(!pushed.contains { if case .start = $0 { true } else { false } })
         _ = store(pushed)
         let gone = handle(.left(RequestID(number: stream)))
@@ -360,7 +365,7 @@ final class CallServiceTests {
         _ = ask("GET", "/v1/events")
         let reader = lastRequest
         let ended = store(ask("POST", "/v1/calls/c1/ended", secret: secret))
-        #expect(lines(ended, to: reader).isEmpty, "its audio is active")
+        #expect(ended.lines(to: reader).isEmpty, "its audio is active")
         #expect(service.coordinator.call(key)?.machine.hasEnded == true)
         let begun = ask("GET", isServerThere ? "/v1/events?call=c1" : "/v1/events?since=1")
         let latecomer = lastRequest
@@ -368,11 +373,11 @@ final class CallServiceTests {
         #expect(now.duration(to: limit) == .seconds(1))
         if !isServerThere { now = limit }
         let published = handle(.calls(isServerThere ? .audioChanged(key, .deactivated) : .deadlineReached))
-        let events = lines(published, to: reader).split(separator: "\n")
+        let events = published.lines(to: reader).split(separator: "\n")
         #expect(events.count == 2 && events.first?.contains("audioDeactivated") == true, "\(events)")
         #expect(events.last?.contains(#""state":"ended""#) == true, "\(events)")
-        #expect(lines(begun + published, to: latecomer) == lines(published, to: reader), "it gets each once, too")
-        #expect(lines(handle(.calls(.audioChanged(key, .deactivated))), to: reader).isEmpty, "it ends once")
+        #expect((begun + published).lines(to: latecomer) == published.lines(to: reader), "it gets each once, too")
+        #expect(handle(.calls(.audioChanged(key, .deactivated))).lines(to: reader).isEmpty, "it ends once")
     }
 
     @Test("A misspelt parameter is refused on every route of the lists")

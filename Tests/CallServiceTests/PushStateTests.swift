@@ -54,11 +54,12 @@ struct PushStateTests {
             case .cancelled: .cancelled
             case .failed, .remoteEnded, .unanswered, .handlerFailed, .busy: .missed
             case .restricted, .blocked: .restricted
+            case .replaced: .replaced
             case .answeredElsewhere, .declinedElsewhere, .declined, .localEnded: .ended
             }
         #expect(PushMessage.State(of: .started, Self.record(.ended, reason)) == expected)
         let answered = TimelineEntry(.answered, at: BootInstant(nanoseconds: 2_000_000))
-        let isOfItsOwn = [.expired, .cancelled, .restricted, .blocked].contains(reason)
+        let isOfItsOwn = [.expired, .cancelled, .restricted, .blocked, .replaced].contains(reason)
         #expect(
             PushMessage.State(of: .started, Self.record(.ended, reason, timeline: [answered]))
                 == (isOfItsOwn ? expected : .ended))
@@ -73,6 +74,7 @@ struct PushStateTests {
             case .cancelled: .cancelled
             case .restricted: .restricted
             case .withheld: .withheld
+            case .replaced: .replaced
             case .duplicate, .tooLate: .ended
             }
         #expect(PushMessage.State(of: outcome, nil) == expected)

@@ -91,7 +91,7 @@ struct ServiceRequestTests {
             ("", "it is empty"), ("[]", "another kind"), ("1", "another kind"), ("{", "byte 1"), ("{}x", "byte 2"),
             (#"{"caller":"a",}"#, "byte 14"), ("\u{FEFF}{}", "byte 0"), (#"{"caller":7}"#, "'caller' has to be a text"),
             (#"{"ring":1}"#, "'ring' has to be true or false"),
-            (String(repeating: #"{"a":"#, count: 65), "nested deeper than 64"),
+            (String(repeating: #"{"a":"#, count: 65), "nested deeper than 64 objects and arrays"),
         ])
     func badBodies(body: String, says: String) {
         let error = #expect(throws: RingwakeError.self) { try decode(CallReport.self, Array(body.utf8)) }

@@ -26,6 +26,8 @@ enum EventSamples {
         ("action", .action(.init(app: app, call: "c1", action: "answer", digits: nil, deadlineMs: 10_000))),
         ("action-dtmf", .action(.init(app: app, call: "c1", action: "dtmf", digits: "12#", deadlineMs: 10_000))),
         ("push-ignored", .pushIgnored(.init(app: app, call: "c1", pushId: "A-1", outcome: "duplicate"))),
+        ("push-request", .pushRequest(request)),
+        ("push-request-refused", .pushRequest(refusedRequest)),
         ("push-waiting", .pushWaiting(.init(app: app, call: "c1", kind: "update"))),
         ("strike", .strike(.init(app: app, call: "c1", failure: "didNotReport"))),
         ("struck-out", .struckOut(.init(app: app, struckOut: true))),
@@ -56,6 +58,20 @@ enum EventSamples {
         ("credentials", .credentials(.init(app: app, valid: false))),
         ("reload", .reload(.init())),
     ]
+
+    private static let request = EventMessage.PushRequest(
+        at: "2026-11-21T18:58:52.123Z", peer: "192.0.2.1:50000", environment: "development", team: "TEAM123456",
+        app: app, method: "POST", path: "/3/device/" + String(repeating: "0f", count: 32),
+        headers: [
+            .init(name: "apns-topic", value: "com.example.phone.voip"),
+            .init(name: "authorization", value: "bearer e30.e30.…"),
+        ],
+        payload: #"{"call":"c1"}"#, pushId: "A-1", status: 200, fault: "delay")
+
+    private static let refusedRequest = EventMessage.PushRequest(
+        at: "2026-11-21T18:58:52.123Z", peer: "192.0.2.1:50000", environment: "development", method: "POST",
+        path: "/3/device/00", headers: [], payloadBinary: "/w==", pushId: "A-2", status: 400,
+        pushReason: "PayloadEmpty", cause: "the payload is not a JSON object")
 
     private static let call = EventMessage.CallChange(
         app: app, call: "c1", number: 7, state: "ringing", endReason: nil, deadlineMs: 45_000, claimMs: nil,

@@ -12,6 +12,7 @@ struct EventTests {
         case .call: keys(EventMessage.CallChange.self)
         case .action: keys(EventMessage.Action.self)
         case .pushIgnored: keys(EventMessage.PushIgnored.self)
+        case .pushRequest: keys(EventMessage.PushRequest.self)
         case .pushWaiting: keys(EventMessage.PushWaiting.self)
         case .strike: keys(EventMessage.Strike.self)
         case .struckOut: keys(EventMessage.StruckOut.self)

@@ -146,13 +146,23 @@ enum MessageSamples {
         tokens: ["development": String(repeating: "0f", count: 32)],
         file: "/etc/ringwake/apps.d/com.example.phone.toml", connection: NetworkSamples.limited)
 
+    private static let delay = PushFaultMessage(
+        environment: "development", fault: "delay", delayMs: 2000, after: 1, count: 3, forMs: 60_000)
+
+    private static let faultyApp: AppMessage = {
+        var app = Self.app
+        app.faults = [delay]
+        return app
+    }()
+
     private static let removedApp = AppMessage(
         app: "com.example.phone", topic: "com.example.phone.voip", wake: "/usr/bin/phone-handler",
         exec: ["/usr/bin/phone-handler"], state: "unregistered", tokens: [:],
         file: "/etc/ringwake/apps.d/com.example.phone.toml")
 
     private static let apps: [(String, any Encodable & Sendable)] = [
-        ("AppMessage/registered", app), ("AppMessage/unregistered", removedApp),
+        ("AppMessage/registered", app), ("AppMessage/unregistered", removedApp), ("AppMessage/faults", faultyApp),
+        ("PushFaultMessage/reason", PushFaultMessage(fault: "BadDeviceToken")), ("PushFaultMessage/delay", delay),
         ("AppListMessage/one", AppListMessage(apps: [app])),
         ("ReloadMessage/reload", ReloadMessage(apps: ["com.example.phone"], needsRestart: ["listener"])),
         (

@@ -97,9 +97,9 @@ struct MessageShapeTests {
         #expect(handlers == ["report", "ring", "fulfill", "fail", "ended", "audio", "claim"])
     }
 
-    @Test("Six states of a push are final")
+    @Test("Seven states of a push are final")
     func finalStates() {
         let final = PushMessage.State.allCases.filter(\.isFinal).map(\.rawValue)
-        #expect(final == ["ended", "expired", "missed", "cancelled", "restricted", "withheld"])
+        #expect(final == ["ended", "expired", "missed", "cancelled", "restricted", "withheld", "replaced"])
     }
 }

@@ -39,6 +39,20 @@ import Testing
         }
     }
 
+    @Test("A file of a CA is PEM or DER; DER of something else, or with bytes after it, is refused")
+    func fileForms() throws {
+        let authority = fixtures.authority
+        #expect(try Certificate.pem(ofFile: authority.der) == authority.pem)
+        #expect(try Certificate.pem(ofFile: authority.pem) == authority.pem)
+        // 0x30 is also the digit with which openssl's listing of a chain begins.
+        let listing = Array("0 s:CN = Test CA\n".utf8) + (try authority.pem)
+        #expect(try Certificate.all(pem: Certificate.pem(ofFile: listing)).map(\.der) == [authority.der])
+        for bytes in [authority.der + [0], Array(authority.der.dropLast()), [0x30, 0x80]] {
+            let error = #expect(throws: RingwakeError.self) { try Certificate.pem(ofFile: bytes) }
+            #expect(error?.code == .badCredential)
+        }
+    }
+
     @Test("A CA and a server certificate read back as such")
     func authorityAndServer() {
         #expect(fixtures.authority.isCA)

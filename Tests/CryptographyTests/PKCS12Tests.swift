@@ -28,7 +28,8 @@ import Testing
         let contents = try PKCS12.read(file, password: password)
         #expect(contents.certificate.der == certificate.der)
         #expect(try contents.key.pem == key.pem)
-        #expect(contents.chain.map(\.der) == [fixtures.authority.der])
+        // Go's x/crypto/pkcs12 refuses a file with a second certificate.
+        #expect(contents.chain.map(\.der) == (legacy ? [] : [fixtures.authority.der]))
     }
 
     @Test("A wrong password is its own error, a missing one says that it is missing", arguments: [false, true])

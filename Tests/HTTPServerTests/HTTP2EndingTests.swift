@@ -43,6 +43,46 @@ import Testing
         #expect(client.goAway?.debug == "{\"reason\":\"BadCertificate\"}")
     }
 
+    @Test("A handler ends the connection: its open requests are answered, then GOAWAY says why")
+    func endedByHandler() throws {
+        let loop = try TestLoop()
+        let server = try H2TestServer(loop)
+        defer { server.stop() }
+        server.onRequest = { _, exchange in exchange.endConnection(reason: "Shutdown") }
+        let client = TLSClient.http2(server)
+        client.send(.push(stream: 1, isEnd: true))
+        #expect(loop.drive { server.exchanges.count == 1 })
+        loop.drive(for: .milliseconds(50))
+        // Client libraries forget their open requests at a GOAWAY.
+        #expect(client.goAway == nil)
+        server.exchanges.first?.respond(.accepted)
+        #expect(loop.drive { client.isClosed })
+        #expect(client.frames(on: 1).last?.isEndOfStream == true)
+        #expect(client.goAway?.lastStream == 1 && client.goAway?.debug == "{\"reason\":\"Shutdown\"}")
+    }
+
+    @Test("A handler resets a stream: INTERNAL_ERROR, and the connection goes on")
+    func abortedByHandler() throws {
+        let loop = try TestLoop()
+        let server = try H2TestServer(loop)
+        defer { server.stop() }
+        var closed = 0
+        server.onRequest = { _, exchange in
+            guard server.requests.count == 1 else { return exchange.respond(.accepted) }
+            exchange.onClose = { closed += 1 }
+            exchange.abort()
+            #expect(!exchange.isOpen)
+            exchange.respond(.accepted)
+        }
+        let client = TLSClient.http2(server)
+        client.send(.push(stream: 1, isEnd: true))
+        client.send(.push(stream: 3, isEnd: true))
+        #expect(loop.drive { client.frames(on: 3).last?.isEndOfStream == true })
+        #expect(client.frames(on: 1).map(\.kind) == [3])
+        #expect(client.frames(on: 1).first?.payload == [0, 0, 0, 2])
+        #expect(closed == 1 && server.budget.used == 0)
+    }
+
     @Test("A client that closes its direction right after its request still gets the answer")
     func halfClose() throws {
         let loop = try TestLoop()

@@ -34,10 +34,8 @@ import Testing
         #expect(loop.drive { client.frames(on: 3).contains { $0.isEndOfStream } })
         #expect(server.requests.count == 1)
         let many = (0..<200).map { ("x-\($0)", "") }
-        client.send(.push(stream: 5, fields: many))
-        #expect(loop.drive { client.resetCode(of: 5) != nil })
-        #expect(client.frames(on: 5).first?.isEndOfStream == true)
-        #expect(client.resetCode(of: 5) == 0)
+        client.send(.push(stream: 5, fields: many, isEnd: true))
+        #expect(loop.drive { client.frames(on: 5).first?.isEndOfStream == true })
         #expect(server.requests.count == 1)
         client.send(.push(stream: 7, isEnd: true))
         #expect(loop.drive { client.frames(on: 7).contains { $0.isEndOfStream } })
@@ -66,30 +64,6 @@ import Testing
         #expect(client.resetCode(of: 3) == 2)
         #expect(client.frames(on: 3).count == 1)
         #expect(server.requests.map { $0.values(of: "x").map(\.utf8.count) } == [[4000], [4000]])
-        #expect(server.budget.used == 0)
-    }
-
-    @Test("A connection is served within its guaranteed bytes while others hold the whole budget")
-    func guaranteedBytes() throws {
-        let loop = try TestLoop()
-        let server = try H2TestServer(loop, budget: BufferBudget(capacity: 8 * 1024)) {
-            $0.guaranteedBufferBytes = 8 * 1024
-        }
-        defer { server.stop() }
-        server.onRequest = { _, _ in }
-        let greedy = TLSClient.http2(server)
-        let body = [UInt8](repeating: 1, count: 4000)
-        for stream in [1, 3, 5, 7] as [UInt32] {
-            greedy.send(.push(stream: stream), Frame(.data, flags: Frame.endStream, stream: stream, body))
-        }
-        #expect(loop.drive { greedy.resetCode(of: 7) == 7 })
-        #expect(server.requests.count == 3)
-        let modest = TLSClient.http2(server)
-        modest.send(.push(stream: 1), Frame(.data, flags: Frame.endStream, stream: 1, body))
-        #expect(loop.drive { server.requests.count == 4 })
-        greedy.close()
-        modest.close()
-        #expect(loop.drive { server.listener.connectionCount == 0 })
         #expect(server.budget.used == 0)
     }
 
@@ -148,7 +122,7 @@ import Testing
     @Test("Bytes over the server's budget refuse the stream, and are given back")
     func budget() throws {
         let loop = try TestLoop()
-        let server = try H2TestServer(loop, budget: BufferBudget(capacity: 8 * 1024)) { $0.guaranteedBufferBytes = 0 }
+        let server = try H2TestServer(loop, budget: BufferBudget(capacity: 8 * 1024))
         defer { server.stop() }
         server.onRequest = { _, _ in }
         let client = TLSClient.http2(server)
@@ -187,7 +161,7 @@ import Testing
         #expect(loop.drive { client.isClosed })
         #expect(!client.hasFailed)
         #expect(client.goAway?.code == 11)
-        #expect(client.goAway?.debug == "{\"reason\":\"TooManyRequests\"}")
+        #expect(client.goAway?.debug == "{\"reason\":\"TooManyResets\"}")
         #expect(closed == server.requests.count)
         #expect(server.budget.used == 0)
     }
@@ -220,40 +194,152 @@ import Testing
             client.send(.push(stream: stream, isEnd: true), .windowUpdate(stream: stream, 0x7FFF_FFFF))
         }
         #expect(loop.drive { client.isClosed })
-        #expect(client.goAway?.debug == "{\"reason\":\"TooManyRequests\"}")
+        #expect(client.goAway?.debug == "{\"reason\":\"TooManyResets\"}")
     }
 
-    @Test("A connection over the limit waits until another one ends")
-    func tooManyConnections() throws {
+    @Test("A request that is refused by its head keeps no body, and is answered at its end")
+    func refusedByHead() throws {
         let loop = try TestLoop()
-        let server = try H2TestServer(loop) { $0.maximumConnections = 2 }
+        let server = try H2TestServer(loop)
         defer { server.stop() }
-        let first = TLSClient.http2(server)
-        let second = TLSClient.http2(server)
-        #expect(loop.drive { first.frames.count >= 3 && second.frames.count >= 3 })
-        let third = TLSClient.http2(server)
-        loop.drive(for: .milliseconds(50))
-        #expect(!third.isConnected)
-        #expect(server.listener.connectionCount == 2)
-        first.close()
-        #expect(loop.drive { third.frames.count >= 3 })
-        #expect(server.listener.connectionCount == 2)
+        server.onConnect = { $0.onHead = { _ in .refused } }
+        let client = TLSClient.http2(server)
+        let body = Array("{\"aps\":{}}".utf8)
+        client.send(.push(stream: 1), Frame(.data, stream: 1, body), Frame(.ping, [UInt8](repeating: 0, count: 8)))
+        #expect(loop.drive { client.frames.contains { $0.kind == Frame.Kind.ping.rawValue } })
+        #expect(client.frames(on: 1).isEmpty)
+        #expect(server.budget.used == 1024)
+        client.send(Frame(.data, flags: Frame.endStream, stream: 1, body))
+        #expect(loop.drive { client.frames(on: 1).contains { $0.isEndOfStream } })
+        #expect(client.frames(on: 1).map(\.kind) == [1, 0])
+        #expect(server.requests.isEmpty)
+        #expect(loop.drive { server.budget.used == 0 })
     }
 
-    @Test("A paused listener does not spin")
-    func pausedListenerSleeps() throws {
+    @Test("A refused request whose body doesn't end is answered at its deadline")
+    func refusedWithoutEnd() throws {
         let loop = try TestLoop()
-        let server = try H2TestServer(loop) { $0.maximumConnections = 1 }
+        let server = try H2TestServer(loop) { $0.requestDeadline = .milliseconds(50) }
         defer { server.stop() }
-        let first = TLSClient.http2(server)
-        #expect(loop.drive { first.frames.count >= 3 })
-        let waiting = TLSClient.http2(server)
-        loop.drive(for: .milliseconds(50))
-        // A loop that always finds the listener ready never sleeps until its timeout.
-        let sleeps = loop.runLoop.statistics.byCause[.timeout] ?? 0
-        loop.drive(for: .milliseconds(100))
-        #expect(loop.runLoop.statistics.byCause[.timeout] ?? 0 > sleeps)
-        waiting.close()
+        server.onConnect = { $0.onHead = { _ in .refused } }
+        let client = TLSClient.http2(server)
+        client.send(.push(stream: 1))
+        #expect(loop.drive { client.resetCode(of: 1) == 0 })
+        #expect(client.frames(on: 1).map(\.kind) == [1, 0, 3])
+    }
+
+    @Test("Strangers hold few bytes, whatever window they leave for the answers, and a sender has its own")
+    func bytesOfStrangers() throws {
+        let loop = try TestLoop()
+        let server = try H2TestServer(loop, budget: BufferBudget(capacity: 160 * 1024))
+        defer { server.stop() }
+        server.onConnect = { $0.onHead = { _ in .refused } }
+        let strangers = (0..<3).map { _ in
+            // No window: the answers stay here.
+            let client = TLSClient(port: server.port, loop)
+            client.send(Frame.preface + Frame.settings([(4, 0)]).bytes)
+            for stream in 0..<20 { client.send(.push(stream: UInt32(2 * stream + 1), isEnd: true)) }
+            return client
+        }
+        #expect(loop.drive { strangers.contains { $0.isClosed } })
+        #expect(server.budget.used <= 10 * 1024)
+        #expect(server.bounds.counts[.unprovenBytes] ?? 0 >= 1)
+        server.onConnect = { $0.account = "team" }
+        let sender = TLSClient.http2(server)
+        sender.send(.push(stream: 1, isEnd: true))
+        #expect(loop.drive { sender.frames(on: 1).contains { $0.isEndOfStream } })
+    }
+
+    @Test("A stranger whose requests are refused again and again is sent away, a sender is not")
+    func refusals() throws {
+        let loop = try TestLoop()
+        let server = try H2TestServer(loop) { $0.maximumGlitches = 10 }
+        defer { server.stop() }
+        server.onConnect = { $0.onHead = { _ in .refused } }
+        func send() -> TLSClient {
+            let client = TLSClient.http2(server)
+            for stream in 0..<20 { client.send(.push(stream: UInt32(2 * stream + 1), isEnd: true)) }
+            return client
+        }
+        let stranger = send()
+        #expect(loop.drive { stranger.isClosed })
+        #expect(stranger.goAway?.debug == "{\"reason\":\"TooManyRequests\"}")
+        #expect(server.bounds.counts == [.refusals: 1])
+        server.onConnect = {
+            $0.account = "team"
+            $0.onHead = { _ in .refused }
+        }
+        let sender = send()
+        #expect(loop.drive { sender.frames(on: 39).contains { $0.isEndOfStream } })
+        #expect(!sender.isClosed)
+    }
+
+    @Test(
+        "A client that floods with frames is sent away before they are answered",
+        arguments: [
+            (ConnectionBound.pings, "TooManyPings"), (.settings, "TooManySettings"),
+            (.otherFrames, "TooManyFrames"), (.dataFrames, "TooManyFrames"),
+        ])
+    func floods(bound: ConnectionBound, reason: String) throws {
+        let frame =
+            switch bound {
+            case .pings: Frame(.ping, [UInt8](repeating: 0, count: 8))
+            case .settings: Frame.settings()
+            case .otherFrames: Frame.windowUpdate(stream: 0, 1)
+            default: Frame(.data, stream: 1)
+            }
+        let loop = try TestLoop()
+        let server = try H2TestServer(loop)
+        defer { server.stop() }
+        let client = TLSClient.http2(server)
+        client.send(.push(stream: 1))
+        #expect(loop.drive { server.handlers.count == 1 && client.frames.count >= 3 })
+        for _ in 0..<20 { client.send(Array(repeatElement(frame.bytes, count: 100).joined())) }
+        #expect(loop.drive { client.isClosed })
+        #expect(client.goAway?.code == 11)
+        #expect(client.goAway?.debug == "{\"reason\":\"\(reason)\"}")
+        #expect(server.bounds.counts == [bound: 1])
+        #expect(client.frames.count { $0.kind == Frame.Kind.ping.rawValue } <= 300)
+    }
+
+    @Test("A stream id that is used again, or falls, ends the connection; trailers of a stream that was reset do not")
+    func reusedStream() throws {
+        for again in [1, 3] as [UInt32] {
+            let loop = try TestLoop()
+            let server = try H2TestServer(loop)
+            defer { server.stop() }
+            let client = TLSClient.http2(server)
+            client.send(.push(stream: 5, isEnd: true))
+            #expect(loop.drive { client.frames(on: 5).contains { $0.isEndOfStream } })
+            client.send(.push(stream: again == 1 ? 5 : again, isEnd: true))
+            #expect(loop.drive { client.isClosed })
+            #expect(client.goAway?.code == 1)
+            #expect(client.goAway?.debug == "{\"reason\":\"StreamClosed\"}")
+            #expect(client.goAway?.lastStream == 5)
+        }
+        let loop = try TestLoop()
+        let server = try H2TestServer(loop) { $0.maximumConcurrentStreams = 1 }
+        defer { server.stop() }
+        server.onRequest = { _, _ in }
+        let client = TLSClient.http2(server)
+        client.send(.push(stream: 1), .push(stream: 3))
+        #expect(loop.drive { client.resetCode(of: 3) == 7 })
+        client.send(Frame(.headers, flags: 5, stream: 3, Frame.fieldBlock([("x", "y")])))
+        client.send(Frame(.data, flags: Frame.endStream, stream: 1, []))
+        #expect(loop.drive { server.requests.count == 1 })
+        #expect(client.goAway == nil)
+    }
+
+    @Test("The answer to HEAD has no body")
+    func head() throws {
+        let loop = try TestLoop()
+        let server = try H2TestServer(loop)
+        defer { server.stop() }
+        server.onRequest = { _, exchange in exchange.respond(.refused) }
+        let client = TLSClient.http2(server)
+        client.send(.push(stream: 1, method: "HEAD", isEnd: true))
+        #expect(loop.drive { client.frames(on: 1).contains { $0.isEndOfStream } })
+        #expect(client.frames(on: 1).map(\.kind) == [1])
     }
 
     @Test("Damaged frames never trap", arguments: 0..<4)

@@ -104,7 +104,7 @@ import Testing
                 environment: .production)
         }
         #expect(warnings() == 1)
-        fixture.world.bootClock = fixture.world.bootClock.advanced(by: FailureWarnings.period)
+        fixture.world.bootClock = fixture.world.bootClock.advanced(by: PushGateway.failureWarningPeriod)
         for reason in [FailedConnection.Reason.serverExpired, .notTLS] {
             fixture.gateway.connectionFailed(
                 FailedConnection(peer: "192.0.2.1:1", reason: reason, detail: "x"), environment: .production)
@@ -126,13 +126,28 @@ import Testing
 
     @Test(
         "Each refusal of the device has its reason",
-        arguments: [(PushRefusal.tooManyCalls, "TooManyRequests", 429), (.unavailable, "ServiceUnavailable", 503)])
+        arguments: [
+            (PushRefusal.tooManyCalls, "TooManyRequests", 429), (.tooManyPushes, "TooManyRequests", 429),
+            (.unavailable, "ServiceUnavailable", 503),
+        ])
     func deliveryRefusals(_ refusal: PushRefusal, _ reason: String, _ status: Int) throws {
         fixture.world.outcome = .refused(refusal)
         let exchange = try fixture.push()
         #expect(exchange.reason == reason)
         #expect(exchange.status == status)
         #expect(exchange.timestamp == nil)
+    }
+
+    @Test("Each refusal of the device has a cause of its own, with the bound", arguments: PushRefusal.allCases)
+    func deliveryCauses(_ refusal: PushRefusal) {
+        let cause = Refusal(refusal, of: fixture.app).cause
+        let words =
+            switch refusal {
+            case .tooManyCalls: "512 calls or handlers of com.example.phone are active, or 1024 of all apps"
+            case .tooManyPushes: "has started 1000 calls of com.example.phone and gets one more each 50 ms"
+            case .unavailable: "the journal cannot store the push now"
+            }
+        #expect(cause.contains(words))
     }
 
     @Test("410 alone has a timestamp", arguments: RejectionReason.allCases)

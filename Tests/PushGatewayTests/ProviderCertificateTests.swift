@@ -100,6 +100,36 @@ import Testing
         #expect(push(try certificate(userID: nil)).reason == "TopicDisallowed")
     }
 
+    @Test("Of what Apple issued, the push certificates of configured teams count, and nothing else")
+    func apple() throws {
+        let apple = try authority(organization: "Apple Inc.")
+        #expect(push(try certificate(by: apple)).reason == "200")
+        #expect(
+            push(try certificate(isDevelopment: false, by: apple), .development).reason == "BadCertificateEnvironment")
+        #expect(push(try certificate(team: "STRANGER00", by: apple)).reason == "BadCertificate")
+        let cause = { self.fixture.gateway.refusals.attempts.last?.cause ?? "none" }
+        #expect(cause().contains("the team 'STRANGER00', which is not configured"))
+        // As for signing apps: Apple's UID and OU, and none of the marks.
+        let signing = try certificate(isDevelopment: false, isProduction: false, isVoIP: false, by: apple)
+        #expect(push(signing).reason == "BadCertificate")
+        #expect(cause().contains("Apple did not issue"))
+        // A CA of one's own has to mark nothing.
+        let own = try authority(organization: "Apple Incorporated")
+        #expect(
+            push(try certificate(isDevelopment: false, isProduction: false, isVoIP: false, by: own)).reason == "200")
+    }
+
+    @Test("The log names the issuer of a certificate that is not trusted")
+    func issuer() throws {
+        let verification = PeerCertificate.Verification.untrusted(
+            reason: "unable to get local issuer certificate", isExpired: false)
+        let shown = try certificate(verification: verification, by: authority(organization: "Apple Inc."))
+        #expect(push(shown).reason == "BadCertificate")
+        #expect(
+            fixture.log.lines.last?.contains("unable to get local issuer certificate; its issuer is 'Test authority'")
+                == true)
+    }
+
     @Test("A covered topic that the team's configuration leaves out is Forbidden")
     func forbidden() throws {
         let narrow = try GatewayFixture(topics: ["com.example.other.voip"])
@@ -119,7 +149,7 @@ import Testing
     private func certificate(
         userID: String? = GatewayFixture.topic, team: String? = GatewayFixture.team, isDevelopment: Bool = true,
         isProduction: Bool = true, isVoIP: Bool = true, topics: [String] = [], notAfter: Int64? = nil,
-        verification: PeerCertificate.Verification = .trusted
+        verification: PeerCertificate.Verification = .trusted, by issuer: CertificateIssuer? = nil
     ) throws -> PeerCertificate {
         let extensions = AppleExtensions(
             isDevelopment: isDevelopment, isProduction: isProduction, isVoIP: isVoIP,
@@ -127,8 +157,17 @@ import Testing
         let template = CertificateTemplate(
             subject: .init(userID: userID, commonName: "VoIP Services: test", organizationalUnit: team),
             role: .provider(extensions), notBefore: fixture.now - 60, notAfter: notAfter ?? fixture.now + 86_400)
+        let key = try PrivateKey.generate(.p256)
         return PeerCertificate(
-            certificate: try CertificateIssuer.selfSigned(template, key: .generate(.p256)),
+            certificate: try issuer?.issue(template, for: key) ?? CertificateIssuer.selfSigned(template, key: key),
             verification: verification)
+    }
+
+    private func authority(organization: String) throws -> CertificateIssuer {
+        let key = try PrivateKey.generate(.p256)
+        let template = CertificateTemplate(
+            subject: .init(commonName: "Test authority", organization: organization), role: .authority,
+            notBefore: fixture.now - 60, notAfter: fixture.now + 86_400)
+        return try CertificateIssuer(certificate: CertificateIssuer.selfSigned(template, key: key), key: key)
     }
 }

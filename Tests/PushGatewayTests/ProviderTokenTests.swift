@@ -2,6 +2,7 @@ import Cryptography
 import HTTPServer
 import PushGateway
 import RingwakeCore
+import RunLoop
 import Testing
 
 @MainActor @Suite struct ProviderTokenTests {
@@ -125,7 +126,7 @@ import Testing
         }
         let fresh = try fixture.providerToken(issuedAt: fixture.now - 1)
         #expect(fixture.push(token: fresh, over: connection).reason == "InvalidProviderToken")
-        #expect(fixture.log.lines.last?.contains("not looked at") == true)
+        #expect(fixture.gateway.refusals.attempts.last?.cause.contains("not looked at") == true)
         #expect(fixture.push(token: known, over: connection).reason == "200")
         #expect(fixture.push(token: fresh, over: fixture.connect()).reason == "200")
     }
@@ -137,6 +138,55 @@ import Testing
         for token in tokens + tokens.reversed() {
             #expect(fixture.push(token: token, over: connection).reason == "200")
         }
+    }
+
+    @Test("A connection brings ten new tokens at once, then one each 20 minutes; its known ones stay good")
+    func updatesAreBounded() throws {
+        let connection = fixture.connect()
+        let tokens = try (0..<12).map { try fixture.providerToken(issuedAt: fixture.now - Int64($0)) }
+        for token in tokens[..<10] { #expect(fixture.push(token: token, over: connection).reason == "200") }
+        let refused = fixture.push(token: tokens[10], over: connection)
+        #expect(refused.reason == "TooManyProviderTokenUpdates" && refused.status == 429)
+        let line = try #require(fixture.log.lines.last)
+        #expect(line.contains("the key 'KEY1234567'") && line.contains("iat \(fixture.now - 10);"))
+        #expect(line.contains("the last one has iat \(fixture.now - 9)."))
+        for token in tokens[..<10] { #expect(fixture.push(token: token, over: connection).reason == "200") }
+        // Other connections have their own count.
+        #expect(fixture.push(token: tokens[10], over: fixture.connect()).reason == "200")
+
+        fixture.world.bootClock = fixture.world.bootClock.advanced(by: .seconds(20 * 60))
+        #expect(fixture.push(token: tokens[10], over: connection).reason == "200")
+        #expect(fixture.push(token: tokens[11], over: connection).reason == "TooManyProviderTokenUpdates")
+    }
+
+    @Test("What is no valid token of the team uses up no turn, and has its own reason as long as there are turns")
+    func invalidTokensAreNoUpdates() throws {
+        let connection = fixture.connect()
+        #expect(fixture.push(token: try fixture.providerToken(), over: connection).reason == "200")
+        for _ in 0..<12 {
+            let forged = try fixture.providerToken(key: .generate())
+            #expect(fixture.push(token: forged, over: connection).reason == "InvalidProviderToken")
+            let old = try fixture.providerToken(issuedAt: fixture.now - 7200)
+            #expect(fixture.push(token: old, over: connection).reason == "ExpiredProviderToken")
+            let other = try fixture.providerToken(team: GatewayFixture.otherTeam, key: fixture.otherKey)
+            #expect(fixture.push(token: other, over: connection).reason == "UnrelatedKeyIdInToken")
+        }
+        for number in 1..<10 {
+            let token = try fixture.providerToken(issuedAt: fixture.now - Int64(number))
+            #expect(fixture.push(token: token, over: connection).reason == "200")
+        }
+    }
+
+    @Test("A token that is verified again after a reload is no new one")
+    func reloadIsNoUpdate() throws {
+        let connection = fixture.connect()
+        let tokens = try (0..<11).map { try fixture.providerToken(issuedAt: fixture.now - Int64($0)) }
+        for token in tokens[..<10] { #expect(fixture.push(token: token, over: connection).reason == "200") }
+        fixture.gateway.reconfigure(
+            try GatewayFixture.configuration(
+                topics: nil, key: fixture.key, secondKey: fixture.secondKey, otherKey: fixture.otherKey))
+        for token in tokens[..<10] { #expect(fixture.push(token: token, over: connection).reason == "200") }
+        #expect(fixture.push(token: tokens[10], over: connection).reason == "TooManyProviderTokenUpdates")
     }
 
     @Test("A key that a reload took away is refused on connections that used it, and a new one is taken")

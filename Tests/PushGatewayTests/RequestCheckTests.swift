@@ -129,6 +129,19 @@ import Testing
         #expect(fixture.world.delivered.first?.expiration == expected)
     }
 
+    @Test(
+        "The cause of a refused payload names the rule",
+        arguments: [
+            ("", "it is empty"), ("[1]", "it is a value of another kind"), (#"{"a":1,}"#, "what stands at byte 7"),
+            (#"{"a":"\ud800"}"#, "the escape at byte 6 is half a surrogate pair"),
+            (String(repeating: #"{"a":"#, count: 65), "deeper than 64 objects and arrays"),
+        ])
+    func payloadCauses(_ payload: String, _ cause: String) throws {
+        #expect(try fixture.push { $0.body = Array(payload.utf8) }.reason == "PayloadEmpty")
+        #expect(fixture.log.lines.last?.contains("the payload is not a JSON object: ") == true)
+        #expect(fixture.log.lines.last?.contains(cause) == true)
+    }
+
     @Test("A token in upper case is the same token")
     func upperCaseToken() throws {
         let hex = try #require(fixture.tokens[.production]?.hex)
@@ -149,6 +162,18 @@ import Testing
         #expect(exchange.status == 410)
         #expect(
             exchange.response?.body == Array(#"{"reason":"Unregistered","timestamp":1799000000123}"#.utf8))
+    }
+
+    @Test("A push to a token that was replaced is 410 ExpiredToken with that time, also after the app was removed")
+    func expired() throws {
+        try fixture.store.renew(app: fixture.app, at: 1_799_000_000_123)
+        for _ in 0..<2 {
+            let exchange = try fixture.push()
+            #expect(exchange.status == 410)
+            #expect(exchange.response?.body == Array(#"{"reason":"ExpiredToken","timestamp":1799000000123}"#.utf8))
+            try? fixture.store.unregister(app: fixture.app, at: 1_799_000_000_999)
+        }
+        #expect(fixture.log.lines.last?.contains("was replaced by a new one at") == true)
     }
 
     @Test("A push to an app that is not configured now is 503, so that no sender forgets its token")

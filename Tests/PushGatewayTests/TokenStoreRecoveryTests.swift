@@ -41,6 +41,26 @@ import Testing
         #expect(reopened.record(for: token)?.state == .registered)
     }
 
+    @Test("Renewing that fails half-way leaves the former token valid, and a further renewal ends it")
+    func renewingFailsHalfWay() throws {
+        let old = try register()
+        let text = try directory.text(of: "tokens.json")
+        let store = try TokenStore(directory: directory.path)
+        try FileSystem.remove(directory.path + "/tokens.json")
+        try FileSystem.createDirectory(directory.path + "/tokens.json", mode: 0o700)
+        #expect(throws: RingwakeError.self) { try store.renew(app: app, at: 777) }
+        #expect(store.record(for: old)?.state == .registered && store.tokens(of: app)[.production] == old)
+        rmdir(directory.path + "/tokens.json")
+        try directory.write(text, to: "tokens.json")
+
+        let after = try TokenStore(directory: directory.path)
+        let shown = try #require(after.tokens(of: app)[.production])
+        #expect(shown != old && after.record(for: old)?.state == .registered)
+        try after.renew(app: app, at: 888)
+        #expect(after.record(for: old)?.state == .expired(at: 888))
+        #expect(after.record(for: shown)?.state == .expired(at: 888))
+    }
+
     @Test("A crash while removing, before the app's file was removed, leaves the app removed")
     func crashWhileRemoving() throws {
         let token = try register()

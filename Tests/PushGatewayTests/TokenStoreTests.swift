@@ -82,6 +82,33 @@ import Testing
         #expect(reopened.record(for: new)?.state == .registered)
     }
 
+    @Test("An app's tokens are renewed in each of its environments, and the former ones have expired at that time")
+    func renew() throws {
+        let store = try TokenStore(directory: directory.path)
+        let old = try store.register(app: app, topic: topic, environments: [.development, .production])
+        try store.renew(app: app, at: 777)
+        let new = store.tokens(of: app)
+        #expect(Set(new.keys) == Set(old.keys) && Set(new.values).isDisjoint(with: old.values))
+        for reopened in [store, try TokenStore(directory: directory.path)] {
+            #expect(reopened.tokens(of: app) == new)
+            #expect(old.values.allSatisfy { reopened.record(for: $0)?.state == .expired(at: 777) })
+            #expect(new.values.allSatisfy { reopened.record(for: $0)?.state == .registered })
+        }
+        try store.unregister(app: app, at: 888)
+        #expect(new.values.allSatisfy { store.record(for: $0)?.state == .unregistered(at: 888) })
+        #expect(old.values.allSatisfy { store.record(for: $0)?.state == .expired(at: 777) })
+        #expect(code { try store.renew(app: app, at: 999) } == .notFound)
+    }
+
+    @Test("Former versions read an expired token as an unregistered one")
+    func expiredInTheFile() throws {
+        let store = try TokenStore(directory: directory.path)
+        _ = try store.register(app: app, topic: topic, environments: [.production])
+        try store.renew(app: app, at: 777)
+        let text = try directory.text(of: "tokens.json")
+        #expect(text.contains(#""state":"unregistered""#) && text.contains(#""unregisteredAtMs":777"#))
+    }
+
     @Test("Removing an app that has no token is notFound")
     func unregisterUnknown() throws {
         let store = try TokenStore(directory: directory.path)

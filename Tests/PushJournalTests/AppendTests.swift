@@ -53,6 +53,39 @@ struct AppendTests {
         #expect(harness.journal.statistics.calls == 1)
     }
 
+    @Test("the end of a call whose place a push takes is in the commit of the push, and not without it")
+    func replaced() throws {
+        let harness = try JournalHarness()
+        _ = try harness.append(harness.push("A"), call: harness.call(1, "A"))
+        let end = harness.call(1, "A").ending(.replaced, at: harness.clock.boot)
+        let later = harness.call(2, "B")
+        let commits = harness.journal.statistics.commits
+        let payloads = [CallPayload(push: 0, bytes: [7])]
+        let verdict = try harness.wait {
+            harness.journal.append(
+                harness.push("B"), payloads: payloads, call: later, replaced: end, completion: $0)
+        }
+        #expect(verdict == .new)
+        #expect(harness.journal.statistics.commits == commits + 1)
+        try harness.reopen()
+        #expect(try harness.records().map(\.reason) == [nil, .replaced])
+        #expect(harness.contents.open.map(\.record.number) == [2])
+    }
+
+    @Test("the end of a replaced call is stored also when the push repeats a call that only the journal remembers")
+    func replacedByRepeat() throws {
+        let harness = try JournalHarness()
+        _ = try harness.append(harness.push("A"), call: harness.call(1, "A"))
+        _ = try harness.append(harness.push("B", call: "ended"))
+        let verdict = try harness.wait {
+            harness.journal.append(
+                harness.push("B"), payloads: [], call: harness.call(2, "B"),
+                replaced: harness.call(1, "A").ending(.replaced, at: harness.clock.boot), completion: $0)
+        }
+        #expect(verdict == .callKnown)
+        #expect(try harness.records().map(\.reason) == [.replaced])
+    }
+
     @Test("a call whose id belongs to another number is not written, and the push says so")
     func callKnown() throws {
         let harness = try JournalHarness()

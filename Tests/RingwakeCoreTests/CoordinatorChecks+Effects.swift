@@ -41,6 +41,9 @@ extension CoordinatorChecks {
         if call.handler != previous?.handler { asked[call.number] = nil }
         if call.machine.lease == .taken { claims[call.number] = nil }
         if state == .ended { ends += 1 }
+        if state == .ended, call.machine.state.endReason == .replaced {
+            check(call.attempt == 0 && call.handler == nil, "\(call.key) is replaced, which a handler had")
+        }
     }
 
     private mutating func observe(_ action: PendingAction, of key: CallKey, at now: BootInstant) {

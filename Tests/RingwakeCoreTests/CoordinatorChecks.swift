@@ -123,7 +123,7 @@ extension CoordinatorChecks {
             check(effects.journaled.isEmpty, "a push is journaled that did not come")
             return
         }
-        guard effects.refusals != [.tooManyCalls(push.app)] else {
+        guard effects.refusals != [.tooManyCalls(push.app)], effects.refusals != [.tooManyPushes(push.app)] else {
             return check(effects.journaled.isEmpty, "a refused push is journaled")
         }
         check(

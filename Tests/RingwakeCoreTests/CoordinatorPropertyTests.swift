@@ -83,7 +83,8 @@ struct CoordinatorPropertyTests {
         #expect(states.count == CallStateMachine.State.Name.allCases.count - 1)
         #expect(strikes > 60)
         #expect(reasons == Set(CallEndReason.allCases))
-        #expect(outcomes == Set(PushOutcome.allCases))
+        // A push is replaced after its arrival, so no row says so.
+        #expect(outcomes == Set(PushOutcome.allCases).subtracting([.replaced]))
     }
 
     /// Lets the world come to its end and looks at what is left: nothing.

@@ -48,6 +48,27 @@ struct JSONSyntaxTests {
     }
 
     @Test(
+        "Half a surrogate pair is named, and where it begins; a broken escape after a half is no escape",
+        arguments: [
+            (#"{"a":"\ud800"}"#, .loneSurrogate(offset: 6)), (#"{"a":"x\udfff"}"#, .loneSurrogate(offset: 7)),
+            (#"{"a":"\ud800\u0041"}"#, .loneSurrogate(offset: 6)), (#"{"a":"\udbff\n"}"#, .loneSurrogate(offset: 6)),
+            (#"{"a":"\ud800"#, .loneSurrogate(offset: 6)), (#"{"a":"\ud800\"#, .loneSurrogate(offset: 6)),
+            (#"{"a":"\ud800\udc0g"}"#, .unexpected(offset: 17)), (#"{"a":"\ud8"#, .unexpected(offset: 10)),
+        ] as [(String, JSONSyntax.Defect)])
+    func surrogates(text: String, expected: JSONSyntax.Defect) {
+        #expect(defect(Array(text.utf8)) == expected)
+    }
+
+    @Test("Each defect names its rule, and the place where it is broken")
+    func descriptions() {
+        #expect("\(JSONSyntax.Defect.tooDeep(offset: 7))".contains("deeper than 64 objects and arrays at byte 7"))
+        #expect("\(JSONSyntax.Defect.loneSurrogate(offset: 7))".contains("byte 7 is half a surrogate pair"))
+        #expect("\(JSONSyntax.Defect.notUTF8(offset: 7))" == "byte 7 is not UTF-8")
+        #expect("\(JSONSyntax.Defect.unexpected(offset: 7))".contains("stands at byte 7"))
+        #expect("\(JSONSyntax.Defect.empty)" == "it is empty")
+    }
+
+    @Test(
         "Bytes that are not UTF-8 are refused: overlong forms, surrogates, beyond U+10FFFF, cut off",
         arguments: [
             [0x80], [0xC0, 0xAF], [0xC1, 0xBF], [0xE0, 0x9F, 0xBF], [0xED, 0xA0, 0x80], [0xF0, 0x8F, 0xBF, 0xBF],

@@ -47,6 +47,43 @@ struct LimitTests {
         #expect(scenario.lane?.waiting.count == 2)
     }
 
+    /// A token that may start two calls at once, and one more each second; its app's calls end at once.
+    private func paced() -> Scenario {
+        var limits = CoordinatorStateMachine.Limits()
+        (limits.startsAtOnce, limits.startInterval) = (2, .seconds(1))
+        return Scenario(limits: limits)
+    }
+
+    @Test("Pushes to one token start so many calls at once, and then one each interval; other tokens have their own")
+    func pace() {
+        var scenario = paced()
+        for id in ["one", "two"] { #expect(scenario.receive(id).refusals.isEmpty) }
+        #expect(scenario.receive("three") == [.refused(.tooManyPushes(Scenario.app))])
+        #expect(scenario.receive(scenario.push("four", app: Scenario.otherApp)).refusals.isEmpty)
+        // The former refusal took nothing.
+        scenario.wait(.milliseconds(999))
+        #expect(scenario.receive("three").refusals == [.tooManyPushes(Scenario.app)])
+        scenario.wait(.milliseconds(1))
+        #expect(scenario.receive("three").refusals.isEmpty && scenario.receive("five").refusals.count == 1)
+        scenario.wait(.seconds(60))
+        for id in ["six", "seven"] { #expect(scenario.receive(id).refusals.isEmpty) }
+        #expect(scenario.receive("eight").refusals.count == 1, "a full bucket holds no more")
+    }
+
+    @Test("What starts no call takes nothing from its token, and is never refused for its pace")
+    func paceOfOthers() {
+        var scenario = paced()
+        scenario.receive("one")
+        scenario.journal()
+        for number in 0..<9 {
+            #expect(scenario.receive("one").outcomes.count == 1)
+            #expect(scenario.receive("more\(number)", call: "one").outcomes == [.updated])
+            #expect(scenario.receive("late\(number)", expiration: .at(scenario.now)).outcomes == [.expired])
+            #expect(scenario.receive("x\(number)", call: "c\(number)", cancel: .cancelled).outcomes == [.cancelled])
+        }
+        #expect(scenario.receive("two").refusals.isEmpty)
+    }
+
     @Test("Ended calls are remembered up to a bound, the newest ones, each to be found by its name")
     func finishedCalls() {
         var limits = CoordinatorStateMachine.Limits()

@@ -26,12 +26,12 @@ struct Scenario {
     /// A push with this id; where its payload names no call, that is the call id too.
     func push(
         _ id: String = "one", app: AppID = Scenario.app, team: String = Scenario.team,
-        expiration: VerifiedPush.Expiration? = nil, payload: String = "{}"
+        expiration: VerifiedPush.Expiration? = nil, collapseID: String? = nil, payload: String = "{}"
     ) -> VerifiedPush {
         VerifiedPush(
             pushID: id, app: app, provenance: Provenance(sender: team, door: .apns(.development, .voip(of: app))),
             priority: .immediate, expiration: expiration,
-            collapseID: nil, payload: Array(payload.utf8), receivedAt: now, verifiedAt: now)
+            collapseID: collapseID, payload: Array(payload.utf8), receivedAt: now, verifiedAt: now)
     }
 
     func key(_ id: String = "one", app: AppID = Scenario.app) -> CallKey {
@@ -217,10 +217,15 @@ extension [Effect] {
     /// What was to be made durable, with its payload and its call.
     var journaled: [(push: PushRecord, payload: [UInt8], call: CallRecord?)] {
         compactMap {
-            guard case .journalPush(let push, let payloads, let call) = $0 else { return nil }
+            guard case .journalPush(let push, let payloads, let call, _) = $0 else { return nil }
             return (push, payloads.last?.bytes ?? [], call)
         }
     }
 
     var outcomes: [PushOutcome] { journaled.map(\.push.outcome) }
+
+    /// The calls whose end is to be stored with the push that took their place.
+    var replaced: [CallRecord] {
+        compactMap { if case .journalPush(_, _, _, let replaced) = $0 { replaced } else { nil } }
+    }
 }

@@ -4,7 +4,7 @@ import RingwakeCore
 struct SimulatedJournal {
     /// What was handed in and is not durable.
     enum Work {
-        case push(PushRecord, payloads: [CallPayload], call: CallRecord?)
+        case push(PushRecord, payloads: [CallPayload], call: CallRecord?, replaced: CallRecord?)
         case ring(CallRecord)
         case write(CallRecord)
     }
@@ -60,9 +60,10 @@ struct SimulatedJournal {
         var events: [Event] = []
         for work in batch {
             switch work {
-            case .push(let push, let payloads, let call):
+            case .push(let push, let payloads, let call, let replaced):
                 pushes[PushName(push)] = pushes[PushName(push)] ?? push
                 if push.outcome == .cancelled { takenBack.insert(push.key) }
+                if let replaced { _ = store(replaced) }
                 guard let call else { continue }
                 let isKnown = !store(call)
                 if !isKnown, call.state != .ended {
@@ -92,7 +93,9 @@ struct SimulatedJournal {
         var (events, refused): ([Event], [PushRecord]) = ([], [])
         for work in batch {
             switch work {
-            case .push(let push, _, _): refused.append(push)
+            case .push(let push, _, _, let replaced):
+                refused.append(push)
+                if let replaced { kept.append(.write(replaced)) }
             case .ring(let call): events.append(.ringNotJournaled(call.key, number: call.number))
             case .write: kept.append(work)
             }

@@ -23,8 +23,8 @@ extension SimulatedWorld {
             sender: chance(0.85) ? "TEAM000001" : "TEAM000002", door: .apns(.production, .voip(of: app)))
         let push = VerifiedPush(
             pushID: namesCall ? "push-\(pushCount)" : "push-of-\(id)", app: app, provenance: provenance,
-            priority: .immediate, expiration: pick(expirations) ?? nil, collapseID: nil, payload: [123, 125],
-            receivedAt: now, verifiedAt: now)
+            priority: .immediate, expiration: pick(expirations) ?? nil,
+            collapseID: chance(0.3) ? pick(["a", "b"]) : nil, payload: [123, 125], receivedAt: now, verifiedAt: now)
         sent.append(Sent(push: push, facts: facts))
         apply(.pushReceived(push, facts, policies[app] ?? AppPolicy(), restriction()))
     }

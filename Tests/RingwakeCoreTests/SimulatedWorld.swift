@@ -159,7 +159,10 @@ struct SimulatedWorld {
         case .request(let pending, let key):
             let action = pending.action
             if let wake = coordinator.call(key)?.handler { handlers[wake]?.asked.append((action, key)) }
-        case .journalPush(let push, let payloads, let call): journal.take(.push(push, payloads: payloads, call: call))
+        case .journalPush(let push, let payloads, let call, let replaced):
+            journal.take(.push(push, payloads: payloads, call: call, replaced: replaced))
+        // The end of a call that was replaced is stored with the push that replaced it, and not before.
+        case .callChanged(let call) where call.machine.state.endReason == .replaced: break
         case .journalRing(let call): journal.take(.ring(call))
         case .callChanged(let call), .callNoted(let call):
             journal.take(.write(call.journalRecord))

@@ -34,7 +34,8 @@ struct SnapshotTests {
         scenario.policy.instances = .app
         for id in ["one", "two"] {
             let push = scenario.push(
-                id, app: Scenario.otherApp, expiration: .at(scenario.now.advanced(by: .seconds(9))))
+                id, app: Scenario.otherApp, expiration: .at(scenario.now.advanced(by: .seconds(9))),
+                collapseID: "line 1")
             scenario.receive(push, PushFacts(update: CallUpdate(caller: "sip:a@example.org", hasVideo: false)))
         }
         scenario.send(.ringNotJournaled(scenario.key("confirmed"), number: scenario.number("confirmed")))

@@ -213,4 +213,6 @@ private final class RecordingExchange: HTTPExchange {
     func beginStream(status: Int, fields: [HTTPField]) {}
     func send(_ bytes: [UInt8]) -> Bool { isOpen }
     func finish() {}
+    func abort() {}
+    func endConnection(reason: String) {}
 }

@@ -212,7 +212,7 @@ def test_status_counts_what_happened(daemon: Daemon) -> None:
     assert status["pid"] == daemon.pid
     last = status["pushes"].pop("lastRefused")
     assert (last["reason"], last["acceptedSince"]) == ("BadPriority", 0)
-    assert status["pushes"] == {"accepted": 1, "refused": {"BadPriority": 1}, "failedConnections": {}}
+    assert status["pushes"] == {"accepted": 1, "refused": {"BadPriority": 1}, "failedConnections": {}, "limitsMet": {}}
     assert (status["apps"], status["activeCalls"]) == (1, 1)
     assert status["controlSocket"] == str(daemon.control_socket)
     assert status["serverCertificate"]["daysLeft"] > 0

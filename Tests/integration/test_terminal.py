@@ -266,8 +266,8 @@ def test_who_is_not_permitted_gets_exit_status_4(daemon: Daemon, tmp_path: Path)
     assert status("status") == 0
     for arguments in [
         ["call", "list"], ["call", "answer"], ["call", "end", "abcd"], ["call", "show"], ["app", "list"],
-        ["app", "show", APP], ["app", "clear-strikes", APP], ["app", "remove", APP], ["push", "list"],
-        ["push", "show", "abcd"], ["dnd"], ["dnd", "off"], ["block", "list"], ["block", "add", "+491"],
+        ["app", "show", APP], ["app", "clear-strikes", APP], ["app", "renew-tokens", APP],
+        ["app", "remove", APP], ["push", "list"], ["push", "show", "abcd"], ["dnd"], ["dnd", "off"], ["block", "list"], ["block", "add", "+491"],
         ["block", "remove", "+491"], ["block", "check", "+491"], ["reload"], ["watch"], ["audio", "route"],
         ["audio", "sessions"], ["audio", "run", "--", "true"], ["push", "--app", APP],
         ["app", "add", "com.example.new", "--exec", "/bin/true"], ["app", "connect", APP], ["app", "state", APP],

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <linux/falloc.h>
 #include <linux/memfd.h>
+#include <malloc.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
@@ -266,6 +267,9 @@ static inline int ringwake_stream_socket_pair(int descriptors[2]) {
     return socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, descriptors);
 }
 
+// Returns free memory to the system. malloc.h is not part of Glibc's module.
+static inline void ringwake_trim_memory(void) { malloc_trim(0); }
+
 // accept4 is not imported from Glibc (_GNU_SOURCE). The peer's address goes to `storage`; both may be NULL.
 static inline int ringwake_accept(int listener, struct sockaddr_storage *storage, socklen_t *length) {
     if (storage != NULL && length != NULL) {
@@ -279,12 +283,8 @@ static inline int ringwake_accept(int listener, struct sockaddr_storage *storage
 static inline int ringwake_set_option(int descriptor, int level, int option, int value) {
     return setsockopt(descriptor, level, option, &value, sizeof value);
 }
-static inline int ringwake_set_reuse_address(int descriptor) {
-    return ringwake_set_option(descriptor, SOL_SOCKET, SO_REUSEADDR, 1);
-}
-static inline int ringwake_set_no_delay(int descriptor) {
-    return ringwake_set_option(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
-}
+static inline int ringwake_set_reuse_address(int socket) { return ringwake_set_option(socket, SOL_SOCKET, SO_REUSEADDR, 1); }
+static inline int ringwake_set_no_delay(int socket) { return ringwake_set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1); }
 static inline int ringwake_set_ipv6_only(int descriptor, int on) {
     return ringwake_set_option(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, on);
 }

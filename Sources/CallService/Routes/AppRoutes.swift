@@ -19,6 +19,20 @@ enum AppRoutes {
             try request.caller.requireOwnerOrHandler()
             _ = try configured(request, service)
             turn.add(.forward(request))
+        case "tokens":
+            try request.require("POST")
+            try request.caller.requireOwner()
+            _ = try configured(request, service)
+            turn.add(.forward(request))
+        case "fault":
+            if request.method == "DELETE" {
+                try request.require("DELETE", parameters: ["environment"])
+            } else {
+                try request.require("PUT")
+            }
+            try request.caller.requireOwner()
+            _ = try configured(request, service)
+            turn.add(.forward(request))
         case "strikes":
             try request.require("DELETE")
             try request.caller.requireOwner()

@@ -9,10 +9,17 @@ enum StreamRoutes {
     static func subscribe(
         _ request: ServiceRequest, _ service: inout CallServiceStateMachine, _ turn: inout Turn
     ) throws(RingwakeError) {
-        try request.require("GET", parameters: ["app", "call", "since"])
+        try request.require("GET", parameters: ["app", "call", "pushes", "since"])
         let app = try request.app()
         if let error = service.error(ofFilter: app) { throw error }
         let since = try request.since()
+        if try request.flag("pushes") {
+            try request.caller.requireOwner()
+            guard request.query["call"] == nil, since == nil else {
+                throw RingwakeError(.invalidRequest, "with 'pushes' there is no 'call' and no 'since'")
+            }
+            return service.subscriptions.beginRequests(request.id, app: app, &turn)
+        }
         guard let id = request.query["call"].map({ CallID($0) }) else {
             let first = turn.host.connections(app) + beginning(of: app, since: since, service, turn)
             return service.subscriptions.begin(request.id, app: app, call: nil, first: first, &turn)

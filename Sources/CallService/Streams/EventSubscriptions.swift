@@ -11,32 +11,43 @@ package enum Audience: Hashable, Sendable {
     case device
     /// Streams without a filter for app or call.
     case unfiltered
+    /// Streams of senders' requests; of this app, or of all apps. Nil: the app isn't known.
+    case requests(AppID?)
 }
 
 /// The streams of events, with their filters.
 package struct EventSubscriptions: Sendable {
     private struct Subscriber {
         let app: AppID?
-        let call: CallID?
+        var call: CallID?
+        /// Whether it is a stream of senders' requests, which has no other events.
+        var isOfRequests = false
 
         func reads(_ audience: Audience) -> Bool {
-            switch audience {
+            if case .requests(let app) = audience { return isOfRequests && (self.app == nil || self.app == app) }
+            guard !isOfRequests else { return false }
+            return switch audience {
             case .call(let key): (app == nil || app == key.app) && (call == nil || call == key.id)
             case .app(let app, let isNamed): call == nil && (self.app == app || (!isNamed && self.app == nil))
             case .device: call == nil
             case .unfiltered: app == nil && call == nil
+            case .requests: false
             }
         }
     }
 
     private var subscribers: [RequestID: Subscriber] = [:]
+    /// Whether there are streams of senders' requests.
+    package private(set) var readsRequests = false
     private var deferred = DeferredEvents()
 
     /// Whether there are no streams.
     var isEmpty: Bool { subscribers.isEmpty }
 
     /// Apps that have a stream of their own.
-    package var namedApps: Set<AppID> { Set(subscribers.values.compactMap { $0.call == nil ? $0.app : nil }) }
+    package var namedApps: Set<AppID> {
+        Set(subscribers.values.compactMap { $0.call == nil && !$0.isOfRequests ? $0.app : nil })
+    }
 
     /// Begins a stream with `first`, and continues it with the events of the app and call until the client leaves.
     mutating func begin(
@@ -49,7 +60,17 @@ package struct EventSubscriptions: Sendable {
         if !lines.isEmpty { turn.add(.send(id, lines)) }
     }
 
-    mutating func remove(_ id: RequestID) { subscribers[id] = nil }
+    /// Begins a stream of senders' requests.
+    mutating func beginRequests(_ id: RequestID, app: AppID?, _ turn: inout Turn) {
+        turn.add(.begin(id))
+        subscribers[id] = Subscriber(app: app, isOfRequests: true)
+        readsRequests = true
+    }
+
+    mutating func remove(_ id: RequestID) {
+        guard subscribers.removeValue(forKey: id)?.isOfRequests == true else { return }
+        readsRequests = subscribers.values.contains { $0.isOfRequests }
+    }
 
     /// Sends `event` to the matching streams. It is encoded only if there is one.
     func publish(_ event: @autoclosure () -> EventMessage, to audience: Audience, _ turn: inout Turn) {

@@ -33,6 +33,8 @@ package struct AppMessage: Codable, Equatable, Sendable {
     package var why: String?
     /// Its device tokens in hex, by environment.
     package var tokens: [String: String]
+    /// The faults of its device tokens; nil if there is none.
+    package var faults: [PushFaultMessage]?
     /// Path of its configuration file.
     package var file: String
     /// Its connection status; nil if unknown or if the app was removed.

@@ -19,6 +19,8 @@ extension EventRefusal {
             RingwakeError(.notPermitted, "the handler that this secret was given to has ended")
         case .tooManyCalls(let app):
             RingwakeError(.limitReached, "\(app) has its maximum of active calls")
+        case .tooManyPushes(let app):
+            RingwakeError(.limitReached, "pushes start calls of \(app) too fast")
         case .tooManyHandlers(let app):
             RingwakeError(.limitReached, "\(app) has its maximum of connected handlers; close one")
         case .othersStay(let key):

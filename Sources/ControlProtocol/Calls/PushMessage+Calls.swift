@@ -54,6 +54,7 @@ extension PushMessage.State {
             case .expired: self = .expired
             case .restricted: self = .restricted
             case .withheld: self = .withheld
+            case .replaced: self = .replaced
             case .cancelled: self = .cancelled
             case .duplicate, .tooLate: self = .ended
             }
@@ -72,6 +73,7 @@ extension PushMessage.State {
             case .expired: self = .expired
             case .cancelled: self = .cancelled
             case .restricted, .blocked: self = .restricted
+            case .replaced: self = .replaced
             default: self = call.isMissed ? .missed : .ended
             }
         }

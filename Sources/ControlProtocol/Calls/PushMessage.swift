@@ -13,7 +13,7 @@ package struct PushMessage: Codable, Equatable, Sendable {
     package var team: String?
     /// Priority: 10, 5 or 1. Nil while it is only `accepted`.
     package var priority: Int?
-    /// Collapse ID: it replaces an undelivered push with the same one.
+    /// Collapse ID: it replaces an earlier push with the same one whose call waits for a handler.
     package var collapseId: String?
     /// The call that it is about.
     package var call: String
@@ -62,11 +62,13 @@ extension PushMessage {
         case restricted
         /// Its app's handler has too many strikes and was not started for it.
         case withheld
+        /// A later push with its collapse ID took its place before a handler had its call.
+        case replaced
 
         /// Whether the state is final.
         package var isFinal: Bool {
             switch self {
-            case .ended, .expired, .missed, .cancelled, .restricted, .withheld: true
+            case .ended, .expired, .missed, .cancelled, .restricted, .withheld, .replaced: true
             case .accepted, .journaled, .woken, .reported, .ringing, .answered: false
             }
         }

@@ -177,20 +177,25 @@ extension StatusMessage {
         /// Senders' connections that ended before their first request, by reason; nil from a daemon that doesn't count
         /// them.
         package var failedConnections: [String: UInt64]?
+        /// How often senders and strangers met a limit of the ports, by limit; nil from a daemon that doesn't count them.
+        package var limitsMet: [String: UInt64]?
         /// The last refused push; nil if there is none.
         package var lastRefused: LastRefused?
         /// Teams whose wall clock is wrong, or this device's is: by how many milliseconds theirs is behind; negative if
         /// it is ahead. Nil if no payload says so.
         package var clocksBehindMs: [String: Int64]?
+        /// Apps whose pushes meet a fault that somebody has set to test senders; nil if there is none.
+        package var appsWithFaults: [String]?
 
         package init(
             accepted: UInt64, refused: [String: UInt64], lastRefused: LastRefused? = nil,
-            failedConnections: [String: UInt64]? = nil
+            failedConnections: [String: UInt64]? = nil, limitsMet: [String: UInt64]? = nil
         ) {
             self.accepted = accepted
             self.refused = refused
             self.lastRefused = lastRefused
             self.failedConnections = failedConnections
+            self.limitsMet = limitsMet
         }
     }
 

@@ -16,7 +16,7 @@ package enum ControlBody {
         do throws(JSONSyntax.Defect) {
             try JSONSyntax.requireObject(body)
         } catch {
-            throw RingwakeError(.invalidRequest, "the body has to be one JSON object: \(error.sentence)")
+            throw RingwakeError(.invalidRequest, "the body has to be one JSON object: \(error)")
         }
         do {
             return try JSONDecoder().decode(type, from: Data(body))
@@ -40,19 +40,6 @@ package enum ControlBody {
             return "it holds a value that cannot be read"
         @unknown default:
             return "it holds a value that cannot be read"
-        }
-    }
-}
-
-extension JSONSyntax.Defect {
-    /// What is wrong with a body, for people.
-    fileprivate var sentence: String {
-        switch self {
-        case .empty: "it is empty"
-        case .notAnObject: "it is a value of another kind"
-        case .unexpected(let offset): "what stands at byte \(offset) cannot stand there, or it ends there too early"
-        case .tooDeep: "it is nested deeper than \(JSONSyntax.maximumDepth) levels"
-        case .notUTF8(let offset): "byte \(offset) is not UTF-8"
         }
     }
 }

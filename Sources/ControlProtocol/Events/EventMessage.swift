@@ -9,6 +9,7 @@ package enum EventMessage: Equatable, Sendable {
     case call(CallChange)
     case action(Action)
     case pushIgnored(PushIgnored)
+    case pushRequest(PushRequest)
     case pushWaiting(PushWaiting)
     case strike(Strike)
     case struckOut(StruckOut)
@@ -28,7 +29,8 @@ package enum EventMessage: Equatable, Sendable {
 
     /// The names of the events; `Documentation/control-api.yaml` has a schema for each: `CallEvent` for `call`.
     package enum Name: String, Sendable, CaseIterable {
-        case handler, wake, call, action, pushIgnored, pushWaiting, strike, struckOut, restricted, missed, cellular
+        case handler, wake, call, action, pushIgnored, pushRequest, pushWaiting, strike, struckOut, restricted, missed
+        case cellular
         case audioActivated, audioDeactivated, audioFailed, audioRouteChanged, path, connection, credentials, reload
     }
 
@@ -40,6 +42,7 @@ package enum EventMessage: Equatable, Sendable {
         case .call(let event): event
         case .action(let event): event
         case .pushIgnored(let event): event
+        case .pushRequest(let event): event
         case .pushWaiting(let event): event
         case .strike(let event): event
         case .struckOut(let event): event
@@ -91,6 +94,7 @@ extension EventMessage: Codable {
             case .call: .call(try CallChange(from: decoder))
             case .action: .action(try Action(from: decoder))
             case .pushIgnored: .pushIgnored(try PushIgnored(from: decoder))
+            case .pushRequest: .pushRequest(try PushRequest(from: decoder))
             case .pushWaiting: .pushWaiting(try PushWaiting(from: decoder))
             case .strike: .strike(try Strike(from: decoder))
             case .struckOut: .struckOut(try StruckOut(from: decoder))

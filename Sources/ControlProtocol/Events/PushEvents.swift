@@ -48,6 +48,75 @@ extension EventMessage {
         package var outcome: String
     }
 
+    /// A sender's request with its answer, for people who test senders.
+    package struct PushRequest: EventContent {
+        package static let name = Name.pushRequest
+
+        package enum CodingKeys: String, CodingKey, CaseIterable {
+            case at, peer, environment, team, app, method, path, headers, payload, payloadBinary, pushId, status
+            case pushReason, cause, fault
+        }
+
+        /// One header field, with its name in lower case.
+        package struct Header: Codable, Equatable, Sendable {
+            package var name, value: String
+
+            package init(name: String, value: String) {
+                (self.name, self.value) = (name, value)
+            }
+        }
+
+        /// When its head arrived: ``UTCTime`` as text.
+        package var at: String
+        /// The sender's address and port.
+        package var peer: String
+        /// Environment of the port: `development` or `production`.
+        package var environment: String
+        /// The sender's team, as far as it is known. It may be a claim only.
+        package var team: String?
+        /// Bundle ID of the app that the device token belongs to; nil if the request was refused before that was known.
+        package var app: String?
+        package var method, path: String
+        /// The fields in order, without HTTP/2's pseudo-fields. A provider token is shown without its signature.
+        package var headers: [Header]
+        /// The payload as it came, if it is text; nil if the request was refused before it was read.
+        package var payload: String?
+        /// The payload in base64, if it isn't text.
+        package var payloadBinary: String?
+        /// The push's ID in the answer.
+        package var pushId: String
+        /// The status of the answer; nil if there is none.
+        package var status: Int?
+        /// Why the push was refused, in APNs' words; nil if it wasn't.
+        package var pushReason: String?
+        /// The exact cause of the refusal.
+        package var cause: String?
+        /// The fault that it met: as ``PushFaultMessage/fault``.
+        package var fault: String?
+
+        package init(
+            at: String, peer: String, environment: String, team: String? = nil, app: String? = nil, method: String,
+            path: String, headers: [Header], payload: String? = nil, payloadBinary: String? = nil, pushId: String,
+            status: Int?, pushReason: String? = nil, cause: String? = nil, fault: String? = nil
+        ) {
+            self.at = at
+            self.peer = peer
+            self.environment = environment
+            self.team = team
+            self.app = app
+            self.method = method
+            self.path = path
+            self.headers = headers
+            self.payload = payload
+            self.payloadBinary = payloadBinary
+            self.pushId = pushId
+            self.status = status
+            self.pushReason = pushReason
+            self.cause = cause
+            self.fault = fault
+        }
+    }
+
     /// A push waits for the handler to fetch it.
     package struct PushWaiting: EventContent {
         package static let name = Name.pushWaiting

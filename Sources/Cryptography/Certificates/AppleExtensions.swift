@@ -39,6 +39,9 @@ package struct AppleExtensions: Equatable, Sendable {
     /// Whether `.6` exists but can't be read.
     package var hasMalformedTopics = false
 
+    /// Whether it has one of the marks of a push certificate.
+    package var isForPushes: Bool { isDevelopment || isProduction || isVoIP || !topics.isEmpty }
+
     /// No extension at all.
     package init() {}
 

@@ -21,6 +21,8 @@ package struct Certificate: Sendable {
     package let organization: String?
     /// CN of the issuer.
     package let issuerCommonName: String?
+    /// O of the issuer.
+    package let issuerOrganization: String?
     /// The serial number in upper-case hex digits; negative ones, which are forbidden but occur, with a sign.
     package let serialNumber: String
     /// First second of validity, since 1970 in UTC; `Int64.max` for a date that cannot be read (never valid).
@@ -98,6 +100,7 @@ package struct Certificate: Sendable {
         organizationalUnit = fields.subject(NID_organizationalUnitName)
         organization = fields.subject(NID_organizationName)
         issuerCommonName = fields.issuer(NID_commonName)
+        issuerOrganization = fields.issuer(NID_organizationName)
         serialNumber = fields.serialNumber
         notBefore = fields.seconds(X509_get0_notBefore(x509)) ?? .max
         notAfter = fields.seconds(X509_get0_notAfter(x509)) ?? .min
@@ -107,6 +110,15 @@ package struct Certificate: Sendable {
         allowsServerAuthentication = X509_get_extended_key_usage(x509) & UInt32(XKU_SSL_SERVER) != 0
         isSelfSigned = X509_self_signed(x509, 1) == 1
         appleExtensions = fields.appleExtensions
+    }
+
+    /// The PEM of a file of CAs. Apple offers its CAs in DER, one in a file; everything else stays as it is.
+    ///
+    /// - Throws: `badCredential` for DER that is no certificate.
+    package static func pem(ofFile bytes: [UInt8]) throws(RingwakeError) -> [UInt8] {
+        // A certificate is longer than 127 bytes, so its second byte is no character of a PEM text.
+        let isDER = bytes.count > 1 && bytes[0] == DERReader.Tag.sequence && bytes[1] >= 0x80
+        return isDER ? try Certificate(der: bytes).pem : bytes
     }
 
     /// The certificate as PEM.
@@ -142,6 +154,10 @@ package struct Certificate: Sendable {
             }
         }
     }
+
+    /// Whether it names Apple as its issuer: O of every CA of Apple's (apple.com/certificateauthority). Only a verified
+    /// chain proves that.
+    package var namesAppleAsIssuer: Bool { issuerOrganization == "Apple Inc." }
 
     /// A name for messages: the common name, else the UID, else the serial number.
     package var title: String {

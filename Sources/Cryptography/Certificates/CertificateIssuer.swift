@@ -86,8 +86,7 @@ package final class CertificateIssuer {
         else { throw .openSSL("make a certificate") }
         try setSerialNumber(of: draft.pointer)
         try setValidity(of: draft.pointer, from: template.notBefore, to: template.notAfter)
-        let subject = try OwnedPointer(X509_NAME_new(), freedBy: X509_NAME_free, operation: "make a certificate")
-        try fill(subject.pointer, from: template.subject)
+        let subject = try template.subject.makeName()
         let isIssuerSet =
             issuer?.withPointer { X509_set_issuer_name(draft.pointer, X509_get_subject_name($0)) }
             ?? X509_set_issuer_name(draft.pointer, subject.pointer)
@@ -142,29 +141,6 @@ package final class CertificateIssuer {
             .invalidRequest,
             "A certificate cannot be valid from \(first) to \(last) (seconds since 1970); "
                 + "give a first date before the last, both within the years 0 to 9999.")
-    }
-
-    private static func fill(_ name: OpaquePointer, from subject: CertificateTemplate.Subject) throws(RingwakeError) {
-        let entries: [(Int32, String?)] = [
-            (NID_userId, subject.userID), (NID_commonName, subject.commonName),
-            (NID_organizationalUnitName, subject.organizationalUnit), (NID_organizationName, subject.organization),
-            (NID_countryName, subject.country),
-        ]
-        for case (let identifier, let text?) in entries {
-            let bytes = Array(text.utf8)
-            // A country is a PrintableString of two letters, which OpenSSL checks. The other fields skip OpenSSL's
-            // limit of 64 characters: a common name contains a bundle id, which may be longer.
-            let type = identifier == NID_countryName ? MBSTRING_UTF8 : V_ASN1_UTF8STRING
-            guard !bytes.isEmpty, let count = Int32(exactly: bytes.count),
-                X509_NAME_add_entry_by_NID(name, identifier, type, bytes, count, -1, 0) == 1
-            else {
-                let reason = OpenSSLErrors.drainText(fallback: "it is empty")
-                throw RingwakeError(
-                    .invalidRequest,
-                    "'\(text)' cannot stand in the subject of a certificate: \(reason); "
-                        + "give text, and a country as two letters.")
-            }
-        }
     }
 
     private static func add(_ addition: CertificateExtension, to draft: OpaquePointer) throws(RingwakeError) {

@@ -26,8 +26,8 @@ package enum PKCS12 {
     ///
     /// - Parameters:
     ///   - friendlyName: the name that key chains show.
-    ///   - legacy: 3DES and SHA-1 instead of AES-256 and SHA-256, for old readers (Go's x/crypto/pkcs12, macOS before
-    ///     15, Java 8).
+    ///   - legacy: 3DES and SHA-1 instead of AES-256 and SHA-256, and no chain, for old readers (Go's x/crypto/pkcs12,
+    ///     which refuses a second certificate; macOS before 15, Java 8).
     /// - Throws: `badCredential` when the key is not the certificate's.
     package static func write(
         key: PrivateKey, certificate: Certificate, chain: [Certificate], friendlyName: String, password: String,
@@ -40,7 +40,8 @@ package enum PKCS12 {
         }
         OpenSSLErrors.clear()
         let leaf = try certificate.parsed()
-        let parsedChain = try chain.map { certificate throws(RingwakeError) in try certificate.parsed() }
+        let parsedChain = try (legacy ? [] : chain).map { certificate throws(RingwakeError) in try certificate.parsed()
+        }
         let stack = try OwnedPointer(
             ringwake_sk_X509_new_null(), freedBy: ringwake_sk_X509_pop_free, operation: "make a PKCS#12 file")
         for link in parsedChain {
@@ -76,12 +77,20 @@ package enum PKCS12 {
 
     /// Whether the file is encrypted for old readers, with 3DES. The algorithm's name is not encrypted.
     package static func isLegacy(_ bytes: [UInt8]) -> Bool {
-        // 1.2.840.113549.1.12.1.3, pbeWithSHAAnd3-KeyTripleDES-CBC (RFC 7292 appendix C).
-        let name: [UInt8] = [0x06, 0x0A, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x0C, 0x01, 0x03]
+        uses(tripleDES, in: bytes)
+    }
+
+    /// pbeWithSHAAnd3-KeyTripleDES-CBC, below 1.2.840.113549.1.12.1 (RFC 7292 appendix C).
+    private static let tripleDES: UInt8 = 3
+    /// pbeWithSHAAnd40BitRC2-CBC.
+    private static let rc2: UInt8 = 6
+
+    private static func uses(_ algorithm: UInt8, in bytes: [UInt8]) -> Bool {
+        let name: [UInt8] = [0x06, 0x0A, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x0C, 0x01, algorithm]
         return bytes.indices.contains { bytes[$0...].starts(with: name) }
     }
 
-    /// Reads a file. Files of old key chains (RC2, 3DES) are read too if OpenSSL's legacy provider is installed.
+    /// Reads a file. OpenSSL reads AES and 3DES itself; for the RC2 of old key chains it needs its legacy provider.
     ///
     /// - Throws: `notPermitted` for a wrong password; `badCredential` for a damaged file, or one without a key or
     ///   a certificate.
@@ -111,7 +120,7 @@ package enum PKCS12 {
                 .badCredential,
                 "The PKCS#12 file has no MAC, so its password cannot be checked; export it again with a password.")
         }
-        return try unpack(file.pointer, password: password)
+        return try unpack(file.pointer, password: password, usesRC2: uses(rc2, in: bytes))
     }
 
     private static func parse(_ bytes: [UInt8]) -> OwnedPointer? {
@@ -138,7 +147,9 @@ package enum PKCS12 {
         }
     }
 
-    private static func unpack(_ file: OpaquePointer, password: String) throws(RingwakeError) -> Contents {
+    private static func unpack(
+        _ file: OpaquePointer, password: String, usesRC2: Bool
+    ) throws(RingwakeError) -> Contents {
         var key: OpaquePointer?
         var certificate: OpaquePointer?
         var others: OpaquePointer?
@@ -149,9 +160,14 @@ package enum PKCS12 {
             defer { if let legacy { OSSL_PROVIDER_unload(legacy) } }
             guard legacy != nil, PKCS12_parse(file, password, &key, &certificate, &others) == 1 else {
                 OpenSSLErrors.clear()
+                let cause =
+                    usesRC2 && legacy == nil
+                    ? "it is encrypted with RC2-40, and OpenSSL 3 reads that only with its legacy provider, which is not "
+                        + "installed here (Debian 13 has it in openssl-provider-legacy)"
+                    : OpenSSLErrors.text(of: reasons)
                 throw RingwakeError(
                     .badCredential,
-                    "The PKCS#12 file cannot be decrypted: \(OpenSSLErrors.text(of: reasons)); convert it with "
+                    "The PKCS#12 file cannot be decrypted: \(cause); convert it where it can be read, with "
                         + "'openssl pkcs12 -legacy -in OLD -nodes -out NEW.pem'.")
             }
         }

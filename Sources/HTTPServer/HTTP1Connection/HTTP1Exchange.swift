@@ -86,6 +86,10 @@ final class HTTP1Exchange: HTTPExchange {
         end(with: isChunked && !isHeadRequest ? HTTP1Writer.lastChunk : [])
     }
 
+    func abort() { connection?.close() }
+
+    func endConnection(reason: String) { keepAlive = false }
+
     /// The connection is closed.
     func wasClosed() {
         guard let connection else { return }

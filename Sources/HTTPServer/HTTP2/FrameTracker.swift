@@ -4,9 +4,11 @@ import CRingwakeNGHTTP2
 ///
 /// nghttp2 doesn't report its position in the input, and after a stream reset it silently consumes the rest of the
 /// header block. A frame, or a block of HEADERS and CONTINUATION, has to arrive in time once it has begun. This tracks
-/// whether one has begun.
-/// whether one has begun.
+/// whether one has begun. It also counts the frames, because nghttp2 doesn't report each of them.
 nonisolated struct FrameTracker {
+    /// The frames so far.
+    var rates = FrameRates()
+
     private static let prefaceBytes = 24
     private static let headerBytes = 9
     /// The header's bytes before the stream ID: length, type, flags.
@@ -54,6 +56,7 @@ nonisolated struct FrameTracker {
         payloadLeft = Int(truncatingIfNeeded: header >> 16)
         let type = UInt32(truncatingIfNeeded: header >> 8 & 0xFF)
         let flags = UInt32(truncatingIfNeeded: header & 0xFF)
+        rates.count(type: type)
         if type == NGHTTP2_HEADERS.rawValue || type == NGHTTP2_CONTINUATION.rawValue {
             isHeaderBlockOpen = flags & NGHTTP2_FLAG_END_HEADERS.rawValue == 0
         }

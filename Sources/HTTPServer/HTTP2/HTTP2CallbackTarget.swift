@@ -14,6 +14,12 @@ nonisolated final class HTTP2CallbackTarget {
     private var head: HTTP2RequestHead
     /// False for trailers, which are ignored.
     private var isGathering = false
+    /// The highest stream that the client has opened.
+    private var newestStream: Int32 = 0
+    /// Streams whose end the client hasn't sent, also those that this end has reset.
+    private var unfinishedStreams: Set<Int32> = []
+    /// Above this, streams that this end has reset are forgotten.
+    private static let maximumUnfinishedStreams = 4096
     /// Size of the block so far, by RFC 9113 section 6.5.2, in bytes.
     private var blockBytes = 0
 
@@ -22,6 +28,24 @@ nonisolated final class HTTP2CallbackTarget {
         self.runLoop = runLoop
         self.limits = limits
         head = HTTP2RequestHead(begunAt: runLoop.now)
+    }
+
+    /// A HEADERS frame begins.
+    ///
+    /// - Returns: false if its stream has ended, or is lower than one that the client has opened already. The connection
+    ///   must be closed (RFC 9113 section 5.1.1). nghttp2 ignores such a frame, because it can't tell it from trailers of a
+    ///   stream that this end has just reset.
+    func beginFrame(streamID: Int32) -> Bool {
+        guard streamID > newestStream else { return unfinishedStreams.contains(streamID) }
+        newestStream = streamID
+        if unfinishedStreams.count >= Self.maximumUnfinishedStreams { unfinishedStreams = [] }
+        unfinishedStreams.insert(streamID)
+        return true
+    }
+
+    /// The client has ended or reset a stream.
+    func streamFinished(_ streamID: Int32) {
+        unfinishedStreams.remove(streamID)
     }
 
     /// A header block begins.

@@ -7,6 +7,7 @@ import CRingwakeNGHTTP2
 /// threads, and calls back only within the session's own calls.
 nonisolated enum HTTP2Callbacks {
     static func install(in callbacks: OpaquePointer) {
+        nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks, beginFrame)
         nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, beginHeaders)
         nghttp2_session_callbacks_set_on_header_callback(callbacks, header)
         nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, frameReceived)
@@ -35,6 +36,16 @@ nonisolated enum HTTP2Callbacks {
         }
     }
 
+    private static let beginFrame: nghttp2_on_begin_frame_callback = { _, header, userData in
+        guard let header else { return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue }
+        if UInt32(header.pointee.type) == NGHTTP2_HEADERS.rawValue,
+            !target(userData).beginFrame(streamID: header.pointee.stream_id)
+        {
+            onMainActor(userData, ()) { session, _ in session.closedStreamReused() }
+        }
+        return 0
+    }
+
     private static let beginHeaders: nghttp2_on_begin_headers_callback = { _, frame, userData in
         guard let frame else { return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue }
         target(userData).beginHead(isRequest: frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST)
@@ -54,6 +65,9 @@ nonisolated enum HTTP2Callbacks {
         guard let frame else { return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue }
         let header = frame.pointee.hd
         let isEndOfStream = UInt32(header.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0
+        if isEndOfStream || UInt32(header.type) == NGHTTP2_RST_STREAM.rawValue {
+            target(userData).streamFinished(header.stream_id)
+        }
         switch UInt32(header.type) {
         case NGHTTP2_HEADERS.rawValue:
             onMainActor(userData, ()) { session, _ in

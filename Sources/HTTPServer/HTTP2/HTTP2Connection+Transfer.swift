@@ -25,7 +25,7 @@ extension HTTP2Connection {
             case .failed(let reason):
                 log("a connection broke", reason)
                 // With TLS 1.3 a client refuses the server's certificate after the server's handshake is done.
-                if isBeginning { fail(.init(openSSL: reason), reason) }
+                if stage.isBeginning { fail(.init(openSSL: reason), reason) }
                 return close()
             }
         }
@@ -34,13 +34,13 @@ extension HTTP2Connection {
     private func receive(_ bytes: UnsafeRawBufferPointer, _ session: HTTP2Session) {
         if let reason = session.receive(bytes) {
             log("a connection does not speak HTTP/2 as it should", reason)
-            if isBeginning { fail(.notHTTP2, reason) }
+            if stage.isBeginning { fail(.notHTTP2, reason) }
             send()
             return linger()
         }
         if let refusal {
             self.refusal = nil
-            refuse(reason: refusal)
+            refuse(refusal)
         }
     }
 
@@ -77,7 +77,7 @@ extension HTTP2Connection {
         guard let session else { return }
         if let refusal {
             self.refusal = nil
-            return refuse(reason: refusal)
+            return refuse(refusal)
         }
         if outputWaitsFor.isEmpty {
             if case .draining = stage, session.streams.isEmpty { return finish() }
@@ -99,7 +99,10 @@ extension HTTP2Connection {
                 guard written == bytes.count else { return keepUnsent(Array(bytes[written...])) }
                 unsent = []
             }
-            let count = session.produce(into: shared.output.bytes)
+            guard let count = session.produce(into: shared.output.bytes) else {
+                log("a connection is closed", "an answer has a frame that is too large")
+                return close()
+            }
             guard count > 0 else {
                 outputDeadline = nil
                 return

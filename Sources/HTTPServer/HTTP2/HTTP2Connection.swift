@@ -7,34 +7,17 @@ import RingwakeCore
 import RunLoop
 
 /// One accepted connection: its socket, its TLS, its HTTP/2 session and its deadlines.
-///
-/// ```
-/// handshaking --TLS done--> preface --client's SETTINGS--> established
-///                              \______________________________/
-///                                drain: GOAWAY |     | refuse: GOAWAY
-///                                              v     v
-///     closed <--all answered, sent-- draining       lingering --peer closed--> closed
-/// ```
-/// Every stage except `established` has one total deadline. A missed deadline, or a failure of the socket, TLS or
-/// HTTP/2, leads to `closed` from every stage. A drained client is not waited for. Lingering reads and drops what the
-/// peer still sends: closing a socket with unread bytes makes the kernel send a reset, which can destroy the GOAWAY in
-/// transit.
 final class HTTP2Connection {
-    enum Stage {
-        case handshaking(deadline: BootClock.Instant)
-        case preface(deadline: BootClock.Instant)
-        case established
-        case draining(deadline: BootClock.Instant)
-        case lingering(deadline: BootClock.Instant)
-        case closed
-    }
-
     /// Maximum bytes to read in one turn of the loop, so that one peer can't starve the others.
     static let maximumReadBytesPerTurn = 256 * 1024
 
     let shared: HTTP2ListenerContext
     let address: String
-    var stage: Stage
+    let network: PeerNetwork
+    let acceptedAt: BootClock.Instant
+    /// The account whose place the connection has; nil while it has proven nothing.
+    private(set) var account: String?
+    var stage: HTTP2Stage
     var tls: TLSServerConnection?
     var session: HTTP2Session?
     /// Output of the session that TLS hasn't accepted yet. TLS needs the same bytes again.
@@ -48,7 +31,7 @@ final class HTTP2Connection {
     var isFlushScheduled = false
     var isReadScheduled = false
     /// Why the connection has to be refused; set within a callback.
-    var refusal: String?
+    var refusal: GoAway?
     /// When the client's SETTINGS arrived; nil before.
     private var establishedAt: BootClock.Instant?
     /// Set while the connection waits for the right moment to drain: the reason for GOAWAY, and when to stop waiting.
@@ -64,11 +47,13 @@ final class HTTP2Connection {
     ///
     /// - Parameter ended: called once, when the descriptor has been closed.
     init(
-        descriptor: Int32, address: String, tls: TLSServerContext, shared: HTTP2ListenerContext,
+        descriptor: Int32, peer: sockaddr_storage, tls: TLSServerContext, shared: HTTP2ListenerContext,
         ended: @escaping (HTTP2Connection) -> Void
     ) {
         self.descriptor = descriptor
-        self.address = address
+        address = SocketAddress.describe(peer) ?? "unknown"
+        network = PeerNetwork(peer)
+        acceptedAt = shared.runLoop.now
         self.shared = shared
         self.ended = ended
         stage = .handshaking(deadline: shared.runLoop.now.advanced(by: shared.limits.handshakeDeadline))
@@ -102,7 +87,7 @@ final class HTTP2Connection {
     private func advance() {
         switch stage {
         case .handshaking:
-            handshake()
+            if shared.handshakes.mayContinue(self) { continueHandshake() } else { watch([]) }
         case .preface, .established, .draining:
             if outputWaitsFor.isEmpty {
                 read()
@@ -115,8 +100,9 @@ final class HTTP2Connection {
         }
     }
 
-    private func handshake() {
-        guard let tls else { return }
+    /// Continues the TLS handshake, when ``HandshakeQueue`` says so.
+    func continueHandshake() {
+        guard case .handshaking = stage, let tls else { return }
         switch tls.handshake() {
         case .done:
             beginSession(tls)
@@ -138,12 +124,6 @@ final class HTTP2Connection {
         shared.onFailure(FailedConnection(peer: address, reason: reason, detail: detail))
     }
 
-    /// Whether the client has said nothing yet that is HTTP/2.
-    var isBeginning: Bool {
-        guard case .preface = stage else { return false }
-        return true
-    }
-
     private func beginSession(_ tls: TLSServerConnection) {
         let handler = shared.makeHandler(PeerInfo(address: address, certificate: tls.peerCertificate))
         self.handler = handler
@@ -156,6 +136,8 @@ final class HTTP2Connection {
             log("a connection could not be set up", error.message)
             return close()
         }
+        if session?.account != nil { prove() }
+        if case .closed = stage { return }
         stage = .preface(deadline: shared.runLoop.now.advanced(by: shared.limits.prefaceDeadline))
         requireStageDeadline()
         if let retirement { setRetirement(retirement.reason) }
@@ -177,9 +159,36 @@ final class HTTP2Connection {
             // An idle connection has no timer.
             timer.cancel(on: shared.runLoop)
             requireDeadlines()
-        case .isAbused:
-            refusal = "TooManyRequests"
+        case .isProven:
+            prove()
+        case .hasMetBound(let bound):
+            guard refusal == nil else { return }
+            shared.report(bound, of: self)
+            refusal = GoAway(bound)
+        case .isBroken(let reason):
+            refusal = GoAway(reason, NGHTTP2_PROTOCOL_ERROR)
+        case .isToEnd(let reason):
+            retire(reason: reason)
         }
+    }
+
+    /// Takes a place of the account that the client has proven to belong to.
+    private func prove() {
+        guard account == nil, let proven = session?.account else { return }
+        guard shared.prove(self, proven) else {
+            refusal = GoAway(.placesOfSender)
+            return
+        }
+        account = proven
+    }
+
+    /// Why the client must no longer be connected.
+    var revocation: String? { handler?.revocation }
+
+    /// Whether nothing is being requested or answered.
+    var isIdle: Bool {
+        guard case .established = stage, let session else { return false }
+        return session.streams.isEmpty && unsent.isEmpty
     }
 
     /// Whether the client has shown a certificate, or still may.
@@ -240,26 +249,32 @@ final class HTTP2Connection {
         case .preface, .established:
             stage = .draining(deadline: shared.runLoop.now.advanced(by: shared.limits.drainDeadline))
             requireStageDeadline()
-            session?.goAway(NGHTTP2_NO_ERROR, reason: reason)
+            session?.goAway(GoAway(reason))
         case .draining, .lingering, .closed:
             break
         }
     }
 
     /// Sends GOAWAY, and closes without waiting for answers.
-    func refuse(reason: String) {
-        log("a connection was refused", reason)
-        session?.goAway(NGHTTP2_ENHANCE_YOUR_CALM, reason: reason)
+    func refuse(_ refusal: GoAway) {
+        log("a connection was refused", refusal.reason)
+        session?.goAway(refusal)
         send()
         linger()
     }
 
+    /// Closes the connection because it has met a bound, with a GOAWAY if that is possible without waiting. Unlike
+    /// ``refuse(_:)`` it frees the place now, so it must not be called within a callback of the session.
+    func displace(for bound: ConnectionBound) {
+        shared.report(bound, of: self)
+        session?.goAway(GoAway(bound.reason))
+        send()
+        close()
+    }
+
     /// Shuts down our direction, and waits for the peer to close.
     func linger() {
-        switch stage {
-        case .lingering, .closed: return
-        case .handshaking, .preface, .established, .draining: break
-        }
+        guard !stage.isEnding else { return }
         guard unsent.isEmpty else { return close() }
         stage = .lingering(deadline: shared.runLoop.now.advanced(by: shared.limits.lingerDeadline))
         requireStageDeadline()
@@ -283,6 +298,7 @@ final class HTTP2Connection {
         if case .closed = stage { return }
         stage = .closed
         timer.cancel(on: shared.runLoop)
+        shared.handshakes.remove(self)
         source?.cancel()
         source = nil
         tls?.shutdown()
@@ -325,23 +341,14 @@ final class HTTP2Connection {
     }
 
     private func requireStageDeadline() {
-        if let stageDeadline {
-            require(stageDeadline)
-        }
-    }
-
-    private var stageDeadline: BootClock.Instant? {
-        switch stage {
-        case .handshaking(let deadline), .preface(let deadline), .draining(let deadline), .lingering(let deadline):
-            deadline
-        case .established, .closed:
-            nil
+        if let deadline = stage.deadline {
+            require(deadline)
         }
     }
 
     private func checkDeadlines() {
         let now = shared.runLoop.now
-        if let stageDeadline, stageDeadline <= now {
+        if let deadline = stage.deadline, deadline <= now {
             return stageIsLate()
         }
         if let retirement, retirement.deadline <= now {
@@ -349,35 +356,40 @@ final class HTTP2Connection {
             return requireDeadlines()
         }
         if let outputDeadline, outputDeadline <= now {
-            log("a connection was closed", "the peer did not fetch its answers in time")
+            shared.report(.slowReader, of: self)
             return close()
         }
         if let inputDeadline = session?.inputDeadline, inputDeadline <= now {
-            return refuse(reason: "IdleTimeout")
+            return refuseAsSlow()
         }
         session?.expireStreams(at: now)
         requireDeadlines()
     }
 
     private func requireDeadlines() {
-        for deadline in [
-            stageDeadline, retirement?.deadline, outputDeadline, session?.inputDeadline, session?.nearestStreamDeadline,
-        ] {
-            if let deadline { require(deadline) }
-        }
+        [stage.deadline, retirement?.deadline, outputDeadline, session?.inputDeadline, session?.nearestStreamDeadline]
+            .forEach { if let deadline = $0 { require(deadline) } }
     }
 
     private func stageIsLate() {
         switch stage {
-        case .handshaking, .lingering:
+        case .handshaking:
+            shared.report(.slowConnection, of: self)
+            close()
+        case .lingering:
             close()
         case .preface:
-            refuse(reason: "IdleTimeout")
+            refuseAsSlow()
         case .draining:
             linger()
         case .established, .closed:
             break
         }
+    }
+
+    private func refuseAsSlow() {
+        shared.report(.slowConnection, of: self)
+        refuse(GoAway(.slowConnection))
     }
 
     /// Logs an event of a peer. Peers can cause these at will, so the level is debug.

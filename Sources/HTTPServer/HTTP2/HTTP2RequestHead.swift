@@ -7,7 +7,7 @@ nonisolated struct HTTP2RequestHead {
     var fields: [HTTPField] = []
     /// Size of the field list by RFC 9113 section 6.5.2, in bytes.
     private(set) var size = 0
-    /// The fields exceeded the limits, and were dropped.
+    /// The fields exceeded the limits. Those beyond are missing.
     private(set) var isTooLarge = false
     /// When the head started to arrive.
     let begunAt: BootClock.Instant
@@ -28,8 +28,6 @@ nonisolated struct HTTP2RequestHead {
         size += name.count + value.count + HTTP2RequestHead.fieldOverheadBytes
         guard size <= maximumBytes, fields.count < maximumFields else {
             isTooLarge = true
-            size = 0
-            fields = []
             return
         }
         let value = String(decoding: value, as: UTF8.self)

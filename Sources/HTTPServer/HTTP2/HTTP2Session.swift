@@ -17,17 +17,14 @@ final class HTTP2Session {
         case hasDeadline(BootClock.Instant)
         /// The client's preface and SETTINGS have arrived.
         case isEstablished
-        /// The client misbehaves beyond what is tolerated.
-        case isAbused
-    }
-
-    /// A piece of an answer's body, for one DATA frame.
-    enum BodyPiece {
-        case bytes(Int, isEnd: Bool)
-        /// Nothing until the connection's window has grown.
-        case later
-        /// The stream is closed.
-        case gone
+        /// The client has proven to belong to the session's ``account``.
+        case isProven
+        /// The client has met a bound that costs it the connection.
+        case hasMetBound(ConnectionBound)
+        /// The client has broken a rule of HTTP/2 that nghttp2 doesn't check.
+        case isBroken(String)
+        /// The handler wants the connection to end, for this reason.
+        case isToEnd(String)
     }
 
     private let shared: HTTP2ListenerContext
@@ -48,10 +45,15 @@ final class HTTP2Session {
     private(set) var hasHadRequest = false
     /// Bytes reserved by the streams.
     private var reservedBytes = 0
-    /// Streams whose body waits for the connection's window; see ``readBody(of:into:)``.
-    private var streamsAwaitingWindow: Set<Int32> = []
-    private var hasWindowGrown = false
+    /// The account that the client has proven to belong to.
+    private(set) var account: String?
+    private var refusals = GlitchCounter()
+    /// Refusals for which no bytes were left.
+    private var refusalsOverBudget = 0
+    private var waitingBodies = WaitingBodies()
 
+    /// Maximum of ``refusalsOverBudget``.
+    private static let maximumRefusalsOverBudget = 16
     /// When no stream is left, a stream table above this capacity is freed.
     private static let keptStreamCapacity = 16
 
@@ -65,6 +67,7 @@ final class HTTP2Session {
         self.shared = shared
         self.handler = handler
         self.notify = notify
+        account = handler.account
         var pointer: OpaquePointer?
         let target = HTTP2CallbackTarget(session: self, runLoop: shared.runLoop, limits: shared.limits)
         callbackTarget = target
@@ -87,7 +90,12 @@ final class HTTP2Session {
     /// - Returns: nil if the connection can continue, otherwise the reason. nghttp2's GOAWAY may still have to be sent.
     func receive(_ bytes: UnsafeRawBufferPointer) -> String? {
         guard let pointer, depth == 0 else { return nil }
+        frameTracker.rates.begin(at: shared.runLoop.now)
         trackFrames(bytes)
+        if let bound = frameTracker.rates.exceeded {
+            notify?(.hasMetBound(bound))
+            return nil
+        }
         depth += 1
         let result = nghttp2_session_mem_recv(
             pointer, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
@@ -110,9 +118,14 @@ final class HTTP2Session {
     }
 
     /// Copies whole frames to send, until fewer than ``maximumChunkBytes`` are free.
-    func produce(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    ///
+    /// - Returns: the number of bytes; nil if a frame is too large to be sent, so that the connection must be closed.
+    func produce(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
         guard depth == 0 else { return 0 }
-        resumeBodies()
+        for streamID in waitingBodies.takeAll() {
+            // This fails only for a stream that doesn't wait.
+            _ = nghttp2_session_resume_data(pointer, streamID)
+        }
         var count = 0
         depth += 1
         // A callback may end the session. `pointer` stays valid until `leave`, but nothing more is sent.
@@ -122,7 +135,10 @@ final class HTTP2Session {
             guard length > 0, let chunk else { break }
             // nghttp2's buffers hold one frame of the default maximum. Only a change in nghttp2 could make a chunk
             // larger.
-            precondition(length <= buffer.count - count)
+            guard length <= buffer.count - count else {
+                leave()
+                return nil
+            }
             let frame = UnsafeMutableRawBufferPointer(rebasing: buffer[count..<(count + length)])
             frame.copyMemory(from: UnsafeRawBufferPointer(start: chunk, count: length))
             if !areSettingsSent {
@@ -148,20 +164,17 @@ final class HTTP2Session {
     // MARK: - Ending
 
     /// Announces that streams above the last one that arrived won't be served (RFC 9113 section 6.8).
-    func goAway(_ code: nghttp2_error_code, reason: String) {
+    func goAway(_ goAway: GoAway) {
         guard let pointer else { return }
-        let letters = reason.utf8.filter { byte in
-            let lower = byte | 0x20
-            return (lower >= UInt8(ascii: "a") && lower <= UInt8(ascii: "z"))
-                || (byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9"))
-        }
-        let debug = Array("{\"reason\":\"".utf8) + letters + Array("\"}".utf8)
+        let debug = goAway.debugData
         // This fails only without memory, and the connection is closed anyway.
         _ = nghttp2_submit_goaway(
             pointer, UInt8(truncatingIfNeeded: NGHTTP2_FLAG_NONE.rawValue),
-            nghttp2_session_get_last_proc_stream_id(pointer), code.rawValue, debug, debug.count)
+            nghttp2_session_get_last_proc_stream_id(pointer), goAway.code.rawValue, debug, debug.count)
         notify?(.hasOutput)
     }
+
+    func endConnection(reason: String) { notify?(.isToEnd(reason)) }
 
     /// Closes every stream and frees the session, now or when the present call returns. Idempotent.
     func end() {
@@ -223,11 +236,12 @@ final class HTTP2Session {
         streams.values.lazy.compactMap(\.deadline).min()
     }
 
-    /// Resets the streams whose deadline has passed.
+    /// Resets the streams whose deadline has passed. A request that is refused is answered.
     func expireStreams(at now: BootClock.Instant) {
         for stream in streams.values where stream.deadline.map({ $0 <= now }) ?? false {
+            shared.bounds.count(stream.isAnswered ? .slowReader : .slowRequest)
             stream.deadline = nil
-            cancel(stream)
+            if stream.isRefused { stream.deliver() } else { cancel(stream) }
         }
     }
 
@@ -250,30 +264,59 @@ final class HTTP2Session {
 
     private func beginStream(_ streamID: Int32, _ head: HTTP2RequestHead) {
         hasHadRequest = true
-        let stream = HTTP2Stream(id: streamID, session: self, head: head)
+        var request = HTTPRequest(method: head.method, path: head.path, fields: head.fields, receivedAt: head.begunAt)
+        request.isHeadTooLarge = head.isTooLarge
+        let stream = HTTP2Stream(id: streamID, session: self, head: request)
         streams[streamID] = stream
         setDeadline(head.begunAt.advanced(by: limits.requestDeadline), of: stream)
-        if streams.count > Int(limits.maximumConcurrentStreams)
-            || !stream.reserve(HTTP2Stream.overheadBytes + head.size)
-        {
-            refuse(stream)
-        } else if head.isTooLarge {
-            stream.answerHeadTooLarge()
+        guard streams.count <= Int(limits.maximumConcurrentStreams) else { return reset(stream, .streams) }
+        let verdict = handler.judge(request)
+        noteAccount()
+        switch verdict {
+        case .read(let receive):
+            guard stream.reserve(HTTP2Stream.overheadBytes + head.size) else { return reset(stream, boundOfBytes) }
+            stream.accept(receive)
+        case .refuse(let response):
+            refuse(stream, response)
         }
     }
+
+    /// Sets the account as soon as the handler knows it.
+    private func noteAccount() {
+        guard account == nil, let proven = handler.account else { return }
+        account = proven
+        budget.charge(reservedBytes, to: proven)
+        notify?(.isProven)
+    }
+
+    /// Answers a request that the handler has refused by its head.
+    private func refuse(_ stream: HTTP2Stream, _ response: HTTPResponse) {
+        if account == nil, refusals.add(at: shared.runLoop.now, limits: limits) {
+            notify?(.hasMetBound(.refusals))
+        }
+        let isReserved = stream.reserve(HTTP2Stream.overheadBytes)
+        stream.refuse(response, isAtOnce: !isReserved)
+        guard !isReserved else { return }
+        // The client decides how long an answer is kept, so without bytes for it there can be only a few.
+        refusalsOverBudget += 1
+        guard refusalsOverBudget > Self.maximumRefusalsOverBudget else { return }
+        notify?(.hasMetBound(boundOfBytes))
+    }
+
+    private var boundOfBytes: ConnectionBound { account == nil ? .unprovenBytes : .bytesOfSender }
 
     func requestEnded(streamID: Int32) {
         guard let stream = streams[streamID] else { return }
         stream.requestIsComplete()
-        deliver(stream)
+        stream.deliver()
     }
 
     func dataReceived(_ data: UnsafeBufferPointer<UInt8>, streamID: Int32) {
         guard let stream = streams[streamID] else { return }
         switch stream.add(data) {
         case .taken: break
-        case .overBudget: refuse(stream)
-        case .isTooLong: deliver(stream)
+        case .overBudget: reset(stream, boundOfBytes)
+        case .isTooLong: stream.deliver()
         }
     }
 
@@ -297,13 +340,17 @@ final class HTTP2Session {
     /// Counts a reset by the client, a reset that the client's error caused, or an invalid frame.
     func countGlitch() {
         if glitches.add(at: shared.runLoop.now, limits: limits) {
-            notify?(.isAbused)
+            notify?(.hasMetBound(.resets))
         }
+    }
+
+    func closedStreamReused() {
+        notify?(.isBroken("StreamClosed"))
     }
 
     func streamClosed(_ streamID: Int32) {
         guard let stream = streams.removeValue(forKey: streamID) else { return }
-        streamsAwaitingWindow.remove(streamID)
+        waitingBodies.remove(streamID)
         stream.wasClosed()
     }
 
@@ -317,7 +364,7 @@ final class HTTP2Session {
         if rest > buffer.count, rest <= HTTP2Session.maximumDataBytes,
             nghttp2_session_get_stream_remote_window_size(pointer, streamID) >= rest
         {
-            streamsAwaitingWindow.insert(streamID)
+            waitingBodies.insert(streamID)
             return .later
         }
         let piece = stream.readBody(into: buffer)
@@ -325,49 +372,28 @@ final class HTTP2Session {
     }
 
     func connectionWindowGrew() {
-        hasWindowGrown = true
+        waitingBodies.windowGrew()
     }
 
-    /// Resumes the bodies that wait for the connection's window, once for all updates that arrived together.
-    private func resumeBodies() {
-        guard hasWindowGrown, let pointer else { return }
-        hasWindowGrown = false
-        let waiting = streamsAwaitingWindow
-        streamsAwaitingWindow = []
-        for streamID in waiting.sorted() {
-            // This fails only for a stream that doesn't wait.
-            _ = nghttp2_session_resume_data(pointer, streamID)
-        }
-    }
-
-    private func refuse(_ stream: HTTP2Stream) {
+    /// Refuses a stream that is more than the client may have now. The client may repeat it.
+    private func reset(_ stream: HTTP2Stream, _ bound: ConnectionBound) {
+        shared.bounds.count(bound)
         stream.ignoreRest()
         reset(stream.id, NGHTTP2_REFUSED_STREAM)
     }
 
-    private func deliver(_ stream: HTTP2Stream) {
-        guard let request = stream.takeRequest() else { return }
-        handler.received(request, on: stream)
-    }
-
     // MARK: - Memory
 
-    /// Reserves bytes for a stream. Bytes above the connection's guaranteed ones come from the server's budget.
+    /// Reserves bytes for a stream.
     func reserve(_ count: Int) -> Bool {
-        guard budget.reserve(bytesOfBudget(for: reservedBytes + count) - bytesOfBudget(for: reservedBytes)) else {
-            return false
-        }
+        guard budget.reserve(count, for: account) else { return false }
         reservedBytes += count
         return true
     }
 
     /// Releases bytes of a stream.
     func release(_ count: Int) {
-        budget.release(bytesOfBudget(for: reservedBytes) - bytesOfBudget(for: reservedBytes - count))
+        budget.release(count, of: account)
         reservedBytes -= count
-    }
-
-    private func bytesOfBudget(for reserved: Int) -> Int {
-        max(0, reserved - limits.guaranteedBufferBytes)
     }
 }

@@ -1,27 +1,32 @@
+import CRingwakeNGHTTP2
 import RunLoop
 
 /// One request with a complete head, and its answer, on an HTTP/2 connection.
 ///
 /// ```
 /// body --requestIsComplete, or too long--> delivered --respond--> answered
-///   any --wasClosed--> closed (session == nil)          refused: ignoring, until closed
+/// refused --the same-----------------------------------------------^
+///   any --wasClosed--> closed (session == nil)          reset: ignoring, until closed
 /// ```
 final class HTTP2Stream: HTTPExchange {
     private enum State {
         case body
+        /// The handler has refused the request by its head. The answer waits for the end of the body, which is
+        /// discarded: clients fail when an answer comes while they are still sending.
+        case refused(HTTPResponse)
         /// The handler has received the request.
         case delivered
         /// The handler sends pieces, which are collected here.
         case gathering(HTTPResponse)
         case answered
-        /// Refused: further bytes are dropped.
+        /// Reset: further bytes are dropped.
         case ignoring
     }
 
     /// The result of adding body bytes.
     enum BodyResult {
         case taken
-        /// The whole server buffers more than allowed.
+        /// More would be buffered than allowed.
         case overBudget
         /// So much was discarded that the request is answered before its end.
         case isTooLong
@@ -35,6 +40,8 @@ final class HTTP2Stream: HTTPExchange {
     private var session: HTTP2Session?
     private var state = State.body
     private var request: HTTPRequest
+    /// What the complete request is passed to.
+    private var receive: ((HTTPRequest, any HTTPExchange) -> Void)?
     private var discardedBytes = 0
     private var reservedBytes = 0
     private var answerBody: [UInt8] = []
@@ -42,31 +49,56 @@ final class HTTP2Stream: HTTPExchange {
 
     /// Cost of a stream besides the received bytes, including nghttp2's share.
     static let overheadBytes = 1024
-    init(id: Int32, session: HTTP2Session, head: HTTP2RequestHead) {
+
+    init(id: Int32, session: HTTP2Session, head: HTTPRequest) {
         self.id = id
         self.session = session
-        request = HTTPRequest(
-            method: head.method, path: head.path, fields: head.fields, receivedAt: head.begunAt)
+        request = head
     }
 
     // MARK: - The request
 
-    /// Reserves bytes until the stream is closed.
+    /// Reserves bytes until the request is answered.
     func reserve(_ count: Int) -> Bool {
         guard let session, session.reserve(count) else { return false }
         reservedBytes += count
         return true
     }
 
-    /// Answers without the handler, which doesn't get the request.
-    func answerHeadTooLarge() {
+    /// The handler wants the complete request.
+    func accept(_ receive: @escaping (HTTPRequest, any HTTPExchange) -> Void) {
+        self.receive = receive
+    }
+
+    /// The handler has refused the request by its head.
+    ///
+    /// - Parameter isAtOnce: whether the answer is sent before the end of the body.
+    func refuse(_ response: HTTPResponse, isAtOnce: Bool) {
+        request.fields = []
+        state = .refused(response)
+        if isAtOnce { sendRefusal() }
+    }
+
+    private func sendRefusal() {
+        guard case .refused(let response) = state else { return }
         state = .delivered
-        respond(HTTPResponse(status: 431))
+        respond(response)
+    }
+
+    /// Whether the handler has refused the request, and the answer waits for its end.
+    var isRefused: Bool {
+        if case .refused = state { true } else { false }
     }
 
     func add(_ data: UnsafeBufferPointer<UInt8>) -> BodyResult {
-        guard case .body = state, let session else { return .taken }
-        let room = session.limits.maximumBodyBytes - request.body.count
+        let isRefused: Bool
+        switch state {
+        case .body: isRefused = false
+        case .refused: isRefused = true
+        case .delivered, .gathering, .answered, .ignoring: return .taken
+        }
+        guard let session else { return .taken }
+        let room = isRefused ? 0 : session.limits.maximumBodyBytes - request.body.count
         let kept = min(room, data.count)
         if kept > 0 {
             guard reserve(kept) else { return .overBudget }
@@ -81,42 +113,60 @@ final class HTTP2Stream: HTTPExchange {
     /// The client has sent the end of the request.
     func requestIsComplete() {
         switch state {
-        case .body, .delivered, .gathering: deadline = nil
+        case .body, .refused, .delivered, .gathering: deadline = nil
         case .answered, .ignoring: break
         }
     }
 
-    /// The request for the handler; nil if the handler has it already or must not get it.
-    func takeRequest() -> HTTPRequest? {
-        guard case .body = state, session != nil else { return nil }
+    /// Passes the request to the handler, or answers if the handler has refused it. Does nothing the second time.
+    func deliver() {
+        sendRefusal()
+        guard case .body = state, session != nil, let receive else { return }
         state = .delivered
+        self.receive = nil
         let taken = request
         request.fields = []
         request.body = []
-        return taken
+        receive(taken, self)
+    }
+
+    private func release(_ count: Int) {
+        guard count > 0 else { return }
+        session?.release(count)
+        reservedBytes -= count
     }
 
     /// Drops further bytes. The stream is being reset.
     func ignoreRest() {
         state = .ignoring
+        receive = nil
         request.fields = []
         request.body = []
     }
 
     // MARK: - The answer
 
+    var isAnswered: Bool {
+        if case .answered = state { true } else { false }
+    }
+
     var isOpen: Bool {
         switch state {
         case .delivered, .gathering: session != nil
-        case .body, .answered, .ignoring: false
+        case .body, .refused, .answered, .ignoring: false
         }
     }
 
     func respond(_ response: HTTPResponse) {
         guard isOpen, let session else { return }
         state = .answered
+        var response = response
+        // RFC 9110 section 9.3.2.
+        if request.method == "HEAD" { response.body = [] }
         answerBody = response.body
         answerOffset = 0
+        // The client decides when a stream closes: it may leave no window for the answer.
+        release(reservedBytes - HTTP2Stream.overheadBytes)
         if session.submit(response, on: self) {
             onClose = nil
         }
@@ -145,6 +195,14 @@ final class HTTP2Stream: HTTPExchange {
         respond(response)
     }
 
+    func abort() {
+        guard isOpen else { return }
+        ignoreRest()
+        session?.reset(id, NGHTTP2_INTERNAL_ERROR)
+    }
+
+    func endConnection(reason: String) { session?.endConnection(reason: reason) }
+
     /// Unsent bytes of the answer's body.
     var unsentBytes: Int { answerBody.count - answerOffset }
 
@@ -158,10 +216,10 @@ final class HTTP2Stream: HTTPExchange {
 
     /// The stream is closed.
     func wasClosed() {
-        guard let session else { return }
+        guard session != nil else { return }
+        release(reservedBytes)
         self.session = nil
-        session.release(reservedBytes)
-        reservedBytes = 0
+        receive = nil
         answerBody = []
         request.fields = []
         request.body = []

@@ -27,6 +27,9 @@ package final class HTTP2TLSListener {
     private var tls: TLSServerContext
     private let shared: HTTP2ListenerContext
     private var acceptor: Acceptor?
+    private var places: ConnectionPlaces
+    private var idleTimer = DeadlineTimer()
+    private var trimmer: MemoryTrimmer
     private var connections: [ObjectIdentifier: HTTP2Connection] = [:]
     private var whenDrained: (() -> Void)?
 
@@ -37,11 +40,12 @@ package final class HTTP2TLSListener {
     ///   `badConfiguration` if this machine doesn't have the address; `system`.
     package convenience init(
         runLoop: RunLoop, address: SocketAddress, tls: TLSServerContext, limits: ConnectionLimits,
-        budget: BufferBudget, logger: Logger, makeHandler: @escaping (PeerInfo) -> any HTTPConnectionHandler
+        budget: BufferBudget, bounds: BoundCounters = BoundCounters(), logger: Logger,
+        makeHandler: @escaping (PeerInfo) -> any HTTPConnectionHandler
     ) throws(RingwakeError) {
         try self.init(
             runLoop: runLoop, socket: try TCPListeningSocket.open(address), tls: tls, limits: limits, budget: budget,
-            logger: logger, makeHandler: makeHandler)
+            bounds: bounds, logger: logger, makeHandler: makeHandler)
     }
 
     /// Accepts from a listening socket, which it closes at the end, even if it throws.
@@ -50,14 +54,18 @@ package final class HTTP2TLSListener {
     ///   listener could not agree.
     package init(
         runLoop: RunLoop, socket: TCPListeningSocket, tls: TLSServerContext, limits: ConnectionLimits,
-        budget: BufferBudget, logger: Logger, onFailure: @escaping (FailedConnection) -> Void = { _ in },
+        budget: BufferBudget, bounds: BoundCounters, logger: Logger,
+        onFailure: @escaping (FailedConnection) -> Void = { _ in },
         makeHandler: @escaping (PeerInfo) -> any HTTPConnectionHandler
     ) throws(RingwakeError) {
         self.tls = tls
         localAddress = socket.localAddress
+        places = ConnectionPlaces(limits)
+        trimmer = MemoryTrimmer(runLoop: runLoop)
         do {
             shared = try HTTP2ListenerContext(
-                runLoop: runLoop, limits: limits, budget: budget, logger: logger, makeHandler: makeHandler,
+                runLoop: runLoop, limits: limits, budget: budget, bounds: bounds, logger: logger,
+                makeHandler: makeHandler,
                 onFailure: onFailure)
         } catch {
             _ = Glibc.close(socket.descriptor)
@@ -65,10 +73,24 @@ package final class HTTP2TLSListener {
         }
         acceptor = try Acceptor(
             runLoop: runLoop, descriptor: socket.descriptor, cause: .provider,
-            maximumConnections: limits.maximumConnections, logger: logger
+            maximumConnections: .max, logger: logger
         ) { descriptor, peer in
             // A strong reference: the loop keeps the listener until it is closed.
             self.accepted(descriptor, peer)
+        }
+        shared.prove = { [weak self] connection, account in self?.prove(connection, as: account) ?? false }
+    }
+
+    /// Guarantees an equal part of the places to each of this many accounts.
+    package func divide(among accounts: Int) {
+        places.divide(among: accounts)
+    }
+
+    /// Closes the connections of clients that must no longer be connected, when their requests have been answered.
+    package func drainRevoked() {
+        for connection in connections.values {
+            guard let reason = connection.revocation else { continue }
+            connection.drain(reason: reason)
         }
     }
 
@@ -118,16 +140,52 @@ package final class HTTP2TLSListener {
 
     private func accepted(_ descriptor: Int32, _ peer: sockaddr_storage) {
         let connection = HTTP2Connection(
-            descriptor: descriptor, address: SocketAddress.describe(peer) ?? "unknown", tls: tls, shared: shared
+            descriptor: descriptor, peer: peer, tls: tls, shared: shared
         ) { [weak self] connection in
             self?.ended(connection)
         }
         connections[ObjectIdentifier(connection)] = connection
+        trimmer.noteConnections(connections.count)
+        if let displaced = places.admit(connection) {
+            displaced.connection.displace(for: displaced.bound)
+        }
+        closeIdle()
         connection.start()
+    }
+
+    /// Moves a connection to the places of its account. If the account has none left, its oldest idle connection ends.
+    private func prove(_ connection: HTTP2Connection, as account: String) -> Bool {
+        if places.prove(connection, as: account) { return true }
+        let idle = connections.values.lazy.filter { $0.account == account && $0.isIdle }
+        guard let oldest = idle.min(by: { $0.acceptedAt < $1.acceptedAt }) else {
+            shared.report(.placesOfSender, of: connection)
+            return false
+        }
+        oldest.displace(for: .placesOfSender)
+        return places.prove(connection, as: account)
+    }
+
+    /// Closes connections that have proven nothing for a while, if many of their kind are open.
+    private func closeIdle() {
+        while let deadline = places.idleDeadline(after: shared.limits.unprovenIdleTime),
+            let oldest = places.oldestUnproven
+        {
+            guard deadline <= shared.runLoop.now else {
+                idleTimer.require(deadline, on: shared.runLoop, tolerance: shared.limits.deadlineTolerance) {
+                    [weak self] in
+                    self?.idleTimer.fired()
+                    self?.closeIdle()
+                }
+                return
+            }
+            oldest.displace(for: .unprovenIdle)
+        }
     }
 
     private func ended(_ connection: HTTP2Connection) {
         connections[ObjectIdentifier(connection)] = nil
+        places.remove(connection)
+        trimmer.noteConnections(connections.count)
         acceptor?.connectionEnded()
         reportIfDrained()
     }

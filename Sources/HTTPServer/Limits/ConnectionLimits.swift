@@ -2,8 +2,16 @@
 ///
 /// Every deadline is total for its stage: a peer that sends slowly doesn't extend it.
 package nonisolated struct ConnectionLimits: Sendable {
-    /// Maximum connections. At the limit no more are accepted; they wait in the kernel's backlog.
+    /// Maximum connections. At the limit no more are accepted on a Unix socket; they wait in the kernel's backlog. On a
+    /// provider port see ``maximumUnprovenConnections``.
     package var maximumConnections = 4096
+    /// On a provider port: maximum connections, of ``maximumConnections``, that have not proven who they are. At the limit
+    /// a new one takes the place of the oldest.
+    package var maximumUnprovenConnections = 512
+    /// On a provider port: maximum of these that one network (``PeerNetwork``) has.
+    package var maximumUnprovenConnectionsOfNetwork = 64
+    /// On a provider port: how long a connection may prove nothing, once half of their places are taken.
+    package var unprovenIdleTime: Duration = .seconds(10)
     /// On a Unix socket: maximum connections of one ``PlaceHolder`` that isn't the owner.
     package var maximumConnectionsOfOne = 4096
     /// On a Unix socket: maximum connections of all users together, apart from the owner and apps. One user gets half of
@@ -30,9 +38,6 @@ package nonisolated struct ConnectionLimits: Sendable {
     package var maximumBodyBytes = 64 * 1024
     /// Maximum discarded bytes of an HTTP/2 body. Above this the request is answered before its end.
     package var maximumDiscardedBodyBytes = 1024 * 1024
-    /// Bytes that each HTTP/2 connection may hold besides the server's ``BufferBudget``: two typical pushes. So peers
-    /// that use up the budget can't keep out the others.
-    package var guaranteedBufferBytes = 16 * 1024
     /// Maximum unread bytes of a streamed answer. Above this the slow client is disconnected.
     package var maximumBufferedStreamBytes = 256 * 1024
     /// Maximum stream resets by either end of an HTTP/2 connection in ``glitchPeriod``. Above this it is closed.
@@ -60,6 +65,17 @@ package nonisolated struct ConnectionLimits: Sendable {
 
     /// Limits of the provider API.
     package init() {}
+
+    /// Limits of a provider port.
+    ///
+    /// - Parameter available: how many connections the process has descriptors for.
+    package static func provider(available: Int) -> ConnectionLimits {
+        var limits = ConnectionLimits()
+        limits.maximumConnections = max(2, min(limits.maximumConnections, available))
+        limits.maximumUnprovenConnections = max(1, limits.maximumConnections / 8)
+        limits.maximumUnprovenConnectionsOfNetwork = max(1, limits.maximumUnprovenConnections / 8)
+        return limits
+    }
 
     /// Limits of the control socket: a stream and a request at the same time for each of 768 handlers of one app.
     ///

@@ -28,6 +28,13 @@ package protocol HTTPExchange: AnyObject {
     /// Ends a begun stream and closes the exchange.
     func finish()
 
+    /// Closes the exchange without an answer: HTTP/2 resets the stream with INTERNAL_ERROR (RFC 9113 section 7), HTTP/1.1
+    /// closes the connection.
+    func abort()
+
+    /// Closes the connection when its open requests are answered; HTTP/2 sends GOAWAY with this reason before that.
+    func endConnection(reason: String)
+
     /// Called once if the exchange ends without ``respond(_:)`` or ``finish()``: the client left or reset it, a
     /// deadline passed, or the server closed the connection.
     var onClose: (() -> Void)? { get set }
@@ -37,10 +44,28 @@ extension HTTPExchange {
     package func flush() {}
 }
 
+/// What a handler decides when the head of a request has arrived, before any of its body is kept.
+package enum HeadVerdict {
+    /// The body is kept, and the function gets the complete request.
+    case read((HTTPRequest, any HTTPExchange) -> Void)
+    /// The request gets this answer, and its body is discarded.
+    case refuse(HTTPResponse)
+}
+
 /// Receives the requests of one connection.
 package protocol HTTPConnectionHandler: AnyObject {
     /// A complete request has arrived. HTTP/2 may deliver many before the first is answered, HTTP/1.1 one at a time.
     func received(_ request: HTTPRequest, on exchange: any HTTPExchange)
+
+    /// Judges a request by its head. HTTP/2 only; HTTP/1.1 calls ``received(_:on:)``.
+    func judge(_ head: HTTPRequest) -> HeadVerdict
+
+    /// The account that the peer has proven to belong to, by a certificate or a token; nil if it has proven nothing yet.
+    /// Once it isn't nil it stays the same. Asked at the beginning of a connection and after each ``judge(_:)``.
+    var account: String? { get }
+
+    /// Why the peer must no longer be connected: what it has proven is no longer valid. Nil if it still is.
+    var revocation: String? { get }
 
     /// The connection ended; called once, after the last exchange was closed.
     func connectionClosed()
@@ -51,4 +76,11 @@ package protocol HTTPConnectionHandler: AnyObject {
 
 extension HTTPConnectionHandler {
     package var holder: PlaceHolder? { nil }
+    package var account: String? { nil }
+    package var revocation: String? { nil }
+
+    package func judge(_ head: HTTPRequest) -> HeadVerdict {
+        head.isHeadTooLarge
+            ? .refuse(HTTPResponse(status: 431)) : .read { request, exchange in self.received(request, on: exchange) }
+    }
 }

@@ -13,6 +13,8 @@ package nonisolated struct HTTPRequest: Sendable {
     package var body: [UInt8]
     /// Whether the body was longer than the limit; the rest was discarded.
     package var isBodyTruncated: Bool
+    /// Whether the head exceeded the limits; the fields beyond are missing. HTTP/2 only.
+    package var isHeadTooLarge = false
     /// When the request's head started to arrive.
     package var receivedAt: BootClock.Instant
 

@@ -36,7 +36,7 @@ nonisolated struct ProviderAnswer {
 
     /// The push was refused.
     ///
-    /// - Parameter timestamp: when the token was unregistered, in ms since 1970; only sent with 410.
+    /// - Parameter timestamp: when the token was unregistered or expired, in ms since 1970; only sent with 410.
     func refusal(_ reason: RejectionReason, timestamp: Int64) -> HTTPResponse {
         var body = #"{"reason":"\#(reason.rawValue)""#
         if reason.status == ProviderAnswer.goneStatus {
@@ -46,6 +46,9 @@ nonisolated struct ProviderAnswer {
         return HTTPResponse(
             status: reason.status, fields: identifyingFields + [ProviderAnswer.contentType], body: Array(body.utf8))
     }
+
+    /// The head was too large. APNs has no reason for it.
+    var headTooLarge: HTTPResponse { HTTPResponse(status: 431, fields: identifyingFields) }
 
     private static let goneStatus = 410
     private static let contentType = HTTPField(name: "content-type", value: "application/json")

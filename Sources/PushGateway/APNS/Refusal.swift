@@ -7,7 +7,7 @@ nonisolated struct Refusal: Error, Equatable {
     let reason: RejectionReason
     /// The exact cause, for the log. It contains no token; the sender's text has passed through ``quoted(_:)``.
     let cause: String
-    /// When the token was unregistered, in ms since 1970; only with 410.
+    /// When the token was unregistered or expired, in ms since 1970; only with 410.
     let timestamp: Int64?
 
     init(_ reason: RejectionReason, _ cause: String, timestamp: Int64? = nil) {
@@ -17,11 +17,29 @@ nonisolated struct Refusal: Error, Equatable {
     }
 }
 
+extension Refusal {
+    /// The push passed all checks, but the device couldn't accept it: with the bound that was reached.
+    init(_ refusal: PushRefusal, of app: AppID) {
+        let limits = CoordinatorStateMachine.Limits()
+        let why =
+            switch refusal {
+            case .tooManyCalls:
+                "\(limits.activeCallsOfAnApp) calls or handlers of \(app) are active, or \(limits.activeCalls) of all "
+                    + "apps"
+            case .tooManyPushes:
+                "its device token has started \(limits.startsAtOnce) calls of \(app) and gets one more each "
+                    + "\(limits.startInterval.milliseconds) ms"
+            case .unavailable: "\(app) is gone, or the journal cannot store the push now"
+            }
+        self.init(RejectionReason(refusal), "the push passed every check, but \(why)")
+    }
+}
+
 extension RejectionReason {
     /// The answer if the push passed all checks but the device couldn't accept it.
     nonisolated init(_ refusal: PushRefusal) {
         switch refusal {
-        case .tooManyCalls: self = .tooManyRequests
+        case .tooManyCalls, .tooManyPushes: self = .tooManyRequests
         case .unavailable: self = .serviceUnavailable
         }
     }

@@ -4,6 +4,19 @@ import ProviderAPI
 import RingwakeCore
 import RunLoop
 
+/// What the head of a push says, verified.
+struct VerifiedHead {
+    fileprivate let tokenText: String
+    fileprivate let team: String
+    fileprivate let topic: Topic
+    fileprivate let type: PushType
+    fileprivate let priority: PushPriority
+    fileprivate let expiration: VerifiedPush.Expiration?
+    fileprivate let collapseID: String?
+    /// Milliseconds since 1970.
+    fileprivate let receivedWallClock: Int64
+}
+
 /// Verifies the requests of one sender's connection.
 struct RequestVerification {
     /// Maximum bytes of a VoIP push's payload.
@@ -24,29 +37,38 @@ struct RequestVerification {
     /// The sender's team, as far as it is known or claimed, for the log.
     var team: String? { senders.team }
 
-    /// Checks a request in this order. The first failed check determines the answer:
+    /// The team that the sender has proven to belong to; nil if it has proven nothing yet.
+    var account: String? { senders.account }
+
+    /// Judges the certificate before the first request.
+    mutating func proveByCertificate() {
+        senders.proveByCertificate(gateway: gateway, now: gateway.wallClock() / 1000)
+    }
+
+    /// Why the sender may send no longer, after a change of the configuration; nil if it may, or if it has not proven
+    /// itself.
+    var revocation: Refusal? { senders.revocation(by: gateway.configuration) }
+
+    /// Checks the head of a request, before its body is kept: the first seven of these checks. ``verify(_:head:pushID:)``
+    /// does the others. The first failed check determines the answer:
     ///
     /// 1. method and path: MethodNotAllowed, BadPath, MissingDeviceToken
     /// 2. no `authorization` or `apns-` field occurs twice: DuplicateHeaders
     /// 3. the clock shows a plausible time: ServiceUnavailable
     /// 4. the sender's certificate or token: BadCertificate, BadCertificateEnvironment, MissingProviderToken,
-    ///    InvalidProviderToken, ExpiredProviderToken, UnrelatedKeyIdInToken
+    ///    InvalidProviderToken, ExpiredProviderToken, UnrelatedKeyIdInToken, TooManyProviderTokenUpdates
     /// 5. the header fields: BadMessageId, BadExpirationDate, BadPriority, BadCollapseId, BadTopic
     /// 6. the topic against the sender's rights: MissingTopic, TopicDisallowed, Forbidden
     /// 7. the push type against the topic: InvalidPushType
     /// 8. the payload: PayloadTooLarge, PayloadEmpty
-    /// 9. the device token: BadDeviceToken, Unregistered, DeviceTokenNotForTopic
+    /// 9. the device token: BadDeviceToken, Unregistered, ExpiredToken, DeviceTokenNotForTopic
     /// 10. the app is configured: ServiceUnavailable
     ///
     /// The sender is checked before anything that a stranger could learn from, above all the device token. Some reasons
     /// make senders forget a token (400 and 410 of step 9, 400 of step 6). They depend only on what the sender sent
     /// and on the token's record, never on gaps in our configuration.
-    ///
-    /// - Parameter pushID: ID of the push in the answer, the log and the coordinator.
-    mutating func verify(
-        _ request: HTTPRequest, headers: ProviderHeaders, pushID: String
-    ) throws(Refusal) -> VerifiedPush {
-        let tokenText = try deviceTokenText(of: request)
+    mutating func judge(_ head: HTTPRequest, headers: ProviderHeaders) throws(Refusal) -> VerifiedHead {
+        let tokenText = try deviceTokenText(of: head)
         try headers.requireNoDuplicates()
         let wallClock = gateway.wallClock()
         let bootClock = gateway.bootClock()
@@ -66,17 +88,25 @@ struct RequestVerification {
         let collapseID = try headers.collapseID()
         let topic = try sender.topic(sent: headers.topic(), team: gateway.configuration.teams[sender.team])
         let type = try headers.pushType(for: topic)
-        try requirePayload(of: request, isAcceptableFor: type)
+        let since = head.receivedAt.duration(to: bootClock).milliseconds
+        return VerifiedHead(
+            tokenText: tokenText, team: sender.team, topic: topic, type: type, priority: priority,
+            expiration: expiration, collapseID: collapseID, receivedWallClock: wallClock - max(0, since))
+    }
 
-        let app = try app(tokenText: tokenText, topic: topic)
+    /// Checks the rest of a request.
+    ///
+    /// - Parameter pushID: ID of the push in the answer, the log and the coordinator.
+    func verify(_ request: HTTPRequest, head: VerifiedHead, pushID: String) throws(Refusal) -> VerifiedPush {
+        try requirePayload(of: request, isAcceptableFor: head.type)
+        let app = try app(tokenText: head.tokenText, topic: head.topic)
         var push = VerifiedPush(
-            pushID: pushID, app: app, provenance: Provenance(sender: sender.team, door: .apns(environment, topic)),
-            priority: priority, expiration: expiration, collapseID: collapseID, payload: request.body,
+            pushID: pushID, app: app,
+            provenance: Provenance(sender: head.team, door: .apns(environment, head.topic)),
+            priority: head.priority, expiration: head.expiration, collapseID: head.collapseID, payload: request.body,
             receivedAt: BootInstant(nanoseconds: request.receivedAt.nanoseconds),
             verifiedAt: BootInstant(nanoseconds: gateway.bootClock().nanoseconds))
-        // `wallClock` was read after the whole request had arrived; the push arrived with its headers.
-        let since = push.receivedAt.duration(to: BootInstant(nanoseconds: bootClock.nanoseconds)).milliseconds
-        push.receivedWallClock = wallClock - max(0, since)
+        push.receivedWallClock = head.receivedWallClock
         return push
     }
 
@@ -128,8 +158,13 @@ struct RequestVerification {
             throw Refusal(
                 .badDeviceToken, "the token \(token) of \(record.app) is for \(record.environment.rawValue)")
         }
-        if case .unregistered(let time) = record.state {
+        if let time = record.endedAt {
             let date = GregorianDate.utcText(milliseconds: time)
+            if case .expired = record.state {
+                throw Refusal(
+                    .expiredToken, "the token \(token) of \(record.app) was replaced by a new one at \(date)",
+                    timestamp: time)
+            }
             throw Refusal(.unregistered, "the token \(token) of \(record.app) was removed at \(date)", timestamp: time)
         }
         guard record.topic == topic else {

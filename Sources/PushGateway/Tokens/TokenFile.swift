@@ -16,8 +16,10 @@ nonisolated struct TokenFile: StateContents {
         var topic: Topic
         var environment: PushEnvironment
         var state: State
-        /// When the token was unregistered, in ms since 1970.
+        /// When the token ceased to be valid, in ms since 1970.
         var unregisteredAtMs: Int64?
+        /// Whether it was replaced by a new one. Former versions ignore this: to them it is unregistered.
+        var expired: Bool?
     }
 
     enum State: String, Codable {
@@ -28,10 +30,11 @@ nonisolated struct TokenFile: StateContents {
     /// The file for these records, sorted by hash.
     init(_ records: [TokenHash: TokenRecord]) {
         tokens = records.map { hash, record in
-            Entry(
+            let isExpired = if case .expired = record.state { true } else { false }
+            return Entry(
                 sha256: hash.hex, app: record.app, topic: record.topic, environment: record.environment,
-                state: record.unregisteredAt == nil ? .registered : .unregistered,
-                unregisteredAtMs: record.unregisteredAt)
+                state: record.endedAt == nil ? .registered : .unregistered, unregisteredAtMs: record.endedAt,
+                expired: isExpired ? true : nil)
         }
         tokens.sort { $0.sha256 < $1.sha256 }
     }
@@ -46,7 +49,8 @@ nonisolated struct TokenFile: StateContents {
             let state: TokenRecord.State
             switch (entry.state, entry.unregisteredAtMs) {
             case (.registered, nil): state = .registered
-            case (.unregistered, let time?): state = .unregistered(at: time)
+            case (.unregistered, let time?):
+                state = entry.expired == true ? .expired(at: time) : .unregistered(at: time)
             default:
                 throw RingwakeError(.system, "'state' and 'unregisteredAtMs' of \(entry.sha256) do not fit")
             }

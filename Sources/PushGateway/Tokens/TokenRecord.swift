@@ -22,8 +22,10 @@ package nonisolated struct TokenRecord: Equatable, Sendable {
     package enum State: Equatable, Sendable {
         /// It is valid.
         case registered
-        /// Its app was removed or got a new token, at this time in ms since 1970.
+        /// Its app was removed at this time in ms since 1970.
         case unregistered(at: Int64)
+        /// Its app got a new token in its place at this time in ms since 1970.
+        case expired(at: Int64)
     }
 
     /// The same record in another state.
@@ -31,11 +33,11 @@ package nonisolated struct TokenRecord: Equatable, Sendable {
         TokenRecord(app: app, topic: topic, environment: environment, state: state)
     }
 
-    /// When it was unregistered, in ms since 1970; nil if it is registered.
-    var unregisteredAt: Int64? {
+    /// When it ceased to be valid, in ms since 1970; nil if it is registered.
+    var endedAt: Int64? {
         switch state {
         case .registered: nil
-        case .unregistered(let time): time
+        case .unregistered(let time), .expired(let time): time
         }
     }
 }

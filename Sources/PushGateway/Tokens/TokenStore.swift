@@ -2,7 +2,7 @@ import Cryptography
 import FileSystem
 package import RingwakeCore
 
-/// Stores the device tokens, registered and unregistered.
+/// Stores the device tokens: registered, unregistered, expired.
 ///
 /// Two kinds of file are in the state directory: `tokens.json` with every token's hash and record, and `apps/ID.json`
 /// with the plain tokens of a registered app. Each has a second copy (``StateFile``), because a lost token costs the
@@ -18,11 +18,12 @@ package import RingwakeCore
 /// | change | first | then | after a crash in between, opening |
 /// |---|---|---|---|
 /// | register | the app's file | `tokens.json` | registers the tokens that `tokens.json` doesn't contain |
+/// | renew | the app's file | `tokens.json` | registers the new tokens; the former ones have not expired |
 /// | unregister | `tokens.json` | the app's file is removed | removes the file, for its tokens are unregistered |
 ///
 /// An app that is only missing from the configuration is still registered.
 package final class TokenStore {
-    /// Maximum unregistered tokens. Older ones are forgotten; pushes to them are answered with BadDeviceToken.
+    /// Maximum unregistered and expired tokens. Older ones are forgotten; pushes to them are answered with BadDeviceToken.
     package nonisolated static let maximumUnregistered = 10_000
     /// Maximum registered tokens of all apps.
     package nonisolated static let maximumRegistered = 4096
@@ -95,13 +96,31 @@ package final class TokenStore {
         for environment in environments where content.tokens[environment] == nil {
             content.tokens[environment] = try TokenStore.makeToken()
         }
-        let changed = try records(after: content, of: app)
+        try store(content, of: app)
+        return content.tokens.filter { environments.contains($0.key) }
+    }
+
+    /// Gives an app new tokens in the environments where it has one. All its former ones expire.
+    ///
+    /// - Parameter time: now, in ms since 1970. Senders get this time.
+    /// - Throws: `notFound` if the app has no token; `system` if a file can't be written: the former tokens are valid
+    ///   then, and after a restart perhaps the new ones too.
+    package func renew(app: AppID, at time: Int64) throws(RingwakeError) {
+        guard var content = apps[app], !content.tokens.isEmpty else {
+            throw RingwakeError(
+                .notFound, "The app '\(app)' has no token to renew; 'ringwake app list' shows those that have.")
+        }
+        for environment in content.tokens.keys { content.tokens[environment] = try TokenStore.makeToken() }
+        try store(content, of: app, expiringOthersAt: time)
+    }
+
+    private func store(_ content: AppTokens, of app: AppID, expiringOthersAt time: Int64? = nil) throws(RingwakeError) {
+        let changed = try records(after: content, of: app, expiringOthersAt: time)
         if apps[app] != content {
             try file(of: app).write(AppTokenFile(app: app, content))
         }
         try replaceRecords(by: changed)
         apps[app] = content
-        return content.tokens.filter { environments.contains($0.key) }
     }
 
     /// Unregisters an app's tokens.
@@ -125,10 +144,17 @@ package final class TokenStore {
 
 extension TokenStore {
     /// The records after an app gets these tokens.
+    ///
+    /// - Parameter time: when all its other tokens expire; nil: they stay as they are.
     private func records(
-        after content: AppTokens, of app: AppID
+        after content: AppTokens, of app: AppID, expiringOthersAt time: Int64?
     ) throws(RingwakeError) -> [TokenHash: TokenRecord] {
         var changed = records
+        if let time {
+            for (hash, record) in records where record.app == app && record.state == .registered {
+                changed[hash] = record.with(.expired(at: time))
+            }
+        }
         let current = Dictionary(
             content.tokens.map { (TokenHash($0.value), $0.key) }, uniquingKeysWith: { first, _ in first })
         for (hash, environment) in current {
@@ -153,9 +179,9 @@ extension TokenStore {
         records = kept
     }
 
-    /// Drops the oldest unregistered records beyond ``maximumUnregistered``.
+    /// Drops the oldest unregistered and expired records beyond ``maximumUnregistered``.
     private static func withoutTheOldest(_ records: [TokenHash: TokenRecord]) -> [TokenHash: TokenRecord] {
-        var gone = records.compactMap { hash, record in record.unregisteredAt.map { (hash: hash, time: $0) } }
+        var gone = records.compactMap { hash, record in record.endedAt.map { (hash: hash, time: $0) } }
         guard gone.count > maximumUnregistered else { return records }
         gone.sort { $0.time < $1.time }
         var kept = records

@@ -8,7 +8,8 @@ nonisolated struct RevisedCall: Sendable {
 
 /// A request to the journal's thread. Requests are processed in order.
 nonisolated enum JournalWork: Sendable {
-    case push(ticket: UInt64, PushRecord, payloads: [CallPayload], call: RevisedCall?)
+    case push(
+        ticket: UInt64, PushRecord, payloads: [CallPayload], call: RevisedCall?, replaced: RevisedCall?)
     case ring(ticket: UInt64, RevisedCall)
     case keep(ticket: UInt64, RevisedState)
     case barrier(ticket: UInt64)
@@ -32,7 +33,7 @@ nonisolated extension JournalWork {
     /// The answer if its transaction failed.
     func answer(failing error: RingwakeError) -> JournalAnswer? {
         switch self {
-        case .push(let ticket, _, _, _): .push(ticket: ticket, .failure(error))
+        case .push(let ticket, _, _, _, _): .push(ticket: ticket, .failure(error))
         case .ring(let ticket, _): .ring(ticket: ticket, .failure(error))
         case .keep(let ticket, _), .barrier(let ticket), .correctTimes(let ticket, _):
             .kept(ticket: ticket, .failure(error))

@@ -228,9 +228,13 @@ nonisolated final class JournalWorker {
             }
             for work in batch {
                 switch work {
-                case .push(let ticket, let push, let payloads, let call):
+                case .push(let ticket, let push, let payloads, let call, let replaced):
                     let appended = try store.append(push, payloads: payloads, call: call?.record, times: times)
                     if let call, appended.wroteCall { written[call.record.number] = call.revision }
+                    if let replaced {
+                        try store.write(replaced.record, times: times)
+                        written[replaced.record.number] = replaced.revision
+                    }
                     answers.append(.push(ticket: ticket, .success(appended.verdict)))
                 case .ring(let ticket, let call):
                     let verdict = try store.appendRing(call.record, times: times)

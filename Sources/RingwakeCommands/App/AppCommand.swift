@@ -11,11 +11,14 @@ struct AppCommand: ParsableCommand {
             ringwake app show com.example.phone --json
             ringwake app show com.example.phone --pn
             ringwake app clear-strikes com.example.phone
+            ringwake app renew-tokens com.example.phone
+            ringwake app fault com.example.phone BadDeviceToken --count 1
             ringwake app remove com.example.phone
             """,
         subcommands: [
             AppAddCommand.self, AppListCommand.self, AppShowCommand.self, AppClearStrikesCommand.self,
-            AppStateCommand.self, AppConnectCommand.self, AppRemoveCommand.self,
+            AppRenewTokensCommand.self, AppFaultCommand.self, AppStateCommand.self, AppConnectCommand.self,
+            AppRemoveCommand.self,
         ])
 }
 

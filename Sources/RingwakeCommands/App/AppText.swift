@@ -20,6 +20,7 @@ enum AppText {
         for (environment, token) in app.tokens.sorted(by: { $0.key < $1.key }) {
             table.add(["token", "\(TerminalText.printable(token)) (\(TerminalText.printable(environment)))"])
         }
+        for fault in app.faults ?? [] { table.add(["fault", style.bad(TerminalText.printable(text(of: fault)))]) }
         table.add(["wake", way(of: app)])
         if !app.exec.isEmpty { table.add(["exec", command(app.exec)]) }
         table.add(["handlers", app.instances == "call" ? "one for each call" : "one for all calls"])
@@ -87,6 +88,18 @@ enum AppText {
     private static func text(of strike: StrikeMessage) -> String {
         "\(DurationText.long(milliseconds: strike.agoMs)) ago: \(StrikeText.text(of: strike.failure)) "
             + "(call \(strike.call))"
+    }
+
+    /// `BadDeviceToken (development), after 2 pushes, for 3 pushes, for 59.8 s`
+    private static func text(of fault: PushFaultMessage) -> String {
+        let delay = fault.delayMs.map { " of " + DurationText.short(milliseconds: $0) } ?? ""
+        let parts = [
+            fault.after.map { "after \($0) \($0 == 1 ? "push" : "pushes")" },
+            fault.count.map { "for \($0) \($0 == 1 ? "push" : "pushes")" },
+            fault.forMs.map { "for \(DurationText.until(milliseconds: $0))" },
+        ]
+        let name = fault.fault + delay + (fault.environment.map { " (\($0))" } ?? "")
+        return ([name] + parts.compactMap { $0 }).joined(separator: ", ")
     }
 
     /// A command line, with quotes around words that a shell would split or expand.

@@ -19,6 +19,11 @@ struct CertsDevCACommand: RunnableCommand {
             provider tokens; then prints what ringwaked.toml lacks. Existing files stay, so
             that you can run it again for another app; --force issues new server and
             provider certificates, for other names. To extend them use 'certs renew'.
+
+            --apple-names is for senders whose host can't be set: /etc/hosts leads them
+            here. Use it on a test machine only: all programs there find this daemon in
+            Apple's place, and whoever has ca.key can pose as Apple to those that trust
+            ca.pem.
             """)
 
     /// The app of the examples in this documentation.
@@ -38,7 +43,7 @@ struct CertsDevCACommand: RunnableCommand {
     @Option(help: .of("name", "A name or address of the server besides localhost; may be repeated."))
     var host: [String] = []
 
-    @Flag(help: "Issue the server certificate for Apple's host names too, for senders that accept no others.")
+    @Flag(help: "Issue the server certificate for Apple's host names too. Use it on a test machine only.")
     var appleNames = false
 
     @Option(

@@ -34,6 +34,7 @@ struct EventText {
                 event.digits.map { "\(event.action) \($0)" } ?? event.action, [event.app, event.call],
                 ["within \(DurationText.until(milliseconds: event.deadlineMs))"]
             )
+        case .pushRequest(let event): request(event)
         case .pushIgnored(let event): (event.outcome, [event.app, event.call], [])
         case .pushWaiting(let event): (event.kind, [event.app, event.call], [])
         case .strike(let event): (event.failure, [event.app, event.call], [])
@@ -63,6 +64,16 @@ struct EventText {
         guard event.struckOut else { return ("started again", [event.app], []) }
         let remedy = "run 'ringwake app clear-strikes \(printable(event.app))'"
         return ("no longer started", [event.app], [remedy])
+    }
+
+    private func request(_ event: EventMessage.PushRequest) -> (String, [String?], [String]) {
+        let answer = event.status.map { "\($0)" } ?? event.fault ?? ""
+        let detail = event.headers.map { "\($0.name): \($0.value)" } + [event.payload ?? event.payloadBinary ?? ""]
+        let lines = detail.filter { !$0.isEmpty }.map { "\n    " + printable($0) }.joined()
+        return (
+            answer, [event.app, event.pushId, "from \(event.peer)"],
+            reason(event.pushReason) + reason(event.cause) + [lines]
+        )
     }
 
     private func lost(_ milliseconds: Int64?) -> [String] {

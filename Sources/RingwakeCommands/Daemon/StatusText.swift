@@ -46,7 +46,17 @@ enum StatusText {
             lines.append("  connections of senders that failed before a push; see 'ringwake push list --refused'")
             lines += table(failed).map { "  " + $0 }
         }
+        if let met = status.pushes.limitsMet, !met.isEmpty {
+            lines.append("  limits that senders or strangers met; see LIMITS in ringwaked(8)")
+            lines += table(met).map { "  " + $0 }
+        }
         lines += SenderClockText.lines(status.pushes).map { "  " + style.bad("clock") + ": " + $0 }
+        for app in status.pushes.appsWithFaults ?? [] {
+            let name = TerminalText.printable(app)
+            lines.append(
+                "  " + style.bad("pushes to \(name) meet a fault that 'ringwake app fault' has set")
+                    + "; end it with 'ringwake app fault \(name) --clear'")
+        }
         lines.append(style.bold("journal") + " " + journal(status.journal, style: style))
         let strikes = status.strikes.values.reduce(UInt64(0)) { $0.addingReportingOverflow($1).partialValue }
         if strikes > 0 {

@@ -11,6 +11,7 @@ struct WatchCommand: DaemonCommand {
             ringwake watch --app com.example.phone
             ringwake watch --json --count 1 --timeout 30s
             ringwake watch --json | jq 'select(.state == "ringing")'
+            ringwake watch --pushes --json
             """,
         details: """
             Begins with the current state of each matching call. With --json, prints one
@@ -20,6 +21,9 @@ struct WatchCommand: DaemonCommand {
             Exits after --count events, after --timeout, or with Ctrl-C. With --call and
             without --count it also exits when the call has ended. If fewer than --count
             events arrive before --timeout, the exit status is 6.
+
+            With --pushes, shows the requests of senders instead, accepted and refused, each
+            with its headers, its payload and its answer. For the owner only.
             """)
 
     @Option(help: .of("id", "Only events of this app (default: $RINGWAKE_APP)."), completion: .apps)
@@ -30,14 +34,21 @@ struct WatchCommand: DaemonCommand {
         completion: .calls(nil))
     var call: String?
 
+    @Flag(help: "Show the requests of senders, with their headers and payloads.")
+    var pushes = false
+
     @OptionGroup var stream: StreamOptions
     @OptionGroup var control: ControlOptions
+
+    func validate() throws {
+        try require(!pushes || call == nil, "Give one of --pushes and --call.")
+    }
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let client = control.client(in: context)
         let app = app ?? context.environment("RINGWAKE_APP")
         let call = try call.map { (call) throws(RingwakeError) in try whole(call, of: app, by: client, in: context) }
-        let target = RequestTarget("events", query: [("app", app), ("call", call)])
+        let target = RequestTarget("events", query: [("app", app), ("call", call), ("pushes", pushes ? "true" : nil)])
         var printer = stream.printer(wantsJSON: wantsJSON, in: context)
         printer.call = call
         var events = try client.events(target)

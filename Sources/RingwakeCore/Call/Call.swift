@@ -8,6 +8,8 @@ package struct Call: Hashable, Sendable {
     package let provenance: Provenance
     /// The id of the push that started it.
     package let pushID: String
+    /// The collapse id of the push that started it. A later push with the same id takes its place while it waits.
+    package let collapseID: String?
     /// When its push arrived, in milliseconds since 1970 by the wall clock at that time; nil if the clock was not read.
     /// For display only: no decision depends on it.
     package let receivedWallClock: Int64?
@@ -49,6 +51,7 @@ package struct Call: Hashable, Sendable {
         self.key = key
         provenance = push.provenance
         pushID = push.pushID
+        collapseID = push.collapseID
         receivedWallClock = push.receivedWallClock
         isOneAttempt = push.expiration == .oneAttempt
         var deadlines = policy.deadlines
@@ -78,6 +81,7 @@ package struct Call: Hashable, Sendable {
         key = record.key
         provenance = record.provenance
         pushID = record.pushID
+        collapseID = record.collapseID
         receivedWallClock = record.receivedWallClock
         isOneAttempt = record.isOneAttempt
         attempt = record.attempt
@@ -108,6 +112,7 @@ package struct Call: Hashable, Sendable {
             reason: machine.state.endReason, detail: machine.state.endDetail, update: update, attempt: attempt,
             ringBefore: machine.ringBefore, isOneAttempt: isOneAttempt, ringTime: machine.deadlines.ring,
             timeline: timeline)
+        record.collapseID = collapseID
         record.receivedWallClock = receivedWallClock
         record.restriction = restriction?.kind
         return record
@@ -186,10 +191,12 @@ package struct Call: Hashable, Sendable {
     /// no answer, and sends again, learns what became of the first.
     package func outcome(of push: PushRecord) -> PushOutcome {
         switch push.outcome {
-        case .updated, .duplicate:
+        case .started, .updated, .duplicate:
+            if machine.state.endReason == .replaced { return .replaced }
+            guard push.outcome != .started else { return .started }
             let first = pushes.firstOutcome ?? push.outcome
             return first == .started && machine.hasEnded ? .duplicate : first
-        case .started, .cancelled, .expired, .tooLate, .restricted, .withheld: return push.outcome
+        case .cancelled, .expired, .tooLate, .restricted, .withheld, .replaced: return push.outcome
         }
     }
 

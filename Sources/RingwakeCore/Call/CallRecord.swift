@@ -8,6 +8,8 @@ package struct CallRecord: Hashable, Sendable {
     package var provenance: Provenance
     /// The id of the push that started it.
     package var pushID: String
+    /// The collapse id of the push that started it.
+    package var collapseID: String?
     /// Its state.
     package var state: CallStateMachine.State.Name
     /// Why it ended, or why it is ending.

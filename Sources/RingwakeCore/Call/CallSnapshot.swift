@@ -11,6 +11,7 @@ package struct CallSnapshot: Hashable, Sendable, Decodable {
     private let topic: String?
     private let environment: PushEnvironment?
     private let push: String
+    private let collapseID: String?
     private let isOneAttempt: Bool
     private let reason: CallEndReason?
     private let detail: String?
@@ -27,6 +28,7 @@ package struct CallSnapshot: Hashable, Sendable, Decodable {
 
     private enum CodingKeys: String, CodingKey {
         case topic, environment, push
+        case collapseID = "collapse_id"
         case isOneAttempt = "one_attempt"
         case reason, detail, restriction, caller
         case callerName = "caller_name"
@@ -45,6 +47,7 @@ package struct CallSnapshot: Hashable, Sendable, Decodable {
             row.add("attempt", record.attempt)
             row.add("caller", record.update.caller)
             row.add("caller_name", record.update.callerName)
+            row.add("collapse_id", record.collapseID)
             row.add("detail", record.detail)
             switch record.provenance.door {
             case .apns(let environment, let topic):
@@ -95,6 +98,7 @@ package struct CallSnapshot: Hashable, Sendable, Decodable {
             update: CallUpdate(caller: caller, callerName: callerName, hasVideo: hasVideo, identifiedAs: identifiedAs),
             attempt: attempt, ringBefore: arrival.advanced(byOffset: ringBefore), isOneAttempt: isOneAttempt,
             ringTime: .nanoseconds(ringTime), timeline: timeline)
+        record.collapseID = collapseID
         record.receivedWallClock = receivedWallClock
         record.restriction = restriction
         record.progress = state == .ended ? nil : progress

@@ -26,6 +26,8 @@ package enum CallEndReason: String, Sendable, Codable, CaseIterable {
     case blocked
     /// Another call was active, and the app's policy rejects further calls then.
     case busy
+    /// A later push with its collapse id took its place before a handler had it.
+    case replaced
 
     /// The reasons that a handler may give when it reports that a call has ended; CallKit's `CXCallEndedReason`.
     package static let reportable = Set(allCases.filter(\.facts.isReportable))
@@ -52,6 +54,7 @@ package enum CallEndReason: String, Sendable, Codable, CaseIterable {
         case .restricted: (false, false, true, "kept out by a rule")
         case .blocked: (false, false, false, "caller is blocked")
         case .busy: (false, false, true, "another call was active")
+        case .replaced: (false, false, false, "a later push took its place")
         }
     }
 }

@@ -7,6 +7,7 @@ struct CallEngine: Hashable, Sendable {
 
     var calls: CallTable
     var handlers: AppHandlers
+    var pace: CallPace
     /// The user's request that waits until other calls are held or ended.
     private(set) var request: QueuedUserRequest?
     /// Whether the device has a cellular call.
@@ -128,6 +129,42 @@ struct CallEngine: Hashable, Sendable {
         guard !waiting.contains(call.key) else { return }
         let position = waiting.prefix { calls.active[$0]?.machine.claimBy != nil }.count
         handlers.wait(call.key, call.policy, position: position, at: now)
+    }
+
+    // MARK: - A new call, and the one that it replaces
+
+    /// Why a push may not start a call now; nil if it may. There has to be room for another call and another handler:
+    /// handlers outlive their calls for a while.
+    ///
+    /// - Parameter former: the call that makes room for the new one.
+    func refusal(
+        of push: VerifiedPush, within limits: CoordinatorStateMachine.Limits, replacing former: Call?,
+        at now: BootInstant
+    ) -> EventRefusal? {
+        let leaving = former == nil ? 0 : 1
+        let hasRoom =
+            calls.active.count - leaving < limits.activeCalls
+            && calls.activeCount(of: push.app) - leaving < limits.activeCallsOfAnApp
+            && handlers.count < limits.activeCalls
+            && handlers.lanes[push.app]?.handlers.count ?? 0 < limits.activeCallsOfAnApp
+        guard hasRoom else { return .tooManyCalls(push.app) }
+        return pace.allows(push, at: now) ? nil : .tooManyPushes(push.app)
+    }
+
+    /// The call whose place a push that starts a call takes: it waits in the lane of the same app, came from the same
+    /// sender by the same door and with the same collapse id, and no handler has ever had it. A call that was given to
+    /// a handler is never replaced, even if it waits for another one: it may have been shown to a person.
+    func waiting(replacedBy push: VerifiedPush) -> Call? {
+        guard let collapseID = push.collapseID else { return nil }
+        return handlers.waiting(push.app).lazy.compactMap { calls.active[$0] }.first { call in
+            call.collapseID == collapseID && call.provenance == push.provenance && call.attempt == 0
+                && call.machine.state == .queued
+        }
+    }
+
+    /// Ends a waiting call, because a push has taken its place.
+    mutating func replace(_ call: Call, at now: BootInstant) -> [Effect] {
+        settle(call.key, at: now) { $0.abandon(.replaced, "a later push with the same collapse id took its place") }
     }
 
     // MARK: - Events of one call, and of the user's line

@@ -5,7 +5,8 @@
 ///          |
 ///          +--expired----------> a Call that has ended: missed
 ///          +--restricted-------> a Call that has ended: restricted
-///          +--too many calls---> refused
+///          +--too many, too fast-> refused
+///          +--its collapse id--> the waiting Call with that id has ended: replaced; and
 ///          |
 ///          +--> a new Call in `active` --a handler is connected--> delivered to it
 ///                    |         |   --its app's handler runs already--> waits, until fetched or the handler exits
@@ -37,6 +38,9 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
         package var activeCalls = 1024
         /// Calls that are kept after their end.
         package var finishedCalls = 1024
+        /// Calls that pushes to one device token may start at once, and the time after which each further one may.
+        package var startsAtOnce = 1000
+        package var startInterval = Duration.milliseconds(50)
 
         package init() {}
     }
@@ -52,7 +56,8 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
         assigner = CallAssigner(
             engine: CallEngine(
                 calls: CallTable(firstNumber: firstCallNumber, maximumFinished: limits.finishedCalls),
-                handlers: AppHandlers(firstWakeNumber: firstWakeNumber)))
+                handlers: AppHandlers(firstWakeNumber: firstWakeNumber),
+                pace: CallPace(RateBucket(burst: limits.startsAtOnce, interval: limits.startInterval))))
     }
 
     // MARK: - Events
@@ -156,41 +161,39 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
         case .cancels(let call, let reason):
             return cancel(call, reason, push, at: now)
         case .starts(let outcome):
-            guard hasRoom(for: push.app) else { return [.refused(.tooManyCalls(push.app))] }
-            return start(key, push, facts, policy, outcome) { assigner, call in
+            let replaced = assigner.engine.waiting(replacedBy: push)
+            if let refusal = assigner.engine.refusal(of: push, within: limits, replacing: replaced, at: now) {
+                return [.refused(refusal)]
+            }
+            assigner.engine.pace.note(push, at: now)
+            return start(key, push, facts, policy, outcome, replacing: replaced, at: now) { assigner, call in
                 assigner.engine.calls.file(call)
                 return assigner.admit(key, policy, at: now)
             }
         case .ends(let outcome, let reason, let detail):
-            return start(key, push, facts, policy, outcome) { assigner, call in
+            return start(key, push, facts, policy, outcome, at: now) { assigner, call in
                 assigner.engine.settle(call, at: now, restricting: restriction) { $0.abandon(reason, detail) }
             }
         }
     }
 
-    /// Whether there is room for another call and another handler. Handlers outlive their calls for a while.
-    private func hasRoom(for app: AppID) -> Bool {
-        active.count < limits.activeCalls
-            && assigner.engine.calls.activeCount(of: app) < limits.activeCallsOfAnApp
-            && assigner.engine.handlers.count < limits.activeCalls
-            && lanes[app]?.handlers.count ?? 0 < limits.activeCallsOfAnApp
-    }
-
-    /// Makes a new call, lets `proceed` store it, and sends its push to the journal.
+    /// Makes a new call, lets `proceed` store it, and sends its push to the journal, with the call that it replaces.
     private mutating func start(
         _ key: CallKey, _ push: VerifiedPush, _ facts: PushFacts, _ policy: AppPolicy, _ outcome: PushOutcome,
-        _ proceed: (inout CallAssigner, Call) -> [Effect]
+        replacing former: Call? = nil, at now: BootInstant, _ proceed: (inout CallAssigner, Call) -> [Effect]
     ) -> [Effect] {
+        let end = former.map { assigner.engine.replace($0, at: now) } ?? []
         let call = Call(number: nextCallNumber, key: key, push: push, facts, outcome, policy)
         let effects = proceed(&assigner, call)
         let record = PushRecord(push, call: key.id, outcome: outcome)
         let isOver = outcome != .started && outcome != .withheld
         let journal = Effect.journalPush(
             record, payloads: isOver ? [] : [CallPayload(push: 0, bytes: push.payload)],
-            call: (self.call(key) ?? call).journalRecord)
+            call: (self.call(key) ?? call).journalRecord,
+            replaced: former.flatMap { self.call($0.key)?.journalRecord })
         // After the wake, which must not wait for the disk, and before observers are notified.
         let wakes = effects.prefix(while: \.isWake)
-        return wakes + [journal] + effects.dropFirst(wakes.count)
+        return wakes + [journal] + end + effects.dropFirst(wakes.count)
     }
 
     /// A further push of a call in progress.
@@ -376,10 +379,7 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
 
     /// Whether a call rings or may ring, or its answer is in progress. The machine must stay awake for it.
     package var isAnyCallUnanswered: Bool {
-        active.values.contains { call in
-            let state = call.machine.state
-            return state.awaitsRing || state.name == .ringing || state.name == .answering
-        }
+        active.values.map(\.machine.state).contains { $0.awaitsRing || $0.name == .ringing || $0.name == .answering }
     }
 
     /// What the calls need of audio now.

@@ -19,8 +19,9 @@ package indirect enum Effect: Hashable, Sendable {
     /// Request an action from this call's handler, which must answer before the deadline.
     case request(PendingAction, CallKey)
     /// Store the push, together with its call's current record and the payloads that the journal may not have yet. Then
-    /// answer its sender.
-    case journalPush(PushRecord, payloads: [CallPayload], call: CallRecord?)
+    /// answer its sender. `replaced` is the record of the call whose place it took: it is stored in the same commit, or
+    /// a kill in between would lose both calls, or ring both.
+    case journalPush(PushRecord, payloads: [CallPayload], call: CallRecord?, replaced: CallRecord? = nil)
     /// Record durably that the call rings, and report the result. It rings only then.
     case journalRing(CallRecord)
     /// A call changed: store its ``Call/journalRecord``, and notify observers. The value is the call right after the
@@ -76,6 +77,8 @@ package enum EventRefusal: Error, Hashable, Sendable {
     case unknownHandler(WakeID)
     /// The maximum number of calls in progress is reached, of this app or of all.
     case tooManyCalls(AppID)
+    /// The pushes to this app's device token start calls too fast.
+    case tooManyPushes(AppID)
     /// The maximum number of self-connected handlers of the app is reached.
     case tooManyHandlers(AppID)
     /// The user's request failed: another call had to be held or ended first, and was not.

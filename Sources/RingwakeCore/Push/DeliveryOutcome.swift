@@ -10,6 +10,15 @@ package enum DeliveryOutcome: Hashable, Sendable {
 package enum PushRefusal: Hashable, Sendable, CaseIterable {
     /// The maximum number of active calls is reached, of its app or of all.
     case tooManyCalls
+    /// The pushes to its device token start calls too fast.
+    case tooManyPushes
     /// Its app is gone, or the journal can't store the push now.
     case unavailable
+}
+
+extension PushRefusal {
+    /// Why the coordinator refused a push.
+    package init(_ refusal: EventRefusal) {
+        self = if case .tooManyPushes = refusal { .tooManyPushes } else { .tooManyCalls }
+    }
 }

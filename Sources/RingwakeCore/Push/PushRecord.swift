@@ -8,7 +8,7 @@ package struct PushRecord: Hashable, Sendable {
     package let provenance: Provenance
     /// How urgent it is.
     package let priority: PushPriority
-    /// The id of the undelivered push that it replaces.
+    /// The push replaces an earlier one with the same id whose call waits; see ``CallEngine/waiting(replacedBy:)``.
     package let collapseID: String?
     /// When its headers arrived.
     package let receivedAt: BootInstant
@@ -63,4 +63,7 @@ package enum PushOutcome: String, Sendable, Codable, CaseIterable {
     case restricted
     /// Its app's handler has too many strikes and was not started.
     case withheld
+    /// A later push with its collapse id took its place before a handler had its call. Only a further push of that call
+    /// is answered with it.
+    case replaced
 }

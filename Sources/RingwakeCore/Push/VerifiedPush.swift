@@ -10,7 +10,7 @@ package struct VerifiedPush: Hashable, Sendable {
     package let priority: PushPriority
     /// When it expires; nil if the sender set no date.
     package let expiration: Expiration?
-    /// The id of the undelivered push that it replaces; at most 64 bytes.
+    /// The push replaces an earlier one with the same id whose call waits; at most 64 bytes.
     package let collapseID: String?
     /// The payload, byte for byte: one JSON object of at most 5120 bytes.
     package let payload: [UInt8]

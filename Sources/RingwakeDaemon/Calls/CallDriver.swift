@@ -180,8 +180,8 @@ final class CallDriver {
     private func runStored(_ effect: ServiceEffect) {
         switch effect {
         case .refuse(let id, let why): senders.removeValue(forKey: id)?(.refused(why))
-        case .append(let push, let payloads, let call, let outcome, let id):
-            append(push, payloads, call, outcome, id)
+        case .append(let push, let payloads, let call, let replaced, let outcome, let id):
+            append(push, payloads, call, replacing: replaced, outcome, id)
         case .appendRing(let call): appendRing(call)
         case .write(let record, let urgency): journal.write(record, urgency)
         case .barrier(let then): reader.whenDurable { [weak self] in self?.submit(.resumed(then)) }
@@ -202,10 +202,11 @@ final class CallDriver {
     }
 
     private func append(
-        _ push: PushRecord, _ payloads: [CallPayload], _ call: CallRecord?, _ outcome: PushOutcome, _ id: RequestID?
+        _ push: PushRecord, _ payloads: [CallPayload], _ call: CallRecord?, replacing replaced: CallRecord?,
+        _ outcome: PushOutcome, _ id: RequestID?
     ) {
         let answer = id.flatMap { senders.removeValue(forKey: $0) }
-        journal.append(push, payloads: payloads, call: call) { [weak self] result in
+        journal.append(push, payloads: payloads, call: call, replaced: replaced) { [weak self] result in
             switch result {
             case .success(let verdict):
                 answer?(.accepted(outcome))
@@ -216,6 +217,8 @@ final class CallDriver {
                 self?.logger.debug(
                     "push is not durable",
                     metadata: ["app": "\(push.app)", "push-id": "\(push.pushID)", "why": "\(error.message)"])
+                // The push wakes a handler all the same, and its sender repeats it: the call that it replaced has ended.
+                if let replaced { self?.journal.write(replaced, .withNext) }
                 answer?(.refused(.unavailable))
             }
         }

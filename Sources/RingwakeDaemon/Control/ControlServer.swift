@@ -117,15 +117,23 @@ final class ControlServer {
 
     private func appPart(_ request: ServiceRequest, _ exchange: any HTTPExchange) throws(RingwakeError) {
         let app = try request.pathApp()
-        guard request.parts[2] == "strikes" else {
-            guard let message = daemon.credentials(of: app) else { throw ControlServer.removed(app) }
-            return exchange.respond(.success(message))
+        let message = { [daemon] in daemon.apps().first { $0.app == app.rawValue } }
+        switch request.parts[2] {
+        case "strikes":
+            return daemon.clearStrikes(of: app) { result in
+                exchange.respond(
+                    result.flatMap { message().map { .success($0) } ?? .failure(ControlServer.removed(app)) })
+            }
+        case "tokens": try daemon.renewTokens(of: app)
+        case "fault":
+            let fault = try request.method == "DELETE" ? nil : request.decode(PushFaultMessage.self, empty: nil)
+            try daemon.setFault(fault, environment: fault?.environment ?? request.query["environment"], of: app)
+        default:
+            guard let credentials = daemon.credentials(of: app) else { throw ControlServer.removed(app) }
+            return exchange.respond(.success(credentials))
         }
-        daemon.clearStrikes(of: app) { [daemon] result in
-            let message = daemon.apps().first { $0.app == app.rawValue }
-            exchange.respond(
-                result.flatMap { message.map { .success($0) } ?? .failure(ControlServer.removed(app)) })
-        }
+        guard let changed = message() else { throw ControlServer.removed(app) }
+        exchange.respond(.success(changed))
     }
 
     private static func removed(_ app: AppID) -> RingwakeError {

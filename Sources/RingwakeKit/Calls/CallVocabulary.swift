@@ -69,6 +69,8 @@ public struct CallEndReason: Vocabulary {
     public static let blocked = CallEndReason(rawValue: "blocked")
     /// Another call was in progress, and the app's policy rejects calls then.
     public static let busy = CallEndReason(rawValue: "busy")
+    /// The sender replaced the call by a later one before a handler had it.
+    public static let replaced = CallEndReason(rawValue: "replaced")
 
     /// Whether a provider may pass it to ``CallProvider/reportCall(with:endReason:)``.
     public var isReportable: Bool {

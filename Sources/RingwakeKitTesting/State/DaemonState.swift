@@ -80,7 +80,7 @@ struct DaemonState: Sendable {
         case .note(.callChanged(let call)): countRings(of: call)
         case .note: break
         case .refuse: isPushRefused = true
-        case .append(_, _, let call, _, _):
+        case .append(_, _, let call, _, _, _):
             if let call { submit(.calls(.pushJournaled(call.key, number: call.number, isKnown: false))) }
         case .appendRing(let call): submit(.calls(.ringJournaled(call.key, number: call.number, isKnown: false)))
         case .barrier(let then): submit(.resumed(then))

@@ -71,7 +71,7 @@ package struct CredentialInventory: Sendable {
         }
         authorities = (configured.server?.authorities ?? []).map { file in
             let read = contents(file, what: "CA certificate") { bytes throws(RingwakeError) in
-                try Certificate.all(pem: bytes)
+                try Certificate.all(pem: Certificate.pem(ofFile: bytes))
             }
             return (file, read)
         }

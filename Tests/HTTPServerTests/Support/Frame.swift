@@ -88,10 +88,11 @@ struct Frame: Equatable, CustomStringConvertible {
 
     /// A push's HEADERS, with `host` and without `:authority`, as aioapns sends them.
     static func push(
-        stream: UInt32, fields: [(String, String)] = [], isEnd: Bool = false, isHeadEnd: Bool = true
+        stream: UInt32, method: String = "POST", fields: [(String, String)] = [], isEnd: Bool = false,
+        isHeadEnd: Bool = true
     ) -> Frame {
         let block = fieldBlock(
-            [(":method", "POST"), (":scheme", "https"), (":path", "/3/device/00ff"), ("host", "localhost")] + fields)
+            [(":method", method), (":scheme", "https"), (":path", "/3/device/00ff"), ("host", "localhost")] + fields)
         return Frame(
             .headers, flags: (isEnd ? endStream : 0) | (isHeadEnd ? endHeaders : 0), stream: stream, block)
     }

@@ -6,10 +6,14 @@ import RunLoop
 @MainActor final class H2TestServer {
     let loop: TestLoop
     let budget: BufferBudget
+    let bounds = BoundCounters()
     private(set) var handlers: [RecordingHandler] = []
     private var started: HTTP2TLSListener?
     /// What is done with each request; at first: accept it.
     var onRequest: (HTTPRequest, any HTTPExchange) -> Void = { _, exchange in exchange.respond(.accepted) }
+
+    /// Prepares the handler of each connection; at first: it belongs to an account.
+    var onConnect: (RecordingHandler) -> Void = { $0.account = "team" }
 
     init(
         _ loop: TestLoop, address: String = "127.0.0.1:0", budget: BufferBudget = BufferBudget(),
@@ -22,11 +26,13 @@ import RunLoop
         change(&limits)
         started = try HTTP2TLSListener(
             runLoop: loop.runLoop, address: SocketAddress(parsing: address), tls: TLSFixture.context(),
-            limits: limits, budget: budget, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            limits: limits, budget: budget, bounds: bounds,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         ) { [unowned self] peer in
             let handler = RecordingHandler(peer: peer) { [unowned self] request, exchange in
                 self.onRequest(request, exchange)
             }
+            self.onConnect(handler)
             self.handlers.append(handler)
             return handler
         }

@@ -4,6 +4,10 @@ import HTTPServer
 @MainActor final class RecordingHandler: HTTPConnectionHandler {
     let peer: PeerInfo
     var holder: PlaceHolder?
+    var account: String?
+    var revocation: String?
+    /// What is done at the head of each request; nil: read its body.
+    var onHead: (HTTPRequest) -> HTTPResponse? = { _ in nil }
     private(set) var requests: [HTTPRequest] = []
     private(set) var exchanges: [any HTTPExchange] = []
     private(set) var isClosed = false
@@ -12,6 +16,11 @@ import HTTPServer
     init(peer: PeerInfo, onRequest: @escaping (HTTPRequest, any HTTPExchange) -> Void) {
         self.peer = peer
         self.onRequest = onRequest
+    }
+
+    func judge(_ head: HTTPRequest) -> HeadVerdict {
+        if let refusal = head.isHeadTooLarge ? HTTPResponse(status: 431) : onHead(head) { return .refuse(refusal) }
+        return .read { self.received($0, on: $1) }
     }
 
     func received(_ request: HTTPRequest, on exchange: any HTTPExchange) {

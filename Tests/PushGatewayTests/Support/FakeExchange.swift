@@ -23,6 +23,18 @@ final class FakeExchange: HTTPExchange {
     func send(_ bytes: [UInt8]) -> Bool { false }
     func finish() {}
 
+    /// Whether the stream was reset.
+    private(set) var isAborted = false
+    /// Why the connection ends.
+    private(set) var endOfConnection: String?
+
+    func abort() {
+        isAborted = true
+        isOpen = false
+    }
+
+    func endConnection(reason: String) { endOfConnection = reason }
+
     var status: Int? { response?.status }
 
     /// The `reason` of the answer; "200" for a success, "none" before there is one.

@@ -35,6 +35,11 @@ final class GatewayFixture {
         /// What a push is answered with at once; nil keeps it waiting in `waiting`.
         var outcome: DeliveryOutcome? = .accepted(.started)
         var waiting: [(DeliveryOutcome) -> Void] = []
+        /// What is to be called later, and after which time.
+        var scheduled: [(after: Duration, body: () -> Void)] = []
+        /// Whether somebody watches the requests.
+        var isWatched = false
+        var watched: [WatchedRequest] = []
     }
 
     init(topics: [String]? = nil) throws {
@@ -53,6 +58,8 @@ final class GatewayFixture {
                 topics: topics, key: key, secondKey: secondKey, otherKey: otherKey),
             tokens: store, wallClock: { world.wallClock }, bootClock: { world.bootClock }, logger: log.logger,
             isConfigured: { world.configuredApps.contains($0) },
+            schedule: { world.scheduled.append(($0, $1)) },
+            watch: RequestWatch(isWatched: { world.isWatched }, report: { world.watched.append($0) }),
             deliver: { push, answer in
                 world.delivered.append(push)
                 if let outcome = world.outcome {

@@ -42,6 +42,7 @@ struct VocabularyTests {
             case .restricted: .restricted
             case .blocked: .blocked
             case .busy: .busy
+            case .replaced: .replaced
             }
         #expect(reason.rawValue == name.rawValue)
         #expect(reason.isReportable == RingwakeCore.CallEndReason.reportable.contains(name))

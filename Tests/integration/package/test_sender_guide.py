@@ -32,7 +32,7 @@ def test_the_commands_of_the_guide_show_what_it_promises(device: Device) -> None
     device.root.write("/srv/guide", PRELUDE + "".join(block + AFTER.get(name, "") for name, block in BLOCKS.items()))
     text = device.run(user + "as developer bash /srv/guide\n")
     answers = re.findall(r"^(\d{3} [A-Z]\w+) from ", text, re.MULTILINE)
-    assert answers == PROMISED and len(PROMISED) == 7, text
+    assert answers == PROMISED and len(PROMISED) == 9, text
 
 
 @pytest.mark.parametrize("target", links(GUIDE))

@@ -21,8 +21,11 @@ from .programs import run
 
 DOOR = "com.example.door"
 GONE = "com.example.gone"
+RENEWED = "com.example.renewed"
 OTHER_TEAM = "OTHERTEAM1"
 HOUR = 3600
+# Apple's extension of certificates for the development environment.
+DEVELOPMENT = "1.2.840.113635.100.6.3.1"
 
 
 @dataclass
@@ -36,6 +39,9 @@ class Ground:
     stranger: Path
     expired: Path
     gone_token: str
+    # For the production environment only.
+    production_only: Path
+    expired_token: str
     ports: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -86,8 +92,8 @@ class Mistake:
         return found[1] if found else None
 
 
-def expire(own: Credentials, file: Path) -> Path:
-    """A provider certificate of the same CA and key that ended a day ago."""
+def reissue(own: Credentials, file: Path, days: int, without: str | None = None) -> Path:
+    """A provider certificate of the same CA and key that ends so many days from now, without one of its extensions."""
     bundle = own.provider_pem.read_bytes()
     present = x509.load_pem_x509_certificate(bundle)
     key = serialization.load_pem_private_key((own.directory / "ca.key").read_bytes(), password=None)
@@ -95,7 +101,8 @@ def expire(own: Credentials, file: Path) -> Path:
     made = x509.CertificateBuilder(
         issuer_name=present.issuer, subject_name=present.subject, public_key=present.public_key(),
         serial_number=x509.random_serial_number(), not_valid_before=now - datetime.timedelta(days=30),
-        not_valid_after=now - datetime.timedelta(days=1), extensions=list(present.extensions),
+        not_valid_after=now + datetime.timedelta(days=days),
+        extensions=[one for one in present.extensions if one.oid.dotted_string != without],
     )  # fmt: skip
     pem = made.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
     file.write_bytes(pem + bundle[bundle.index(b"-----BEGIN PRIVATE KEY") :])
@@ -104,13 +111,14 @@ def expire(own: Credentials, file: Path) -> Path:
 
 def prepare(daemon: Daemon, folder: Path, foreign: Credentials) -> Ground:
     """Starts the daemon for `MISTAKES`."""
-    for app in (APP, DOOR, GONE):
+    for app in (APP, DOOR, GONE, RENEWED):
         daemon.add_app(app=app)
-    daemon.settings |= {"team.topics": [f"{app}.voip" for app in (APP, DOOR, GONE)]}
+    daemon.settings |= {"team.topics": [f"{app}.voip" for app in (APP, DOOR, GONE, RENEWED)]}
     # Its first port is for development.
     daemon.write_configuration(daemon.text() + '[[listener]]\naddress = "127.0.0.1:0"\nenvironment = "production"\n')
     daemon.start()
-    gone = daemon.device_token(GONE)
+    gone, expired = daemon.device_token(GONE), daemon.device_token(RENEWED)
+    daemon.control.post(f"/v1/apps/{RENEWED}/tokens")
     assert daemon.ringwake("app", "remove", GONE).returncode == 0
     same_ca = folder / "stranger"
     same_ca.mkdir()
@@ -118,7 +126,8 @@ def prepare(daemon: Daemon, folder: Path, foreign: Credentials) -> Ground:
         shutil.copy(daemon.credentials.directory / name, same_ca)
     ground = Ground(
         daemon, foreign, stranger=Credentials.make(same_ca, team=OTHER_TEAM).provider_pem,
-        expired=expire(daemon.credentials, folder / "expired.pem"), gone_token=gone,
+        expired=reissue(daemon.credentials, folder / "expired.pem", -1), gone_token=gone,
+        production_only=reissue(daemon.credentials, folder / "production.pem", 30, DEVELOPMENT), expired_token=expired,
     )  # fmt: skip
     for listener in daemon.control.status()["listeners"]:
         ground.ports[listener["environment"]] = int(listener["address"].rpartition(":")[2])
@@ -159,6 +168,18 @@ def issued(ground: Ground, seconds: int) -> str:
     return ground.by_token(bearer=ground.own.token(iat=int(time.time()) + seconds))
 
 
+def many_tokens(ground: Ground) -> str:
+    """Eleven pushes on one connection, each with a token of its own; the answer to the last one."""
+    options: list[object] = []
+    for _ in range(11):
+        fields = [f"authorization: bearer {ground.own.token()}", f"apns-topic: {TOPIC}"]
+        options += [one for field in fields for one in ("--header", field)]
+        options += ["--http2", "--cacert", ground.own.ca, "--data", "{}", "--write-out", " %{http_code}\n", ground.url(), "--next"]
+    last = run("curl", "--silent", "--show-error", *options[:-1]).stdout.splitlines()[-1]
+    body, _, status = last.rpartition(" ")
+    return f"{status} {json.loads(body)['reason']}"
+
+
 MISTAKES = [
     Mistake("trusts another CA", lambda g: g.by_certificate("--cacert", g.foreign.ca),
             "SSL certificate problem", "alert unknown ca"),
@@ -172,6 +193,8 @@ MISTAKES = [
             "403 BadCertificate", "is not trusted: unable to get local issuer certificate"),
     Mistake("expired certificate", lambda g: g.by_certificate(certificate=g.expired),
             "403 BadCertificate", "is not trusted: certificate has expired"),
+    Mistake("certificate for the other environment", lambda g: g.by_certificate(certificate=g.production_only),
+            "403 BadCertificateEnvironment", "the certificate is not for development"),
     Mistake("certificate of an unknown team", lambda g: g.by_certificate(certificate=g.stranger),
             "403 BadCertificate", "the team 'OTHERTEAM1', which is not configured"),
     Mistake("neither certificate nor token", lambda g: g.curl("--header", f"apns-topic: {TOPIC}"),
@@ -184,6 +207,8 @@ MISTAKES = [
             "403 InvalidProviderToken", "the signature is not of the key"),
     Mistake("token of the future", lambda g: issued(g, HOUR), "403 InvalidProviderToken", "in the future"),
     Mistake("old token", lambda g: issued(g, -2 * HOUR), "403 ExpiredProviderToken", "the provider token was issued 72"),
+    Mistake("a token for each push of a connection", many_tokens, "429 TooManyProviderTokenUpdates",
+            "came with a new token, iat"),
     Mistake("topic that the team may not send to", lambda g: g.by_token(topic="com.example.other.voip"),
             "403 Forbidden", "does not let the team 'DEVTEAM001' push to 'com.example.other.voip'"),
     Mistake("topic that the certificate lacks",
@@ -199,6 +224,9 @@ MISTAKES = [
             "400 BadDeviceToken", "of com.example.phone is for development"),
     Mistake("device token of another app", lambda g: g.by_token(topic=f"{DOOR}.voip"),
             "400 DeviceTokenNotForTopic", "is for the topic com.example.phone.voip, not 'com.example.door.voip'"),
+    Mistake("device token that was replaced",
+            lambda g: g.by_token(topic=f"{RENEWED}.voip", url=g.url(token=g.expired_token)),
+            "410 ExpiredToken", "of com.example.renewed was replaced by a new one at"),
     Mistake("device token of an app that was removed",
             lambda g: g.by_token(topic=f"{GONE}.voip", url=g.url(token=g.gone_token)),
             "410 Unregistered", "of com.example.gone was removed at"),
@@ -206,6 +234,10 @@ MISTAKES = [
             "413 PayloadTooLarge", "; 5120 bytes are allowed"),
     Mistake("payload that is no JSON object", lambda g: g.by_token(data="caller=alice"),
             "400 PayloadEmpty", "the payload is not a JSON object"),
+    Mistake("payload with half a surrogate pair", lambda g: g.by_token(data=r'{"caller":"\ud83d"}'),
+            "400 PayloadEmpty", "half a surrogate pair"),
+    Mistake("payload that is nested too deep", lambda g: g.by_token(data='{"a":' * 65 + "1" + "}" * 65),
+            "400 PayloadEmpty", "nested deeper than 64 objects and arrays"),
     Mistake("wrong path", lambda g: g.by_token(url=g.url().replace("/3/device/", "/2/device/")),
             "404 BadPath", "the path is not /3/device/TOKEN"),
     Mistake("wrong method", lambda g: g.by_token("--request", "PUT"),

@@ -2,6 +2,7 @@ import Cryptography
 import HTTPServer
 import ProviderAPI
 import RingwakeCore
+import RunLoop
 
 /// Identifies the sender of each request on one connection.
 ///
@@ -9,6 +10,9 @@ import RingwakeCore
 /// ignored, as Apple does ("When the provider certificate is used to establish a connection, this request header is
 /// ignored"). A bad certificate is refused even with a valid token.
 struct SenderVerification {
+    /// The team that the connection has proven to belong to; nil if it has proven nothing yet.
+    private(set) var account: String?
+
     private let certificate: PeerCertificate?
     private let environment: PushEnvironment
     private var verdict: Result<ProviderCertificate, Refusal>?
@@ -32,6 +36,20 @@ struct SenderVerification {
     mutating func sender(
         authorization: String?, gateway: PushGateway, now: Int64
     ) throws(Refusal) -> VerifiedSender {
+        let sender = try verified(authorization: authorization, gateway: gateway, now: now)
+        if account == nil { account = sender.team }
+        return sender
+    }
+
+    /// Sets ``account`` if the certificate is valid. A bad one is refused at the first push, with its reason.
+    mutating func proveByCertificate(gateway: PushGateway, now: Int64) {
+        guard certificate != nil else { return }
+        account = try? sender(authorization: nil, gateway: gateway, now: now).team
+    }
+
+    private mutating func verified(
+        authorization: String?, gateway: PushGateway, now: Int64
+    ) throws(Refusal) -> VerifiedSender {
         if generation != gateway.generation {
             generation = gateway.generation
             verdict = nil
@@ -46,8 +64,29 @@ struct SenderVerification {
             return VerifiedSender(team: good.team, certificate: good)
         }
         let token = try SenderVerification.providerToken(in: authorization)
-        let claims = try tokens.verify(token, now: now) { team, keyID in teams[team]?.keys[keyID] }
+        let instant = BootInstant(nanoseconds: gateway.bootClock().nanoseconds)
+        let claims = try tokens.verify(token, now: now, at: instant) { team, keyID in teams[team]?.keys[keyID] }
         return VerifiedSender(team: claims.teamID, certificate: nil)
+    }
+
+    /// Why the credential that this connection used last is no longer accepted under the gateway's present configuration.
+    ///
+    /// Ask it after a change of the configuration, for each open connection. Time is not judged here: a credential that
+    /// has expired is refused at the next push. A change of the provider CAs is not either: `HTTP2TLSListener.replaceTLS`
+    /// ends the connections that showed a certificate.
+    ///
+    /// - Returns: the refusal that the credential would get; nil if it is still accepted, or if the connection has not
+    ///   proven itself.
+    func revocation(by configuration: GatewayConfiguration) -> Refusal? {
+        let teams = configuration.teams
+        guard let certificate else { return tokens.revocation { team, keyID in teams[team]?.keys[keyID] } }
+        guard case .success = verdict else { return nil }
+        do throws(Refusal) {
+            _ = try ProviderCertificate(certificate, environment: environment) { teams[$0] != nil }
+            return nil
+        } catch {
+            return error
+        }
     }
 
     private mutating func judged(

@@ -19,6 +19,8 @@ package struct JSONSyntax {
         case tooDeep(offset: Int)
         /// The bytes from `offset` are not UTF-8.
         case notUTF8(offset: Int)
+        /// The escape at `offset` is one half of a surrogate pair, without the other.
+        case loneSurrogate(offset: Int)
     }
 
     private let bytes: [UInt8]
@@ -193,11 +195,15 @@ extension JSONSyntax {
             let unit = try fourHexDigits()
             switch unit {
             case 0xD800..<0xDC00:
-                try expect(UInt8(ascii: "\\"))
-                try expect(UInt8(ascii: "u"))
-                guard (0xDC00..<0xE000).contains(try fourHexDigits()) else { throw .unexpected(offset: start) }
+                guard bytes[offset...].starts(with: [UInt8(ascii: "\\"), UInt8(ascii: "u")]) else {
+                    throw .loneSurrogate(offset: start - 1)
+                }
+                offset += 2
+                guard (0xDC00..<0xE000).contains(try fourHexDigits()) else {
+                    throw .loneSurrogate(offset: start - 1)
+                }
             case 0xDC00..<0xE000:
-                throw .unexpected(offset: start)
+                throw .loneSurrogate(offset: start - 1)
             default:
                 break
             }
@@ -239,5 +245,21 @@ extension JSONSyntax {
             throw .notUTF8(offset: offset)
         }
         offset += length
+    }
+}
+
+extension JSONSyntax.Defect: CustomStringConvertible {
+    /// What is wrong with the text, and the rule, for people.
+    package var description: String {
+        switch self {
+        case .empty: "it is empty"
+        case .notAnObject: "it is a value of another kind"
+        case .unexpected(let offset): "what stands at byte \(offset) cannot stand there, or it ends there too early"
+        case .tooDeep(let offset):
+            "it is nested deeper than \(JSONSyntax.maximumDepth) objects and arrays at byte \(offset)"
+        case .notUTF8(let offset): "byte \(offset) is not UTF-8"
+        case .loneSurrogate(let offset):
+            "the escape at byte \(offset) is half a surrogate pair, which is no character (RFC 8259 section 8.2)"
+        }
     }
 }

@@ -1,0 +1,72 @@
+import RunLoop
+
+/// The places for connections of a listener.
+///
+/// Most belong to senders that have proven who they are, by a certificate or a token. The others are for connections
+/// that have proven nothing yet: there, a new connection always gets a place, and the oldest loses its own.
+struct ConnectionPlaces {
+    /// A connection that has to be closed, because it met a bound.
+    typealias Displaced = (connection: HTTP2Connection, bound: ConnectionBound)
+
+    private let maximumUnproven: Int
+    private let maximumUnprovenOfNetwork: Int
+    private var shares: FairShares
+    /// Connections that have proven nothing, oldest first.
+    private var unproven: [HTTP2Connection] = []
+
+    init(_ limits: ConnectionLimits) {
+        maximumUnproven = limits.maximumUnprovenConnections
+        maximumUnprovenOfNetwork = limits.maximumUnprovenConnectionsOfNetwork
+        shares = FairShares(capacity: max(1, limits.maximumConnections - maximumUnproven))
+    }
+
+    /// Guarantees places to each of this many accounts.
+    mutating func divide(among accounts: Int) { shares.divide(among: accounts) }
+
+    /// Gives a place to a connection that has just been accepted.
+    ///
+    /// - Returns: the connection whose place it takes.
+    mutating func admit(_ connection: HTTP2Connection) -> Displaced? {
+        unproven.append(connection)
+        let network = connection.network
+        if unproven.count > maximumUnprovenOfNetwork {
+            let ofNetwork = unproven.lazy.filter { $0.network == network }
+            if ofNetwork.count > maximumUnprovenOfNetwork, let oldest = ofNetwork.first {
+                return (oldest, .unprovenPlacesOfNetwork)
+            }
+        }
+        guard unproven.count > maximumUnproven, let oldest = unproven.first else { return nil }
+        return (oldest, .unprovenPlaces)
+    }
+
+    /// Moves a connection to the places of its account. Returns false if there are none left.
+    mutating func prove(_ connection: HTTP2Connection, as account: String) -> Bool {
+        guard shares.take(1, for: account) else { return false }
+        removeUnproven(connection)
+        return true
+    }
+
+    /// Takes back the place of a connection that has been closed.
+    mutating func remove(_ connection: HTTP2Connection) {
+        if let account = connection.account {
+            shares.give(1, of: account)
+        } else {
+            removeUnproven(connection)
+        }
+    }
+
+    private mutating func removeUnproven(_ connection: HTTP2Connection) {
+        guard let index = unproven.firstIndex(where: { $0 === connection }) else { return }
+        unproven.remove(at: index)
+    }
+
+    /// When the oldest connection that has proven nothing has to be closed; nil while fewer than half of the places are
+    /// taken: senders with tokens connect at their start, and wait with their first push.
+    func idleDeadline(after time: Duration) -> BootClock.Instant? {
+        guard let oldest = unproven.first, unproven.count * 2 >= maximumUnproven else { return nil }
+        return oldest.acceptedAt.advanced(by: time)
+    }
+
+    /// The oldest connection that has proven nothing.
+    var oldestUnproven: HTTP2Connection? { unproven.first }
+}

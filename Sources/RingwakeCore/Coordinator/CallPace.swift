@@ -1,0 +1,38 @@
+/// Limits how fast pushes to one device token start calls: a bucket for each token.
+///
+/// Only pushes that start a call count: each may start a handler. A repeat, an update, a cancellation and a push that
+/// comes too late cost nothing here, so a sender is never refused for repeating a push that got no answer.
+struct CallPace: Hashable, Sendable {
+    /// What a device token belongs to.
+    private struct Target: Hashable, Sendable {
+        let app: AppID
+        let environment: PushEnvironment?
+
+        init(_ push: VerifiedPush) {
+            app = push.app
+            environment = push.provenance.environment
+        }
+    }
+
+    /// From this number of buckets on, the full ones are dropped. So the number of tokens bounds the memory.
+    private static let tidyCount = 64
+
+    private var buckets: [Target: RateBucket] = [:]
+    private let fresh: RateBucket
+
+    /// - Parameter bucket: the bucket of a token that has started no call for a while.
+    init(_ bucket: RateBucket) {
+        fresh = bucket
+    }
+
+    /// Whether the push may start a call.
+    func allows(_ push: VerifiedPush, at now: BootInstant) -> Bool {
+        buckets[Target(push)]?.allows(at: now) ?? true
+    }
+
+    /// The push starts a call.
+    mutating func note(_ push: VerifiedPush, at now: BootInstant) {
+        if buckets.count >= CallPace.tidyCount { buckets = buckets.filter { !$0.value.isFull(at: now) } }
+        buckets[Target(push), default: fresh].take(at: now)
+    }
+}
