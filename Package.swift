@@ -275,6 +275,14 @@ let package = Package(
                 "RingwakeCore", "VoIPCertificates", argumentParser,
             ],
             swiftSettings: common),
+        // What reads bytes of strangers, over the corpus that fuzzing found; `Tests/lab/fuzz/run` fuzzes it.
+        .testTarget(
+            name: "FuzzTests",
+            dependencies: [
+                "CRingwakeNGHTTP2", "CRingwakeOpenSSL", "CRingwakeSystemd", "CallerListFiles", "Cryptography", "DBus",
+                "DaemonConfiguration", "HTTP1", "HTTPServer", "RingwakeCore", "RunLoop", logging,
+            ],
+            swiftSettings: onTheRunLoop),
     ],
     cxxLanguageStandard: .cxx17
 )
