@@ -1,6 +1,7 @@
 """aioapns, the sender inside Matrix's sygnal: it offers no ALPN, sends `host`, and looks answers up by `apns-id`."""
 
 import asyncio
+import importlib.metadata
 import uuid
 
 import pytest
@@ -19,8 +20,11 @@ def client(daemon: Daemon, auth: str) -> APNs:
     if auth == "certificate":
         made = APNs(client_cert=str(credentials.provider_pem), ssl_context=context)
     else:
+        # Version 3 takes the path of the key.
+        takes_path = importlib.metadata.version("aioapns").startswith("3.")
+        key = str(credentials.token_key) if takes_path else credentials.token_key.read_text()
         made = APNs(
-            key=credentials.token_key.read_text(), key_id=credentials.key_id, team_id=TEAM, topic=TOPIC,
+            key=key, key_id=credentials.key_id, team_id=TEAM, topic=TOPIC,
             ssl_context=context,
         )  # fmt: skip
     host, port = daemon.host_and_port
