@@ -26,18 +26,21 @@ export token=$(token development)
 is() { ringwake call show "$1" --json | tr -d ' \\n' | grep -q "\\"$2\\""; }
 """
 BEFORE = {
-    # Nobody listens for a moment: the sender repeats its pushes. The firewall counts the connections that are accepted.
+    # The firewall refuses connections for a moment: the sender repeats its pushes. It counts those that are accepted.
     "sender": """
-systemctl stop ringwaked.socket ringwaked
 nft -f - <<'END'
 table inet count {
     chain accepted {
         type filter hook input priority 0
         tcp sport 2197 tcp flags & (syn | ack) == (syn | ack) counter
     }
+    chain refused {
+        type filter hook input priority -10
+        tcp dport 2197 reject with tcp reset
+    }
 }
 END
-(sleep 2 && systemctl start ringwaked) &
+(sleep 2 && nft flush chain inet count refused) &
 """,
 }
 AFTER = {

@@ -14,12 +14,15 @@ PROMISED = re.findall(r"# (\d{3} [A-Z]\w+)", "".join(BLOCKS.values()))
 
 AFTER = {
     "push": """
-count() { ringwake call list --json | jq "[.calls[] | select(.state == \\"$1\\")] | length"; }
-two_are() { test "$(count "$1")" = 2; }
-eventually two_are ringing
+two_ring() { ringwake call list --json | jq --exit-status '[.calls[] | select(.state == "ringing")] | length == 2'; }
+eventually two_ring
 """,
     "look": "eventually call_is connected\n",
-    "end": "eventually two_are ended\n",
+    # The loop under "watch" may have pushed more than once.
+    "end": """
+all_ended() { ringwake call list --json | jq --exit-status 'all(.calls[]; .state == "ended")'; }
+eventually all_ended
+""",
     "log": f"test \"$(grep -c 'push refused' \"$(value endpoint.log)\")\" = {len(PROMISED)}\n",
     "clean": "test -z \"$(ls /tmp | grep ringwake-endpoint)\"\nfails grep -qx ringwaked /proc/[0-9]*/comm\n",
 }  # fmt: skip
