@@ -1,6 +1,8 @@
-import Cryptography
+import CRingwakeOpenSSL
 import RingwakeCore
 import Testing
+
+@testable import Cryptography
 
 @Suite struct PKCS12Tests {
     let fixtures: CertificateFixtures
@@ -88,6 +90,71 @@ import Testing
         }
         #expect(try message(["-nokeys"]).contains("no private key with its certificate"))
         #expect(try message(["-nomac"]).contains("no MAC"))
+    }
+
+    /// Where a file names a number of rounds.
+    enum Place: CaseIterable {
+        case mac, safe, key, keyInEncryptedSafe, manySafes, legacySafe
+    }
+
+    /// A file with a key, made with OpenSSL's functions, because its program cannot nest these.
+    private func file(_ place: Place, rounds: Int32) throws -> [UInt8] {
+        func share(if isHere: Bool) -> Int32 { isHere ? rounds : 1 }
+        var bags: OpaquePointer?
+        var safes: OpaquePointer?
+        defer {
+            ringwake_sk_PKCS12_SAFEBAG_pop_free(bags)
+            ringwake_sk_PKCS7_pop_free(safes)
+        }
+        let keyRounds = share(if: place == .key || place == .keyInEncryptedSafe)
+        let bag = key.withPointer { PKCS12_add_key(&bags, $0, 0, keyRounds, NID_aes_256_cbc, "x") }
+        try #require(bag != nil)
+        // A safe in clear text has the algorithm -1.
+        let legacy = NID_pbe_WithSHA1And3_Key_TripleDES_CBC
+        let algorithm = place == .key ? -1 : place == .legacySafe ? legacy : NID_aes_256_cbc
+        let isSafe = [.safe, .manySafes, .legacySafe].contains(place)
+        for _ in 0..<(place == .manySafes ? 4 : 1) {
+            let rounds = share(if: isSafe) / (place == .manySafes ? 4 : 1)
+            try #require(PKCS12_add_safe(&safes, bags, algorithm, max(1, rounds), "x") == 1)
+        }
+        let made = try #require(PKCS12_add_safes(safes, 0))
+        defer { PKCS12_free(made) }
+        try #require(PKCS12_set_mac(made, "x", -1, nil, 0, share(if: place == .mac), EVP_sha256()) == 1)
+        return try #require(PEM.der { i2d_PKCS12(made, $0) })
+    }
+
+    @Test("The rounds of hashing are counted wherever a file names them", arguments: Place.allCases)
+    func rounds(place: Place) throws {
+        let many = try file(place, rounds: 3_000_008)
+        let error = #expect(throws: RingwakeError.self) { try PKCS12.read(many, password: "x") }
+        #expect(error?.code == .badCredential)
+        #expect(error?.message.contains("more than 3000000 rounds") == true, "\(place): \(error?.message ?? "")")
+        // The same file with usual numbers is read: it lacks nothing but a certificate.
+        let few = try file(place, rounds: 2048)
+        let other = #expect(throws: RingwakeError.self) { try PKCS12.read(few, password: "x") }
+        #expect(other?.message.contains("no private key with its certificate") == true, "\(other?.message ?? "")")
+    }
+
+    @Test("A key behind scrypt is refused: it chooses how much memory it takes")
+    func scrypt() throws {
+        let pem = try PEMFile(key.pem)
+        let encrypted = try Tool.run(
+            "openssl", ["pkcs8", "-topk8", "-scrypt", "-in", pem.path, "-outform", "DER", "-passout", "pass:x"])
+        let signature = try #require(decodeDER(encrypted.output) { d2i_X509_SIG(nil, $0, $1) }?.pointer)
+        let bag = try #require(PKCS12_SAFEBAG_create0_pkcs8(signature))
+        defer { PKCS12_SAFEBAG_free(bag) }
+        let bags = try #require(ringwake_sk_PKCS12_SAFEBAG_new_null())
+        defer { ringwake_sk_PKCS12_SAFEBAG_free(bags) }
+        try #require(ringwake_sk_PKCS12_SAFEBAG_push(bags, bag) == 1)
+        var safes: OpaquePointer?
+        defer { ringwake_sk_PKCS7_pop_free(safes) }
+        try #require(PKCS12_add_safe(&safes, bags, -1, 1, nil) == 1)
+        let made = try #require(PKCS12_add_safes(safes, 0))
+        defer { PKCS12_free(made) }
+        try #require(PKCS12_set_mac(made, "x", -1, nil, 0, 1, EVP_sha256()) == 1)
+        let bytes = try #require(PEM.der { i2d_PKCS12(made, $0) })
+        let error = #expect(throws: RingwakeError.self) { try PKCS12.read(bytes, password: "x") }
+        #expect(error?.message.contains("scrypt") == true)
     }
 
     @Test("Bytes that are no PKCS#12 file are refused, and changed ones never trap")

@@ -97,4 +97,34 @@ static inline void ringwake_sk_X509_pop_free(STACK_OF(X509) *stack) {
     sk_X509_pop_free(stack, X509_free);
 }
 
+// The same for the stacks of a PKCS#12 file: its safes, and the bags in a safe.
+static inline int ringwake_sk_PKCS7_num(const STACK_OF(PKCS7) *stack) {
+    return sk_PKCS7_num(stack);
+}
+static inline PKCS7 *ringwake_sk_PKCS7_value(const STACK_OF(PKCS7) *stack, int index) {
+    return sk_PKCS7_value(stack, index);
+}
+static inline void ringwake_sk_PKCS7_pop_free(STACK_OF(PKCS7) *stack) {
+    sk_PKCS7_pop_free(stack, PKCS7_free);
+}
+static inline int ringwake_sk_PKCS12_SAFEBAG_num(const STACK_OF(PKCS12_SAFEBAG) *stack) {
+    return sk_PKCS12_SAFEBAG_num(stack);
+}
+static inline PKCS12_SAFEBAG *ringwake_sk_PKCS12_SAFEBAG_value(const STACK_OF(PKCS12_SAFEBAG) *stack, int index) {
+    return sk_PKCS12_SAFEBAG_value(stack, index);
+}
+// The tests make files with these three.
+static inline STACK_OF(PKCS12_SAFEBAG) *ringwake_sk_PKCS12_SAFEBAG_new_null(void) {
+    return sk_PKCS12_SAFEBAG_new_null();
+}
+static inline int ringwake_sk_PKCS12_SAFEBAG_push(STACK_OF(PKCS12_SAFEBAG) *stack, PKCS12_SAFEBAG *bag) {
+    return sk_PKCS12_SAFEBAG_push(stack, bag);
+}
+static inline void ringwake_sk_PKCS12_SAFEBAG_free(STACK_OF(PKCS12_SAFEBAG) *stack) {
+    sk_PKCS12_SAFEBAG_free(stack);
+}
+static inline void ringwake_sk_PKCS12_SAFEBAG_pop_free(STACK_OF(PKCS12_SAFEBAG) *stack) {
+    sk_PKCS12_SAFEBAG_pop_free(stack, PKCS12_SAFEBAG_free);
+}
+
 #endif

@@ -17,8 +17,6 @@ package enum PKCS12 {
     package static let maximumBytes = 1024 * 1024
     /// Rounds of password hashing when a file is written; OpenSSL's own number.
     private static let iterations: Int32 = 2048
-    /// Maximum rounds that a file may request: about a second of work. Usual files have at most 600,000.
-    private static let maximumIterations = 2_000_000
     /// Tells OpenSSL to leave the MAC out; it is added with the digest that was asked for.
     private static let withoutMAC: Int32 = -1
 
@@ -102,7 +100,7 @@ package enum PKCS12 {
                 "The bytes are no PKCS#12 file: \(OpenSSLErrors.drainText(fallback: "bytes follow it")); "
                     + "name a .p12 or .pfx file.")
         }
-        try checkIterations(of: file.pointer)
+        try PKCS12Rounds.checkMAC(of: file.pointer)
         // An empty password is written as an empty string by some and as none at all by others.
         let isRight =
             PKCS12_verify_mac(file.pointer, password, -1) == 1
@@ -132,32 +130,20 @@ package enum PKCS12 {
         return file
     }
 
-    private static func checkIterations(of file: OpaquePointer) throws(RingwakeError) {
-        var rounds: UnsafePointer<ASN1_INTEGER>?
-        PKCS12_get0_mac(nil, nil, nil, &rounds, file)
-        // Without a number there is one round.
-        guard let rounds else { return }
-        var count: Int64 = 0
-        guard ASN1_INTEGER_get_int64(&count, rounds) == 1, (1...Int64(maximumIterations)).contains(count) else {
-            OpenSSLErrors.clear()
-            throw RingwakeError(
-                .badCredential,
-                "The PKCS#12 file asks for more than \(maximumIterations) rounds of hashing its password; "
-                    + "export it again with a usual number.")
-        }
-    }
-
     private static func unpack(
         _ file: OpaquePointer, password: String, usesRC2: Bool
     ) throws(RingwakeError) -> Contents {
         var key: OpaquePointer?
         var certificate: OpaquePointer?
         var others: OpaquePointer?
+        try PKCS12Rounds.check(file, password: password)
         if PKCS12_parse(file, password, &key, &certificate, &others) != 1 {
             // The likely cause is RC2 of an old key chain, which OpenSSL 3 keeps in a provider of its own.
             let reasons = OpenSSLErrors.drain()
             let legacy = OSSL_PROVIDER_try_load(nil, "legacy", 1)
             defer { if let legacy { OSSL_PROVIDER_unload(legacy) } }
+            // What only that provider decrypts has not been counted yet.
+            if legacy != nil { try PKCS12Rounds.check(file, password: password) }
             guard legacy != nil, PKCS12_parse(file, password, &key, &certificate, &others) == 1 else {
                 OpenSSLErrors.clear()
                 let cause =
