@@ -24,6 +24,7 @@ struct CallerHandleTests {
             "\"Alice <a>\" <sip:+4989123456@example.org;user=phone>;tag=1", "Alice <tel:+4989123456>",
             "<sip:+4989123456;npdi;rn=+49@example.org;user=phone>", "+49\u{00A0}89\u{2011}123456",
             "\u{202A}+49 89 123456\u{202C}", "  +4989123456  ", "+4989123456@example.org",
+            "\u{3000}tel:+4989123456\u{2028}",
         ])
     func oneNumber(text: String) {
         let caller = CallerHandle(text, rules: germany)
@@ -38,7 +39,8 @@ struct CallerHandleTests {
         arguments: [
             "alice@example.org", "sip:alice@example.org", "SIP:Alice@Example.ORG.", "sips:alice@example.org:5061",
             "sip:alice:pw@example.org;transport=tls", "<sip:alice@example.org>", "\"A\\\"<x>\" <sip:alice@example.org>",
-            "sip:%61lice@example.org?Call-Info=x@y",
+            "sip:%61lice@example.org?Call-Info=x@y", "\u{A0}Alice <sip:alice@example.org>", "alice@example.org\u{85}",
+            "\u{2003}sip:alice@example.org",
         ])
     func oneAddress(text: String) {
         let caller = CallerHandle(text, rules: germany)

@@ -32,11 +32,11 @@ package struct CallerHandle: Sendable, CustomStringConvertible {
     /// Parses a caller from a payload, a handler, a list or a person: a `sip:`, `sips:` or `tel:` URI (RFC 3261 section
     /// 19.1, RFC 3966), with or without display name and parameters, a number, or any handle.
     ///
-    /// Only the first 4 KiB are read.
+    /// White space around it is dropped, as ``CallerPattern`` does. Only the first 4 KiB after it are read.
     /// - Parameter written: nil means an anonymous caller.
     package init(_ written: String?, rules: DiallingRules = .none) {
         var reader = CallerReader(rules: rules)
-        self = reader.read(Array((written ?? "").utf8.prefix(CallerReader.maximumBytes))[...])
+        self = reader.read(Array((written ?? "").trimmingBlanks().utf8.prefix(CallerReader.maximumBytes))[...])
     }
 
     package var description: String { text }
