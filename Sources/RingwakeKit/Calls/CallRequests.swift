@@ -73,7 +73,8 @@ struct CallRequests: Sendable {
             let message = try await send(call, verb, body, isDone: isDone)
             if let error = message.endError { throw error }
         } catch {
-            _ = await requests.onThread { $0.endOwning(call, owning) }
+            let isOthers = error.code == .notOwned
+            _ = await requests.onThread { $0.endOwning(call, owning, isOthers: isOthers) }
             throw error
         }
     }

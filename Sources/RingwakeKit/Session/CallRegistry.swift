@@ -137,8 +137,11 @@ struct CallRegistry: Sendable {
     }
 
     /// The daemon refused the report or the claim.
-    mutating func endOwning(_ call: Call.ID, _ owning: Owning) {
-        if owning.isNew {
+    ///
+    /// - Parameter isOthers: whether it has given the call to another process. A push had brought it here before; a
+    ///   daemon that was killed just after may have started another handler for it. A call that is lost is nobody's.
+    mutating func endOwning(_ call: Call.ID, _ owning: Owning, isOthers: Bool) {
+        if owning.isNew || (isOthers && calls[call]?.isLost != true) {
             ownWhenReported.remove(call)
             calls[call]?.call.isOwn = false
         }
@@ -164,6 +167,7 @@ struct CallRegistry: Sendable {
         entry.call.caller = status.caller ?? entry.call.caller
         entry.call.identifiedAs = status.identifiedAs ?? entry.call.identifiedAs
         entry.call.isMuted = status.isMuted
+        entry.isLost = status.claimWithin != nil
         if status.state != .queued, status.state != .woken { entry.fetched = [] }
         let isClaimed = entry.isBeingClaimed && status.claimWithin == nil
         if isClaimed { entry.isBeingClaimed = false }

@@ -16,6 +16,8 @@ struct SessionCall: Sendable {
     var isReported = false
     /// Whether a claim is in progress.
     var isBeingClaimed = false
+    /// Whether it has lost its handler and waits for one that claims it.
+    var isLost = false
     /// Whether the app got the push to claim it.
     var isClaimDelivered = false
     /// The highest attempt with a delivered push.

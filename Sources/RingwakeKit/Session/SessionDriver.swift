@@ -232,8 +232,8 @@ final class SessionDriver {
     }
 
     /// The report or the claim failed.
-    func endOwning(_ call: Call.ID, _ owning: CallRegistry.Owning) {
-        session.calls.endOwning(call, owning)
+    func endOwning(_ call: Call.ID, _ owning: CallRegistry.Owning, isOthers: Bool) {
+        session.calls.endOwning(call, owning, isOthers: isOthers)
         state.set(session.calls.inProgress)
     }
 }

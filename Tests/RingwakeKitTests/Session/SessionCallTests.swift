@@ -109,8 +109,27 @@ struct SessionCallTests {
         #expect(try bench.hear(lost) == [])
         #expect(try bench.hear(call("c1", 1, "ringing")) == ["c1 claimed"])
         #expect(try bench.hear(action("c1", "answer")) == ["action c1 answer #1"])
-        bench.session.calls.endOwning("c1", owning)
+        bench.session.calls.endOwning("c1", owning, isOthers: false)
         #expect(bench.session.calls.inProgress.first?.isOwn == false)
+    }
+
+    @Test("a call whose push came here is not the app's once the daemon says that it is another handler's")
+    func givenToAnother() throws {
+        var bench = try SessionBench.open()
+        #expect(try bench.hear(wake("c1", kind: "call")) == ["push call c1 1"])
+        #expect(try bench.hear(call("c1", 1, "ringing")) == ["c1 ringing own"])
+        let owning = bench.session.calls.beginOwning("c1", isClaim: false)
+        // A report that fails otherwise changes nothing about that.
+        bench.session.calls.endOwning("c1", owning, isOthers: false)
+        #expect(bench.session.calls.inProgress.first?.isOwn == true)
+        // Nor does one that fails because a restarted daemon waits for a claim.
+        #expect(try bench.hear(call("c1", 1, "ringing", #","claimMs":4800"#)) == ["claim c1"])
+        bench.session.calls.endOwning("c1", owning, isOthers: true)
+        #expect(bench.session.calls.inProgress.first?.isOwn == true)
+        #expect(try bench.hear(call("c1", 1, "ringing")) == ["c1 claimed"])
+        bench.session.calls.endOwning("c1", owning, isOthers: true)
+        #expect(bench.session.calls.inProgress.first?.isOwn == false)
+        #expect(try bench.hear(action("c1", "answer")) == [])
     }
 
     @Test("what is asked of a call that the app has just reported is told, also before the stream tells of it")
