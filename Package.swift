@@ -197,7 +197,8 @@ let package = Package(
         .testTarget(
             name: "HTTPServerTests",
             dependencies: [
-                "CRingwakeLinux", "CRingwakeOpenSSL", "Cryptography", "HTTPServer", "RingwakeCore", "RunLoop", logging,
+                "CRingwakeLinux", "CRingwakeNGHTTP2", "CRingwakeOpenSSL", "Cryptography", "HTTPServer", "RingwakeCore",
+                "RunLoop", logging,
             ],
             swiftSettings: onTheRunLoop),
         .testTarget(
@@ -280,7 +281,8 @@ let package = Package(
             name: "FuzzTests",
             dependencies: [
                 "CRingwakeNGHTTP2", "CRingwakeOpenSSL", "CRingwakeSystemd", "CallerListFiles", "Cryptography", "DBus",
-                "DaemonConfiguration", "HTTP1", "HTTPServer", "RingwakeCore", "RunLoop", logging,
+                "DaemonConfiguration", "HTTP1", "HTTPServer", "ProviderAPI", "PushGateway",
+                "RingwakeCore", "RunLoop", logging,
             ],
             swiftSettings: onTheRunLoop),
     ],

@@ -28,8 +28,9 @@ struct Harness {
     }
 
     static let all: [Harness] = [
-        HTTP1Harness.request, HTTP1Harness.response, HTTP2Harness.session, TokenHarness.token, TokenHarness.claims,
-        TokenHarness.encodings, PayloadHarness.payload, PayloadHarness.pointer, PayloadHarness.text,
+        HTTP1Harness.request, HTTP1Harness.response, HTTP2Harness.session, ProviderHeadersHarness.headers,
+        TokenHarness.token, TokenHarness.claims, TokenHarness.encodings, PayloadHarness.payload,
+        PayloadHarness.pointer, PayloadHarness.text,
         CertificateHarness.der, CertificateHarness.pem, CertificateHarness.topics, CertificateHarness.pkcs12,
         CertificateHarness.keys, ConfigurationHarness.daemon, ConfigurationHarness.app, ConfigurationHarness.team,
         CallerHarness.list, CallerHarness.pattern, DBusHarness.messages, DBusHarness.text,
