@@ -32,6 +32,7 @@ final class HTTP2Session {
     /// Nil once the session has ended.
     private var notify: ((Event) -> Void)?
     private var pointer: OpaquePointer?
+    private let memory = HTTP2Memory()
     private var depth = 0
     private(set) var streams: [Int32: HTTP2Stream] = [:]
     private var callbackTarget: HTTP2CallbackTarget?
@@ -74,9 +75,9 @@ final class HTTP2Session {
         // Unretained: this object keeps it, and its owner calls `end()` before it releases this object.
         let userData = Unmanaged.passUnretained(target).toOpaque()
         let template = shared.template
-        guard nghttp2_session_server_new2(&pointer, template.callbacks, userData, template.options) == 0, let pointer,
-            HTTP2Settings.submit(to: pointer)
-        else {
+        let result = nghttp2_session_server_new3(
+            &pointer, template.callbacks, userData, template.options, &memory.functions)
+        guard result == 0, let pointer, HTTP2Settings.submit(to: pointer) else {
             nghttp2_session_del(pointer)
             throw RingwakeError(.system, "no memory for another HTTP/2 connection")
         }
