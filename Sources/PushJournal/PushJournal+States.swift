@@ -18,9 +18,7 @@ extension PushJournal {
             return logger.error("state not kept", metadata: ["path": "\(path)", "reason": "\(error.message)"])
         }
         gathered.records.merge(state, limits: limits)
-        guard urgency == .now else { return }
-        gathered.isUrgent = true
-        scheduleSubmission()
+        require(urgency)
     }
 
     /// Makes a row durable; it replaces all earlier ones with its path.
@@ -45,8 +43,7 @@ extension PushJournal {
     package func setAside(_ path: String, reason: String) {
         guard !isClosed, StatePath.isUsable(path) else { return }
         gathered.records.setAside(path, reason: reason, limits: limits)
-        gathered.isUrgent = true
-        scheduleSubmission()
+        require(.now)
     }
 
     private func revised(_ data: [UInt8]?, version: Int, at path: String) -> RevisedState {

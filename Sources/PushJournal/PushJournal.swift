@@ -42,6 +42,8 @@ package final class PushJournal {
     /// The work of the current turn of the loop.
     var gathered = JournalSubmission()
     private var isSubmissionScheduled = false
+    /// When what is to be written ``WriteUrgency/soon`` gets its own commit.
+    private var soonTimer: Timer?
     var waiting = WaitingWork()
     private var lastRevision: UInt64 = 0
     /// Answers that have been received but not all processed.
@@ -155,9 +157,7 @@ package final class PushJournal {
     package func write(_ call: CallRecord, _ urgency: WriteUrgency) {
         guard !isClosed else { return }
         gathered.records.merge(revised(call), limits: limits)
-        guard urgency == .now else { return }
-        gathered.isUrgent = true
-        scheduleSubmission()
+        require(urgency)
     }
 
     /// Waits for the disk.
@@ -247,20 +247,49 @@ extension PushJournal {
     }
 
     /// Submits the work of this turn of the loop at its end, with what ``beforeSubmission`` adds.
-    package func scheduleSubmission() {
+    func scheduleSubmission() {
         guard !isSubmissionScheduled else { return }
         isSubmissionScheduled = true
         // Before the turn's notifications, so that the end of a call reaches the disk soon after it is reported.
         runLoop.enqueue { [weak self] in self?.submitGathered() }
     }
 
+    /// Submits at once what would be submitted at the end of the turn, so that the disk works meanwhile.
+    package func submitNow() {
+        if !isClosed { submitGathered() }
+    }
+
     private func submitGathered() {
-        beforeSubmission?()
         isSubmissionScheduled = false
-        guard !gathered.isEmpty else { return }
+        guard !gathered.work.isEmpty || !gathered.lists.isEmpty || gathered.isUrgent else { return }
+        beforeSubmission?()
+        if let timer = soonTimer {
+            runLoop.cancel(timer)
+            soonTimer = nil
+            gathered.isUrgent = true
+        }
         mailbox.submit(gathered, limits: limits)
         gathered = JournalSubmission()
         expectAnswer()
+    }
+
+    /// Sees to it that what was gathered, and what ``beforeSubmission`` adds, is written in time.
+    package func require(_ urgency: WriteUrgency) {
+        guard !isClosed else { return }
+        switch urgency {
+        case .withNext: return
+        case .now:
+            gathered.isUrgent = true
+            scheduleSubmission()
+        case .soon:
+            guard soonTimer == nil else { return }
+            soonTimer = runLoop.schedule(
+                at: runLoop.now.advanced(by: WriteUrgency.soonDelay), tolerance: WriteUrgency.soonDelay
+            ) { [weak self] in
+                self?.soonTimer = nil
+                self?.require(.now)
+            }
+        }
     }
 
     /// Only for work with a completion. Writing a record may change nothing, and then there is no answer.

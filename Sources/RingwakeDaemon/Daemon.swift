@@ -134,6 +134,7 @@ final class Daemon {
             buses.reopen()
             network.refresh(app)
         }
+        calls.onStarted = { [restoration] app in restoration.note([app]) }
         calls.onMissed = { [device] call in device.missed(call) }
         calls.onChanges = [
             { [restoration] changes in restoration.note(changes.apps) },

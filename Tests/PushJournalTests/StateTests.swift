@@ -53,6 +53,44 @@ struct StateTests {
         #expect(harness.contents.states.map(\.age) == [nil])
     }
 
+    @Test("what has time for 5 ms goes with the next commit, or gets one of its own")
+    func soon() throws {
+        let harness = try JournalHarness()
+        let before = harness.journal.statistics.commits
+        harness.journal.keep([1], version: 1, at: "a", .soon)
+        _ = try harness.append(harness.push("A"))
+        #expect(harness.journal.statistics.states == 1)
+        try harness.keep([2], at: "b")
+        #expect(harness.journal.statistics.commits == before + 2)
+        harness.journal.keep([3], version: 1, at: "c", .soon)
+        harness.run { harness.journal.statistics.states == 3 }
+        try harness.reopen()
+        #expect(harness.contents.states.map(\.path) == ["a", "b", "c"])
+    }
+
+    @Test("rows that are made when work is submitted are made in time, and what is submitted at once needs no loop")
+    func rowsOfATurn() throws {
+        let harness = try JournalHarness()
+        var made = 0
+        harness.journal.beforeSubmission = { [journal = harness.journal] in
+            made += 1
+            journal.keep([UInt8(made)], version: 1, at: "row", .withNext)
+        }
+        harness.journal.require(.soon)
+        #expect(made == 0)
+        harness.run { harness.journal.statistics.states == 1 }
+        #expect(made == 1)
+
+        var verdict: Result<PushVerdict, RingwakeError>?
+        harness.journal.append(harness.push("A"), payloads: [], call: nil) { verdict = $0 }
+        harness.journal.submitNow()
+        // The loop stands still: the journal's thread has all that it needs.
+        for _ in 0..<12_000 where harness.journal.statistics.pushes == 0 { usleep(10_000) }
+        #expect(harness.journal.statistics.pushes == 1 && made == 2 && verdict == nil)
+        harness.run { verdict != nil }
+        harness.journal.beforeSubmission = nil
+    }
+
     @Test("a row is as old as its handing in, also when the disk took it later")
     func ageAfterFailure() throws {
         let harness = try JournalHarness(vfs: FaultyDisk.vfs)

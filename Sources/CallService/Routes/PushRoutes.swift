@@ -56,8 +56,9 @@ enum PushRoutes {
         _ id: String, _ app: AppID?, _ service: CallServiceStateMachine, _ turn: Turn
     ) -> Result<any Encodable, RingwakeError> {
         let known = Array(service.coordinator.active.values) + service.coordinator.finished
+        let wanted = id.canonicalPushID
         let call = known.first { call in
-            !call.isJournaled && (app == nil || call.key.app == app) && call.pushID.lowercased() == id.lowercased()
+            !call.isJournaled && (app == nil || call.key.app == app) && call.pushID.canonicalPushID == wanted
         }
         guard let call else {
             return .failure(

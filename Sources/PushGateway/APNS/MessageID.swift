@@ -1,5 +1,6 @@
 import Cryptography
 import RingwakeCore
+import Synchronization
 
 /// The UUIDs of the provider API: `apns-id` and `apns-unique-id`.
 nonisolated enum MessageID {
@@ -11,7 +12,7 @@ nonisolated enum MessageID {
 
     /// Whether `text` is a UUID: 8-4-4-4-12 hex digits in either case, any version.
     static func isWellFormed(_ text: String) -> Bool {
-        let bytes = Array(text.utf8)
+        let bytes = text.utf8.span
         guard bytes.count == textLength else { return false }
         return bytes.indices.allSatisfy { index in
             switch index {
@@ -30,7 +31,7 @@ nonisolated enum MessageID {
 
     /// A random UUID, version 4, in canonical lower case (RFC 9562 section 5.4).
     static func make() -> String {
-        var bytes = randomBytes()
+        var bytes = Array(randomBytes())
         bytes[6] = bytes[6] & 0x0F | 0x40
         bytes[8] = bytes[8] & 0x3F | 0x80
         return String(unsafeUninitializedCapacity: textLength) { buffer in
@@ -52,13 +53,25 @@ nonisolated enum MessageID {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 
+    /// Random bytes for the next ids: drawing them takes longer than all else about an id.
+    private static let supply = Mutex<ArraySlice<UInt8>>([])
+    private static let suppliedIDs = 64
+
+    private static func randomBytes() -> ArraySlice<UInt8> {
+        supply.withLock { supply in
+            if supply.count < byteCount { supply = drawnBytes(suppliedIDs * byteCount)[...] }
+            defer { supply = supply.dropFirst(byteCount) }
+            return supply.prefix(byteCount)
+        }
+    }
+
     /// An ID has to be unique, not secret. If OpenSSL's generator fails, the kernel's is good enough.
-    private static func randomBytes() -> [UInt8] {
-        if let bytes = try? SecureRandom.bytes(byteCount), bytes.count == byteCount {
+    private static func drawnBytes(_ count: Int) -> [UInt8] {
+        if let bytes = try? SecureRandom.bytes(count), bytes.count == count {
             return bytes
         }
         var generator = SystemRandomNumberGenerator()
-        return (0..<byteCount).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        return (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
     }
 
     private static func isHexDigit(_ byte: UInt8) -> Bool {

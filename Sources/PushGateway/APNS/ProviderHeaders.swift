@@ -24,19 +24,31 @@ nonisolated struct ProviderHeaders {
     /// Names of other `apns-` fields.
     private var others: [String] = []
 
+    private enum Known {
+        case authorization, id, expiration, priority, collapseID, topic, pushType, outcome
+    }
+
+    /// Comparing each name with each of these would take longer.
+    private static let known: [String: Known] = [
+        ProviderField.authorization: .authorization, ProviderField.id: .id, ProviderField.expiration: .expiration,
+        ProviderField.priority: .priority, ProviderField.collapseID: .collapseID, ProviderField.topic: .topic,
+        ProviderField.pushType: .pushType, ProviderField.outcome: .outcome,
+    ]
+
     init(_ fields: [HTTPField]) {
+        let known = Self.known
         for field in fields {
             let isFirst =
-                switch field.name {
-                case ProviderField.authorization: Self.keep(field.value, in: &authorization)
-                case ProviderField.id: Self.keep(field.value, in: &messageID)
-                case ProviderField.expiration: Self.keep(field.value, in: &expirationText)
-                case ProviderField.priority: Self.keep(field.value, in: &priorityText)
-                case ProviderField.collapseID: Self.keep(field.value, in: &collapseIDText)
-                case ProviderField.topic: Self.keep(field.value, in: &topicText)
-                case ProviderField.pushType: Self.keep(field.value, in: &pushTypeText)
-                case ProviderField.outcome: note(outcome: field.value)
-                default: !field.name.hasPrefix(ProviderField.prefix) || keepOther(field.name)
+                switch known[field.name] {
+                case .authorization: Self.keep(field.value, in: &authorization)
+                case .id: Self.keep(field.value, in: &messageID)
+                case .expiration: Self.keep(field.value, in: &expirationText)
+                case .priority: Self.keep(field.value, in: &priorityText)
+                case .collapseID: Self.keep(field.value, in: &collapseIDText)
+                case .topic: Self.keep(field.value, in: &topicText)
+                case .pushType: Self.keep(field.value, in: &pushTypeText)
+                case .outcome: note(outcome: field.value)
+                case nil: !field.name.hasPrefix(ProviderField.prefix) || keepOther(field.name)
                 }
             if !isFirst, duplicate == nil {
                 duplicate = field.name

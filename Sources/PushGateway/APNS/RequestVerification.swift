@@ -121,7 +121,7 @@ struct RequestVerification {
         }
         // Compare bytes, not characters: this runs for every push.
         let bytes = request.path.utf8
-        guard bytes.starts(with: (collection + "/").utf8) else {
+        guard request.path.hasPrefix("/3/device/") else {
             throw Refusal(.badPath, "the path is not \(collection)/TOKEN")
         }
         let text = bytes.dropFirst(collection.utf8.count + 1)

@@ -8,9 +8,10 @@ nonisolated struct RevisedCall: Sendable {
 
 /// A request to the journal's thread. Requests are processed in order.
 nonisolated enum JournalWork: Sendable {
-    case push(
+    /// A push, and what goes with it. Indirect, as the next one: it passes through four queues, and its records have hundreds of bytes.
+    indirect case push(
         ticket: UInt64, PushRecord, payloads: [CallPayload], call: RevisedCall?, replaced: RevisedCall?)
-    case ring(ticket: UInt64, RevisedCall)
+    indirect case ring(ticket: UInt64, RevisedCall)
     case keep(ticket: UInt64, RevisedState)
     case barrier(ticket: UInt64)
     /// The wall clock is right, and it is this, in milliseconds since 1970: what is newer is from a clock that was

@@ -43,7 +43,7 @@ package struct CallPushes: Hashable, Sendable {
         let first = Unread(.call, ordinal: 0, receivedAt: push.receivedAt, payload: push.payload)
         self.first = first
         unread = [first]
-        known = [Known(id: push.pushID.lowercased(), outcome: outcome)]
+        known = [Known(id: push.pushID.canonicalPushID, outcome: outcome)]
     }
 
     // MARK: - Arrival
@@ -51,14 +51,14 @@ package struct CallPushes: Hashable, Sendable {
     /// The earlier outcome of a repeated push; nil if the push is new. A push that cancels the call is no repeat of one
     /// that doesn't, even with the same id.
     func outcome(ofRepeated push: VerifiedPush, isCancel: Bool) -> PushOutcome? {
-        let id = push.pushID.lowercased()
+        let id = push.pushID.canonicalPushID
         return known.first { $0.id == id && ($0.outcome == .cancelled) == isCancel }?.outcome
     }
 
     /// Records the outcome of a further push.
     mutating func note(_ push: VerifiedPush, _ outcome: PushOutcome) {
         if known.count >= Self.maximumKnown { known.remove(at: 1) }
-        known.append(Known(id: push.pushID.lowercased(), outcome: outcome))
+        known.append(Known(id: push.pushID.canonicalPushID, outcome: outcome))
     }
 
     /// Keeps a further push for the handler. If there are too many, drops the oldest after the first.
@@ -199,7 +199,7 @@ extension CallPushes {
         first = bytes[0].map { Unread(.call, ordinal: 0, receivedAt: arrival, payload: $0) }
         guard let record else {
             unread = first.map { [$0] } ?? []
-            known = [Known(id: id.lowercased(), outcome: .started)]
+            known = [Known(id: id.canonicalPushID, outcome: .started)]
             return
         }
         unread = record.unread.compactMap { entry in

@@ -57,8 +57,7 @@ struct CallTable: Hashable, Sendable {
     /// The key of the call that a push is about. A push never refers to a call of another sender, whatever id it
     /// contains: otherwise one vendor could suppress or end another's call.
     func key(of push: VerifiedPush, _ facts: PushFacts) -> CallKey {
-        // A push id is a UUID; upper and lower case mean the same (RFC 9562 section 4).
-        let id = facts.call ?? CallID(push.pushID.lowercased())
+        let id = facts.call ?? CallID(push.pushID.canonicalPushID)
         var key = CallKey(app: push.app, id: id)
         // This loops more than once only if a team has guessed such a key. The maximum length of an id bounds the
         // number of rounds.

@@ -147,7 +147,7 @@ package struct CoordinatorStateMachine: Hashable, Sendable {
         switch arrival {
         case .repeated(let call, let before):
             // The push may have been answered with 503. Then the repeat must bring everything that the journal needs.
-            let isDurable = call.isJournaled && call.pushID.lowercased() == push.pushID.lowercased()
+            let isDurable = call.isJournaled && call.pushID.canonicalPushID == push.pushID.canonicalPushID
             return ignore(
                 push, call, .duplicate, recordedAs: isDurable ? .duplicate : before,
                 payloads: call.isJournaled ? [] : call.pushes.payloads)

@@ -1,9 +1,14 @@
-/// When to write the record of a call.
+/// When to write a record.
 package enum WriteUrgency: Hashable, Sendable {
     /// With its own commit, unless another commit is due.
     case now
+    /// With the next commit, or with its own after ``soonDelay``. For what a restart can do without.
+    case soon
     /// With the next commit or the next read.
     case withNext
+
+    /// How long ``soon`` waits for another commit.
+    package static let soonDelay = Duration.milliseconds(5)
 }
 
 /// Which pushes to read, newest first.

@@ -26,6 +26,8 @@ final class CallDriver {
     var onChanges: [(Changes) -> Void] = []
     /// Called for each push with its app, after the service has handled it and has woken its handler.
     var onArrival: ((AppID) -> Void)?
+    /// Called with the app of a handler that was started, before the push that it was started for goes to the disk.
+    var onStarted: ((AppID) -> Void)?
     /// Called for each call that ended without an answer or a decline.
     var onMissed: ((Call) -> Void)?
     /// Answers the requests that the service doesn't handle.
@@ -45,6 +47,8 @@ final class CallDriver {
     private var senders: [RequestID: (DeliveryOutcome) -> Void] = [:]
     private(set) var senderClocks = SenderClocks()
     private var changes = Changes()
+    /// Whether a push has woken a handler since ``driver`` was at rest.
+    private var hasWoken = false
     private lazy var driver = StateMachineDriver<ServiceEvent>(
         runLoop: runLoop, tolerance: CallDriver.deadlineTolerance, deadlineReached: .calls(.deadlineReached),
         nextDeadline: { [unowned self] in
@@ -53,7 +57,10 @@ final class CallDriver {
         apply: { [unowned self] event in
             for effect in service.handle(event, at: now, asking: host) { run(effect) }
         },
-        settled: { [unowned self] in publishChanges() })
+        settled: { [unowned self] in
+            hasWoken = false
+            publishChanges()
+        })
     private lazy var host = HostQueries(
         wallMilliseconds: { unixMilliseconds() }, moment: { .now() },
         verdict: { [callers] in callers.verdict(on: $0) },
@@ -182,6 +189,8 @@ final class CallDriver {
         case .refuse(let id, let why): senders.removeValue(forKey: id)?(.refused(why))
         case .append(let push, let payloads, let call, let replaced, let outcome, let id):
             append(push, payloads, call, replacing: replaced, outcome, id)
+            // The sender waits for the disk, and it for the handler's first slice, but for nothing else of this turn.
+            if hasWoken { journal.submitNow() }
         case .appendRing(let call): appendRing(call)
         case .write(let record, let urgency): journal.write(record, urgency)
         case .barrier(let then): reader.whenDurable { [weak self] in self?.submit(.resumed(then)) }
@@ -283,6 +292,7 @@ final class CallDriver {
             let events = handlerEvents(request.wake, of: request.app)
             _ = try activator.wake(request, way: way, secret: secret, events: events)
             yieldToHandler()
+            onStarted?(request.app)
         } catch {
             notStarted(request.wake, of: request.app, error)
         }
@@ -297,7 +307,10 @@ final class CallDriver {
 
     /// Lets the handler that a push has just woken run. If it shares a processor with the daemon, it would otherwise
     /// wait for the rest of the daemon's turn.
-    private func yieldToHandler() { sched_yield() }
+    private func yieldToHandler() {
+        sched_yield()
+        hasWoken = true
+    }
 }
 
 extension ServiceConfiguration {

@@ -7,7 +7,8 @@ extension Logger {
         switch effect {
         case .callChanged(let call): logChange(of: call)
         case .pushIgnored(let push, let key, let outcome):
-            info(
+            // As for a push that was accepted: a sender can repeat it at will.
+            debug(
                 "push changes nothing",
                 metadata: [
                     "app": "\(push.app)", "push-id": "\(push.pushID)", "call": "\(key.id)", "why": "\(outcome)",

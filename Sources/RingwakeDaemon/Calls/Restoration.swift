@@ -43,12 +43,12 @@ final class Restoration {
 
     // MARK: - Writing
 
-    /// Notes apps that have changed. They are written once, when the turn's work is submitted to the journal, so a
-    /// handler that is being started doesn't wait for it.
+    /// Notes apps that have changed. They are written once, with the journal's next work, or soon: what is left of a
+    /// handler that was started is written with its push, and its report follows within milliseconds.
     func note(_ apps: Set<AppID>) {
         guard !apps.isEmpty else { return }
         changed.formUnion(apps)
-        journal.scheduleSubmission()
+        journal.require(.soon)
     }
 
     /// Writes the noted changes.
@@ -86,7 +86,7 @@ final class Restoration {
 
     private func keep(_ value: some Encodable, at path: RestorationPath) {
         do {
-            journal.keep(Array(try JSONEncoder().encode(value)), version: path.version, at: path.text, .now)
+            journal.keep(Array(try JSONEncoder().encode(value)), version: path.version, at: path.text, .withNext)
             written.insert(path.text)
         } catch {
             // Strings, numbers and Booleans always encode.

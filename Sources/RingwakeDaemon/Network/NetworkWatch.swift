@@ -71,7 +71,11 @@ final class NetworkWatch {
     }
 
     /// The app's targets are needed now: looks up its host names whose addresses are old. A change is reported.
-    func refresh(_ app: AppID) { watching()?.refresh((apps[app] ?? []).map(\.target)) }
+    func refresh(_ app: AppID) {
+        // Asked for each push; most apps have no targets.
+        guard let targets = apps[app], !targets.isEmpty else { return }
+        watching()?.refresh(targets.map(\.target))
+    }
 
     /// Cancels all watches and closes the monitor. Idempotent.
     func close() {
