@@ -2,7 +2,7 @@
 
 from . import programs
 from .report import Table, median
-from .servers import HOST, TOPIC, Nghttpd, Peer, Ringwaked, Server
+from .servers import HOST, TOPIC, Nghttpd, Nginx, NIOServer, Peer, Ringwaked, Server
 
 ROUNDS = 7
 REQUESTS = 20_000
@@ -14,10 +14,12 @@ def measure(quick: bool) -> Table:
     rounds, requests = (2, 2000) if quick else (ROUNDS, REQUESTS)
     # Quiet: with the default level each repeated push is a line in the log.
     server, talkative = Ringwaked(["/bin/true"], log_level="warning"), Ringwaked(["/bin/true"])
-    fixed = Nghttpd(server)
+    fixed, nginx, nio = Nghttpd(server), Nginx(server), NIOServer(server)
     token = "bearer " + server.provider_token()
     loads = {
         "nghttpd, an empty file": (fixed, load(fixed, "-", Nghttpd.PATH, "-")),
+        "nginx, a fixed status": (nginx, load(nginx, "-", Nginx.PATH, "-")),
+        "SwiftNIO, a fixed status": (nio, load(nio, "-", NIOServer.PATH, "-")),
         "ringwaked, certificate": (server, load(server, server.certificate, device(server), "-")),
         "ringwaked, provider token": (server, load(server, "-", device(server), token)),
         "ringwaked, certificate, log level info": (
@@ -36,14 +38,15 @@ def measure(quick: bool) -> Table:
             rates[name].append(requests / took * 1e9)
     for _, peer in loads.values():
         peer.stop()
-    for measured in (server, talkative, fixed):
+    for measured in (server, talkative, fixed, nginx, nio):
         measured.stop()
     table = Table(
         "Processor time per push",
         f"{rounds} rounds in turn of {requests} requests each on {CONNECTIONS} connections with {STREAMS} streams, "
         "TLS 1.3. Every push has the same apns-id: the whole path of verification (sender, token, topic, headers, "
         "JSON payload), the journal's thread, which finds the push and writes nothing, and the answer; without a new "
-        "call and its process. nghttpd answers POST with an empty file and checks nothing. User and kernel time of "
+        "call and its process. nghttpd answers POST with an empty file, nginx and a server on SwiftNIO with a fixed "
+        "status; they check nothing, and have one thread each. User and kernel time of "
         "all the server's threads; the rate is what one client on the same machine reached.",
         ["", "us per push, median", "x nghttpd", "pushes/s"],
         command="Benchmarks/run cpu",

@@ -13,6 +13,8 @@ RINGWAKED = BIN / "ringwaked"
 RINGWAKE = BIN / "ringwake"
 PEERS = Path(os.environ.get("RINGWAKE_PEERS_DIR") or ROOT / ".build" / "benchmark-peers")
 NGHTTPD = shutil.which("nghttpd") or shutil.which("nghttpd", path="/usr/sbin:/usr/bin")
+NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/bin")
+NIO = Path(os.environ.get("RINGWAKE_NIO_DIR") or ROOT / ".build" / "benchmark-nio")
 
 
 def lacking() -> list[str]:
@@ -20,6 +22,8 @@ def lacking() -> list[str]:
     lines = []
     if not NGHTTPD:
         lines.append("nghttpd: apt-get install nghttp2-server")
+    if not NGINX:
+        lines.append("nginx: apt-get install nginx-light")
     for tool, package in {"cc": "gcc", "make": "make"}.items():
         if not shutil.which(tool):
             lines.append(f"{tool}: apt-get install {package}")
@@ -33,8 +37,8 @@ def lacking() -> list[str]:
         )  # fmt: skip
         if probe.returncode != 0:
             lines.append(f"{header}: apt-get install {package}")
-    if not RINGWAKED.exists() and not shutil.which("swift"):
-        lines.append("swift, to build ringwaked: see README.md")
+    if not (RINGWAKED.exists() and nio_server().exists()) and not shutil.which("swift"):
+        lines.append("swift, to build ringwaked and the server on SwiftNIO: see README.md")
     return lines
 
 
@@ -45,6 +49,18 @@ def build() -> None:
     subprocess.run(
         ["make", "--quiet", "--directory", BENCHMARKS / "peers", f"OUT={PEERS}"], check=True, stdout=sys.stderr
     )
+
+
+    if not nio_server().exists():
+        subprocess.run(
+            ["swift", "build", "-c", "release", "--static-swift-stdlib", "--package-path", BENCHMARKS / "peers" / "nio",
+             "--scratch-path", NIO],
+            check=True, stdout=sys.stderr,
+        )  # fmt: skip
+
+
+def nio_server() -> Path:
+    return NIO / "release" / "nio-server"
 
 
 def peer(name: str) -> Path:

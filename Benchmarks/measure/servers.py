@@ -205,27 +205,80 @@ level = "{log_level}"
         shutil.rmtree(self.runtime, ignore_errors=True)
 
 
-class Nghttpd(Server):
-    """nghttpd with one thread and one empty file in the place of every push."""
+class Fixed(Server):
+    """A server with one thread that answers every push alike, with the server certificate of a `ringwaked`."""
 
     PATH = "/3/device/push"
 
-    def __init__(self, like: Ringwaked):
-        self.folder = Path(tempfile.mkdtemp(prefix="ringwake-nghttpd-"))
-        file = self.folder / Nghttpd.PATH[1:]
-        file.parent.mkdir(parents=True)
-        file.write_bytes(b"")
-        self.ca = like.ca
-        self.port = free_port()
-        self.launch(
-            programs.NGHTTPD, "--address", HOST, "--htdocs", self.folder, self.port, like.server_key,
-            like.server_certificate, log=self.folder / "log",
-        )  # fmt: skip
+    def __init__(self, like: Ringwaked, asks_certificate: bool = False):
+        self.folder = Path(tempfile.mkdtemp(prefix="ringwake-fixed-"))
+        self.ca, self.port = like.ca, free_port()
+        self.launch(*self.command(like, asks_certificate), log=self.folder / "log")
         self.wait_for_port()
+
+    def command(self, like: Ringwaked, asks_certificate: bool) -> list[object]:
+        raise NotImplementedError
 
     def stop(self) -> None:
         super().stop()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Nghttpd(Fixed):
+    """nghttpd with one empty file in the place of every push."""
+
+    def command(self, like: Ringwaked, asks_certificate: bool) -> list[object]:
+        file = self.folder / self.PATH[1:]
+        file.parent.mkdir(parents=True)
+        file.write_bytes(b"")
+        asking = ["--verify-client"] if asks_certificate else []
+        return [
+            programs.NGHTTPD, "--address", HOST, "--htdocs", self.folder, *asking, self.port, like.server_key,
+            like.server_certificate,
+        ]  # fmt: skip
+
+
+class Nginx(Fixed):
+    """nginx with one process, which answers with a fixed status."""
+
+    def command(self, like: Ringwaked, asks_certificate: bool) -> list[object]:
+        asking = f"ssl_client_certificate {like.ca}; ssl_verify_client on;" if asks_certificate else ""
+        file = self.folder / "nginx.conf"
+        file.write_text(
+            f"""daemon off;
+master_process off;
+pid {self.folder}/pid;
+error_log {self.folder}/error;
+worker_rlimit_nofile {DESCRIPTORS};
+events {{ worker_connections {DESCRIPTORS}; }}
+http {{
+    access_log off;
+    client_body_temp_path {self.folder}/body;
+    proxy_temp_path {self.folder}/proxy;
+    fastcgi_temp_path {self.folder}/fastcgi;
+    uwsgi_temp_path {self.folder}/uwsgi;
+    scgi_temp_path {self.folder}/scgi;
+    keepalive_requests 1000000000;
+    server {{
+        listen {HOST}:{self.port} ssl http2;
+        ssl_certificate {like.server_certificate};
+        ssl_certificate_key {like.server_key};
+        ssl_protocols TLSv1.3;
+        {asking}
+        location / {{ return 200; }}
+    }}
+}}
+"""
+        )
+        return [programs.NGINX, "-c", file]
+
+
+class NIOServer(Fixed):
+    """A server on SwiftNIO (`peers/nio`): what a server in Swift costs that checks nothing."""
+
+    def command(self, like: Ringwaked, asks_certificate: bool) -> list[object]:
+        asking = [like.ca] if asks_certificate else []
+        return [programs.nio_server(), self.port, like.server_certificate, like.server_key, *asking]
 
 
 class JournalServer(Server):

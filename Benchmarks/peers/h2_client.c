@@ -74,11 +74,16 @@ static ssize_t read_body(
     return (ssize_t)size;
 }
 
-static int connect_to(const char *host, const char *port) {
+static int connect_to(const char *host, const char *port, const struct in_addr *source) {
     struct addrinfo *found, hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST};
     if (getaddrinfo(host, port, &hints, &found) != 0)
         fail(host);
     int descriptor = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_in from = {.sin_family = AF_INET};
+    if (source)
+        from.sin_addr = *source;
+    if (source && bind(descriptor, (struct sockaddr *)&from, sizeof from) != 0)
+        fail("bind");
     if (descriptor < 0 || connect(descriptor, found->ai_addr, found->ai_addrlen) != 0)
         fail("connect");
     freeaddrinfo(found);
@@ -88,8 +93,13 @@ static int connect_to(const char *host, const char *port) {
 }
 
 void h2_connect(struct h2_client *client, SSL_CTX *context, const char *host, const char *port) {
+    h2_connect_from(client, context, host, port, NULL);
+}
+
+void h2_connect_from(
+    struct h2_client *client, SSL_CTX *context, const char *host, const char *port, const struct in_addr *source) {
     memset(client, 0, sizeof *client);
-    client->descriptor = connect_to(host, port);
+    client->descriptor = connect_to(host, port, source);
     client->tls = SSL_new(context);
     SSL_set_tlsext_host_name(client->tls, "localhost");
     SSL_set1_host(client->tls, "localhost");

@@ -2,6 +2,7 @@
 #ifndef H2_CLIENT_H
 #define H2_CLIENT_H
 
+#include <netinet/in.h>
 #include <nghttp2/nghttp2.h>
 #include <openssl/ssl.h>
 #include <stdbool.h>
@@ -37,6 +38,10 @@ SSL_CTX *h2_context(const char *ca, const char *certificate);
 
 /* Connects, finishes the handshake, sends the preface and waits for the server's SETTINGS. Exits on failure. */
 void h2_connect(struct h2_client *client, SSL_CTX *context, const char *host, const char *port);
+
+/* The same from an address of this machine, if there is one. */
+void h2_connect_from(
+    struct h2_client *client, SSL_CTX *context, const char *host, const char *port, const struct in_addr *source);
 
 /* Queues one push. */
 void h2_submit(struct h2_client *client, const struct push *push);

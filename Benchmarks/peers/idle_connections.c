@@ -2,8 +2,10 @@
  *
  *     idle_connections HOST PORT CA CERTIFICATE COUNT
  *
- * Each has finished its handshake and exchanged SETTINGS. Prints "open", then waits for the end of stdin.
+ * Each has finished its handshake and exchanged SETTINGS. HOST is an address of 127.0.0.0/8. The connections come from
+ * several such addresses, because a server may let one have few. Prints "open", then waits for the end of stdin.
  */
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -11,6 +13,8 @@
 
 #include "h2_client.h"
 #include "stamps.h"
+
+enum { CONNECTIONS_OF_ADDRESS = 48 };
 
 int main(int count, char **arguments) {
     if (count != 6) {
@@ -26,7 +30,8 @@ int main(int count, char **arguments) {
         struct h2_client *client = malloc(sizeof *client);
         if (!client)
             fail("malloc");
-        h2_connect(client, context, arguments[1], arguments[2]);
+        struct in_addr source = {.s_addr = htonl(INADDR_LOOPBACK + 0x100 + i / CONNECTIONS_OF_ADDRESS)};
+        h2_connect_from(client, context, arguments[1], arguments[2], &source);
     }
     puts("open");
     fflush(stdout);
