@@ -25,6 +25,8 @@ final class Restoration {
     private let excluded: Set<RestorationGroup>
     /// Paths of the handler and strike rows that exist, so that only those are removed.
     private var written: Set<String> = []
+    /// The handlers in the stored rows.
+    private var writtenHandlers: [AppID: [HandlerRecord]] = [:]
     /// The strikes in the stored rows.
     private var writtenStrikes: [AppID: Strikes] = [:]
     /// Apps whose handlers or strikes have changed since they were last written.
@@ -69,7 +71,9 @@ final class Restoration {
                 return HandlerRecord(wake: wake, secretHash: encodeHex(handler.secretHash), mark: mark, state: state)
             }
         }
+        guard records != writtenHandlers[app] ?? [] else { return }
         records.isEmpty ? remove(path) : keep(records, at: path)
+        writtenHandlers[app] = records.isEmpty ? nil : records
     }
 
     private func writeStrikes(of app: AppID, _ coordinator: CoordinatorStateMachine, at now: BootInstant) {
@@ -109,6 +113,7 @@ final class Restoration {
 
     /// Deletes all rows of a removed app.
     func forget(_ app: AppID) {
+        writtenHandlers[app] = nil
         for path in [RestorationPath.handlers(app), .strikes(app), .state(app)] {
             journal.keep(nil, version: path.version, at: path.text, .withNext)
         }
@@ -258,6 +263,7 @@ final class Restoration {
                     return setAside(row, "it holds a number that no handler gets")
                 }
                 last.handlers[app] = records
+                writtenHandlers[app] = records
                 written.insert(row.path)
                 return
             case .strikes(let app):

@@ -120,8 +120,11 @@ nonisolated struct HandlerRecord: Codable, Equatable {
         start = Wake(number: wake.number)
         self.secretHash = secretHash
         self.mark = mark
+        // The record may be made before the service has taken the event that the process runs.
+        var pid = state.pid
+        if pid == nil, case .process(let identity) = mark { pid = identity.pid }
         doing = State(
-            pid: state.pid, origin: state.origin, cameByItself: state.cameByItself, isStopping: state.isStopping)
+            pid: pid, origin: state.origin, cameByItself: state.cameByItself, isStopping: state.isStopping)
     }
 
     var wake: WakeID { WakeID(number: start.number) }
