@@ -25,7 +25,8 @@ final class Restoration {
     private let excluded: Set<RestorationGroup>
     /// Paths of the handler and strike rows that exist, so that only those are removed.
     private var written: Set<String> = []
-    /// The handlers in the stored rows.
+    /// The handlers in the rows that this process has written. The first row of an app is always written: it shows
+    /// whether the disk takes it.
     private var writtenHandlers: [AppID: [HandlerRecord]] = [:]
     /// The strikes in the stored rows.
     private var writtenStrikes: [AppID: Strikes] = [:]
@@ -71,9 +72,9 @@ final class Restoration {
                 return HandlerRecord(wake: wake, secretHash: encodeHex(handler.secretHash), mark: mark, state: state)
             }
         }
-        guard records != writtenHandlers[app] ?? [] else { return }
-        records.isEmpty ? remove(path) : keep(records, at: path)
-        writtenHandlers[app] = records.isEmpty ? nil : records
+        let former = writtenHandlers.updateValue(records, forKey: app)
+        if records.isEmpty { return remove(path) }
+        if records != former { keep(records, at: path) }
     }
 
     private func writeStrikes(of app: AppID, _ coordinator: CoordinatorStateMachine, at now: BootInstant) {
@@ -263,7 +264,6 @@ final class Restoration {
                     return setAside(row, "it holds a number that no handler gets")
                 }
                 last.handlers[app] = records
-                writtenHandlers[app] = records
                 written.insert(row.path)
                 return
             case .strikes(let app):
