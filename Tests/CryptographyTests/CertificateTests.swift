@@ -9,6 +9,15 @@ import Testing
         fixtures = try CertificateFixtures()
     }
 
+    @Test("The days that are left are rounded down, at every time that a number can be")
+    func daysLeft() {
+        let (end, day) = (fixtures.authority.notAfter, CertificateFixtures.day)
+        let days = [end - day, end, end + 1, end + day, end + day + 1].map { fixtures.authority.daysLeft(at: $0) }
+        #expect(days == [1, 0, -1, -1, -2])
+        #expect(fixtures.authority.daysLeft(at: .max) == (end - .max) / day - 1)
+        #expect(fixtures.authority.daysLeft(at: .min) == nil)
+    }
+
     @Test("A provider certificate that was issued reads back with every field")
     func provider() throws {
         let key = try PrivateKey.generate(.p256)

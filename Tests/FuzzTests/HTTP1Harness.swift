@@ -75,18 +75,23 @@ enum HTTP1Harness {
     /// Fields that the writer makes.
     private static let ownFields = ["host", "content-length"]
 
+    /// Whether a field stays when the request is written, which makes it one of HTTP/1.1: in 1.0 `expect` means nothing.
+    private static func isKept(_ field: HTTP1Field, in request: HTTP1Request) -> Bool {
+        !ownFields.contains(field.name) && (request.minorVersion > 0 || field.name != "expect")
+    }
+
     private static func write(_ request: HTTP1Request) -> [UInt8] {
         HTTP1Writer.request(
             method: request.method, target: request.target, host: request.fields.first(named: "host") ?? "localhost",
-            fields: request.fields.filter { !ownFields.contains($0.name) }, body: request.body)
+            fields: request.fields.filter { isKept($0, in: request) }, body: request.body)
     }
 
     /// What writing keeps: the version becomes 1.1, and the writer's own fields stand elsewhere.
     private static func content(_ request: HTTP1Request) -> HTTP1Request {
-        var request = request
-        request.minorVersion = 1
-        request.fields.removeAll { ownFields.contains($0.name) }
-        return request
+        var content = request
+        content.fields = request.fields.filter { isKept($0, in: request) }
+        content.minorVersion = 1
+        return content
     }
 
     // MARK: - Answers

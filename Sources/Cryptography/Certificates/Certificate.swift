@@ -141,7 +141,9 @@ package struct Certificate: Sendable {
     package func daysLeft(at now: Int64) -> Int64? {
         let secondsPerDay: Int64 = 86_400
         let (seconds, isOverflow) = notAfter.subtractingReportingOverflow(now)
-        return isOverflow ? nil : (seconds >= 0 ? seconds : seconds - secondsPerDay + 1) / secondsPerDay
+        guard !isOverflow else { return nil }
+        let (days, rest) = seconds.quotientAndRemainder(dividingBy: secondsPerDay)
+        return rest < 0 ? days - 1 : days
     }
 
     /// Whether `authority` issued it: names, key identifiers and signature fit. Dates don't matter.

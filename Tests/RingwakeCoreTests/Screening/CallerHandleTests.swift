@@ -71,6 +71,7 @@ struct CallerHandleTests {
         #expect(CallerHandle("4155551234", rules: america).text == "+14155551234")
         #expect(CallerHandle("1 (415) 555-1234", rules: america).text == "+14155551234")
         #expect(CallerHandle("011 49 89 123456", rules: america).text == "+4989123456")
+        #expect(CallerHandle("00 49 89 123456", rules: america).text == "+4989123456")
         #expect(CallerHandle("911 23 45 67", rules: spain).text == "+34911234567")
         #expect(CallerHandle("34911234567", rules: spain).text == "+34911234567")
         #expect(CallerHandle("14155551234", rules: germany).text == "+14155551234")

@@ -9,6 +9,7 @@ package struct DiallingRules: Hashable, Sendable {
     /// North America. Nil if there are none (Spain, Italy).
     package let trunkPrefix: String?
     /// The digits that are dialled before a calling code: `011` in North America, otherwise `00`, as ITU-T recommends.
+    /// `00` means the same in North America, where no number begins so: it must mean one number wherever it is read.
     package let internationalPrefix: String
 
     /// The rules without a country; `00` is the international prefix.
@@ -65,7 +66,9 @@ extension DiallingRules {
         _ digits: Substring.UTF8View, isInternational: Bool, isPrefix: Bool = false
     ) -> String {
         if isInternational { return plus(digits) }
-        if let rest = after(internationalPrefix, digits), rest.first != UInt8(ascii: "0") { return plus(rest) }
+        for prefix in [internationalPrefix, "00"] {
+            if let rest = after(prefix, digits), rest.first != UInt8(ascii: "0") { return plus(rest) }
+        }
         guard let country = countryCode, isPrefix || digits.count >= DiallingRules.fewestNationalDigits else {
             return text(digits)
         }
