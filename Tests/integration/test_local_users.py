@@ -74,6 +74,8 @@ def test_calls_ring_while_strangers_do_their_worst(make_daemon) -> None:
 def test_idle_strangers_do_not_keep_out_others(daemon: Daemon) -> None:
     with strangers(daemon, HOLD) as [holder]:
         assert holder.stdout and int(holder.stdout.readline()) == 100
+        # As long as they wait to be accepted, the kernel refuses others.
+        until(lambda: status_of_a_stranger(daemon) == 0, 20, "another user to be served")
         for _ in range(5):
             assert status_of_a_stranger(daemon) == 0
             daemon.control.status()
