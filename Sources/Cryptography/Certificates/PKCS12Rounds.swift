@@ -73,7 +73,7 @@ struct PKCS12Rounds {
     }
 
     private mutating func add(each bags: OpaquePointer, depth: Int) throws(RingwakeError) {
-        guard depth <= Self.maximumDepth else { throw Self.refusal("nests bags deeper than \(Self.maximumDepth)") }
+        guard depth <= Self.maximumDepth else { throw Self.refusal("nests bags deeper than \(Self.maximumDepth); export it again") }
         for index in 0..<max(0, ringwake_sk_PKCS12_SAFEBAG_num(bags)) {
             guard let bag = ringwake_sk_PKCS12_SAFEBAG_value(bags, index) else { continue }
             switch PKCS12_SAFEBAG_get_nid(bag) {
@@ -107,7 +107,7 @@ struct PKCS12Rounds {
             defer { PBKDF2PARAM_free(derivation) }
             if let rounds = derivation.pointee.iter { try add(rounds) }
         case NID_id_scrypt:
-            throw Self.refusal("uses scrypt, whose memory it chooses itself,")
+            throw Self.refusal("uses scrypt, whose memory it chooses itself; export it again with PBKDF2")
         default:
             // PBES1, and the schemes of PKCS#12 itself (RFC 7292 appendix C).
             guard let scheme = decoded(parameters, by: { d2i_PBEPARAM(nil, $0, $1) }) else { return }
@@ -130,12 +130,14 @@ struct PKCS12Rounds {
         let isRead = ASN1_INTEGER_get_int64(&count, rounds) == 1 && (1...Self.maximum).contains(count)
         total += isRead ? count : Self.maximum
         guard isRead, total <= Self.maximum else {
-            throw Self.refusal("asks for more than \(Self.maximum) rounds of hashing its password")
+            throw Self.refusal(
+                "asks for more than \(Self.maximum) rounds of hashing its password, in its MAC and its parts together; "
+                    + "export it again with fewer")
         }
     }
 
     private static func refusal(_ what: String) -> RingwakeError {
         OpenSSLErrors.clear()
-        return RingwakeError(.badCredential, "The PKCS#12 file \(what); export it again with usual settings.")
+        return RingwakeError(.badCredential, "The PKCS#12 file \(what).")
     }
 }
