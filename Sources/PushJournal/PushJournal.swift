@@ -42,6 +42,7 @@ package final class PushJournal {
     /// The work of the current turn of the loop.
     var gathered = JournalSubmission()
     private var isSubmissionScheduled = false
+    private var hasSubmittedInTurn = false
     /// When what is to be written ``WriteUrgency/soon`` gets its own commit.
     private var soonTimer: Timer?
     var waiting = WaitingWork()
@@ -254,9 +255,13 @@ extension PushJournal {
         runLoop.enqueue { [weak self] in self?.submitGathered() }
     }
 
-    /// Submits at once what would be submitted at the end of the turn, so that the disk works meanwhile.
+    /// Submits at once what would be submitted at the end of the turn, so that the disk works meanwhile. Only once in each
+    /// turn: what ``beforeSubmission`` adds would be made anew for each push of a burst.
     package func submitNow() {
-        if !isClosed { submitGathered() }
+        guard !isClosed, !hasSubmittedInTurn else { return }
+        hasSubmittedInTurn = true
+        runLoop.enqueue { [weak self] in self?.hasSubmittedInTurn = false }
+        submitGathered()
     }
 
     private func submitGathered() {

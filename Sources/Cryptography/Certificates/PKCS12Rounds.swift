@@ -73,7 +73,9 @@ struct PKCS12Rounds {
     }
 
     private mutating func add(each bags: OpaquePointer, depth: Int) throws(RingwakeError) {
-        guard depth <= Self.maximumDepth else { throw Self.refusal("nests bags deeper than \(Self.maximumDepth); export it again") }
+        guard depth <= Self.maximumDepth else {
+            throw Self.refusal("nests bags deeper than \(Self.maximumDepth); export it again")
+        }
         for index in 0..<max(0, ringwake_sk_PKCS12_SAFEBAG_num(bags)) {
             guard let bag = ringwake_sk_PKCS12_SAFEBAG_value(bags, index) else { continue }
             switch PKCS12_SAFEBAG_get_nid(bag) {
@@ -131,7 +133,7 @@ struct PKCS12Rounds {
         total += isRead ? count : Self.maximum
         guard isRead, total <= Self.maximum else {
             throw Self.refusal(
-                "asks for more than \(Self.maximum) rounds of hashing its password, in its MAC and its parts together; "
+                "asks for more than \(Self.maximum) rounds of hashing its password, in all its parts; "
                     + "export it again with fewer")
         }
     }
