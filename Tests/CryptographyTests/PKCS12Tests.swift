@@ -98,7 +98,7 @@ import Testing
     }
 
     /// A file with a key, made with OpenSSL's functions, because its program cannot nest these.
-    private func file(_ place: Place, rounds: Int32) throws -> [UInt8] {
+    private func file(_ place: Place, rounds: Int32, password: String? = "x") throws -> [UInt8] {
         func share(if isHere: Bool) -> Int32 { isHere ? rounds : 1 }
         var bags: OpaquePointer?
         var safes: OpaquePointer?
@@ -107,19 +107,19 @@ import Testing
             ringwake_sk_PKCS7_pop_free(safes)
         }
         let keyRounds = share(if: place == .key || place == .keyInEncryptedSafe)
-        let bag = key.withPointer { PKCS12_add_key(&bags, $0, 0, keyRounds, NID_aes_256_cbc, "x") }
+        let bag = key.withPointer { PKCS12_add_key(&bags, $0, 0, keyRounds, NID_aes_256_cbc, password) }
         try #require(bag != nil)
         // A safe in clear text has the algorithm -1.
         let legacy = NID_pbe_WithSHA1And3_Key_TripleDES_CBC
-        let algorithm = place == .key ? -1 : place == .legacySafe ? legacy : NID_aes_256_cbc
+        let algorithm = place == .key ? -1 : place == .legacySafe || password == nil ? legacy : NID_aes_256_cbc
         let isSafe = [.safe, .manySafes, .legacySafe].contains(place)
         for _ in 0..<(place == .manySafes ? 4 : 1) {
             let rounds = share(if: isSafe) / (place == .manySafes ? 4 : 1)
-            try #require(PKCS12_add_safe(&safes, bags, algorithm, max(1, rounds), "x") == 1)
+            try #require(PKCS12_add_safe(&safes, bags, algorithm, max(1, rounds), password) == 1)
         }
         let made = try #require(PKCS12_add_safes(safes, 0))
         defer { PKCS12_free(made) }
-        try #require(PKCS12_set_mac(made, "x", -1, nil, 0, share(if: place == .mac), EVP_sha256()) == 1)
+        try #require(PKCS12_set_mac(made, password, password == nil ? 0 : -1, nil, 0, share(if: place == .mac), EVP_sha256()) == 1)
         return try #require(PEM.der { i2d_PKCS12(made, $0) })
     }
 
@@ -133,6 +133,13 @@ import Testing
         let few = try file(place, rounds: 2048)
         let other = #expect(throws: RingwakeError.self) { try PKCS12.read(few, password: "x") }
         #expect(other?.message.contains("no private key with its certificate") == true, "\(other?.message ?? "")")
+    }
+
+    @Test("The rounds in an encrypted safe are counted whether no password is an empty one or none", arguments: ["", nil])
+    func roundsWithoutPassword(password: String?) throws {
+        let many = try file(.keyInEncryptedSafe, rounds: 3_000_008, password: password)
+        let error = #expect(throws: RingwakeError.self) { try PKCS12.read(many, password: "") }
+        #expect(error?.message.contains("more than 3000000 rounds") == true, "\(error?.message ?? "")")
     }
 
     @Test("A key behind scrypt is refused: it chooses how much memory it takes")

@@ -61,7 +61,11 @@ struct PKCS12Rounds {
         case NID_pkcs7_encrypted:
             guard let algorithm = safe.pointee.d.encrypted?.pointee.enc_data?.pointee.algorithm else { return }
             try add(algorithm)
-            try add(bags: PKCS12_unpack_p7encdata(safe, password, -1), depth: 1)
+            // As PKCS12_parse: an empty password is an empty string to some writers, and none at all to others.
+            let bags =
+                PKCS12_unpack_p7encdata(safe, password, -1)
+                ?? (password.isEmpty ? PKCS12_unpack_p7encdata(safe, nil, 0) : nil)
+            try add(bags: bags, depth: 1)
         default:
             return
         }

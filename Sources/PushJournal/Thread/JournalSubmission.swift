@@ -8,7 +8,8 @@ nonisolated struct RevisedCall: Sendable {
 
 /// A request to the journal's thread. Requests are processed in order.
 nonisolated enum JournalWork: Sendable {
-    /// A push, and what goes with it. Indirect, as the next one: it passes through four queues, and its records have hundreds of bytes.
+    /// A push, and what goes with it. Indirect, as the next one: it passes through four queues, and its records have
+    /// hundreds of bytes.
     indirect case push(
         ticket: UInt64, PushRecord, payloads: [CallPayload], call: RevisedCall?, replaced: RevisedCall?)
     indirect case ring(ticket: UInt64, RevisedCall)
