@@ -51,6 +51,36 @@ def gone(variables: dict[str, str], message: dict) -> None:
     until(lambda: not folders(variables), 15, "the folder to go")
 
 
+def users_of(folder: str) -> list[str]:
+    """The processes that were started with something in this folder, as their PIDs."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if folder.encode() in path.read_bytes():
+                found.append(path.parent.name)
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.parametrize("end", ["input", "daemon killed"])
+def test_the_handler_of_a_call_in_progress_ends_too(variables: dict[str, str], end: str) -> None:
+    process, message = start(variables)
+    sender = message["sender"]
+    key = Path(sender["key"]).read_text()
+    assert push_by_aioapns(sender, key=key, key_id=sender["keyID"], team_id=sender["teamID"]) == "200"
+    socket = {"RINGWAKE_SOCKET": message["endpoint"]["controlSocket"]}
+    until(lambda: '"ringing"' in ringwake("call", "list", "--json", env=socket).stdout, 10, "the call to ring")
+    assert users_of(message["endpoint"]["directory"])
+    if end == "input":
+        process.stdin.close()
+    else:
+        os.kill(message["endpoint"]["pid"], signal.SIGKILL)
+    process.wait(15)
+    gone(variables, message)
+    until(lambda: not users_of(message["endpoint"]["directory"]), 30, "its processes to end")
+
+
 def push_by_aioapns(sender: dict, **auth) -> str:
     async def work() -> str:
         client = APNs(**auth, topic=sender["topic"], ssl_context=ssl.create_default_context(cafile=sender["ca"]))

@@ -104,12 +104,14 @@ struct EphemeralEndpoint {
         "[ring]", "notifications = false",
     ]
 
-    /// The built-in handler: reports each call, and does what 'ringwake call' asks for.
+    /// The built-in handler: reports each call, and does what 'ringwake call' asks for. It ends with the folder: a handler
+    /// outlives its daemon, and `ringwake watch` waits for another one. Its process group is its own.
     private func writeHandler(_ folder: String) throws(RingwakeError) -> String {
         let ringwake = "'" + (DaemonProgram.own ?? "ringwake").replacing("'", with: "'\\''") + "'"
         let script = """
             #!/bin/sh
             cat >/dev/null
+            (while [ -e "$0" ]; do sleep 1; done; kill 0) &
             \(ringwake) call report --ring || exit
             \(ringwake) watch --call "$RINGWAKE_CALL" --json | while read -r event; do
                 case $event in
