@@ -111,7 +111,8 @@ import Testing
         try #require(bag != nil)
         // A safe in clear text has the algorithm -1.
         let legacy = NID_pbe_WithSHA1And3_Key_TripleDES_CBC
-        let algorithm = place == .key ? -1 : place == .legacySafe || password == nil ? legacy : NID_aes_256_cbc
+        let isLegacy = place == .legacySafe || password == nil
+        let algorithm = place == .key ? -1 : isLegacy ? legacy : NID_aes_256_cbc
         let isSafe = [.safe, .manySafes, .legacySafe].contains(place)
         for _ in 0..<(place == .manySafes ? 4 : 1) {
             let rounds = share(if: isSafe) / (place == .manySafes ? 4 : 1)
@@ -119,7 +120,9 @@ import Testing
         }
         let made = try #require(PKCS12_add_safes(safes, 0))
         defer { PKCS12_free(made) }
-        try #require(PKCS12_set_mac(made, password, password == nil ? 0 : -1, nil, 0, share(if: place == .mac), EVP_sha256()) == 1)
+        let length: Int32 = password == nil ? 0 : -1
+        let isSealed = PKCS12_set_mac(made, password, length, nil, 0, share(if: place == .mac), EVP_sha256())
+        try #require(isSealed == 1)
         return try #require(PEM.der { i2d_PKCS12(made, $0) })
     }
 
@@ -135,7 +138,7 @@ import Testing
         #expect(other?.message.contains("no private key with its certificate") == true, "\(other?.message ?? "")")
     }
 
-    @Test("The rounds in an encrypted safe are counted whether no password is an empty one or none", arguments: ["", nil])
+    @Test("The rounds in an encrypted safe are counted, be no password an empty one or none", arguments: ["", nil])
     func roundsWithoutPassword(password: String?) throws {
         let many = try file(.keyInEncryptedSafe, rounds: 3_000_008, password: password)
         let error = #expect(throws: RingwakeError.self) { try PKCS12.read(many, password: "") }
