@@ -68,6 +68,7 @@ let package = Package(
         // Ring 1: pure, or the kernel alone.
         .target(name: "RingwakeCore", swiftSettings: pure),
         .target(name: "HTTP1", swiftSettings: pure),
+        .target(name: "MQTT5", swiftSettings: pure),
         .target(name: "RunLoop", dependencies: ["CRingwakeLinux"], swiftSettings: common),
         .target(name: "FileSystem", dependencies: ["CRingwakeLinux"], swiftSettings: common),
         .target(name: "LogOutput", dependencies: ["CRingwakeLinux", logging], swiftSettings: common),
@@ -184,6 +185,7 @@ let package = Package(
 
         .testTarget(name: "RingwakeCoreTests", dependencies: ["RingwakeCore"], swiftSettings: common),
         .testTarget(name: "HTTP1Tests", dependencies: ["HTTP1"], swiftSettings: common),
+        .testTarget(name: "MQTT5Tests", dependencies: ["MQTT5"], swiftSettings: common),
         .testTarget(name: "RunLoopTests", dependencies: ["CRingwakeLinux", "RunLoop"], swiftSettings: common),
         .testTarget(name: "FileSystemTests", dependencies: ["FileSystem"], swiftSettings: common),
         .testTarget(name: "LogOutputTests", dependencies: ["LogOutput"], swiftSettings: common),
@@ -281,7 +283,7 @@ let package = Package(
             name: "FuzzTests",
             dependencies: [
                 "CRingwakeNGHTTP2", "CRingwakeOpenSSL", "CRingwakeSystemd", "CallerListFiles", "Cryptography", "DBus",
-                "DaemonConfiguration", "HTTP1", "HTTPServer", "ProviderAPI", "PushGateway",
+                "DaemonConfiguration", "HTTP1", "HTTPServer", "MQTT5", "ProviderAPI", "PushGateway",
                 "RingwakeCore", "RunLoop", logging,
             ],
             swiftSettings: onTheRunLoop),

@@ -12,7 +12,7 @@ from .tree import Tree, code_only, is_comment
 RINGS = {
     "CRingwakeLinux": 0, "CRingwakeOpenSSL": 0, "CRingwakeNGHTTP2": 0, "CRingwakeCurl": 0, "CRingwakeTOML": 0,
     "CRingwakeSQLite": 0, "CRingwakeNetlink": 0, "CRingwakeSystemd": 0, "CRingwakePulse": 0,
-    "RingwakeCore": 1, "HTTP1": 1, "RunLoop": 1, "FileSystem": 1, "LogOutput": 1,
+    "RingwakeCore": 1, "HTTP1": 1, "MQTT5": 1, "RunLoop": 1, "FileSystem": 1, "LogOutput": 1,
     "Cryptography": 2, "HTTPServer": 2, "Reachability": 2, "DBus": 2, "CallerListFiles": 2, "CallAudio": 2,
     "ProviderAPI": 2, "ServiceManager": 2,
     "PushGateway": 3, "PushJournal": 3, "HandlerActivation": 3, "DeviceServices": 3,
@@ -26,7 +26,7 @@ RINGS = {
 SAME_RING = {("HTTPServer", "Cryptography"), ("CallAudio", "DBus")}
 
 # Pure modules: bytes and events in, values out.
-WITHOUT_IMPORTS = ("Sources/RingwakeCore/", "Sources/HTTP1/")
+WITHOUT_IMPORTS = ("Sources/RingwakeCore/", "Sources/HTTP1/", "Sources/MQTT5/")
 
 MAXIMUM_LINES = 400
 MAXIMUM_MAIN_LINES = 29
@@ -94,7 +94,7 @@ def file_length(tree: Tree) -> Iterator[str]:
 
 
 def pure_modules(tree: Tree) -> Iterator[str]:
-    """RingwakeCore and HTTP1 import nothing."""
+    """RingwakeCore, HTTP1 and MQTT5 import nothing."""
     for path in tree.swift(*WITHOUT_IMPORTS):
         code = code_only(tree.text(path))
         for match in IMPORT.finditer(code):
