@@ -1,6 +1,7 @@
 import CRingwakeLinux
 import Cryptography
 import Glibc
+import RingwakeCore
 import Testing
 
 /// The server's end against a client that nobody here wrote: `openssl s_client` over loopback.
@@ -8,7 +9,7 @@ import Testing
     private static let deadlineMilliseconds: Int32 = 20_000
 
     @Test(
-        "s_client verifies the server by name, presents its certificate and gets the answer",
+        "s_client verifies the server, shows its certificate, exports the same key material and gets the answer",
         arguments: ["-tls1_2", "-tls1_3"])
     func connect(version: String) throws {
         signal(SIGPIPE, SIG_IGN)
@@ -23,14 +24,14 @@ import Testing
             [
                 "s_client", version, "-connect", "127.0.0.1:\(port)", "-CAfile", authority.path,
                 "-verify_return_error", "-verify_hostname", "localhost", "-cert", provider.path, "-alpn", "h2",
-                "-ign_eof",
+                "-ign_eof", "-keymatexport", TLSConnectionTests.label, "-keymatexportlen", "32",
             ])
 
         try wait(for: listener, POLLIN)
         let descriptor = ringwake_accept(listener, nil, nil)
         try #require(descriptor >= 0)
         defer { close(descriptor) }
-        let server = try TLSServerConnection(context: fixtures.serverContext(), descriptor: descriptor)
+        let server = try TLSConnection(context: fixtures.serverContext(), descriptor: descriptor)
         var progress = server.handshake()
         while progress == .wantsRead || progress == .wantsWrite {
             try wait(for: descriptor, progress == .wantsRead ? POLLIN : POLLOUT)
@@ -38,6 +39,8 @@ import Testing
         }
         #expect(progress == .done)
         #expect(server.negotiatedProtocol == "h2")
+        let material = try? server.exportKeyingMaterial(label: TLSConnectionTests.label, context: nil, count: 32)
+        #expect((material != nil) == (version == "-tls1_3"))
         #expect(server.peerCertificate?.verification == .trusted)
         #expect(Array("it rings\n".utf8).withUnsafeBytes { server.write($0) } == .bytes(9))
         server.shutdown()
@@ -47,6 +50,9 @@ import Testing
         #expect(result.text.contains("it rings"))
         #expect(result.text.contains("Verify return code: 0 (ok)"))
         #expect(result.text.contains("ALPN protocol: h2"))
+        if let material {
+            #expect(result.text.contains("Keying material: \(encodeHex(material).uppercased())"))
+        }
     }
 
     private func listen() throws -> (descriptor: Int32, port: UInt16) {

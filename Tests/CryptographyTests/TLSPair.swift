@@ -139,13 +139,13 @@ final class TLSPair {
     private static let maximumTurns = 1000
 
     let sockets = SocketPair()
-    let server: TLSServerConnection
+    let server: TLSConnection
     let client: TLSClient
     private(set) var serverProgress = TLSProgress.wantsRead
     private(set) var clientFailure: String?
 
     init(context: TLSServerContext, client options: TLSClient.Options = .init()) throws {
-        server = try TLSServerConnection(context: context, descriptor: sockets.server)
+        server = try TLSConnection(context: context, descriptor: sockets.server)
         client = try TLSClient(descriptor: sockets.client, options: options)
     }
 

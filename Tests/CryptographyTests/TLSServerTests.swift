@@ -183,7 +183,7 @@ import Testing
         let plain = Array("GET / HTTP/1.1\r\nHost: x\r\n\r\n".utf8)
         for round in 0..<300 {
             let sockets = SocketPair()
-            let server = try TLSServerConnection(context: context, descriptor: sockets.server)
+            let server = try TLSConnection(context: context, descriptor: sockets.server)
             var bytes = random.bytes(upTo: 600)
             if round == 0 { bytes = plain }
             // Half of them look like a handshake record at first.
@@ -216,7 +216,7 @@ import Testing
                 bytes[Int.random(in: 5..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
             }
             let sockets = SocketPair()
-            let server = try TLSServerConnection(context: context, descriptor: sockets.server)
+            let server = try TLSConnection(context: context, descriptor: sockets.server)
             _ = write(sockets.client, bytes, bytes.count)
             #expect(server.handshake() != .done)
         }

@@ -140,7 +140,7 @@ enum TLSPeer {
         guard
             let context = try? TLSServerContext(
                 certificateChainPEM: chain, privateKeyPEM: key, providerCAsPEM: nil, alpn: ["h2"]),
-            let tls = try? TLSServerConnection(context: context, descriptor: connection)
+            let tls = try? TLSConnection(context: context, descriptor: connection)
         else { return }
         while true {
             var entry = pollfd(fd: connection, events: 0, revents: 0)

@@ -12,6 +12,7 @@
 #include <openssl/ecdsa.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <openssl/objects.h>
 #include <openssl/pem.h>
 #include <openssl/pkcs12.h>
@@ -61,6 +62,11 @@ static inline long ringwake_SSL_CTX_set1_groups_list(SSL_CTX *context, const cha
 // SSL_CTX_set_max_cert_list is a macro over SSL_CTX_ctrl.
 static inline long ringwake_SSL_CTX_set_max_cert_list(SSL_CTX *context, long bytes) {
     return SSL_CTX_set_max_cert_list(context, bytes);
+}
+
+// SSL_set_tlsext_host_name is a macro over SSL_ctrl.
+static inline long ringwake_SSL_set_tlsext_host_name(SSL *ssl, const char *name) {
+    return SSL_set_tlsext_host_name(ssl, (char *)name);
 }
 
 // The SSL_OP_ constants use the function-like macro SSL_OP_BIT, which Swift doesn't import, so they are repeated as

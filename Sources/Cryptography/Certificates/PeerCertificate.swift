@@ -1,10 +1,10 @@
 import CRingwakeOpenSSL
 
-/// A client's certificate with the result of its verification.
+/// The certificate of a connection's other end with the result of its verification.
 package struct PeerCertificate: Sendable {
-    /// The certificate that the client sent.
+    /// The certificate that the peer sent.
     package let certificate: Certificate
-    /// The result of verifying it against the provider CAs.
+    /// The result of verifying it: a client's against the provider CAs, a server's as the client trusts.
     package let verification: Verification
 
     package init(certificate: Certificate, verification: Verification) {
@@ -12,9 +12,13 @@ package struct PeerCertificate: Sendable {
         self.verification = verification
     }
 
-    /// The verdict on a client certificate.
+    /// The public key as DER of SubjectPublicKeyInfo, as it stands in the certificate: the handshake proves that the
+    /// peer has its private part, whatever ``verification`` says.
+    package var subjectPublicKeyInfo: [UInt8] { certificate.publicKeyDER }
+
+    /// The verdict on a certificate.
     package enum Verification: Equatable, Sendable {
-        /// It leads to one of the provider CAs and is valid.
+        /// It leads to one of the provider CAs and is valid; of a server's: it has passed the client's checks.
         case trusted
         /// It doesn't, or isn't valid. `reason` is OpenSSL's, for the log. `isExpired`: the first error is that it
         /// has expired.

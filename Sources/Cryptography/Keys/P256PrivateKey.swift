@@ -1,10 +1,19 @@
 import CRingwakeOpenSSL
 package import RingwakeCore
 
-/// A private key on P-256 that signs provider tokens (ES256), such as the P8 file that Apple hands out.
+/// A private key on P-256: signs provider tokens (ES256), such as the P8 file that Apple hands out, proves a device, or
+/// opens what was sealed for it (``HPKE``).
 ///
 /// It holds OpenSSL state that one thread uses at a time.
 package final class P256PrivateKey {
+    /// The size of a shared secret of Diffie-Hellman, in bytes: the x coordinate.
+    private static let sharedSecretBytes = 32
+
+    /// The public key as DER of SubjectPublicKeyInfo, 91 bytes.
+    package let subjectPublicKeyInfo: [UInt8]
+    /// The public key as an uncompressed point, 65 bytes.
+    let publicPoint: [UInt8]
+
     private let key: PrivateKey
     /// Set up for signing once, and used for each signature.
     private let signer: OwnedPointer
@@ -23,6 +32,11 @@ package final class P256PrivateKey {
         guard EVP_PKEY_sign_init(signer.pointer) == 1,
             EVP_PKEY_CTX_set_signature_md(signer.pointer, EVP_sha256()) == 1
         else { throw .openSSL("set up ES256") }
+        guard let point = key.withPointer(P256Encoding.point),
+            let subjectPublicKeyInfo = P256Encoding.subjectPublicKeyInfo(ofPoint: point)
+        else { throw .openSSL("read a key") }
+        publicPoint = point
+        self.subjectPublicKeyInfo = subjectPublicKeyInfo
         self.key = key
         self.signer = signer
     }
@@ -49,6 +63,11 @@ package final class P256PrivateKey {
         get throws(RingwakeError) { try key.publicKeyPEM }
     }
 
+    /// The public key.
+    package var publicKey: P256PublicKey {
+        get throws(RingwakeError) { try P256PublicKey(der: subjectPublicKeyInfo) }
+    }
+
     /// The ES256 signature of `message`: r and s, 64 bytes.
     package func rawSignature(for message: [UInt8]) throws(RingwakeError) -> [UInt8] {
         OpenSSLErrors.clear()
@@ -62,5 +81,20 @@ package final class P256PrivateKey {
             let raw = ES256Signature.raw(fromDER: Array(signature.prefix(size)))
         else { throw .openSSL("sign with ES256") }
         return raw
+    }
+
+    /// The shared secret of Diffie-Hellman with `peer` (ECDH, SEC 1 section 3.3.1), 32 bytes.
+    func sharedSecret(with peer: P256PublicKey) throws(RingwakeError) -> [UInt8] {
+        OpenSSLErrors.clear()
+        let context = try OwnedPointer(
+            key.withPointer { EVP_PKEY_CTX_new_from_pkey(nil, $0, nil) }, freedBy: EVP_PKEY_CTX_free,
+            operation: "set up ECDH")
+        var secret = [UInt8](repeating: 0, count: Self.sharedSecretBytes)
+        var size = secret.count
+        guard EVP_PKEY_derive_init(context.pointer) == 1,
+            peer.withPointer({ EVP_PKEY_derive_set_peer(context.pointer, $0) }) == 1,
+            EVP_PKEY_derive(context.pointer, &secret, &size) == 1, size == Self.sharedSecretBytes
+        else { throw .openSSL("compute a shared secret") }
+        return secret
     }
 }

@@ -1,13 +1,22 @@
 import CRingwakeOpenSSL
 package import RingwakeCore
 
-/// A public key on P-256, for verifying ES256 signatures (RFC 7518 section 3.4).
+/// A public key on P-256, for verifying ES256 signatures (RFC 7518 section 3.4) and for sealing (``HPKE``).
 ///
 /// The key is prepared once, so that a verification costs the curve arithmetic and little more. It holds
 /// OpenSSL state that one thread uses at a time.
 package final class P256PublicKey {
     /// OpenSSL's name of the curve.
     static let groupName = "prime256v1"
+
+    /// The size of SubjectPublicKeyInfo in DER with an uncompressed point, in bytes.
+    package static let subjectPublicKeyInfoBytes = 91
+
+    /// The key as DER of SubjectPublicKeyInfo, 91 bytes: always with the uncompressed point, so that each key has one
+    /// text and one digest.
+    package let subjectPublicKeyInfo: [UInt8]
+    /// The uncompressed point, 65 bytes.
+    let point: [UInt8]
 
     private let key: OwnedPointer
     /// Set up for verification once, and used for each signature.
@@ -63,6 +72,11 @@ package final class P256PublicKey {
                 "The key is \(KeySummary.describe(key.pointer)), and ES256 needs EC P-256; "
                     + "make one with 'openssl ecparam -name prime256v1 -genkey -noout'.")
         }
+        guard let point = P256Encoding.point(of: key.pointer),
+            let subjectPublicKeyInfo = P256Encoding.subjectPublicKeyInfo(ofPoint: point)
+        else { throw .openSSL("read a key") }
+        self.point = point
+        self.subjectPublicKeyInfo = subjectPublicKeyInfo
         let verifier = try OwnedPointer(
             EVP_PKEY_CTX_new_from_pkey(nil, key.pointer, nil), freedBy: EVP_PKEY_CTX_free,
             operation: "set up ES256")
@@ -71,6 +85,35 @@ package final class P256PublicKey {
         else { throw .openSSL("set up ES256") }
         self.key = key
         self.verifier = verifier
+    }
+
+    /// Reads SubjectPublicKeyInfo in exactly the form of ``subjectPublicKeyInfo``: what a peer sends has one text only.
+    ///
+    /// - Throws: `badCredential` for another curve, a compressed point, a point that isn't on the curve, or bytes that
+    ///   follow.
+    package convenience init(subjectPublicKeyInfo: [UInt8]) throws(RingwakeError) {
+        guard P256Encoding.point(of: subjectPublicKeyInfo) != nil else {
+            throw RingwakeError(
+                .badCredential,
+                "The public key isn't the SubjectPublicKeyInfo of an EC P-256 key with an uncompressed point "
+                    + "(\(Self.subjectPublicKeyInfoBytes) bytes of DER); send it in that form.")
+        }
+        try self.init(der: subjectPublicKeyInfo)
+    }
+
+    /// Reads an uncompressed point, 65 bytes.
+    ///
+    /// - Throws: `badCredential` when it is none, or not on the curve.
+    convenience init(point: [UInt8]) throws(RingwakeError) {
+        guard let subjectPublicKeyInfo = P256Encoding.subjectPublicKeyInfo(ofPoint: point) else {
+            throw RingwakeError(.badCredential, "The bytes aren't an uncompressed point of P-256; send 65 bytes.")
+        }
+        try self.init(der: subjectPublicKeyInfo)
+    }
+
+    /// Lends the `EVP_PKEY` to `body`, and keeps the key alive during the call.
+    func withPointer<Result>(_ body: (OpaquePointer) -> Result) -> Result {
+        withExtendedLifetime(self) { body(key.pointer) }
     }
 
     /// Whether `rawSignature` is this key's ES256 signature of `message`.

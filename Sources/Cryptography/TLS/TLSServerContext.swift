@@ -5,24 +5,20 @@ package import RingwakeCore
 ///
 ///     let context = try TLSServerContext(
 ///         certificateChainPEM: chain, privateKeyPEM: key, providerCAsPEM: authorities, alpn: ["h2"])
-///     let connection = try TLSServerConnection(context: context, descriptor: accepted)
+///     let connection = try TLSConnection(context: context, descriptor: accepted)
 ///
 /// TLS 1.2 and 1.3 with forward secrecy (Mozilla's "intermediate" of 2025), no renegotiation, no compression.
 /// Sessions are resumed by tickets alone: the server keeps nothing for a client that has gone. A new context
 /// has new ticket keys, so a session never outlives the provider CAs that it was verified against.
 package final class TLSServerContext {
-    /// The AEAD suites of TLS 1.2 with forward secrecy; those of TLS 1.3 are OpenSSL's own list.
-    private static let tls12Ciphers =
-        "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:"
-        + "ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305"
-    private static let keyExchangeGroups = "X25519:P-256:P-384"
     /// The largest certificate message taken from a client, in bytes; real provider chains are under 6 KiB.
     private static let maximumClientChainBytes = 32 * 1024
     /// The longest chain from a client certificate to a provider CA.
     private static let maximumChainDepth: Int32 = 8
     /// How long a ticket may be resumed, in seconds.
     private static let ticketLifetime = 2 * 60 * 60
-    /// Tickets sent after a TLS 1.3 handshake; one is what a provider that reconnects needs.
+    /// Tickets sent after a TLS 1.3 handshake; one is what a provider that reconnects needs. With device keys,
+    /// ``TLSConnection/handshake()`` sends it instead, as it knows whether a certificate was shown.
     private static let ticketsPerHandshake = 1
     /// OpenSSL refuses to resume a session with a client certificate unless the application is named.
     private static let sessionIDContext: [UInt8] = Array("ringwake".utf8)
@@ -32,42 +28,50 @@ package final class TLSServerContext {
 
     /// The server's own certificate.
     package let certificate: Certificate
-    /// Whether clients are asked for a certificate.
-    package let asksForClientCertificate: Bool
+    /// Whether clients are asked for a certificate of any issuer, whose key the caller looks at.
+    package let takesDeviceKeys: Bool
 
-    /// A digest of the provider CAs; nil when clients are not asked for a certificate.
+    /// A digest of the provider CAs; nil when client certificates are not verified.
     private let providerCAs: [UInt8]?
 
     private var pointer: OpaquePointer { context.pointer }
+
+    /// Whether clients' certificates are verified, against the provider CAs.
+    var verifiesClients: Bool { providerCAs != nil }
 
     /// - Parameters:
     ///   - certificateChainPEM: the server's certificate first, then its intermediates.
     ///   - privateKeyPEM: the key of the first certificate, not encrypted.
     ///   - providerCAsPEM: the CAs that may sign client certificates; an intermediate is accepted like a root. `nil`:
-    ///     clients are not asked for a certificate.
+    ///     client certificates are not verified, nor asked for without `takesDeviceKeys`.
     ///   - alpn: the protocols of the server, best first. A client that offers none of them is refused with
     ///     `no_application_protocol`; a client that offers nothing is served.
+    ///   - minimumVersion: the oldest version that is taken from a client.
+    ///   - takesDeviceKeys: asks clients for a certificate, and takes any that they show: the caller looks at
+    ///     ``PeerCertificate/subjectPublicKeyInfo``, which the handshake proves. A TLS 1.3 client that showed one gets
+    ///     no session ticket, because a resumed handshake couldn't ask again (RFC 8446 section 4.3.2).
     /// - Throws: `badCredential` for PEM that cannot be read, an encrypted key, or a key of another certificate.
     package init(
-        certificateChainPEM: [UInt8], privateKeyPEM: [UInt8], providerCAsPEM: [UInt8]?, alpn: [String]
+        certificateChainPEM: [UInt8], privateKeyPEM: [UInt8], providerCAsPEM: [UInt8]?, alpn: [String],
+        minimumVersion: TLSVersion = .tls12, takesDeviceKeys: Bool = false
     ) throws(RingwakeError) {
         OpenSSLErrors.clear()
         context = try OwnedPointer(
             SSL_CTX_new(TLS_server_method()), freedBy: SSL_CTX_free, operation: "make a TLS context")
         protocols = try alpn.isEmpty ? nil : ALPNProtocols(alpn)
-        asksForClientCertificate = providerCAsPEM != nil
+        self.takesDeviceKeys = takesDeviceKeys
         providerCAs = providerCAsPEM.map { SHA256.digest($0) }
-        let chain = try PEM.certificates(in: certificateChainPEM, name: "server certificate")
-        guard let first = chain.first, let certificate = Certificate(first) else {
-            throw .openSSL("read the server certificate")
-        }
-        self.certificate = certificate
+        certificate = try TLSSettings.install(
+            TLSIdentity(chainPEM: certificateChainPEM, privateKeyPEM: privateKeyPEM), in: context.pointer,
+            owner: "server")
 
-        try configureProtocol()
+        try TLSSettings.configure(pointer, minimumVersion: minimumVersion)
         try configureResumption()
-        try install(chain: chain, keyPEM: privateKeyPEM)
         if let providerCAsPEM {
-            try verifyClients(against: PEM.certificates(in: providerCAsPEM, name: "provider CA"))
+            try trust(PEM.certificates(in: providerCAsPEM, name: "provider CA"))
+        }
+        if verifiesClients || takesDeviceKeys {
+            askForClientCertificates()
         }
         if let protocols {
             SSL_CTX_set_alpn_select_cb(pointer, selectProtocol, Unmanaged.passUnretained(protocols).toOpaque())
@@ -82,62 +86,15 @@ package final class TLSServerContext {
         withExtendedLifetime(self) { SSL_new(pointer) }
     }
 
-    private func configureProtocol() throws(RingwakeError) {
-        // A peer that closes without a close alert has ended like any other: HTTP/2 notices what is missing.
-        _ = SSL_CTX_set_options(
-            pointer,
-            ringwake_SSL_OP_NO_RENEGOTIATION | ringwake_SSL_OP_NO_COMPRESSION | ringwake_SSL_OP_IGNORE_UNEXPECTED_EOF)
-        let mode =
-            SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER
-        _ = ringwake_SSL_CTX_set_mode(pointer, Int(mode))
-        // With AUTO_RETRY, one read would continue for as long as the peer sends records without data (RFC 8446
-        // section 4.6.3: KeyUpdate has no limit), and no other connection would be served.
-        _ = ringwake_SSL_CTX_clear_mode(pointer, Int(SSL_MODE_AUTO_RETRY))
-        guard ringwake_SSL_CTX_set_min_proto_version(pointer, TLS1_2_VERSION) == 1,
-            SSL_CTX_set_cipher_list(pointer, Self.tls12Ciphers) == 1,
-            ringwake_SSL_CTX_set1_groups_list(pointer, Self.keyExchangeGroups) == 1
-        else { throw .openSSL("set up TLS 1.2 and 1.3") }
-    }
-
     private func configureResumption() throws(RingwakeError) {
         _ = ringwake_SSL_CTX_set_session_cache_mode(pointer, Int(SSL_SESS_CACHE_OFF))
         _ = SSL_CTX_set_timeout(pointer, Self.ticketLifetime)
-        guard SSL_CTX_set_num_tickets(pointer, Self.ticketsPerHandshake) == 1,
+        guard SSL_CTX_set_num_tickets(pointer, takesDeviceKeys ? 0 : Self.ticketsPerHandshake) == 1,
             SSL_CTX_set_session_id_context(pointer, Self.sessionIDContext, UInt32(Self.sessionIDContext.count)) == 1
         else { throw .openSSL("set up session tickets") }
     }
 
-    private func install(chain: [X509Reference], keyPEM: [UInt8]) throws(RingwakeError) {
-        let key = try PrivateKey(pem: keyPEM)
-        for (index, link) in chain.enumerated() {
-            let installed = link.withPointer { certificate in
-                index == 0
-                    ? SSL_CTX_use_certificate(pointer, certificate)
-                    : Int32(truncatingIfNeeded: ringwake_SSL_CTX_add1_chain_cert(pointer, certificate))
-            }
-            guard installed == 1 else {
-                throw RingwakeError(
-                    .badCredential,
-                    "OpenSSL refuses certificate \(index + 1) of the server's chain: \(OpenSSLErrors.drainText()); "
-                        + "use an EC P-256 key, or RSA of 2048 bits or more.")
-            }
-        }
-        guard key.isKey(of: certificate) else {
-            throw RingwakeError(
-                .badCredential,
-                "The server's private key does not belong to its certificate (\(certificate.title)); "
-                    + "name the key that the certificate was issued for.")
-        }
-        guard key.withPointer({ SSL_CTX_use_PrivateKey(pointer, $0) }) == 1, SSL_CTX_check_private_key(pointer) == 1
-        else {
-            throw RingwakeError(
-                .badCredential,
-                "OpenSSL refuses the server's private key: \(OpenSSLErrors.drainText()); "
-                    + "use an EC P-256 key, or RSA of 2048 bits or more.")
-        }
-    }
-
-    private func verifyClients(against authorities: [X509Reference]) throws(RingwakeError) {
+    private func trust(_ authorities: [X509Reference]) throws(RingwakeError) {
         guard let store = SSL_CTX_get_cert_store(pointer) else { throw .openSSL("make a store of provider CAs") }
         // PARTIAL_CHAIN: every certificate in the file is trusted, also an intermediate without its root, which is
         // how Apple's WWDR certificate is distributed.
@@ -153,30 +110,26 @@ package final class TLSServerContext {
                     .badCredential, "OpenSSL refuses a provider CA: \(OpenSSLErrors.drainText()); check the file.")
             }
         }
+    }
+
+    private func askForClientCertificates() {
         _ = ringwake_SSL_CTX_set_max_cert_list(pointer, Self.maximumClientChainBytes)
         SSL_CTX_set_verify_depth(pointer, Self.maximumChainDepth)
         SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER, nil)
-        SSL_CTX_set_cert_verify_callback(pointer, verifyAndContinue, nil)
+        if verifiesClients {
+            SSL_CTX_set_cert_verify_callback(pointer, verifyAndContinue, nil)
+        } else {
+            SSL_CTX_set_cert_verify_callback(pointer, continueUnverified, nil)
+        }
     }
 }
 
 /// The protocols of a server in the form that OpenSSL compares: each name after its length.
 private final class ALPNProtocols {
-    private static let maximumNameBytes = 255
-
     let wire: UnsafeMutableBufferPointer<UInt8>
 
     init(_ names: [String]) throws(RingwakeError) {
-        var bytes: [UInt8] = []
-        for name in names {
-            guard let length = UInt8(exactly: name.utf8.count), length > 0 else {
-                throw RingwakeError(
-                    .invalidRequest,
-                    "The ALPN name '\(name)' is not 1 to \(Self.maximumNameBytes) bytes long; use names such as 'h2'.")
-            }
-            bytes.append(length)
-            bytes.append(contentsOf: name.utf8)
-        }
+        let bytes = try TLSSettings.wireNames(names)
         wire = .allocate(capacity: bytes.count)
         _ = wire.initialize(from: bytes)
     }
@@ -210,5 +163,12 @@ private func verifyAndContinue(store: OpaquePointer?, argument: UnsafeMutableRaw
         // A failure without an error would be read as trust.
         X509_STORE_CTX_set_error(store, X509_V_ERR_UNSPECIFIED)
     }
+    return 1
+}
+
+/// Takes a client's certificate without looking at its chain: OpenSSL has the client prove the key in any case. The
+/// verdict must not read as trust.
+private func continueUnverified(store: OpaquePointer?, argument: UnsafeMutableRawPointer?) -> Int32 {
+    X509_STORE_CTX_set_error(store, X509_V_ERR_APPLICATION_VERIFICATION)
     return 1
 }

@@ -122,7 +122,7 @@ extension HTTP2Connection {
     /// Writes until TLS accepts no more. Closes a broken connection.
     ///
     /// - Returns: the number of bytes that TLS accepted.
-    private func write(_ bytes: UnsafeRawBufferPointer, _ tls: TLSServerConnection) -> Int {
+    private func write(_ bytes: UnsafeRawBufferPointer, _ tls: TLSConnection) -> Int {
         var written = 0
         while written < bytes.count {
             switch tls.write(UnsafeRawBufferPointer(rebasing: bytes[written...])) {

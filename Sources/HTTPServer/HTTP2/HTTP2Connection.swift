@@ -7,7 +7,7 @@ import RingwakeCore
 import RunLoop
 
 /// One accepted connection: its socket, its TLS, its HTTP/2 session and its deadlines.
-final class HTTP2Connection {
+final class HTTP2Connection: PlacedConnection {
     /// Maximum bytes to read in one turn of the loop, so that one peer can't starve the others.
     static let maximumReadBytesPerTurn = 256 * 1024
 
@@ -18,7 +18,7 @@ final class HTTP2Connection {
     /// The account whose place the connection has; nil while it has proven nothing.
     private(set) var account: String?
     var stage: HTTP2Stage
-    var tls: TLSServerConnection?
+    var tls: TLSConnection?
     var session: HTTP2Session?
     /// Output of the session that TLS hasn't accepted yet. TLS needs the same bytes again.
     var unsent: [UInt8] = []
@@ -58,7 +58,7 @@ final class HTTP2Connection {
         self.ended = ended
         stage = .handshaking(deadline: shared.runLoop.now.advanced(by: shared.limits.handshakeDeadline))
         do {
-            self.tls = try TLSServerConnection(context: tls, descriptor: descriptor)
+            self.tls = try TLSConnection(context: tls, descriptor: descriptor)
         } catch {
             log("a connection could not be set up", error.message)
         }
@@ -72,10 +72,8 @@ final class HTTP2Connection {
         _ = ringwake_set_option(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1)
         guard tls != nil else { return close() }
         do {
-            source = try shared.runLoop.watch(descriptor, for: .read, cause: .provider) { _ in
-                // A strong reference: the loop keeps the connection until it is closed.
-                self.advance()
-            }
+            // A strong reference: the loop keeps the connection until it is closed.
+            source = try shared.runLoop.watch(descriptor, for: .read, cause: .provider) { _ in self.advance() }
         } catch {
             log("a connection cannot be watched", "\(error)")
             return close()
@@ -124,14 +122,13 @@ final class HTTP2Connection {
         shared.onFailure(FailedConnection(peer: address, reason: reason, detail: detail))
     }
 
-    private func beginSession(_ tls: TLSServerConnection) {
+    private func beginSession(_ tls: TLSConnection) {
+        if let handOff = shared.handOff, handOff.takes(tls.negotiatedProtocol) { return leave(to: handOff, tls) }
         let handler = shared.makeHandler(PeerInfo(address: address, certificate: tls.peerCertificate))
         self.handler = handler
         do {
-            session = try HTTP2Session(shared: shared, handler: handler) { [unowned self] event in
-                // The session ends when the connection closes, and sends no events after that.
-                self.handle(event)
-            }
+            // The session ends when the connection closes, and sends no events after that.
+            session = try HTTP2Session(shared: shared, handler: handler) { [unowned self] in self.handle($0) }
         } catch {
             log("a connection could not be set up", error.message)
             return close()
@@ -192,16 +189,12 @@ final class HTTP2Connection {
     }
 
     /// Whether the client has shown a certificate, or still may.
-    var mayHaveCertificate: Bool {
-        if case .handshaking = stage { return true }
-        return tls?.peerCertificate != nil
-    }
+    var mayHaveCertificate: Bool { if case .handshaking = stage { true } else { tls?.peerCertificate != nil } }
 
     // MARK: - Ending
 
     /// Drains when that disturbs nobody: a new connection after its first request, others when every request has been
-    /// answered. A client library may forget its open requests at a GOAWAY, and a client that has just connected can't
-    /// know that it came too late. Doesn't wait longer than ``ConnectionLimits/drainGrace``.
+    /// answered. A client library may forget its open requests at a GOAWAY. Waits ``ConnectionLimits/drainGrace`` at most.
     func retire(reason: String) {
         switch stage {
         case .handshaking(let deadline):
@@ -236,8 +229,7 @@ final class HTTP2Connection {
 
     /// Whether the client has been connected for so long that it is idle if it has sent no request.
     private var isOld: Bool {
-        guard let establishedAt else { return false }
-        return establishedAt.advanced(by: shared.limits.drainGrace) <= shared.runLoop.now
+        establishedAt.map { $0.advanced(by: shared.limits.drainGrace) <= shared.runLoop.now } ?? false
     }
 
     /// Sends GOAWAY at once, and closes when every stream has been answered, or at the deadline.
@@ -263,8 +255,8 @@ final class HTTP2Connection {
         linger()
     }
 
-    /// Closes the connection because it has met a bound, with a GOAWAY if that is possible without waiting. Unlike
-    /// ``refuse(_:)`` it frees the place now, so it must not be called within a callback of the session.
+    /// Closes the connection because it has met a bound, with a GOAWAY if that is possible without waiting. It frees the
+    /// place now, so it must not be called within a callback of the session.
     func displace(for bound: ConnectionBound) {
         shared.report(bound, of: self)
         session?.goAway(GoAway(bound.reason))
@@ -284,8 +276,8 @@ final class HTTP2Connection {
         watch(.read)
     }
 
-    /// Ends a drained connection without waiting for the client, which may not look at it before its next request
-    /// (libcurl). Everything that has arrived is read, so closing sends no reset that could destroy the GOAWAY.
+    /// Ends a drained connection without waiting for the client, which may look at it at its next request only (libcurl).
+    /// Everything that has arrived is read, so closing sends no reset that could destroy the GOAWAY.
     func finish() {
         linger()
         guard case .lingering = stage else { return }
@@ -296,14 +288,30 @@ final class HTTP2Connection {
     /// Closes the connection at once. Idempotent.
     func close() {
         if case .closed = stage { return }
+        stopWatching()
+        tls?.shutdown()
+        endSession()
+        _ = Glibc.close(descriptor)
+        end()
+    }
+
+    /// Leaves the socket to another protocol.
+    private func leave(to handOff: ProtocolHandOff, _ tls: TLSConnection) {
+        stopWatching()
+        self.tls = nil
+        end()
+        handOff.take(AcceptedTLS(tls: tls, descriptor: descriptor, address: address, network: network))
+    }
+
+    private func stopWatching() {
         stage = .closed
         timer.cancel(on: shared.runLoop)
         shared.handshakes.remove(self)
         source?.cancel()
         source = nil
-        tls?.shutdown()
-        endSession()
-        _ = Glibc.close(descriptor)
+    }
+
+    private func end() {
         let ended = ended
         self.ended = nil
         ended?(self)
@@ -340,17 +348,11 @@ final class HTTP2Connection {
         }
     }
 
-    private func requireStageDeadline() {
-        if let deadline = stage.deadline {
-            require(deadline)
-        }
-    }
+    private func requireStageDeadline() { if let deadline = stage.deadline { require(deadline) } }
 
     private func checkDeadlines() {
         let now = shared.runLoop.now
-        if let deadline = stage.deadline, deadline <= now {
-            return stageIsLate()
-        }
+        if let deadline = stage.deadline, deadline <= now { return stageIsLate() }
         if let retirement, retirement.deadline <= now {
             drain(reason: retirement.reason)
             return requireDeadlines()
@@ -367,8 +369,11 @@ final class HTTP2Connection {
     }
 
     private func requireDeadlines() {
-        [stage.deadline, retirement?.deadline, outputDeadline, session?.inputDeadline, session?.nearestStreamDeadline]
-            .forEach { if let deadline = $0 { require(deadline) } }
+        let all = [
+            stage.deadline, retirement?.deadline, outputDeadline, session?.inputDeadline,
+            session?.nearestStreamDeadline,
+        ]
+        for case let deadline? in all { require(deadline) }
     }
 
     private func stageIsLate() {

@@ -13,6 +13,8 @@ final class HTTP2ListenerContext {
     let makeHandler: (PeerInfo) -> any HTTPConnectionHandler
     let onFailure: (FailedConnection) -> Void
     let template: HTTP2SessionTemplate
+    /// Where connections of another protocol go.
+    let handOff: ProtocolHandOff?
     /// Gives a connection a place of an account; returns false if there is none.
     var prove: (HTTP2Connection, String) -> Bool = { _, _ in true }
     /// Buffer into which TLS decrypts, used by one connection at a time.
@@ -35,7 +37,7 @@ final class HTTP2ListenerContext {
     init(
         runLoop: RunLoop, limits: ConnectionLimits, budget: BufferBudget, bounds: BoundCounters, logger: Logger,
         makeHandler: @escaping (PeerInfo) -> any HTTPConnectionHandler,
-        onFailure: @escaping (FailedConnection) -> Void = { _ in }
+        onFailure: @escaping (FailedConnection) -> Void = { _ in }, handOff: ProtocolHandOff? = nil
     ) throws(RingwakeError) {
         self.runLoop = runLoop
         self.limits = limits
@@ -45,6 +47,7 @@ final class HTTP2ListenerContext {
         self.logger = logger
         self.makeHandler = makeHandler
         self.onFailure = onFailure
+        self.handOff = handOff
         template = try HTTP2SessionTemplate()
     }
 

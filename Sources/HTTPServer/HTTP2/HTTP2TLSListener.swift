@@ -27,7 +27,7 @@ package final class HTTP2TLSListener {
     private var tls: TLSServerContext
     private let shared: HTTP2ListenerContext
     private var acceptor: Acceptor?
-    private var places: ConnectionPlaces
+    private var places: ConnectionPlaces<HTTP2Connection>
     private var idleTimer = DeadlineTimer()
     private var trimmer: MemoryTrimmer
     private var connections: [ObjectIdentifier: HTTP2Connection] = [:]
@@ -52,10 +52,11 @@ package final class HTTP2TLSListener {
     ///
     /// - Parameter onFailure: is called for a connection that ends before its first request, because the client and the
     ///   listener could not agree.
+    /// - Parameter handOff: takes the connections of another protocol.
     package init(
         runLoop: RunLoop, socket: TCPListeningSocket, tls: TLSServerContext, limits: ConnectionLimits,
         budget: BufferBudget, bounds: BoundCounters, logger: Logger,
-        onFailure: @escaping (FailedConnection) -> Void = { _ in },
+        onFailure: @escaping (FailedConnection) -> Void = { _ in }, handOff: ProtocolHandOff? = nil,
         makeHandler: @escaping (PeerInfo) -> any HTTPConnectionHandler
     ) throws(RingwakeError) {
         self.tls = tls
@@ -66,7 +67,7 @@ package final class HTTP2TLSListener {
             shared = try HTTP2ListenerContext(
                 runLoop: runLoop, limits: limits, budget: budget, bounds: bounds, logger: logger,
                 makeHandler: makeHandler,
-                onFailure: onFailure)
+                onFailure: onFailure, handOff: handOff)
         } catch {
             _ = Glibc.close(socket.descriptor)
             throw error

@@ -1,14 +1,16 @@
-import RunLoop
+package import RunLoop
 
 /// One timer for all deadlines of a connection.
 ///
 /// When a deadline is removed, the timer isn't moved. It then fires once without effect, and its owner requires the
 /// next deadline. So a busy connection doesn't change the timer for each request.
-struct DeadlineTimer {
+package struct DeadlineTimer {
+    package init() {}
+
     private var armed: (timer: Timer, deadline: BootClock.Instant)?
 
     /// Runs `body` at the deadline or earlier. The owner then has to require the next deadline.
-    mutating func require(
+    package mutating func require(
         _ deadline: BootClock.Instant, on runLoop: RunLoop, tolerance: Duration, _ body: @escaping () -> Void
     ) {
         if let armed {
@@ -19,11 +21,11 @@ struct DeadlineTimer {
     }
 
     /// Call this first when the timer fires.
-    mutating func fired() {
+    package mutating func fired() {
         armed = nil
     }
 
-    mutating func cancel(on runLoop: RunLoop) {
+    package mutating func cancel(on runLoop: RunLoop) {
         if let armed {
             runLoop.cancel(armed.timer)
         }

@@ -4,7 +4,7 @@ import Glibc
 /// The network of a peer, which stands for one stranger: an IPv4 address, or the first 56 bits of an IPv6 address.
 ///
 /// Everybody with IPv6 has 2^64 addresses or more, and home connections get a prefix of 56 bits (RFC 6177 section 2).
-package nonisolated struct PeerNetwork: Hashable, Sendable {
+package nonisolated struct PeerNetwork: Hashable, Sendable, CustomStringConvertible {
     private let isIPv6: Bool
     private let bits: UInt64
 
@@ -15,6 +15,9 @@ package nonisolated struct PeerNetwork: Hashable, Sendable {
         self.isIPv6 = isIPv6
         self.bits = bits
     }
+
+    /// Its bits in hex, for tables of strangers.
+    package var description: String { (isIPv6 ? "6:" : "4:") + String(bits, radix: 16) }
 
     private static let ipv6Bits: UInt64 = 56
     /// An IPv4 address in an IPv6 socket: `::ffff:192.0.2.1` (RFC 4291 section 2.5.5.2).

@@ -1,4 +1,4 @@
-import CRingwakeLinux
+package import CRingwakeLinux
 package import RingwakeCore
 
 /// A numeric IP address and a port: `127.0.0.1:8443`, `[::1]:8443`. With port 0 the kernel chooses one.
@@ -53,7 +53,7 @@ package nonisolated struct SocketAddress: Hashable, Sendable, CustomStringConver
     }
 
     /// The address in the kernel's form, with its length.
-    var kernelAddress: (storage: sockaddr_storage, length: socklen_t) {
+    package var kernelAddress: (storage: sockaddr_storage, length: socklen_t) {
         var storage = sockaddr_storage()
         let length = ringwake_ip_address(host, port, &storage)
         return (storage, length)

@@ -30,18 +30,28 @@ package enum TLSResult: Equatable, Sendable {
     case failed(String)
 }
 
-/// The server's end of one TLS connection over a non-blocking socket.
+/// One end of a TLS connection over a non-blocking socket: the server's or the client's.
 ///
 /// The connection does not own the descriptor: it must be non-blocking and stay open until the connection is gone.
 /// OpenSSL writes with write(2), which has no MSG_NOSIGNAL: **the process must ignore SIGPIPE**, or a peer that
 /// disconnects ends the process.
 ///
 /// OpenSSL may hold decrypted bytes that epoll doesn't see: read until `.wantsRead`.
-package final class TLSServerConnection {
-    private let context: TLSServerContext
+package final class TLSConnection {
+    /// 255 digests of SHA-256, the limit of HKDF.
+    private static let maximumExportBytes = 8160
+
+    private enum End {
+        case server(TLSServerContext)
+        case client(TLSClientContext)
+    }
+
+    private let end: End
     private let ssl: OwnedPointer
     /// After a fatal error OpenSSL forbids a close alert.
     private var isBroken = false
+    /// Whether the server has decided about the ticket of this connection.
+    private var isTicketSettled = false
     private var peer = Peer.notRead
 
     private enum Peer {
@@ -49,28 +59,60 @@ package final class TLSServerConnection {
         case read(PeerCertificate?)
     }
 
+    /// The server's end.
+    ///
     /// - Throws: `failed` when OpenSSL cannot make a connection (no memory).
     package init(context: TLSServerContext, descriptor: Int32) throws(RingwakeError) {
         OpenSSLErrors.clear()
-        self.context = context
+        end = .server(context)
         ssl = try OwnedPointer(context.makeConnection(), freedBy: SSL_free, operation: "make a TLS connection")
         guard SSL_set_fd(ssl.pointer, descriptor) == 1 else { throw .openSSL("attach TLS to a socket") }
         SSL_set_accept_state(ssl.pointer)
     }
 
+    /// The client's end of a connection to the server of `context`. It offers the context's session, if there is one.
+    ///
+    /// - Throws: `failed` when OpenSSL cannot make a connection (no memory).
+    package init(context: TLSClientContext, descriptor: Int32) throws(RingwakeError) {
+        OpenSSLErrors.clear()
+        end = .client(context)
+        ssl = try OwnedPointer(context.makeConnection(), freedBy: SSL_free, operation: "make a TLS connection")
+        guard SSL_set_fd(ssl.pointer, descriptor) == 1 else { throw .openSSL("attach TLS to a socket") }
+        SSL_set_connect_state(ssl.pointer)
+        try context.prepare(ssl.pointer)
+    }
+
     /// Continues the handshake as far as the socket allows.
     ///
-    /// A client certificate never fails it: see ``peerCertificate``.
+    /// At the server, a client certificate never fails it: see ``peerCertificate``. At the client, the reason of a
+    /// failure says which check the server's certificate didn't pass.
     package func handshake() -> TLSProgress {
         OpenSSLErrors.clear()
-        let outcome = SSL_do_handshake(ssl.pointer)
+        var outcome = SSL_do_handshake(ssl.pointer)
+        if outcome == 1, case .server(let context) = end, context.takesDeviceKeys, !isTicketSettled {
+            isTicketSettled = true
+            if SSL_get0_peer_certificate(ssl.pointer) == nil, SSL_version(ssl.pointer) == TLS1_3_VERSION,
+                SSL_new_session_ticket(ssl.pointer) == 1
+            {
+                // Sends the ticket.
+                outcome = SSL_do_handshake(ssl.pointer)
+            }
+        }
         if outcome == 1 { return .done }
         return switch failure(of: outcome) {
         case .bytes: .failed("OpenSSL reports no error")
         case .wantsRead: .wantsRead
         case .wantsWrite: .wantsWrite
         case .closed: .closed
-        case .failed(let reason): .failed(reason)
+        case .failed(let reason): .failed(explained(reason))
+        }
+    }
+
+    /// The reason of a failed handshake: at the client, the check that the server's certificate didn't pass.
+    private func explained(_ reason: String) -> String {
+        switch end {
+        case .server: reason
+        case .client(let context): context.failed() ?? reason
         }
     }
 
@@ -100,7 +142,7 @@ package final class TLSServerConnection {
         OpenSSLErrors.clear()
     }
 
-    /// The protocol agreed by ALPN; `nil` when the client offered none.
+    /// The protocol agreed by ALPN; `nil` when the client offered none, or the server chose none.
     package var negotiatedProtocol: String? {
         var name: UnsafePointer<UInt8>?
         var length: UInt32 = 0
@@ -114,14 +156,16 @@ package final class TLSServerConnection {
         String(cString: SSL_get_version(ssl.pointer))
     }
 
-    /// Whether the client resumed an earlier session; its certificate and verdict came along with the ticket.
+    /// Whether the client resumed an earlier session; the certificate of the peer and the verdict on it came along with
+    /// the ticket.
     package var isResumed: Bool {
         SSL_session_reused(ssl.pointer) == 1
     }
 
-    /// The client's certificate and the result of its verification; `nil` if it sent none (or was not asked).
+    /// The peer's certificate and the result of its verification; `nil` if it sent none (or was not asked).
     ///
-    /// Meaningful after ``handshake()`` is done. A trusted certificate that has expired since is untrusted.
+    /// Meaningful after ``handshake()`` is done. A client's trusted certificate that has expired since is untrusted. A
+    /// server's certificate stays as the client has judged it: with a pin its dates don't count.
     package var peerCertificate: PeerCertificate? {
         peerCertificate(at: Int64(time(nil)))
     }
@@ -136,16 +180,50 @@ package final class TLSServerConnection {
             known = readPeerCertificate()
             if SSL_is_init_finished(ssl.pointer) == 1 { peer = .read(known) }
         }
-        return known?.asOf(now)
+        return switch end {
+        case .server: known?.asOf(now)
+        case .client: known
+        }
+    }
+
+    /// Key material that only the two ends of this connection can compute (RFC 8446 section 7.5).
+    ///
+    /// - Parameters:
+    ///   - label: what it is for; both ends must name the same.
+    ///   - context: more that both ends must name; `nil` is the same as empty.
+    ///   - count: how many bytes, 1 to 8160.
+    /// - Throws: `invalidRequest` before the handshake is done, and over TLS 1.2, where the material isn't bound to one
+    ///   connection in every case.
+    package func exportKeyingMaterial(
+        label: String, context: [UInt8]?, count: Int
+    ) throws(RingwakeError) -> [UInt8] {
+        guard SSL_is_init_finished(ssl.pointer) == 1, SSL_version(ssl.pointer) == TLS1_3_VERSION else {
+            throw RingwakeError(
+                .invalidRequest, "Key material can be exported only from a TLS 1.3 connection after its handshake.")
+        }
+        guard (1...Self.maximumExportBytes).contains(count) else {
+            throw RingwakeError(
+                .invalidRequest,
+                "\(count) bytes of key material were asked for; ask for 1 to \(Self.maximumExportBytes).")
+        }
+        OpenSSLErrors.clear()
+        var material = [UInt8](repeating: 0, count: count)
+        let labelBytes = label.utf8.map { CChar(bitPattern: $0) }
+        let outcome = SSL_export_keying_material(
+            ssl.pointer, &material, count, labelBytes, labelBytes.count, context ?? [], context?.count ?? 0,
+            context == nil ? 0 : 1)
+        guard outcome == 1 else { throw .openSSL("export key material for '\(label)'") }
+        return material
     }
 
     private func readPeerCertificate() -> PeerCertificate? {
         guard let x509 = SSL_get0_peer_certificate(ssl.pointer), let certificate = Certificate(x509: x509) else {
             return nil
         }
-        let result = SSL_get_verify_result(ssl.pointer)
-        return PeerCertificate(
-            certificate: certificate, verification: context.asksForClientCertificate ? .init(result) : .notAsked)
+        if case .server(let context) = end, !context.verifiesClients {
+            return PeerCertificate(certificate: certificate, verification: .notAsked)
+        }
+        return PeerCertificate(certificate: certificate, verification: .init(SSL_get_verify_result(ssl.pointer)))
     }
 
     private func failure(of outcome: Int32) -> TLSResult {

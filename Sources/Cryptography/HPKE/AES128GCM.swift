@@ -1,0 +1,69 @@
+import CRingwakeOpenSSL
+import RingwakeCore
+
+/// AES-128-GCM (NIST SP 800-38D) with nonces of 12 bytes and tags of 16.
+enum AES128GCM {
+    /// The size of a key, in bytes.
+    static let keyBytes = 16
+    /// The size of a nonce, in bytes. A nonce must never occur twice with one key.
+    static let nonceBytes = 12
+    /// The size of the tag after the ciphertext, in bytes.
+    static let tagBytes = 16
+
+    /// The ciphertext and the tag.
+    static func seal(
+        _ plaintext: [UInt8], key: [UInt8], nonce: [UInt8], additionalData: [UInt8]
+    ) throws(RingwakeError) -> [UInt8] {
+        precondition(key.count == keyBytes && nonce.count == nonceBytes, "AES-128-GCM of other sizes")
+        let context = try newContext()
+        let (count, additionalCount) = (try size(of: plaintext), try size(of: additionalData))
+        // One byte more than needed, so that the buffer of an empty message has an address.
+        var output = [UInt8](repeating: 0, count: plaintext.count + 1)
+        var tag = [UInt8](repeating: 0, count: tagBytes)
+        var written: Int32 = 0
+        guard EVP_EncryptInit_ex2(context.pointer, EVP_aes_128_gcm(), key, nonce, nil) == 1,
+            additionalCount == 0
+                || EVP_EncryptUpdate(context.pointer, nil, &written, additionalData, additionalCount) == 1,
+            count == 0 || EVP_EncryptUpdate(context.pointer, &output, &written, plaintext, count) == 1,
+            EVP_EncryptFinal_ex(context.pointer, &output, &written) == 1,
+            EVP_CIPHER_CTX_ctrl(context.pointer, EVP_CTRL_AEAD_GET_TAG, Int32(tagBytes), &tag) == 1
+        else { throw .openSSL("encrypt with AES-GCM") }
+        return output.dropLast() + tag
+    }
+
+    /// The plaintext; `nil` when the tag doesn't fit.
+    static func open(
+        _ sealed: ArraySlice<UInt8>, key: [UInt8], nonce: [UInt8], additionalData: [UInt8]
+    ) throws(RingwakeError) -> [UInt8]? {
+        precondition(key.count == keyBytes && nonce.count == nonceBytes, "AES-128-GCM of other sizes")
+        guard sealed.count >= tagBytes else { return nil }
+        let ciphertext = Array(sealed.dropLast(tagBytes))
+        var tag = Array(sealed.suffix(tagBytes))
+        let context = try newContext()
+        let (count, additionalCount) = (try size(of: ciphertext), try size(of: additionalData))
+        var output = [UInt8](repeating: 0, count: ciphertext.count + 1)
+        var written: Int32 = 0
+        guard EVP_DecryptInit_ex2(context.pointer, EVP_aes_128_gcm(), key, nonce, nil) == 1,
+            additionalCount == 0
+                || EVP_DecryptUpdate(context.pointer, nil, &written, additionalData, additionalCount) == 1,
+            count == 0 || EVP_DecryptUpdate(context.pointer, &output, &written, ciphertext, count) == 1,
+            EVP_CIPHER_CTX_ctrl(context.pointer, EVP_CTRL_AEAD_SET_TAG, Int32(tagBytes), &tag) == 1
+        else { throw .openSSL("decrypt with AES-GCM") }
+        let isAuthentic = EVP_DecryptFinal_ex(context.pointer, &output, &written) == 1
+        OpenSSLErrors.clear()
+        return isAuthentic ? output.dropLast() : nil
+    }
+
+    private static func newContext() throws(RingwakeError) -> OwnedPointer {
+        OpenSSLErrors.clear()
+        return try OwnedPointer(EVP_CIPHER_CTX_new(), freedBy: EVP_CIPHER_CTX_free, operation: "set up AES-GCM")
+    }
+
+    /// OpenSSL counts in 32 bits.
+    private static func size(of bytes: [UInt8]) throws(RingwakeError) -> Int32 {
+        guard let count = Int32(exactly: bytes.count) else {
+            throw RingwakeError(.limitReached, "\(bytes.count) bytes are too many to encrypt at once; send less.")
+        }
+        return count
+    }
+}
