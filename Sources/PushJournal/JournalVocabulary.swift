@@ -38,6 +38,12 @@ package nonisolated struct JournalContents: Sendable {
     /// Identifies this version of the lists. The index that is built from them has the same number. 0 before the first
     /// change.
     package let listGeneration: UInt64
+    /// Linked devices.
+    package let devices: [DeviceRow]
+    /// Pushes that wait for linked devices, in the order in which they were written.
+    package let mail: [StoredMail]
+    /// Names this store: another one, or one that was made anew, has another name.
+    package let epoch: String
     /// Rows of state that could not be kept and were set aside, with the reason; for example rows that are too large.
     package let setAside: [(path: String, reason: String)]
     /// What was damaged or is lost of the store, for a person.
@@ -46,6 +52,7 @@ package nonisolated struct JournalContents: Sendable {
     package init(
         open: [StoredCall], recent: [CallRecord], nextCallNumber: Int64, newestWallClock: Int64?,
         states: [StateRow] = [], lists: [CallerListRecord] = [], listGeneration: UInt64 = 0,
+        devices: [DeviceRow] = [], mail: [StoredMail] = [], epoch: String = "",
         setAside: [(path: String, reason: String)] = []
     ) {
         self.open = open
@@ -55,6 +62,9 @@ package nonisolated struct JournalContents: Sendable {
         self.states = states
         self.lists = lists
         self.listGeneration = listGeneration
+        self.devices = devices
+        self.mail = mail
+        self.epoch = epoch
         self.setAside = setAside
     }
 }

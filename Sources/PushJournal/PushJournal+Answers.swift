@@ -84,7 +84,7 @@ extension PushJournal {
 
     private func deliver(_ answer: JournalAnswer) {
         switch answer {
-        case .push, .ring, .kept, .list, .pushes, .calls:
+        case .push, .ring, .kept, .list, .pushes, .calls, .mail:
             let notify = waiting.take(answer)
             notify?()
         case .committed(let error, let waitingRecords):

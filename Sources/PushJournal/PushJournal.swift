@@ -306,11 +306,11 @@ extension PushJournal {
         }
     }
 
-    private var fullError: RingwakeError {
+    var fullError: RingwakeError {
         RingwakeError(.limitReached, "\(waiting.pushes) pushes wait for the disk of \(directory); try again later.")
     }
 
-    private var readsError: RingwakeError {
+    var readsError: RingwakeError {
         RingwakeError(.limitReached, "\(waiting.reads) reads wait for the disk of \(directory); try again later.")
     }
 

@@ -10,6 +10,7 @@ struct WaitingWork {
         case list((Result<ListAnswer, RingwakeError>) -> Void, entries: Int)
         case pushes((Result<[JournaledPush], RingwakeError>) -> Void)
         case calls((Result<[JournaledCall], RingwakeError>) -> Void)
+        case mail((Result<MailPayloads, RingwakeError>) -> Void)
     }
 
     private var completions: [UInt64: Completion] = [:]
@@ -63,6 +64,11 @@ struct WaitingWork {
         return add(.calls(completion))
     }
 
+    mutating func addRead(_ completion: @escaping (Result<MailPayloads, RingwakeError>) -> Void) -> UInt64 {
+        reads += 1
+        return add(.mail(completion))
+    }
+
     private mutating func add(_ completion: Completion) -> UInt64 {
         lastTicket += 1
         completions[lastTicket] = completion
@@ -91,6 +97,9 @@ struct WaitingWork {
         case .calls(let ticket, let result):
             guard case .calls(let completion) = remove(ticket) else { return nil }
             return { completion(result) }
+        case .mail(let ticket, let result):
+            guard case .mail(let completion) = remove(ticket) else { return nil }
+            return { completion(result) }
         case .opened, .committed, .untidy, .unreadable, .droppedCalls, .droppedStates, .replaced, .gaveWay, .setAside,
             .ended:
             return nil
@@ -108,6 +117,7 @@ struct WaitingWork {
             case .list(let completion, _): { completion(.failure(error)) }
             case .pushes(let completion): { completion(.failure(error)) }
             case .calls(let completion): { completion(.failure(error)) }
+            case .mail(let completion): { completion(.failure(error)) }
             case nil: nil
             }
         }
@@ -125,7 +135,7 @@ struct WaitingWork {
         case .list(_, let entries):
             lists -= 1
             listEntries -= entries
-        case .pushes, .calls:
+        case .pushes, .calls, .mail:
             reads -= 1
         case .ring, nil:
             break

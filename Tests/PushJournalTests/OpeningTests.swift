@@ -67,10 +67,10 @@ struct OpeningTests {
         let probe = try StoreProbe(harness.directory.store)
         #expect(try probe.text("PRAGMA journal_mode") == "wal")
         #expect(try probe.number("PRAGMA auto_vacuum") == 2)
-        #expect(try probe.number("PRAGMA user_version") == 6)
+        #expect(try probe.number("PRAGMA user_version") == 7)
         #expect(try probe.number("PRAGMA application_id") == 0x5269_6e67)
         #expect(try probe.text("PRAGMA integrity_check") == "ok")
-        #expect(try probe.number("SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND strict") == 10)
+        #expect(try probe.number("SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND strict") == 12)
     }
 
     @Test("each commit is forced to the disk once, before its answer")
@@ -97,7 +97,7 @@ struct OpeningTests {
         let harness = try JournalHarness()
         _ = try harness.append(harness.push("A"))
         harness.journal.close()
-        try StoreProbe(harness.directory.store).run("PRAGMA user_version = 7")
+        try StoreProbe(harness.directory.store).run("PRAGMA user_version = 8")
         let before = try contents(of: harness.directory.store)
         let error = failure(opening: harness)
         #expect(error?.code == .conflict)

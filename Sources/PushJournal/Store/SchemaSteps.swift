@@ -11,7 +11,7 @@ nonisolated enum SchemaSteps {
     /// The steps to version 1, 2, ... in order.
     static let all = [
         Step(statements: pushesAndCalls), Step(statements: statesAndLists), Step(statements: callAudio), oneRecordACall,
-        Step(statements: provenance), Step(statements: epoch),
+        Step(statements: provenance), Step(statements: epoch), Step(statements: links),
     ]
 
     private static let pushesAndCalls = [
@@ -195,5 +195,27 @@ nonisolated enum SchemaSteps {
         ) STRICT
         """,
         "INSERT INTO epoch (id, store, number) VALUES (1, random() & 9223372036854775807, 0)",
+    ]
+
+    /// A gateway's devices, and the pushes that wait for them. A row of `mail` is in no other place: it is removed when
+    /// its device has it. `facts` is everything that no query needs.
+    private static let links = [
+        "CREATE TABLE device (id TEXT NOT NULL PRIMARY KEY, version INTEGER NOT NULL, data BLOB NOT NULL) "
+            + "STRICT, WITHOUT ROWID",
+        """
+        CREATE TABLE mail (
+            number INTEGER PRIMARY KEY,
+            run INTEGER NOT NULL,
+            sequence INTEGER NOT NULL,
+            device TEXT NOT NULL,
+            boot INTEGER NOT NULL,
+            received_boot INTEGER NOT NULL,
+            received_wall INTEGER NOT NULL,
+            version INTEGER NOT NULL,
+            facts BLOB NOT NULL,
+            payload BLOB NOT NULL
+        ) STRICT
+        """,
+        "CREATE UNIQUE INDEX mail_key ON mail (run, sequence)",
     ]
 }

@@ -28,6 +28,8 @@ nonisolated final class Store {
     var pushCount: Int
     var callCount: Int
     var states: StateTable
+    /// Linked devices and their waiting pushes.
+    let links: LinkTables
     /// Whether there may be entries that belong to no list.
     var hasRemains = true
     /// The generations of imports in progress.
@@ -50,6 +52,7 @@ nonisolated final class Store {
         pushCount = Int(clamping: try connection.number("SELECT count(*) FROM push"))
         callCount = Int(clamping: try connection.number("SELECT count(*) FROM call"))
         states = try StateTable(connection, limits: limits)
+        links = try LinkTables(connection, boot: boot)
         nextSequence = try connection.successor("SELECT max(sequence) FROM push")
         let newest =
             "SELECT max(received_wall) FROM "
@@ -60,6 +63,9 @@ nonisolated final class Store {
             store: try connection.number("SELECT store FROM epoch"),
             epoch: try connection.successor("SELECT number FROM epoch") - 1, logPages: 0, newestPush: nextSequence - 1)
     }
+
+    /// Names this store.
+    var epochText: String { String(UInt64(bitPattern: position.store), radix: 16) }
 
     /// Notes outside the store how far it is committed. Without its files, what is committed is lost.
     /// - Parameter isInStore: whether the last work was on the store, and not on its log only.

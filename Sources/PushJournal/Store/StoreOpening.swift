@@ -350,7 +350,7 @@ nonisolated enum StoreOpening {
         // Pushes and calls are written in the order of boots, so the oldest row of each has the oldest boot.
         let oldest = [
             "(SELECT boot FROM push ORDER BY sequence LIMIT 1)", "(SELECT boot FROM call ORDER BY number LIMIT 1)",
-            "(SELECT min(boot) FROM state)",
+            "(SELECT min(boot) FROM state)", "(SELECT boot FROM mail ORDER BY number LIMIT 1)",
         ]
         let kept = oldest.map { "ifnull(\($0), \(next))" }.joined(separator: ", ")
         try connection.run("DELETE FROM boot WHERE id < min(\(kept))")

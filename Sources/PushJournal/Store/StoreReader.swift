@@ -51,7 +51,8 @@ nonisolated struct StoreReader {
         let contents = JournalContents(
             open: open, recent: recent.values, nextCallNumber: max(0, highest) + 1,
             newestWallClock: store.newestWall, states: states, lists: try store.lists().map(\.record),
-            listGeneration: try store.listStamp(),
+            listGeneration: try store.listStamp(), devices: try store.links.devices(),
+            mail: try store.links.mail(times), epoch: store.epochText,
             setAside: unfit.sorted { $0.key < $1.key }.map { (path: $0.key, reason: $0.value) })
         return Contents(
             journal: contents, unreadable: unreadable + recent.unreadable, unfit: unfit, damaged: damaged)

@@ -8,9 +8,14 @@ nonisolated enum StoreSalvage {
     private static let tables = [
         ("boot", "id"), ("payload", "call"), ("call", "number"), ("push", "sequence"), ("state", "path"),
         ("list", "rowid"), ("list_entry", "generation"), ("list_remains", "generation"), ("list_stamp", "id"),
+        ("device", "id"), ("mail", "number"),
     ]
+    /// The tables that version 7 added.
+    private static let added7 = ["device", "mail"]
+    /// The tables whose rows are ordered by a text.
+    private static let textKeys = ["state", "device"]
     /// The versions whose tables have the same columns in the same order: version 5 renamed some, version 6 added a table
-    /// that is not copied.
+    /// that is not copied, version 7 two.
     private static let alike = 4...Schema.version
     /// Rows have no higher numbers; see ``Connection/successor(_:)``.
     private static let highest: Int64 = 1 << 62
@@ -21,13 +26,15 @@ nonisolated enum StoreSalvage {
     static func copy(_ path: String, vfs: String?, into connection: Connection) throws(SQLiteFailure) -> String {
         let nothing = "nothing could be read of it"
         let source: Connection
+        let version: Int64
         do throws(SQLiteFailure) {
             source = try Connection(path: path, vfs: vfs)
             source.leaveLogAtClose()
             try source.run("PRAGMA locking_mode = EXCLUSIVE")
-            guard try source.number("PRAGMA application_id") == Schema.applicationID,
-                alike.contains(try source.number("PRAGMA user_version"))
-            else { return nothing }
+            version = try source.number("PRAGMA user_version")
+            guard try source.number("PRAGMA application_id") == Schema.applicationID, alike.contains(version) else {
+                return nothing
+            }
         } catch {
             // A tool that has it open ends sometime.
             if error.isBusy { throw error }
@@ -36,7 +43,7 @@ nonisolated enum StoreSalvage {
         var copied: [String: Int64] = [:]
         var isWhole = true
         try connection.run("BEGIN IMMEDIATE")
-        for (table, key) in tables {
+        for (table, key) in tables where version >= 7 || !added7.contains(table) {
             let before = connection.totalChanges
             if !(try copy(table, by: key, "ASC", from: source, into: connection)) {
                 isWhole = false
@@ -68,7 +75,7 @@ nonisolated enum StoreSalvage {
     ) throws(SQLiteFailure) -> Bool {
         let select: Statement
         do throws(SQLiteFailure) {
-            let bound = key == "path" ? "" : "WHERE \(key) < \(highest) "
+            let bound = textKeys.contains(table) ? "" : "WHERE \(key) < \(highest) "
             select = try Statement("SELECT * FROM \(table) \(bound)ORDER BY \(key) \(direction)", on: source.database)
         } catch {
             return false

@@ -18,6 +18,9 @@ nonisolated enum JournalWork: Sendable {
     /// The wall clock is right, and it is this, in milliseconds since 1970: what is newer is from a clock that was
     /// ahead.
     case correctTimes(ticket: UInt64, wall: Int64)
+    /// A change of linked devices or their waiting pushes; without a ticket nobody waits for it.
+    indirect case link(ticket: UInt64?, LinkWork)
+    case readMail(ticket: UInt64, [MailRowKey])
     case readPushes(ticket: UInt64, PushQuery)
     case readCalls(ticket: UInt64, CallQuery)
     case close
@@ -27,8 +30,8 @@ nonisolated extension JournalWork {
     /// Whether it is committed together with others.
     var isWrite: Bool {
         switch self {
-        case .push, .ring, .keep, .barrier, .correctTimes: true
-        case .readPushes, .readCalls, .close: false
+        case .push, .ring, .keep, .barrier, .correctTimes, .link: true
+        case .readPushes, .readCalls, .readMail, .close: false
         }
     }
 
@@ -39,6 +42,8 @@ nonisolated extension JournalWork {
         case .ring(let ticket, _): .ring(ticket: ticket, .failure(error))
         case .keep(let ticket, _), .barrier(let ticket), .correctTimes(let ticket, _):
             .kept(ticket: ticket, .failure(error))
+        case .link(let ticket, _): ticket.map { .kept(ticket: $0, .failure(error)) }
+        case .readMail(let ticket, _): .mail(ticket: ticket, .failure(error))
         case .readPushes(let ticket, _): .pushes(ticket: ticket, .failure(error))
         case .readCalls(let ticket, _): .calls(ticket: ticket, .failure(error))
         case .close: nil
@@ -153,6 +158,7 @@ nonisolated enum JournalAnswer: Sendable {
     case list(ticket: UInt64, Result<ListAnswer, RingwakeError>)
     case pushes(ticket: UInt64, Result<[JournaledPush], RingwakeError>)
     case calls(ticket: UInt64, Result<[JournaledCall], RingwakeError>)
+    case mail(ticket: UInt64, Result<MailPayloads, RingwakeError>)
     /// A transaction was committed or failed, with its error, and the number of records that still wait. It precedes
     /// the answers that depend on the transaction.
     case committed(RingwakeError?, waitingRecords: Int)

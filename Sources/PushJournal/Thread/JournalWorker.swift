@@ -103,10 +103,12 @@ nonisolated final class JournalWorker {
             read({ () throws(SQLiteFailure) in try reader.pushes(query) }) { .pushes(ticket: ticket, $0) }
         case .readCalls(let ticket, let query):
             read({ () throws(SQLiteFailure) in try reader.calls(query) }) { .calls(ticket: ticket, $0) }
-        case .close:
-            waiting.isClosing = true
-        case .push, .ring, .keep, .barrier, .correctTimes:
-            break
+        case .readMail(let ticket, let keys):
+            read({ () throws(SQLiteFailure) in .init(values: try store.links.payloads(keys)) }) {
+                .mail(ticket: ticket, $0)
+            }
+        case .close: waiting.isClosing = true
+        case .push, .ring, .keep, .barrier, .correctTimes, .link: break
         }
     }
 
@@ -249,7 +251,10 @@ nonisolated final class JournalWorker {
                     try store.correctTimes(wall)
                     answers.append(.kept(ticket: ticket, .success(())))
                 case .barrier(let ticket): answers.append(.kept(ticket: ticket, .success(())))
-                case .readPushes, .readCalls, .close: break
+                case .link(let ticket, let work):
+                    try store.links.perform(work)
+                    if let ticket { answers.append(.kept(ticket: ticket, .success(()))) }
+                case .readPushes, .readCalls, .readMail, .close: break
                 }
             }
             for (number, call) in waiting.records.calls where call.revision > written[number] ?? 0 {
