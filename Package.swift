@@ -99,12 +99,14 @@ let package = Package(
         .target(
             name: "CallerListFiles", dependencies: ["RingwakeCore"], swiftSettings: common),
         .target(name: "ProviderAPI", dependencies: ["RingwakeCore"], swiftSettings: common),
+        .target(name: "DeviceLink", dependencies: ["MQTT5", "RingwakeCore"], swiftSettings: pure),
 
         // Ring 3: one stage each; they do not know each other.
         .target(
             name: "PushGateway",
             dependencies: [
-                "Cryptography", "FileSystem", "HTTPServer", "ProviderAPI", "RingwakeCore", "RunLoop", logging,
+                "Cryptography", "DeviceLink", "FileSystem", "HTTPServer", "ProviderAPI", "RingwakeCore", "RunLoop",
+                logging,
             ],
             swiftSettings: onTheRunLoop),
         .target(
@@ -120,6 +122,13 @@ let package = Package(
         .target(
             name: "DeviceServices",
             dependencies: ["CRingwakeLinux", "DBus", "FileSystem", "RingwakeCore", "RunLoop", logging],
+            swiftSettings: onTheRunLoop),
+        .target(
+            name: "LinkTransport",
+            dependencies: [
+                "CRingwakeLinux", "Cryptography", "DeviceLink", "HTTPServer", "MQTT5", "RingwakeCore", "RunLoop",
+                logging,
+            ],
             swiftSettings: onTheRunLoop),
         .target(
             name: "PushClient", dependencies: ["CRingwakeCurl", "Cryptography", "ProviderAPI", "RingwakeCore"],
@@ -155,8 +164,9 @@ let package = Package(
             name: "RingwakeDaemon",
             dependencies: [
                 "CRingwakeLinux", "CallService", "ControlProtocol", "Cryptography", "DBus", "DaemonConfiguration",
-                "DeviceServices", "FileSystem", "HandlerActivation", "HTTPServer", "LogOutput", "NetworkMessages",
-                "PushGateway", "PushJournal", "Reachability", "RingwakeCore", "RunLoop", "ServiceManager",
+                "DeviceLink", "DeviceServices", "FileSystem", "HandlerActivation", "HTTPServer", "LinkTransport",
+                "LogOutput", "MQTT5", "NetworkMessages", "PushGateway", "PushJournal", "Reachability", "RingwakeCore",
+                "RunLoop", "ServiceManager",
                 "VoIPCertificates", logging,
             ],
             swiftSettings: onTheRunLoop),
@@ -186,6 +196,8 @@ let package = Package(
         .testTarget(name: "RingwakeCoreTests", dependencies: ["RingwakeCore"], swiftSettings: common),
         .testTarget(name: "HTTP1Tests", dependencies: ["HTTP1"], swiftSettings: common),
         .testTarget(name: "MQTT5Tests", dependencies: ["MQTT5"], swiftSettings: common),
+        .testTarget(
+            name: "DeviceLinkTests", dependencies: ["DeviceLink", "MQTT5", "RingwakeCore"], swiftSettings: common),
         .testTarget(name: "RunLoopTests", dependencies: ["CRingwakeLinux", "RunLoop"], swiftSettings: common),
         .testTarget(name: "FileSystemTests", dependencies: ["FileSystem"], swiftSettings: common),
         .testTarget(name: "LogOutputTests", dependencies: ["LogOutput"], swiftSettings: common),
@@ -204,9 +216,17 @@ let package = Package(
             ],
             swiftSettings: onTheRunLoop),
         .testTarget(
+            name: "LinkTransportTests",
+            dependencies: [
+                "CRingwakeLinux", "Cryptography", "DeviceLink", "HTTPServer", "LinkTransport", "MQTT5", "RingwakeCore",
+                "RunLoop", logging,
+            ],
+            swiftSettings: onTheRunLoop),
+        .testTarget(
             name: "PushGatewayTests",
             dependencies: [
-                "Cryptography", "FileSystem", "HTTPServer", "ProviderAPI", "PushGateway", "RingwakeCore", "RunLoop",
+                "Cryptography", "DeviceLink", "FileSystem", "HTTPServer", "ProviderAPI", "PushGateway", "RingwakeCore",
+                "RunLoop",
                 logging,
             ],
             swiftSettings: onTheRunLoop),

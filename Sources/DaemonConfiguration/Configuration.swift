@@ -21,6 +21,12 @@ package struct Configuration: Sendable {
     package var runtimeDirectory: String
     /// The group whose members may use the control socket if the daemon makes it; empty: none.
     package var controlGroup = ""
+    /// What the daemon does.
+    package var role = DaemonRole.both
+    /// Whether and how devices link to this daemon.
+    package var gateway = GatewaySettings()
+    /// How this device links to its gateway.
+    package var link = LinkSettings()
     /// The server certificate; nil if there is no listener.
     package var server: Server?
     /// Where the daemon accepts pushes.

@@ -22,6 +22,7 @@ extension Configuration {
             document.merge(try TOMLDocument(parsing: read(file, of: "drop-in"), file: file))
         }
         try table.read(TOMLReader(document), into: &configuration)
+        try configuration.checkRole()
         if configuration.server == nil, !configuration.listeners.isEmpty {
             throw RingwakeError(
                 .badConfiguration,
@@ -34,9 +35,34 @@ extension Configuration {
         return configuration
     }
 
+    /// Checks that the parts that the role needs are there, and no others.
+    private func checkRole() throws(RingwakeError) {
+        let fault: String? =
+            switch role {
+            case .device where !listeners.isEmpty:
+                "role = \"device\" takes pushes from its gateway only; remove [[listener]], or the role"
+            case .device where gateway.isOn:
+                "role = \"device\" accepts no links; remove [gateway], or the role"
+            case .gateway where !gateway.isOn:
+                "role = \"gateway\" needs [gateway] with 'listen' or 'on_push_ports'"
+            case .both where gateway.onPushPorts && listeners.isEmpty && !isSystem,
+                .gateway where gateway.onPushPorts && listeners.isEmpty && !isSystem:
+                "[gateway] on_push_ports = true needs a [[listener]]"
+            case .both where gateway.isOn && server == nil, .gateway where server == nil:
+                "[gateway] needs [server] with its certificate and key; 'ringwake setup' makes one for development"
+            case .both, .device, .gateway: nil
+            }
+        if let fault { throw RingwakeError(.badConfiguration, "\(file): \(fault)") }
+    }
+
     /// Reads and checks every app's file. A missing directory means that there are no apps.
     private mutating func readApps(_ former: Configuration?) throws(RingwakeError) {
         for (file, name) in try Configuration.files(in: appsDirectory) {
+            guard role != .gateway else {
+                let why = "\(file): this daemon is a gateway, which has no apps; add the app on its device"
+                setAside.append(SetAside(owner: .nobody, file: file, why: why, usesFormer: false))
+                continue
+            }
             guard let id = AppID(name) else {
                 let why =
                     "\(file): the file is named after the app, com.example.phone.toml, and '\(name)' is not a bundle id"

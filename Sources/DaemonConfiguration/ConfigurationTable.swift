@@ -12,12 +12,15 @@ extension Configuration {
         .init("state_directory", .path, \.stateDirectory, standard: "see above", needsRestart: true),
         .init("runtime_directory", .path, \.runtimeDirectory, standard: "see above", needsRestart: true),
         .init("control_group", .text, \.controlGroup, needsRestart: true),
+        .init("role", .word, \.role, needsRestart: true),
         .init("server", .section(server, blank: Server()), \.serverOrBlank),
         .init(
             "listener",
             .sections(listener, blank: Listener(), id: "address") {
                 $0.address.port == 0 ? nil : $0.address.description
             }, \.listeners),
+        .init("gateway", .section(gateway), \.gateway, needsRestart: true),
+        .init("link", .section(link), \.link, needsRestart: true),
         .init("team", .sections(team, blank: Team(), id: "id") { $0.id }, \.teams),
         .init("calls", .section(AppPolicy.calls), \.policy),
         .init("strikes", .section(StrikeLimit.keys), \.policy.strikes),
@@ -45,6 +48,24 @@ extension Configuration {
     private static let listener: [Setting<Listener>] = [
         .init("address", .address, \.address, isRequired: true),
         .init("environment", .word, \.environment),
+    ]
+
+    private static let gateway: [Setting<GatewaySettings>] = [
+        .init("listen", .address, \.listen),
+        .init("on_push_ports", .boolean, \.onPushPorts),
+        .init("address", .name, \.address, standard: "the host name, with the port of `listen`"),
+        .init("admission", .word, \.admission),
+        .init("hold", .duration(upTo: .seconds(5)), \.hold),
+        .init("recovery", .boolean, \.allowsRecovery),
+    ]
+
+    private static let link: [Setting<LinkSettings>] = [
+        .init("local_port", .number(0...65_535), \.localPort),
+        .init("environments", .environments, \.environments),
+        .init("name", .name, \.name, standard: "the host name"),
+        .init("on_disagreement", .word, \.onDisagreement),
+        .init("before_reset", .command("program"), \.beforeReset),
+        .init("after_reset", .command("program"), \.afterReset),
     ]
 
     private static let team: [Setting<Team>] = [.init("id", .name, \.id, isRequired: true)] + teamFile

@@ -164,6 +164,17 @@ extension ValueType where Value == [RestorationGroup] {
     ) { RestorationGroup(rawValue: $1) }
 }
 
+extension ValueType where Value == [PushEnvironment] {
+    static let environments = {
+        var type = list(
+            "words", "; the environments are " + PushEnvironment.allCases.map(\.rawValue).joined(separator: ", "),
+            accepts: PushEnvironment.allCases.map(\.rawValue)
+        ) { PushEnvironment(rawValue: $1) }
+        type.show = { $0.isEmpty ? "none" : $0.map(\.rawValue).joined(separator: ", ") }
+        return type
+    }()
+}
+
 extension ValueType where Value == [ReachabilityTarget] {
     static let targets = list("texts", ", which is not a target; \(ReachabilityTarget.forms)", upTo: 8) {
         ReachabilityTarget($1)

@@ -1,3 +1,4 @@
+package import DeviceLink
 package import HTTPServer
 package import Logging
 internal import ProviderAPI
@@ -34,6 +35,10 @@ package final class PushGateway {
     package internal(set) var refusals = RefusalLog()
     /// Faults for tests of senders.
     package var faults = PushFaults()
+    /// Whose token has this SHA-256 (in hex), of linked devices; nil if none's.
+    package var linked: (String) -> DeviceDirectory.Owner? = { _ in nil }
+    /// Finds what became of a push: JSON, or nil if nobody knows. Answers once, at once or later.
+    package var receipt: (ReceiptRequest, @escaping ([UInt8]?) -> Void) -> Void = { $1(nil) }
     private var failureWarnings = LogThrottle<FailedConnection.Reason>(period: PushGateway.failureWarningPeriod)
     private var refusedStrangers = LogThrottle<RefusedStranger>()
 

@@ -1,5 +1,6 @@
 internal import DaemonConfiguration
 internal import Cryptography
+internal import DeviceLink
 internal import FileSystem
 internal import Glibc
 internal import PushGateway
@@ -10,6 +11,8 @@ internal import VoIPCertificates
 struct Credentials {
     /// TLS settings of the listeners; nil without `[server]`.
     let tls: TLSServerContext?
+    /// The same for the port of links; nil if there is none.
+    let linkTLS: TLSServerContext?
     /// The file of the server certificate; nil without `[server]`.
     private let serverFile: String?
     /// The teams that may send.
@@ -28,7 +31,14 @@ struct Credentials {
         former: (configuration: Configuration, gateway: GatewayConfiguration)? = nil
     ) throws(RingwakeError) {
         serverFile = configuration.server?.certificateFile
-        tls = try configuration.server.map { server throws(RingwakeError) in try Credentials.context(server) }
+        let gateway = configuration.gateway
+        tls = try configuration.server.map { server throws(RingwakeError) in
+            try Credentials.context(server, alsoLinks: gateway.onPushPorts)
+        }
+        linkTLS =
+            gateway.listen == nil
+            ? nil
+            : try configuration.server.map { server throws(RingwakeError) in try Credentials.linkContext(server) }
         var teams: [GatewayConfiguration.Team] = []
         for team in configuration.teams {
             do throws(RingwakeError) {
@@ -41,7 +51,7 @@ struct Credentials {
                 if let kept = former?.gateway.teams[team.id] { teams.append(kept) }
             }
         }
-        gateway = GatewayConfiguration(teams: teams)
+        self.gateway = GatewayConfiguration(teams: teams)
         inventory = CredentialInventory(configuration)
     }
 
@@ -75,7 +85,18 @@ struct Credentials {
         )
     }
 
-    private static func context(_ server: Configuration.Server) throws(RingwakeError) -> TLSServerContext {
+    /// A port for links alone: TLS 1.3, and any client certificate, whose key is what counts.
+    private static func linkContext(_ server: Configuration.Server) throws(RingwakeError) -> TLSServerContext {
+        let certificate = try read(server.certificateFile, "the server certificate")
+        let key = try read(server.keyFile, "the server key")
+        return try TLSServerContext(
+            certificateChainPEM: certificate, privateKeyPEM: key, providerCAsPEM: nil, alpn: [linkProtocol],
+            minimumVersion: .tls13, takesDeviceKeys: true)
+    }
+
+    private static func context(
+        _ server: Configuration.Server, alsoLinks: Bool
+    ) throws(RingwakeError) -> TLSServerContext {
         let certificate = try read(server.certificateFile, "the server certificate")
         let key = try read(server.keyFile, "the server key")
         var authorities: [UInt8] = []
@@ -90,7 +111,8 @@ struct Credentials {
         do {
             return try TLSServerContext(
                 certificateChainPEM: certificate, privateKeyPEM: key,
-                providerCAsPEM: server.providerCAFiles.isEmpty ? nil : authorities, alpn: ["h2"])
+                providerCAsPEM: server.providerCAFiles.isEmpty ? nil : authorities,
+                alpn: alsoLinks ? ["h2", linkProtocol] : ["h2"], takesDeviceKeys: alsoLinks)
         } catch {
             throw RingwakeError(
                 .badConfiguration, "[server] with \(server.certificateFile) and \(server.keyFile): \(error.message)")

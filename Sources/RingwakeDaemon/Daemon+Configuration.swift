@@ -54,6 +54,7 @@ extension Daemon {
         if let tls = newCredentials.tls {
             listeners?.providers.replaceTLS(tls)
         }
+        if let tls = newCredentials.linkTLS { listeners?.links?.replaceTLS(tls) }
         gateway.reconfigure(newCredentials.gateway)
         listeners?.providers.teamsChanged(count: new.teams.count)
         credentials = newCredentials
@@ -62,6 +63,7 @@ extension Daemon {
         callerLists.reconfigure(configuration.restrictions.dialling)
         if let ring = change.slice(\.ring) { device.reconfigure(ring) }
         audio.reconfigure(configuration)
+        links?.reconfigure(configuration.gateway)
         buses.reopen()
         logger.notice(
             "configuration reloaded",

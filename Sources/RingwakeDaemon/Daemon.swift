@@ -8,6 +8,7 @@ internal import FileSystem
 internal import Glibc
 internal import HTTPServer
 internal import HandlerActivation
+internal import LinkTransport
 internal import Logging
 internal import PushGateway
 internal import PushJournal
@@ -39,12 +40,19 @@ final class Daemon {
     let audio: AudioService
     let callerLists: CallerLists
     let buses: Buses
+    /// The links of devices to this gateway; nil if it is none, or while the store can't be opened.
+    var links: GatewayLinks?
+    /// This device's link to its gateway; nil if the daemon is a gateway only.
+    var outbound: OutboundLink?
     private let queries: NetworkQueries
-    private let descriptors = DescriptorLimit.raise()
+    let descriptors = DescriptorLimit.raise()
     let startedAt = BootClock.now()
 
     private(set) lazy var gateway = makeGateway()
-    private lazy var control = ControlServer(
+    private(set) lazy var receipts = PushReceipts(daemon: self)
+    /// The ports for pushes.
+    var pushPorts: [UInt16] { listeners?.providers.open.map(\.listener.localAddress.port) ?? [] }
+    private(set) lazy var control = ControlServer(
         daemon: self, calls: calls, network: network, queries: queries, audio: audio)
     var credentials: Credentials
     var lastReload: LastReload?
@@ -144,6 +152,7 @@ final class Daemon {
         journal.beforeSubmission = { [restoration, calls] in restoration.write(calls) }
         if configuration.watchesCellular { device.cellular.start() }
         audio.begin()
+        beginOutboundLink()
         // After the control socket: restored handlers connect to it.
         guard !journal.isOpen else { return restore() }
         callerLists.begin(nil)
@@ -162,6 +171,7 @@ final class Daemon {
         judge.noteArrival(at: contents.newestWallClock ?? 0)
         callerLists.begin(contents)
         restoration.restore(contents, calls)
+        beginLinks(contents)
     }
 
     private func noteDamage(_ damage: [String]) {
@@ -182,6 +192,8 @@ final class Daemon {
         _ = judge.verdict()
         service.ready()
         runLoop.run()
+        outbound?.close()
+        links?.close()
         device.close()
         audio.close()
         buses.close()
@@ -193,7 +205,7 @@ final class Daemon {
     // MARK: - Setup
 
     private func makeGateway() -> PushGateway {
-        PushGateway(
+        let gateway = PushGateway(
             configuration: credentials.gateway, tokens: tokens, wallClock: { unixMilliseconds() }, logger: logger,
             earliestTime: { [judge] in judge.earliestTime() },
             isConfigured: { [calls] app in calls.configuration.apps[app] != nil },
@@ -203,23 +215,34 @@ final class Daemon {
             watch: RequestWatch(
                 isWatched: { [calls] in calls.service.subscriptions.readsRequests },
                 report: { [calls] request in calls.publish(EventMessage(request), to: .requests(request.app)) }),
-            deliver: { [calls, judge] push, answer in
+            deliver: { [unowned self] push, answer in
                 judge.noteArrival()
-                calls.receive(push, answer: answer)
+                switch push.destination {
+                case .local: calls.receive(push, answer: answer)
+                case .device(let device, let slot):
+                    guard let links else { return answer(.refused(.unavailable)) }
+                    links.receive(push, device, slot, answer: answer)
+                }
             })
+        gateway.receipt = { [unowned self] asked, answer in receipts.find(asked, answer) }
+        gateway.linked = { [unowned self] in links?.owner(ofTokenHash: $0) }
+        return gateway
     }
 
     /// Registers a token for each app and each environment of the listeners. An app whose file is wrong keeps those
     /// that it has.
     func registerApps(_ configuration: Configuration) throws(RingwakeError) {
-        let environments = passed.environments(with: configuration)
+        var environments = passed.environments(with: configuration)
+        if tokens.device != nil {
+            environments += configuration.link.environments.filter { !environments.contains($0) }
+        }
         for app in configuration.apps.values where !app.isBare {
             _ = try tokens.register(app: app.id, topic: .voip(of: app.id), environments: environments)
         }
     }
 
     /// The same, except that a disk that takes no new tokens costs a new app its calls, and not all apps theirs.
-    private func registerAppsIfPossible() throws(RingwakeError) {
+    func registerAppsIfPossible() throws(RingwakeError) {
         do throws(RingwakeError) {
             try registerApps(configuration)
         } catch {
@@ -230,8 +253,8 @@ final class Daemon {
 
     private func listen() throws(RingwakeError) -> Listeners {
         try Listeners(
-            configuration, passed: passed, tls: credentials.tls, descriptors: descriptors, runLoop: runLoop,
-            logger: logger,
+            configuration, passed: passed, tls: credentials.tls, linkTLS: credentials.linkTLS, descriptors: descriptors,
+            runLoop: runLoop, logger: logger,
             makeControl: { [control] peer, group in control.makeConnectionHandler(peer: peer, group: group) },
             makeStatus: { [control] peer in control.makeStatusHandler(peer: peer) },
             makeProvider: { [gateway] peer, environment in
@@ -239,6 +262,9 @@ final class Daemon {
             },
             onFailure: { [gateway] failure, environment in
                 gateway.connectionFailed(failure, environment: environment)
+            },
+            takeLink: { [unowned self] connection in
+                if let links { links.server.take(connection) } else { connection.close() }
             })
     }
 
@@ -282,6 +308,7 @@ final class Daemon {
         calls.requests.endStreams()
         queries.finish()
         audio.clients.finish()
+        links?.drain()
         listeners?.drain(on: runLoop) { [runLoop] in runLoop.stop() }
     }
 

@@ -1,5 +1,6 @@
 internal import Cryptography
 internal import DaemonConfiguration
+internal import DeviceLink
 internal import Glibc
 internal import HTTPServer
 internal import Logging
@@ -14,6 +15,8 @@ final class Listeners {
     let providers: ProviderPorts
     private let control: UnixHTTPListener
     private let status: UnixHTTPListener
+    /// The port for links; nil if there is none.
+    private(set) var links: HTTP2TLSListener?
 
     /// Starts listening. Of what it opened, nothing stays open if it throws.
     ///
@@ -23,13 +26,15 @@ final class Listeners {
     ///   - makeStatus: makes the handler of a connection to the status socket.
     ///   - makeProvider: makes the handler of a connection to a port of an environment.
     ///   - onFailure: is called for a connection to such a port that ends before its first request.
+    ///   - takeLink: takes a connection of a device when its TLS handshake is done.
     init(
-        _ configuration: Configuration, passed: PassedSockets, tls: TLSServerContext?, descriptors: DescriptorLimit,
-        runLoop: RunLoop, logger: Logger,
+        _ configuration: Configuration, passed: PassedSockets, tls: TLSServerContext?,
+        linkTLS: TLSServerContext?, descriptors: DescriptorLimit, runLoop: RunLoop, logger: Logger,
         makeControl: @escaping @MainActor (PeerInfo, UInt32?) -> any HTTPConnectionHandler,
         makeStatus: @escaping @MainActor (PeerInfo) -> any HTTPConnectionHandler,
         makeProvider: @escaping @MainActor (PeerInfo, PushEnvironment) -> any HTTPConnectionHandler,
-        onFailure: @escaping @MainActor (FailedConnection, PushEnvironment) -> Void
+        onFailure: @escaping @MainActor (FailedConnection, PushEnvironment) -> Void,
+        takeLink: @escaping @MainActor (AcceptedTLS) -> Void
     ) throws(RingwakeError) {
         let path = configuration.controlSocket
         let access = try Listeners.access(configuration.controlGroup)
@@ -55,12 +60,23 @@ final class Listeners {
             throw error
         }
         providers = ProviderPorts(
-            descriptors: descriptors, runLoop: runLoop, logger: logger, makeHandler: makeProvider, onFailure: onFailure)
+            descriptors: descriptors, runLoop: runLoop, logger: logger, makeHandler: makeProvider, onFailure: onFailure,
+            handOff: configuration.gateway.onPushPorts
+                ? ProtocolHandOff(takes: { $0 == linkProtocol }, take: takeLink) : nil)
         guard let tls else { return }
         do {
+            if let address = configuration.gateway.listen, let linkTLS {
+                links = try HTTP2TLSListener(
+                    runLoop: runLoop, socket: try TCPListeningSocket.open(address), tls: linkTLS,
+                    limits: .provider(available: descriptors.connections(forEachOf: 2)), budget: BufferBudget(),
+                    bounds: providers.bounds, logger: logger,
+                    handOff: ProtocolHandOff(takes: { _ in true }, take: takeLink)
+                ) { _ in NoRequests() }
+            }
             try providers.start(
                 configuration.listeners, passed: passed, tls: tls, teams: configuration.teams.count)
         } catch {
+            links?.closeNow()
             control.close()
             status.close()
             throw error
@@ -102,6 +118,7 @@ final class Listeners {
         let latest = runLoop.refreshNow().advanced(by: Self.drainLimit)
         runLoop.schedule(at: latest, tolerance: .milliseconds(500)) { [self] in
             providers.closeNow()
+            links?.closeNow()
             control.closeNow()
             status.closeNow()
         }
@@ -110,8 +127,16 @@ final class Listeners {
             remaining -= 1
             if remaining == 0 { whenDrained() }
         }
+        // Its connections are others' when their handshakes are done.
+        links?.closeNow()
         providers.drain(whenDrained: oneIsDrained)
         control.drain(whenDrained: oneIsDrained)
         status.drain(whenDrained: oneIsDrained)
     }
+}
+
+/// A port for links never gets as far as a request.
+private final class NoRequests: HTTPConnectionHandler {
+    func received(_ request: HTTPRequest, on exchange: any HTTPExchange) { exchange.abort() }
+    func connectionClosed() {}
 }

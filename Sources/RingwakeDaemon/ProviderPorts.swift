@@ -32,6 +32,8 @@ final class ProviderPorts {
     private var teams = 1
     private let makeHandler: @MainActor (PeerInfo, PushEnvironment) -> any HTTPConnectionHandler
     private let onFailure: @MainActor (FailedConnection, PushEnvironment) -> Void
+    /// Takes links, if the ports are for these too.
+    private let handOff: ProtocolHandOff?
 
     /// - Parameters:
     ///   - makeHandler: makes the handler of a connection to a port of an environment.
@@ -39,8 +41,9 @@ final class ProviderPorts {
     init(
         descriptors: DescriptorLimit, runLoop: RunLoop, logger: Logger,
         makeHandler: @escaping @MainActor (PeerInfo, PushEnvironment) -> any HTTPConnectionHandler,
-        onFailure: @escaping @MainActor (FailedConnection, PushEnvironment) -> Void
+        onFailure: @escaping @MainActor (FailedConnection, PushEnvironment) -> Void, handOff: ProtocolHandOff? = nil
     ) {
+        self.handOff = handOff
         self.descriptors = descriptors
         self.runLoop = runLoop
         self.logger = logger
@@ -168,7 +171,7 @@ final class ProviderPorts {
         limits.maximumBodyBytes = PushGateway.maximumPayloadBytes
         let listener = try HTTP2TLSListener(
             runLoop: runLoop, socket: socket, tls: tls, limits: limits, budget: budget, bounds: bounds, logger: logger,
-            onFailure: { [onFailure] failure in onFailure(failure, environment) }
+            onFailure: { [onFailure] failure in onFailure(failure, environment) }, handOff: handOff
         ) { [makeHandler] peer in makeHandler(peer, environment) }
         listener.divide(among: teams)
         return Port(listener: listener, environment: environment, configured: configured)

@@ -56,6 +56,12 @@ struct MessageShapeTests {
         #expect(try read(CallerListsMessage(lists: [ScreeningSamples.imported])))
         #expect(try read(ScreeningSamples.entries))
         #expect(try read(ScreeningSamples.blocked))
+        #expect(try read(LinkSamples.gateway))
+        #expect(try read(LinkSamples.devices))
+        #expect(try read(LinkSamples.invitation))
+        #expect(try read(LinkSamples.linked))
+        #expect(try read(LinkSamples.ended))
+        #expect(try read(LinkSamples.pairing))
         #expect(try read(TargetListMessage(targets: [NetworkSamples.reachable, NetworkSamples.unreachable])))
     }
 

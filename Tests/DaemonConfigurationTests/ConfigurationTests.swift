@@ -148,7 +148,7 @@ struct ConfigurationTests {
             ("\n\n[listner]\n", ":3: 'listner' is not a setting; did you mean 'listener'?"),
             (
                 "zzzzzzzzzzzz = 1",
-                ":1: 'zzzzzzzzzzzz' is not a setting; known here: audio, awake, calls, cellular, control_group, journal, listener, log, "
+                ":1: 'zzzzzzzzzzzz' is not a setting; known here: audio, awake, calls, cellular, control_group, gateway, journal, link, listener, log, "
             ),
             ("a = ", ":1:5: not valid TOML"),
             ("a = 1\na = 2", ":2:"),

@@ -42,6 +42,10 @@ nonisolated struct DocumentedWordsTests {
         ("AudioErrorCode", nil, words(AudioSessionError.Code.self)),
         ("AudioPort", "kind", words(AudioPort.Kind.self)),
         ("AudioBackend", nil, words(AudioSettings.Backend.self)),
+        ("GatewayMessage", "admission", words(GatewaySettings.Admission.self)),
+        ("PushReceiptMessage", "state", words(PushMessage.State.self).union(["forwarded", "queued", "dropped"])),
+        ("LinkMessage", "mode", words(LinkSettings.ResetMode.self)),
+        ("LinkMessage", "state", words(LinkMessage.State.self)),
         ("AudioSessionMessage", "state", words(AudioSessionState.self)),
     ]
 

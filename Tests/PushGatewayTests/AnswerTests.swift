@@ -128,14 +128,15 @@ import Testing
         "Each refusal of the device has its reason",
         arguments: [
             (PushRefusal.tooManyCalls, "TooManyRequests", 429), (.tooManyPushes, "TooManyRequests", 429),
-            (.unavailable, "ServiceUnavailable", 503),
+            (.mailboxFull, "TooManyRequests", 429), (.unavailable, "ServiceUnavailable", 503),
+            (.unregistered, "Unregistered", 410),
         ])
     func deliveryRefusals(_ refusal: PushRefusal, _ reason: String, _ status: Int) throws {
         fixture.world.outcome = .refused(refusal)
         let exchange = try fixture.push()
         #expect(exchange.reason == reason)
         #expect(exchange.status == status)
-        #expect(exchange.timestamp == nil)
+        #expect((exchange.timestamp != nil) == (status == 410))
     }
 
     @Test("Each refusal of the device has a cause of its own, with the bound", arguments: PushRefusal.allCases)
@@ -145,7 +146,9 @@ import Testing
             switch refusal {
             case .tooManyCalls: "512 calls or handlers of com.example.phone are active, or 1024 of all apps"
             case .tooManyPushes: "has started 1000 calls of com.example.phone and gets one more each 50 ms"
+            case .mailboxFull: "as many pushes wait for the linked device as may"
             case .unavailable: "the journal cannot store the push now"
+            case .unregistered: "the linked device has no such registration any more"
             }
         #expect(cause.contains(words))
     }

@@ -59,7 +59,8 @@ def make_daemon(credentials: Credentials) -> Iterator[Callable[..., Daemon]]:
     made: list[Daemon] = []
 
     def make(**options) -> Daemon:
-        made.append(Daemon(options.pop("credentials", credentials), **options))
+        kind = options.pop("kind", Daemon)
+        made.append(kind(options.pop("credentials", credentials), **options))
         return made[-1]
 
     yield make

@@ -170,3 +170,8 @@ package struct ConfigurationMessage: Codable, Equatable, Sendable {
         }
     }
 }
+
+extension ConfigurationMessage {
+    /// What the daemon does: `both`, `device` or `gateway`; nil if the settings don't say.
+    package var role: String? { settings.first { $0.key == "role" }?.value }
+}

@@ -236,8 +236,7 @@ final class HTTP2Connection: PlacedConnection {
     func drain(reason: String) {
         retirement = nil
         switch stage {
-        case .handshaking:
-            close()
+        case .handshaking: close()
         case .preface, .established:
             stage = .draining(deadline: shared.runLoop.now.advanced(by: shared.limits.drainDeadline))
             requireStageDeadline()
@@ -369,11 +368,8 @@ final class HTTP2Connection: PlacedConnection {
     }
 
     private func requireDeadlines() {
-        let all = [
-            stage.deadline, retirement?.deadline, outputDeadline, session?.inputDeadline,
-            session?.nearestStreamDeadline,
-        ]
-        for case let deadline? in all { require(deadline) }
+        [stage.deadline, retirement?.deadline, outputDeadline, session?.inputDeadline, session?.nearestStreamDeadline]
+            .forEach { if let deadline = $0 { require(deadline) } }
     }
 
     private func stageIsLate() {
@@ -397,7 +393,7 @@ final class HTTP2Connection: PlacedConnection {
         refuse(GoAway(.slowConnection))
     }
 
-    /// Logs an event of a peer. Peers can cause these at will, so the level is debug.
+    /// Peers can cause these at will, so the level is debug.
     func log(_ message: Logger.Message, _ reason: String) {
         shared.logger.debug(message, metadata: ["peer": "\(address)", "reason": "\(reason)"])
     }

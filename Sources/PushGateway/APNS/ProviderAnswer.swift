@@ -26,12 +26,12 @@ nonisolated struct ProviderAnswer {
 
     /// The push was accepted.
     ///
-    /// - Parameter outcome: for a sender that asked for it; nil for all others.
-    func success(_ outcome: PushOutcome?) -> HTTPResponse {
+    /// - Parameter outcome: a ``PushOutcome`` or a ``PushRelay``, for a sender that asked for it; nil for all others.
+    func success(_ outcome: String?) -> HTTPResponse {
         guard let outcome else { return HTTPResponse(status: 200, fields: identifyingFields) }
         return HTTPResponse(
             status: 200, fields: identifyingFields + [ProviderAnswer.contentType],
-            body: Array(#"{"outcome":"\#(outcome.rawValue)"}"#.utf8))
+            body: Array(#"{"outcome":"\#(outcome)"}"#.utf8))
     }
 
     /// The push was refused.
@@ -45,6 +45,18 @@ nonisolated struct ProviderAnswer {
         body += "}"
         return HTTPResponse(
             status: reason.status, fields: identifyingFields + [ProviderAnswer.contentType], body: Array(body.utf8))
+    }
+
+    /// What became of a push.
+    func receipt(_ json: [UInt8]) -> HTTPResponse {
+        HTTPResponse(status: 200, fields: identifyingFields + [ProviderAnswer.contentType], body: json)
+    }
+
+    /// Nobody knows the push, or it was another sender's.
+    var unknownPush: HTTPResponse {
+        HTTPResponse(
+            status: 404, fields: identifyingFields + [ProviderAnswer.contentType],
+            body: Array(#"{"reason":"UnknownPush"}"#.utf8))
     }
 
     /// The head was too large. APNs has no reason for it.

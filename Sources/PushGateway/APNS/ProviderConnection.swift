@@ -46,6 +46,9 @@ final class ProviderConnection: HTTPConnectionHandler {
             return .refuse(answer.headTooLarge)
         }
         do {
+            if let path = ReceiptPath(head) {
+                return tellFate(try verification.verify(path, head, headers: headers), attempt)
+            }
             let judged = try verification.judge(head, headers: headers)
             return .read { request, exchange in
                 let attempt = Attempt(request: request, answer: answer, tellsOutcome: headers.wantsOutcome)
@@ -53,6 +56,20 @@ final class ProviderConnection: HTTPConnectionHandler {
             }
         } catch {
             return .refuse(refuse(attempt, error))
+        }
+    }
+
+    /// Answers a sender that asks what became of its push.
+    private func tellFate(_ asked: ReceiptRequest, _ attempt: Attempt) -> HeadVerdict {
+        .read { [gateway] _, exchange in
+            gateway.receipt(asked) { json in
+                guard let json else {
+                    self.report(attempt, status: 404)
+                    return exchange.respond(attempt.answer.unknownPush)
+                }
+                self.report(attempt, status: 200)
+                exchange.respond(attempt.answer.receipt(json))
+            }
         }
     }
 
@@ -122,21 +139,27 @@ final class ProviderConnection: HTTPConnectionHandler {
         _ attempt: Attempt, _ push: VerifiedPush, _ outcome: DeliveryOutcome, on exchange: any HTTPExchange
     ) {
         switch outcome {
-        case .accepted(let outcome):
-            gateway.counters.countAccepted()
-            gateway.logger.debug(
-                "push accepted",
-                metadata: metadata(attempt.answer).merging([
-                    "app": "\(push.app)", "answered": exchange.isOpen ? "yes" : "no, the sender has left",
-                ]) { $1 })
-            let team = gateway.configuration.teams[push.provenance.sender]
-            let tellsOutcome = attempt.tellsOutcome || team?.getsOutcome == true
-            let success = attempt.answer.success(tellsOutcome ? outcome : nil)
-            report(attempt, status: success.status)
-            exchange.respond(success)
+        case .accepted(let outcome): accept(attempt, push, outcome.rawValue, on: exchange)
+        case .relayed(let relay): accept(attempt, push, relay.rawValue, on: exchange)
         case .refused(let why):
             exchange.respond(refuse(attempt, Refusal(why, of: push.app)))
         }
+    }
+
+    private func accept(
+        _ attempt: Attempt, _ push: VerifiedPush, _ outcome: String, on exchange: any HTTPExchange
+    ) {
+        gateway.counters.countAccepted()
+        gateway.logger.debug(
+            "push accepted",
+            metadata: metadata(attempt.answer).merging([
+                "app": "\(push.app)", "answered": exchange.isOpen ? "yes" : "no, the sender has left",
+            ]) { $1 })
+        let team = gateway.configuration.teams[push.provenance.sender]
+        let tellsOutcome = attempt.tellsOutcome || team?.getsOutcome == true
+        let success = attempt.answer.success(tellsOutcome ? outcome : nil)
+        report(attempt, status: success.status)
+        exchange.respond(success)
     }
 
     /// Counts, records and logs a refusal.

@@ -29,7 +29,10 @@ extension Refusal {
             case .tooManyPushes:
                 "its device token has started \(limits.startsAtOnce) calls of \(app) and gets one more each "
                     + "\(limits.startInterval.milliseconds) ms"
+            case .mailboxFull:
+                "as many pushes wait for the linked device as may, of all its apps or of \(app), or they come too fast"
             case .unavailable: "\(app) is gone, or the journal cannot store the push now"
+            case .unregistered: "the linked device has no such registration any more"
             }
         self.init(RejectionReason(refusal), "the push passed every check, but \(why)")
     }
@@ -39,8 +42,9 @@ extension RejectionReason {
     /// The answer if the push passed all checks but the device couldn't accept it.
     nonisolated init(_ refusal: PushRefusal) {
         switch refusal {
-        case .tooManyCalls, .tooManyPushes: self = .tooManyRequests
+        case .tooManyCalls, .tooManyPushes, .mailboxFull: self = .tooManyRequests
         case .unavailable: self = .serviceUnavailable
+        case .unregistered: self = .unregistered
         }
     }
 }

@@ -1,4 +1,5 @@
 import Cryptography
+import DeviceLink
 import HTTPServer
 import ProviderAPI
 import RingwakeCore
@@ -94,12 +95,24 @@ struct RequestVerification {
             expiration: expiration, collapseID: collapseID, receivedWallClock: wallClock - max(0, since))
     }
 
+    /// Checks a sender's question what became of its push: the sender, its right to the topic, and the token.
+    mutating func verify(
+        _ path: ReceiptPath, _ head: HTTPRequest, headers: ProviderHeaders
+    ) throws(Refusal) -> ReceiptRequest {
+        try headers.requireNoDuplicates()
+        let sender = try senders.sender(
+            authorization: headers.authorization, gateway: gateway, now: gateway.wallClock() / 1000)
+        let topic = try sender.topic(sent: headers.topic(), team: gateway.configuration.teams[sender.team])
+        let (app, destination) = try recipient(tokenText: path.tokenText, topic: topic)
+        return ReceiptRequest(app: app, destination: destination, sender: sender.team, pushID: path.pushID)
+    }
+
     /// Checks the rest of a request.
     ///
     /// - Parameter pushID: ID of the push in the answer, the log and the coordinator.
     func verify(_ request: HTTPRequest, head: VerifiedHead, pushID: String) throws(Refusal) -> VerifiedPush {
         try requirePayload(of: request, isAcceptableFor: head.type)
-        let app = try app(tokenText: head.tokenText, topic: head.topic)
+        let (app, destination) = try recipient(tokenText: head.tokenText, topic: head.topic)
         var push = VerifiedPush(
             pushID: pushID, app: app,
             provenance: Provenance(sender: head.team, door: .apns(environment, head.topic)),
@@ -107,6 +120,8 @@ struct RequestVerification {
             receivedAt: BootInstant(nanoseconds: request.receivedAt.nanoseconds),
             verifiedAt: BootInstant(nanoseconds: gateway.bootClock().nanoseconds))
         push.receivedWallClock = head.receivedWallClock
+        push.destination = destination
+        push.type = head.type.rawValue
         return push
     }
 
@@ -146,12 +161,13 @@ struct RequestVerification {
         }
     }
 
-    /// The app to which the device token belongs.
-    private func app(tokenText: String, topic: Topic) throws(Refusal) -> AppID {
+    /// The app to which the device token belongs, and where it is.
+    private func recipient(tokenText: String, topic: Topic) throws(Refusal) -> (AppID, PushDestination) {
         guard let token = DeviceToken(hex: tokenText) else {
             throw Refusal(.badDeviceToken, "the token is not \(DeviceToken.byteCount * 2) hex digits")
         }
         guard let record = gateway.tokens.record(for: token) else {
+            if let owner = gateway.linked(TokenHash(token).hex) { return try linked(owner, token, topic) }
             throw Refusal(.badDeviceToken, "the token \(token) was never one of this device's")
         }
         guard record.environment == environment else {
@@ -175,6 +191,38 @@ struct RequestVerification {
         guard gateway.isConfigured(record.app) else {
             throw Refusal(.serviceUnavailable, "\(record.app) has a token but no configuration now")
         }
-        return record.app
+        return (record.app, .local)
+    }
+
+    /// The app on a linked device.
+    private func linked(
+        _ owner: DeviceDirectory.Owner, _ token: DeviceToken, _ topic: Topic
+    ) throws(Refusal) -> (AppID, PushDestination) {
+        switch owner {
+        case .ended(let device, let time):
+            throw Refusal(
+                .unregistered,
+                "the token \(token) of device \(device.short) ended at \(GregorianDate.utcText(milliseconds: time))",
+                timestamp: time)
+        case .registered(let device, let registration):
+            guard registration.environment == environment else {
+                throw Refusal(
+                    .badDeviceToken,
+                    "the token \(token) of device \(device.short) is for \(registration.environment.rawValue)")
+            }
+            guard
+                LinkedToken.isBound(
+                    token, to: device, environment: environment, sha256: { SHA256.digest($0) })
+            else {
+                throw Refusal(
+                    .badDeviceToken, "device \(device.short) has registered a token that wasn't made for it")
+            }
+            guard registration.topics.contains(topic) else {
+                throw Refusal(
+                    .deviceTokenNotForTopic,
+                    "the token \(token) of device \(device.short) is not for the topic \(quoted(topic.rawValue))")
+            }
+            return (registration.app, .device(device, registration.slot))
+        }
     }
 }

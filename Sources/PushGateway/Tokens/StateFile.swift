@@ -1,11 +1,11 @@
 import Cryptography
-import FileSystem
+package import FileSystem
 import FoundationEssentials
 import Glibc
-import RingwakeCore
+package import RingwakeCore
 
 /// What a state file holds.
-nonisolated protocol StateContents: Codable {
+package nonisolated protocol StateContents: Codable {
     /// SHA-256 of the file without this member, in hex; nil in files of former versions. Damage can leave valid JSON:
     /// one other digit, and a token is another.
     var check: String? { get set }
@@ -15,19 +15,25 @@ nonisolated protocol StateContents: Codable {
 ///
 /// The copy is written first and removed first, so the file is the truth whenever it can be read: a change is in force
 /// when the file has it. The copy stands in for a file that is damaged or gone.
-nonisolated struct StateFile<Contents: StateContents> {
+package nonisolated struct StateFile<Contents: StateContents> {
     /// The name in the state directory: `tokens.json`.
-    let name: String
+    package let name: String
     /// The state directory.
     let directory: String
     /// Maximum bytes of the file.
     let maximumSize: Int
 
-    var path: String { directory + "/" + name }
+    package init(name: String, directory: String, maximumSize: Int) {
+        self.name = name
+        self.directory = directory
+        self.maximumSize = maximumSize
+    }
+
+    package var path: String { directory + "/" + name }
     private var copyPath: String { "\(directory)/\(StateFiles.copies)/\(name)" }
 
     /// What was found, and the damage in words.
-    enum Reading<Value> {
+    package enum Reading<Value> {
         case absent
         case found(Value, damage: String?)
         /// Neither the file nor its copy can be read.
@@ -49,7 +55,8 @@ nonisolated struct StateFile<Contents: StateContents> {
     /// - Parameter parse: makes the value of the contents, or throws what is wrong with them.
     /// - Throws: `conflict` if a newer version wrote the file; `system` if one of the two can't be read and the other one
     ///   isn't good, or if both are damaged and can't be moved. Everything is then left as it is.
-    func read<Value>(_ parse: (Contents) throws(RingwakeError) -> Value) throws(RingwakeError) -> Reading<Value> {
+    package func read<Value>(_ parse: (Contents) throws(RingwakeError) -> Value) throws(RingwakeError) -> Reading<Value>
+    {
         let looks = (file: try look(at: path, parse), copy: try look(at: copyPath, parse))
         switch looks {
         case (.good(let value, let bytes), .good(_, let copied)):
@@ -88,7 +95,7 @@ nonisolated struct StateFile<Contents: StateContents> {
     /// Replaces the file and its copy.
     ///
     /// - Throws: `system`; the old file stays then.
-    func write(_ contents: Contents) throws(RingwakeError) {
+    package func write(_ contents: Contents) throws(RingwakeError) {
         var checked = contents
         checked.check = try digest(of: contents)
         let bytes = try encode(checked)
@@ -97,7 +104,7 @@ nonisolated struct StateFile<Contents: StateContents> {
     }
 
     /// Removes the file and its copy.
-    func remove() throws(FileSystemError) {
+    package func remove() throws(FileSystemError) {
         for path in [copyPath, path] where FileSystem.exists(path) { try FileSystem.remove(path) }
     }
 

@@ -1,13 +1,13 @@
 import Cryptography
-import RingwakeCore
+package import RingwakeCore
 
 /// SHA-256 of a device token's bytes. The gateway's records contain only this.
 ///
 /// A token is 32 random bytes, so its hash can't be reversed by guessing or by a table.
-nonisolated struct TokenHash: Hashable {
+package nonisolated struct TokenHash: Hashable {
     private let bytes: [UInt8]
 
-    init(_ token: DeviceToken) {
+    package init(_ token: DeviceToken) {
         bytes = SHA256.digest(token.bytes)
     }
 
@@ -18,5 +18,5 @@ nonisolated struct TokenHash: Hashable {
     }
 
     /// 64 lower-case hex digits.
-    var hex: String { encodeHex(bytes) }
+    package var hex: String { encodeHex(bytes) }
 }

@@ -1,3 +1,4 @@
+internal import DeviceLink
 package import RingwakeCore
 
 /// What the gateway knows about one device token.
@@ -10,12 +11,15 @@ package nonisolated struct TokenRecord: Equatable, Sendable {
     package let environment: PushEnvironment
     /// Whether it is valid.
     package let state: State
+    /// Its name on the link; nil if it was made for this machine alone.
+    package let slot: LinkSlot?
 
-    package init(app: AppID, topic: Topic, environment: PushEnvironment, state: State) {
+    package init(app: AppID, topic: Topic, environment: PushEnvironment, state: State, slot: LinkSlot? = nil) {
         self.app = app
         self.topic = topic
         self.environment = environment
         self.state = state
+        self.slot = slot
     }
 
     /// Whether a token is valid.
@@ -30,7 +34,7 @@ package nonisolated struct TokenRecord: Equatable, Sendable {
 
     /// The same record in another state.
     func with(_ state: State) -> TokenRecord {
-        TokenRecord(app: app, topic: topic, environment: environment, state: state)
+        TokenRecord(app: app, topic: topic, environment: environment, state: state, slot: slot)
     }
 
     /// When it ceased to be valid, in ms since 1970; nil if it is registered.
@@ -39,5 +43,36 @@ package nonisolated struct TokenRecord: Equatable, Sendable {
         case .registered: nil
         case .unregistered(let time), .expired(let time): time
         }
+    }
+}
+
+nonisolated extension [TokenHash: TokenRecord] {
+    /// The registered ones by their names on the link.
+    var slots: [LinkSlot: TokenHash] {
+        var found: [LinkSlot: TokenHash] = [:]
+        for (hash, record) in self where record.state == .registered {
+            if let slot = record.slot { found[slot] = hash }
+        }
+        return found
+    }
+
+    /// The registered ones as a gateway gets them, in the order of their names.
+    var registrations: [LinkRegistration] {
+        slots.sorted { $0.key.rawValue < $1.key.rawValue }.compactMap { slot, hash in
+            self[hash].map {
+                LinkRegistration(
+                    slot: slot, app: $0.app, topics: [$0.topic], environment: $0.environment, token: hash.hex)
+            }
+        }
+    }
+
+    /// Without the oldest unregistered and expired ones beyond ``TokenStore/maximumUnregistered``.
+    var withoutTheOldest: Self {
+        var gone = compactMap { hash, record in record.endedAt.map { (hash: hash, time: $0) } }
+        guard gone.count > TokenStore.maximumUnregistered else { return self }
+        gone.sort { $0.time < $1.time }
+        var kept = self
+        for entry in gone.prefix(gone.count - TokenStore.maximumUnregistered) { kept[entry.hash] = nil }
+        return kept
     }
 }

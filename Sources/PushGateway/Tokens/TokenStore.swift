@@ -1,4 +1,5 @@
 import Cryptography
+package import DeviceLink
 import FileSystem
 package import RingwakeCore
 
@@ -35,8 +36,16 @@ package final class TokenStore {
     /// What was damaged when the store was opened, for a person.
     package private(set) var damage: [String] = []
 
+    /// The device that tokens are bound to; nil if the machine isn't linked.
+    package private(set) var device: DeviceID?
+    /// Rises with each change of the registered tokens.
+    package private(set) var revision: UInt64 = 0
+    /// Called after the registered tokens of a linked device have changed.
+    package var onRegistrations: (() -> Void)?
+
     private let directory: String
     private var records: [TokenHash: TokenRecord] = [:]
+    private var slots: [LinkSlot: TokenHash] = [:]
     private var apps: [AppID: AppTokens] = [:]
 
     /// Opens or creates the store, and completes a change that a crash interrupted.
@@ -57,17 +66,80 @@ package final class TokenStore {
                 "The state directory '\(directory)' cannot be made: \(error.reason); "
                     + "name one that this user may write to.")
         }
-        records =
-            noting(
-                try tokensFile.read { (file) throws(RingwakeError) in try file.records() },
-                loss: "the tokens of 'apps' stay in force, and only which tokens were removed is forgotten") ?? [:]
+        let file = noting(
+            try tokensFile.read { (file) throws(RingwakeError) in (file, try file.records()) },
+            loss: "the tokens of 'apps' stay in force, and only which tokens were removed is forgotten")
+        records = file?.1 ?? [:]
+        (device, revision) = (file?.0.device, file?.0.revision ?? 0)
         try readApps()
         completeWhatACrashLeft()
+        noteSlots()
     }
 
     /// The record of a token; nil if it was never ours, or has been forgotten.
     package func record(for token: DeviceToken) -> TokenRecord? {
         records[TokenHash(token)]
+    }
+
+    /// The record of a registered token by its name on the link.
+    package func record(for slot: LinkSlot) -> TokenRecord? {
+        slots[slot].flatMap { records[$0] }
+    }
+
+    /// The name on the link of an app's token in an environment; nil if it has none.
+    package func slot(of app: AppID, in environment: PushEnvironment) -> LinkSlot? {
+        apps[app]?.tokens[environment].flatMap { records[TokenHash($0)]?.slot }
+    }
+
+    /// The registered tokens as a gateway gets them.
+    package var registrations: LinkRegistrations {
+        LinkRegistrations(revision: revision, registrations: records.registrations)
+    }
+
+    /// Makes new tokens for all apps, bound to a device or to none: all former ones expire.
+    ///
+    /// - Parameter time: now, in ms since 1970. Senders get this time.
+    /// - Throws: `system` if a file can't be written. What was changed until then stays; call it again.
+    package func bind(to device: DeviceID?, at time: Int64) throws(RingwakeError) {
+        let former = self.device
+        self.device = device
+        for app in apps.keys.sorted(by: { $0.rawValue < $1.rawValue }) where apps[app]?.tokens.isEmpty == false {
+            do throws(RingwakeError) {
+                try renew(app: app, at: time)
+            } catch {
+                self.device = former
+                throw error
+            }
+        }
+        try write(records)
+    }
+
+    /// Changes the registered tokens as a client reset asks for.
+    ///
+    /// A token that is taken from the gateway reaches its app by its hash; it can't be shown.
+    ///
+    /// - Parameter time: now, in ms since 1970. Senders get this time for what expires.
+    /// - Throws: `system` if a file can't be written. What was changed until then stays.
+    package func apply(_ plan: LinkResetPlan, at time: Int64) throws(RingwakeError) {
+        revision = max(revision, plan.above)
+        let hashes = Set(plan.expired.compactMap { TokenHash(hex: $0) })
+        let hit = Set(records.filter { hashes.contains($0.key) }.map(\.value.app))
+        var changed = records
+        for hash in hashes { changed[hash] = changed[hash]?.with(.expired(at: time)) }
+        for registration in plan.adopted {
+            guard let hash = TokenHash(hex: registration.token), let topic = registration.topics.first else { continue }
+            changed[hash] = TokenRecord(
+                app: registration.app, topic: topic, environment: registration.environment, state: .registered,
+                slot: registration.slot)
+        }
+        try write(changed.withoutTheOldest)
+        for app in hit.sorted(by: { $0.rawValue < $1.rawValue }) {
+            guard var content = apps[app] else { continue }
+            for (environment, token) in content.tokens where hashes.contains(TokenHash(token)) {
+                content.tokens[environment] = try makeToken(environment)
+            }
+            try store(content, of: app)
+        }
     }
 
     /// The tokens of a registered app; empty if it isn't registered.
@@ -94,7 +166,7 @@ package final class TokenStore {
         var content = apps[app] ?? AppTokens(topic: topic, tokens: [:])
         content.topic = topic
         for environment in environments where content.tokens[environment] == nil {
-            content.tokens[environment] = try TokenStore.makeToken()
+            content.tokens[environment] = try makeToken(environment)
         }
         try store(content, of: app)
         return content.tokens.filter { environments.contains($0.key) }
@@ -110,7 +182,7 @@ package final class TokenStore {
             throw RingwakeError(
                 .notFound, "The app '\(app)' has no token to renew; 'ringwake app list' shows those that have.")
         }
-        for environment in content.tokens.keys { content.tokens[environment] = try TokenStore.makeToken() }
+        for environment in content.tokens.keys { content.tokens[environment] = try makeToken(environment) }
         try store(content, of: app, expiringOthersAt: time)
     }
 
@@ -159,7 +231,8 @@ extension TokenStore {
             content.tokens.map { (TokenHash($0.value), $0.key) }, uniquingKeysWith: { first, _ in first })
         for (hash, environment) in current {
             changed[hash] = TokenRecord(
-                app: app, topic: content.topic, environment: environment, state: .registered)
+                app: app, topic: content.topic, environment: environment, state: .registered,
+                slot: try slot(of: hash))
         }
         let registered = changed.values.count { $0.state == .registered }
         guard registered <= TokenStore.maximumRegistered else {
@@ -173,22 +246,30 @@ extension TokenStore {
 
     /// Replaces the records on disk, then in memory. Does nothing if they are the same.
     private func replaceRecords(by changed: [TokenHash: TokenRecord]) throws(RingwakeError) {
-        let kept = TokenStore.withoutTheOldest(changed)
+        let kept = changed.withoutTheOldest
         guard kept != records else { return }
-        try tokensFile.write(TokenFile(kept))
-        records = kept
+        try write(kept)
     }
 
-    /// Drops the oldest unregistered and expired records beyond ``maximumUnregistered``.
-    private static func withoutTheOldest(_ records: [TokenHash: TokenRecord]) -> [TokenHash: TokenRecord] {
-        var gone = records.compactMap { hash, record in record.endedAt.map { (hash: hash, time: $0) } }
-        guard gone.count > maximumUnregistered else { return records }
-        gone.sort { $0.time < $1.time }
-        var kept = records
-        for entry in gone.prefix(gone.count - maximumUnregistered) {
-            kept[entry.hash] = nil
+    private func write(_ changed: [TokenHash: TokenRecord]) throws(RingwakeError) {
+        let next = revision + 1
+        try tokensFile.write(TokenFile(changed, device: device, revision: next))
+        (records, revision) = (changed, next)
+        noteSlots()
+        if device != nil { onRegistrations?() }
+    }
+
+    private func noteSlots() { slots = records.slots }
+
+    /// The name of a token on the link: the one that it has, or a new one.
+    private func slot(of hash: TokenHash) throws(RingwakeError) -> LinkSlot? {
+        if let known = records[hash] { return known.slot }
+        guard device != nil else { return nil }
+        while true {
+            let slot = LinkSlot(
+                rawValue: try SecureRandom.bytes(4).reduce(0) { $0 << 8 | UInt32($1) })
+            guard slots[slot] != nil || records.values.contains(where: { $0.slot == slot }) else { return slot }
         }
-        return kept
     }
 
     /// Completes it in memory, and on the disk if that can be written to. Otherwise each start completes it again.
@@ -202,7 +283,8 @@ extension TokenStore {
                     living.tokens[environment] = nil
                 } else {
                     changed[hash] = TokenRecord(
-                        app: app, topic: content.topic, environment: environment, state: .registered)
+                        app: app, topic: content.topic, environment: environment, state: .registered,
+                        slot: records[hash]?.slot ?? (try? slot(of: hash)) ?? nil)
                 }
             }
             if living.tokens.isEmpty {
@@ -213,10 +295,10 @@ extension TokenStore {
                 noting { () throws(RingwakeError) in try file(of: app).write(AppTokenFile(app: app, living)) }
             }
         }
-        let kept = TokenStore.withoutTheOldest(changed)
+        let kept = changed.withoutTheOldest
         guard kept != records else { return }
         records = kept
-        noting { () throws(RingwakeError) in try tokensFile.write(TokenFile(kept)) }
+        noting { () throws(RingwakeError) in try write(kept) }
     }
 
     /// Notes a failed write: what it was to store is in force without it.
@@ -228,8 +310,16 @@ extension TokenStore {
         }
     }
 
-    private static func makeToken() throws(RingwakeError) -> DeviceToken {
-        guard let token = DeviceToken(bytes: try SecureRandom.bytes(DeviceToken.byteCount)) else {
+    private func makeToken(_ environment: PushEnvironment) throws(RingwakeError) -> DeviceToken {
+        let token =
+            if let device {
+                LinkedToken.make(
+                    device: device, environment: environment, random: try SecureRandom.bytes(LinkedToken.half),
+                    sha256: { SHA256.digest($0) })
+            } else {
+                DeviceToken(bytes: try SecureRandom.bytes(DeviceToken.byteCount))
+            }
+        guard let token else {
             throw RingwakeError(.failed, "A device token could not be made; report this as a bug.")
         }
         return token

@@ -46,6 +46,14 @@ extension CompletionKind {
         }
     }
 
+    /// Names of the devices that are linked to this gateway.
+    static var linkedDevices: CompletionKind {
+        values { client throws(RingwakeError) in
+            let list: LinkedDeviceListMessage = try client.get(RequestTarget("gateway", "devices"))
+            return list.devices.filter { $0.state != "revoked" }.map(\.name)
+        }
+    }
+
     /// Names of the lists of callers.
     static var lists: CompletionKind {
         values { client throws(RingwakeError) in

@@ -86,10 +86,24 @@ struct PushShowCommand: DaemonCommand {
         do throws(RingwakeError) {
             push = try find(client, app, get)
         } catch {
-            guard error.code == .notFound, let refusal = try Refusals(client).newest(of: pushID) else { throw error }
+            guard error.code == .notFound else { throw error }
+            if let receipt = try linked(client) {
+                return try show(receipt, PushStateText.text(of: receipt, style: context.style), in: context)
+            }
+            guard let refusal = try Refusals(client).newest(of: pushID) else { throw error }
             return try show(refusal, RefusalText.text(of: refusal, style: context.style), in: context)
         }
         return try show(push, PushStateText.text(of: push, style: context.style), in: context)
+    }
+
+    /// What became of a push for a linked device; nil if this daemon is no gateway, or doesn't know the push.
+    private func linked(_ client: ControlClient) throws(RingwakeError) -> PushReceiptMessage? {
+        do throws(RingwakeError) {
+            return try client.get(RequestTarget("gateway", "pushes", pushID))
+        } catch {
+            guard error.code == .notFound || error.code == .conflict || error.code == .notPermitted else { throw error }
+            return nil
+        }
     }
 
     private func find(

@@ -28,6 +28,20 @@ enum PushStateText {
             + TimelineText.text(of: push.timeline, receivedAt: push.receivedAt, style: style)
     }
 
+    /// A push for a linked device, as its device says.
+    static func text(of receipt: PushReceiptMessage, style: TextStyle) -> String {
+        var table = TextTable([.left, .left])
+        table.add(["state", receipt.state])
+        if let reason = receipt.reason { table.add(["reason", reason]) }
+        if let attempt = receipt.attempt, attempt > 1 { table.add(["attempt", "\(attempt)"]) }
+        table.add(["received", style.times.full(receipt.receivedAt)])
+        let details = table.lines(indent: 2).map(TerminalText.printable)
+        let lines =
+            [style.bold("push " + TerminalText.printable(receipt.pushId)) + " for a linked device"] + details + [""]
+        return lines.joined(separator: "\n") + "\n"
+            + TimelineText.text(of: receipt.timeline, receivedAt: receipt.receivedAt, style: style)
+    }
+
     static func text(of list: PushListMessage, style: TextStyle) -> String {
         guard !list.pushes.isEmpty else { return "no pushes\n" }
         var table = TextTable([.left, .left, .left, .left, .left])

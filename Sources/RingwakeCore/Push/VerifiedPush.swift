@@ -21,6 +21,10 @@ package struct VerifiedPush: Hashable, Sendable {
     /// When its headers arrived, in milliseconds since 1970 by the wall clock at that time; nil if the clock was not
     /// read. For display only: no decision depends on it.
     package var receivedWallClock: Int64?
+    /// Where it goes.
+    package var destination = PushDestination.local
+    /// The kind of push, in its protocol's word: `apns-push-type`.
+    package var type = "voip"
 
     package init(
         pushID: String, app: AppID, provenance: Provenance, priority: PushPriority, expiration: Expiration?,

@@ -15,6 +15,8 @@ final class ControlServer {
     private let network: NetworkWatch
     private let queries: NetworkQueries
     private let audio: AudioRequests
+    /// The requests about links.
+    let links: LinkRequests
     /// The answer to everybody who asks in one turn of the loop.
     private var status: (turn: UInt64, json: [UInt8])?
 
@@ -24,6 +26,7 @@ final class ControlServer {
         self.network = network
         self.queries = queries
         self.audio = AudioRequests(audio: audio, calls: calls)
+        links = LinkRequests(daemon: daemon)
         calls.onForward = { [weak self] request, exchange in self?.answer(request, exchange) }
     }
 
@@ -76,6 +79,7 @@ final class ControlServer {
                 try request.targets(), isWatching: try request.flag("watch"), exchange,
                 isStrangers: request.caller == .stranger, user: request.peer.user)
         case ("audio", _): try audio.answer(request, exchange)
+        case ("gateway", _), ("link", _): try links.answer(request, exchange)
         case ("apps", 1):
             try request.require("GET")
             exchange.respond(.success(AppListMessage(apps: daemon.apps())))

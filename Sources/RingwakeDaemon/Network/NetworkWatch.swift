@@ -1,5 +1,6 @@
 internal import DaemonConfiguration
 internal import ControlProtocol
+internal import Cryptography
 internal import Logging
 internal import NetworkMessages
 internal import Reachability
@@ -62,6 +63,18 @@ final class NetworkWatch {
     /// The monitor. Throws `system` with the reason if there is none.
     func requireMonitor() throws(RingwakeError) -> NetworkMonitor { try monitor.get() }
 
+    /// Calls `body` with a target's reachability once it is known, and at each change.
+    func requireWatch(
+        _ target: ReachabilityTarget, _ body: @escaping (TargetReachability) -> Void
+    ) throws(RingwakeError) -> NetworkMonitor.Watch {
+        let monitor = try requireMonitor()
+        do throws(ReachabilityError) {
+            return try monitor.watch(target, body)
+        } catch {
+            throw RingwakeError(.limitReached, error.message)
+        }
+    }
+
     /// Applies other settings and apps, and reports what changes.
     func reconfigure(_ configuration: Configuration) {
         filterLevel = configuration.reachability.filterLevel
@@ -92,6 +105,20 @@ final class NetworkWatch {
 
     /// The network path at this moment, for answers to clients; nil if the network isn't monitored.
     func currentPath() -> NetworkPath? { watching()?.currentPath() }
+
+    /// Tells the networks of this device apart for its gateway, without saying which they are: the kind, and a digest of
+    /// the routers. Nil if the network isn't monitored, or there is none.
+    var linkLabel: String? {
+        guard let path, let type = path.interfaces.first?.type, path.status == .satisfied else { return nil }
+        let kind =
+            switch type {
+            case .cellular: "cellular"
+            case .wifi: "wifi"
+            default: "ethernet"
+            }
+        let routers = path.gateways.map(\.description).sorted().joined(separator: " ")
+        return kind + ":" + encodeHex(Array(SHA256.digest(Array(routers.utf8)).prefix(8)))
+    }
 
     /// The network namespace that is monitored; nil if it isn't known.
     var namespace: UInt64? { watching()?.networkNamespace }

@@ -5,6 +5,7 @@ import datetime
 import json
 import ssl
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,11 +29,12 @@ class Credentials:
     directory: Path
 
     @classmethod
-    def make(cls, directory: Path, app: str = APP, team: str = TEAM) -> "Credentials":
-        """Makes a CA and everything that it issues for one app."""
+    def make(cls, directory: Path, app: str = APP, team: str = TEAM, hosts: Iterable[str] = ()) -> "Credentials":
+        """Makes a CA and everything that it issues for one app; the server has these names and addresses too."""
         done = ringwake(
             "certs", "dev-ca", "--directory", directory, "--app", app, "--team", team, "--apple-names",
-            "--p12-password-file", "-", input=P12_PASSWORD, stdin=None,
+            *(part for host in hosts for part in ("--host", host)), "--p12-password-file", "-", input=P12_PASSWORD,
+            stdin=None,
         )  # fmt: skip
         assert done.returncode == 0, f"certs dev-ca failed: {done.stderr}{done.stdout}"
         return cls(directory)

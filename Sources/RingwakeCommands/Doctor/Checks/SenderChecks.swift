@@ -30,6 +30,8 @@ enum TeamCheck {
 
     static func findings(_ facts: DoctorFacts) -> [Finding] {
         guard let configuration = facts.configuration else { return [] }
+        // A device's senders are its gateway's.
+        if configuration.role == "device" { return [] }
         guard !configuration.teams.isEmpty else {
             return [
                 .problem(
@@ -63,6 +65,7 @@ enum AppCheck {
     static func findings(_ facts: DoctorFacts) -> [Finding] {
         let name = "apps"
         guard let count = facts.status?.apps ?? facts.configuration?.apps.count else { return [] }
+        if facts.configuration?.role == "gateway" { return [] }
         guard count > 0 else {
             return [
                 .problem(
@@ -79,6 +82,7 @@ enum PortCheck {
     private static let name = "ports"
 
     static func findings(_ facts: DoctorFacts) -> [Finding] {
+        if facts.configuration?.role == "device" { return [] }
         guard facts.status != nil else {
             guard let listeners = facts.configuration?.listeners else { return [] }
             if listeners.isEmpty { return facts.unit == nil || !facts.isSystem ? [none] : [] }

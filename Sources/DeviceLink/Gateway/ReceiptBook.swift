@@ -1,0 +1,80 @@
+package import RingwakeCore
+
+/// What became of the pushes of the last day, for those who sent them. It is a copy of what the devices know: a gateway
+/// that starts again gets it from them.
+package struct ReceiptBook: Sendable {
+    /// What the gateway itself knows of a push.
+    package enum Fate: Hashable, Sendable {
+        /// The device has it, and has not said more yet.
+        case forwarded
+        case queued
+        case dropped(Mailbox.Drop)
+    }
+
+    package enum Entry: Hashable, Sendable {
+        case fate(Fate, at: Int64)
+        case receipt(LinkReceipt)
+    }
+
+    private struct Page: Sendable {
+        var entries: [ReceiptKey: (entry: Entry, notedAt: BootInstant)] = [:]
+    }
+
+    /// How long an entry is kept.
+    package static let retention: Duration = .seconds(24 * 3600)
+    /// Entries of one device at most; then the oldest are forgotten.
+    package static let maximumOfDevice = 500
+
+    private var pages: [DeviceID: Page] = [:]
+
+    package init() {}
+
+    /// What became of a push; nil if nobody knows.
+    package func entry(_ key: ReceiptKey, of device: DeviceID, at now: BootInstant) -> Entry? {
+        guard let found = pages[device]?.entries[key], !Self.isOld(found.notedAt, now) else { return nil }
+        return found.entry
+    }
+
+    /// What became of the pushes with this id, of whatever device and sender.
+    package func entries(id: String, at now: BootInstant) -> [Entry] {
+        let wanted = id.canonicalPushID
+        return pages.values.flatMap { page in
+            page.entries.filter { $0.key.id == wanted && !Self.isOld($0.value.notedAt, now) }.map(\.value.entry)
+        }
+    }
+
+    /// The gateway has done something with a push. What its device has said counts more.
+    package mutating func note(_ fate: Fate, _ key: ReceiptKey, of device: DeviceID, wall: Int64, at now: BootInstant) {
+        if case .receipt = pages[device]?.entries[key]?.entry { return }
+        put(.fate(fate, at: wall), key, device, now)
+    }
+
+    /// A device has said what became of its pushes.
+    package mutating func take(_ receipts: [LinkReceipt], of device: DeviceID, at now: BootInstant) {
+        for receipt in receipts {
+            put(
+                .receipt(receipt), ReceiptKey(slot: receipt.slot, sender: receipt.sender, id: receipt.id), device, now)
+        }
+    }
+
+    /// A device has gone for good.
+    package mutating func remove(_ device: DeviceID) { pages[device] = nil }
+
+    private mutating func put(_ entry: Entry, _ key: ReceiptKey, _ device: DeviceID, _ now: BootInstant) {
+        var page = pages.removeValue(forKey: device) ?? Page()
+        page.entries[key] = (entry, now)
+        if page.entries.count > Self.maximumOfDevice {
+            page.entries = page.entries.filter { !Self.isOld($0.value.notedAt, now) }
+        }
+        if page.entries.count > Self.maximumOfDevice {
+            // A tenth at a time, so that not each push sorts them.
+            let oldest = page.entries.sorted { $0.value.notedAt < $1.value.notedAt }
+            for old in oldest.prefix(Self.maximumOfDevice / 10) { page.entries[old.key] = nil }
+        }
+        pages[device] = page
+    }
+
+    private static func isOld(_ time: BootInstant, _ now: BootInstant) -> Bool {
+        time.advanced(by: retention) <= now
+    }
+}

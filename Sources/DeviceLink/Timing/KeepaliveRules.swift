@@ -1,0 +1,62 @@
+/// The numbers of the search for a keep-alive interval. Seen in the field: NATs that forget an idle connection after
+/// 45 s to 60 min, most of them after 4 min or later.
+package enum KeepaliveRules {
+    /// The interval on a network about which nothing is known.
+    package static let start = Duration.seconds(4 * 60)
+    /// The shortest interval. Below, the radio would never sleep.
+    static let floor = Duration.seconds(45)
+    /// How much longer than the interval a probe tries.
+    static let growth = Duration.seconds(60)
+    /// The distance that is kept from an idle time that failed.
+    static let margin = Duration.seconds(20)
+    /// A probe for less than this is not worth its packets.
+    static let smallestGain = Duration.seconds(10)
+    /// This many good periods in a row allow a probe, and excuse one earlier failure.
+    static let goodRun = 5
+    /// The fall is doubled this often at most: 20, 40, 80, 160, 320, 640, 1280 s.
+    static let maximumDoublings = 6
+
+    /// The wait before the limit is tried again. It doubles with each retry that fails, because most NATs keep their
+    /// time-outs for years.
+    static let firstHold = Duration.seconds(24 * 60 * 60)
+    static let longestHold = Duration.seconds(7 * 24 * 60 * 60)
+    /// The wait after a probe without a result. It doubles with each one in a row.
+    static let firstPause = Duration.seconds(60 * 60)
+    static let longestPause = Duration.seconds(24 * 60 * 60)
+    /// A probe without a result has been lost after twice its interval and this.
+    static let probeGrace = Duration.seconds(60)
+
+    /// A network that no link used for this long is forgotten.
+    static let retention = Duration.seconds(7 * 24 * 60 * 60)
+    /// The error of a measured idle time.
+    static let tolerance = Duration.seconds(2)
+
+    /// `first` doubled `times` times, at most `longest`.
+    static func doubled(_ first: Duration, _ times: Int, atMost longest: Duration) -> Duration {
+        min(first * (1 << min(max(times, 0), 20)), longest)
+    }
+}
+
+/// The kind of the network that a device uses.
+package enum NetworkKind: String, Hashable, Sendable, CaseIterable {
+    case cellular
+    case wiFi = "wifi"
+    case ethernet
+
+    /// The longest keep-alive interval. NATs of mobile operators are the more patient ones.
+    package var longestKeepalive: Duration {
+        switch self {
+        case .cellular: .seconds(28 * 60)
+        case .wiFi, .ethernet: .seconds(15 * 60)
+        }
+    }
+}
+
+/// Names a network by opaque bytes, for example a hash of the source prefix and the device's label.
+package struct NetworkKey: Hashable, Sendable {
+    package let bytes: [UInt8]
+
+    package init(_ bytes: some Sequence<UInt8>) {
+        self.bytes = Array(bytes)
+    }
+}

@@ -1,0 +1,205 @@
+import RingwakeCore
+
+/// The search for the keep-alive interval of one network.
+///
+///                     5 good periods               survived
+///     searching --------------------------> probe ----------> searching, interval = probe's
+///        ^   |                                |
+///        |   | 2 failures                     | died: limit = probe's
+///        |   v                                v
+///        |  fall: limit = failed time     interval < limit: more probes below the limit, then *settled*
+///        |                                    |
+///        +--- a retry at the limit survives --+-- hold of 1 day or more, then one probe at the limit
+///
+/// What holds: `floor <= interval <= ceiling`. The limit is an idle time that failed; it is above the interval, except
+/// at the floor, where it says that the network cannot be held. The interval grows by a probe only and falls by
+/// failures of links only.
+///
+/// Periods that overlap are one piece of evidence, whichever device reports them. So a NAT that restarts is one failure
+/// for a hundred devices, and a hundred good devices cannot outvote the one that fails each time.
+struct NetworkKeepalive: Hashable, Sendable {
+    private(set) var kind: NetworkKind
+    private(set) var interval: Duration
+    /// The shortest idle time that is known to fail.
+    private(set) var limit: Duration?
+    /// The limit is not tried again before.
+    private(set) var holdUntil: BootInstant
+    /// How many probes at the limit have failed since it was found.
+    private(set) var failedRetries: Int
+
+    /// Good periods since the last failure or change; counted up to ``KeepaliveRules/goodRun``.
+    private var goodRun = 0
+    private var lastGood: BootInstant?
+    private var failure: Failure?
+    /// Falls without a good period between them.
+    private var fallsInARow = 0
+    private var probing = Probing.allowed
+    /// Probes without a result in a row.
+    private var lostProbes = 0
+
+    /// A network about which nothing is known, or what was saved about it.
+    init(
+        kind: NetworkKind, interval: Duration = KeepaliveRules.start, limit: Duration? = nil,
+        failedRetries: Int = 0, holdUntil: BootInstant
+    ) {
+        self.kind = kind
+        let interval = min(max(interval, KeepaliveRules.floor), kind.longestKeepalive)
+        self.interval = interval
+        self.limit = limit.flatMap { limit in
+            if limit > interval { return limit }
+            return interval == KeepaliveRules.floor ? interval : nil
+        }
+        self.failedRetries = failedRetries
+        self.holdUntil = holdUntil
+    }
+
+    var status: KeepaliveLearner.Status {
+        if let limit, limit <= interval { return .belowFloor }
+        if interval >= kind.longestKeepalive { return .atCeiling }
+        return stepUp == nil ? .settled : .searching
+    }
+
+    // MARK: - Inputs
+
+    /// A device uses the network; the same network may be of another kind than before.
+    mutating func used(as kind: NetworkKind) {
+        self.kind = kind
+        interval = min(interval, kind.longestKeepalive)
+    }
+
+    /// A link was idle for `idle`, and then the peer acknowledged a packet at `now`.
+    mutating func survived(idle: Duration, at now: BootInstant) {
+        guard idle + KeepaliveRules.tolerance >= interval, isNew(idle, at: now, since: lastGood) else { return }
+        lastGood = now
+        fallsInARow = 0
+        goodRun = min(goodRun + 1, KeepaliveRules.goodRun)
+        guard goodRun == KeepaliveRules.goodRun else { return }
+        failure = nil
+        if let limit, limit <= interval { forgetLimit() }
+    }
+
+    /// A link was found dead at `now` after it was idle for `idle`, with keep-alives every `linkInterval`.
+    mutating func died(idle: Duration, linkInterval: Duration, at now: BootInstant) {
+        // The first packet without an answer was sent after this time.
+        let gap = min(idle, linkInterval)
+        // A longer gap says nothing about the interval of today. A shorter one than the floor has another cause, or one
+        // that no interval cures.
+        guard gap + KeepaliveRules.tolerance >= KeepaliveRules.floor, gap <= interval + KeepaliveRules.tolerance,
+            isNew(idle, at: now, since: failure?.foundAt)
+        else { return }
+        goodRun = 0
+        guard let first = failure else {
+            failure = Failure(gap: gap, foundAt: now)
+            return
+        }
+        // One of the two may be a coincidence, so only the longer gap is taken as proven.
+        fall(below: min(max(first.gap, gap), interval), at: now)
+    }
+
+    /// The probe in progress ended. Changes nothing if there is none.
+    mutating func probeEnded(_ outcome: KeepaliveLearner.ProbeOutcome, at now: BootInstant) {
+        guard case .running(let tried, _) = probing else { return }
+        switch outcome {
+        case .survived(let idle) where idle + KeepaliveRules.tolerance >= tried:
+            interval = min(tried, kind.longestKeepalive)
+            if let limit, limit <= tried { forgetLimit() }
+            probeHasResult()
+        case .died(let idle) where idle + KeepaliveRules.tolerance >= tried:
+            // A new limit, or a retry that failed.
+            failedRetries = limit.map { $0 <= tried } ?? false ? failedRetries + 1 : 0
+            limit = tried
+            holdUntil = now.advanced(
+                by: KeepaliveRules.doubled(
+                    KeepaliveRules.firstHold, failedRetries, atMost: KeepaliveRules.longestHold))
+            probeHasResult()
+        case .survived, .died, .void:
+            pauseProbes(at: now)
+        }
+    }
+
+    /// Starts a probe if one is due, and returns its interval.
+    mutating func startProbe(at now: BootInstant) -> Duration? {
+        if case .running(let tried, let since) = probing,
+            since.advanced(by: tried * 2 + KeepaliveRules.probeGrace) <= now
+        {
+            pauseProbes(at: now)
+        }
+        guard goodRun == KeepaliveRules.goodRun, probing.isAllowed(at: now) else { return nil }
+        guard let next = stepUp ?? retry(at: now) else { return nil }
+        probing = .running(next, since: now)
+        return next
+    }
+
+    // MARK: - Steps
+
+    /// The next longer interval that is not known to fail.
+    private var stepUp: Duration? {
+        let next = min(interval + KeepaliveRules.growth, kind.longestKeepalive)
+        guard let limit else { return next > interval ? next : nil }
+        let below = min(next, limit - KeepaliveRules.margin)
+        return below - interval >= KeepaliveRules.smallestGain ? below : nil
+    }
+
+    /// The limit, if it is time to try it again.
+    private func retry(at now: BootInstant) -> Duration? {
+        guard let limit, holdUntil <= now else { return nil }
+        let next = min(limit, kind.longestKeepalive)
+        return next > interval ? next : nil
+    }
+
+    /// Two failures: 20 s below. Each further fall without a good period between falls twice as far, because every
+    /// failure is a time in which pushes get lost.
+    private mutating func fall(below gap: Duration, at now: BootInstant) {
+        let step = KeepaliveRules.margin * (1 << min(fallsInARow, KeepaliveRules.maximumDoublings))
+        fallsInARow += 1
+        interval = max(gap - step, KeepaliveRules.floor)
+        limit = max(gap, interval)
+        holdUntil = now.advanced(by: KeepaliveRules.firstHold)
+        failedRetries = 0
+        failure = nil
+        // A probe in progress tries more than what has just failed.
+        probing = .allowed
+    }
+
+    private mutating func forgetLimit() {
+        limit = nil
+        failedRetries = 0
+    }
+
+    private mutating func probeHasResult() {
+        probing = .allowed
+        lostProbes = 0
+        goodRun = 0
+    }
+
+    private mutating func pauseProbes(at now: BootInstant) {
+        let pause = KeepaliveRules.doubled(KeepaliveRules.firstPause, lostProbes, atMost: KeepaliveRules.longestPause)
+        probing = .paused(until: now.advanced(by: pause))
+        lostProbes = min(lostProbes + 1, 10)
+    }
+
+    /// Whether the idle period that ended at `now` began after an earlier piece of evidence.
+    private func isNew(_ idle: Duration, at now: BootInstant, since earlier: BootInstant?) -> Bool {
+        guard let earlier else { return true }
+        return earlier.duration(to: now) + KeepaliveRules.tolerance >= idle
+    }
+
+    private struct Failure: Hashable, Sendable {
+        let gap: Duration
+        let foundAt: BootInstant
+    }
+
+    private enum Probing: Hashable, Sendable {
+        case allowed
+        case paused(until: BootInstant)
+        case running(Duration, since: BootInstant)
+
+        func isAllowed(at now: BootInstant) -> Bool {
+            switch self {
+            case .allowed: true
+            case .paused(let until): until <= now
+            case .running: false
+            }
+        }
+    }
+}

@@ -1,0 +1,286 @@
+package import Cryptography
+package import DeviceLink
+package import HTTPServer
+package import Logging
+package import MQTT5
+package import RingwakeCore
+package import RunLoop
+
+/// The device's end of its link: connects to the gateway, keeps one connection, and connects again when there is a reason.
+/// It never polls: without a path it waits for one, and a held link has no timer.
+package final class LinkClient {
+    /// What the owner knows and does.
+    package struct Owner {
+        /// What CONNECT says of the device.
+        package var greeting: () -> DeviceSession.Greeting
+        /// The addresses of the gateway now; empty while its name is not resolved.
+        package var addresses: () -> [SocketAddress]
+        /// A push came. Call the function once, with how it was settled.
+        package var push: (LinkPush, _ age: Duration, @escaping (DeviceSession.Settlement) -> Void) -> Void
+        /// The gateway has accepted the device.
+        package var welcomed: (LinkWelcome) -> Void
+        /// The link is there: pushes come.
+        package var linked: () -> Void
+        /// The gateway has taken what was published, or has refused it.
+        package var published: (MQTTReason, String?) -> Void
+        /// The gateway's registrations, as they were asked for.
+        package var registrations: (GatewayRegistrations) -> Void
+        /// The link, or an attempt to make it, has ended.
+        package var ended: (LinkEnd) -> Void
+        /// A person has to know it.
+        package var problem: (ReconnectBackoff.Problem) -> Void
+
+        package init(
+            greeting: @escaping () -> DeviceSession.Greeting, addresses: @escaping () -> [SocketAddress],
+            push: @escaping (LinkPush, _ age: Duration, @escaping (DeviceSession.Settlement) -> Void) -> Void,
+            welcomed: @escaping (LinkWelcome) -> Void, linked: @escaping () -> Void,
+            published: @escaping (MQTTReason, String?) -> Void,
+            registrations: @escaping (GatewayRegistrations) -> Void, ended: @escaping (LinkEnd) -> Void,
+            problem: @escaping (ReconnectBackoff.Problem) -> Void
+        ) {
+            self.greeting = greeting
+            self.addresses = addresses
+            self.push = push
+            self.welcomed = welcomed
+            self.linked = linked
+            self.published = published
+            self.registrations = registrations
+            self.ended = ended
+            self.problem = problem
+        }
+    }
+
+    private let runLoop: RunLoop
+    private let key: P256PrivateKey
+    private let device: DeviceID
+    private let context: TLSClientContext
+    private let localPort: UInt16
+    private let wallClock: () -> Int64
+    private let logger: Logger
+    private let owner: Owner
+    private var backoff: ReconnectBackoff
+    private var random = SystemRandomNumberGenerator()
+    private var connector: LinkConnector?
+    private var connection: LinkClientConnection?
+    private var timer: (timer: Timer, deadline: BootInstant)?
+    private var isStopped = false
+    private var checks: [() -> Void] = []
+    /// Asks the gateway for a sign of life now and then; see ``pingInterval``.
+    private var pingTimer: Timer?
+
+    /// A link that died unnoticed is found after this time at the latest, with a tolerance that lets it share a wakeup.
+    private static let pingInterval = Duration.seconds(6 * 3600)
+    private static let pingTolerance = Duration.seconds(3600)
+
+    /// How late a wait may end, to share a wakeup.
+    private static let tolerance = Duration.milliseconds(500)
+
+    /// - Parameters:
+    ///   - key: the device's key.
+    ///   - context: TLS to the gateway.
+    ///   - localPort: see ``LinkConnector``.
+    ///   - wallClock: in ms since 1970.
+    package init(
+        runLoop: RunLoop, key: P256PrivateKey, device: DeviceID, context: TLSClientContext, localPort: UInt16,
+        hasPath: Bool, wallClock: @escaping () -> Int64, logger: Logger, owner: Owner
+    ) {
+        self.runLoop = runLoop
+        self.key = key
+        self.device = device
+        self.context = context
+        self.localPort = localPort
+        self.wallClock = wallClock
+        self.logger = logger
+        self.owner = owner
+        backoff = ReconnectBackoff(hasPath: hasPath, at: BootInstant(nanoseconds: BootClock.now().nanoseconds))
+    }
+
+    /// What the link does now.
+    package var state: ReconnectBackoff.State { backoff.state }
+    package var isLinked: Bool { connection?.isLinked ?? false }
+
+    /// Starts to connect, if there is a path.
+    package func start() { run(backoff.advance(to: now)) }
+
+    /// Leaves the gateway in order, and does nothing more.
+    package func stop() {
+        isStopped = true
+        cancelTimer()
+        cancelPing()
+        connector?.cancel()
+        connector = nil
+        connection?.leave()
+        connection = nil
+    }
+
+    /// The path to the gateway has changed.
+    ///
+    /// - Parameter hasPath: whether the gateway can be reached now.
+    package func pathChanged(hasPath: Bool) {
+        guard !isStopped else { return }
+        run(backoff.pathChanged(hasPath: hasPath, at: now, using: &random))
+        // Whether a link survives a change of the path only the gateway knows.
+        if hasPath { connection?.ping() }
+    }
+
+    /// Looks whether the link lives.
+    ///
+    /// - Parameter completion: called once: when the gateway has answered, or when there is no link any more.
+    package func check(completion: @escaping () -> Void) {
+        guard let connection, connection.isLinked else { return completion() }
+        checks.append(completion)
+        connection.ping()
+    }
+
+    private func checked() {
+        let waiting = checks
+        checks = []
+        for completion in waiting { completion() }
+    }
+
+    /// Tries now, whatever was waited for.
+    package func restart() {
+        guard !isStopped else { return }
+        run(backoff.restart(at: now))
+    }
+
+    /// Publishes a message, if the link is there.
+    package func publish(_ message: UplinkMessage) { connection?.publish(message) }
+
+    private var now: BootInstant { BootInstant(nanoseconds: BootClock.now().nanoseconds) }
+
+    private func run(_ actions: [ReconnectBackoff.Action]) {
+        for action in actions {
+            switch action {
+            case .connect: connect()
+            case .abandon:
+                connector?.cancel()
+                connector = nil
+                cancelPing()
+                connection?.close()
+                connection = nil
+            case .report(let problem): owner.problem(problem)
+            }
+        }
+        setTimer()
+    }
+
+    private func setTimer() {
+        let deadline = isStopped ? nil : backoff.nextDeadline
+        guard deadline != timer?.deadline else { return }
+        cancelTimer()
+        guard let deadline else { return }
+        let timer = runLoop.schedule(
+            at: BootClock.Instant(nanoseconds: deadline.nanoseconds), tolerance: Self.tolerance
+        ) { [weak self] in
+            guard let self else { return }
+            self.timer = nil
+            run(backoff.advance(to: now))
+        }
+        self.timer = (timer, deadline)
+    }
+
+    private func cancelTimer() {
+        if let timer { runLoop.cancel(timer.timer) }
+        timer = nil
+    }
+
+    // MARK: - Attempts
+
+    private func connect() {
+        let connector = LinkConnector(
+            addresses: owner.addresses(), context: context, localPort: localPort, runLoop: runLoop
+        ) { [weak self] result in
+            guard let self else { return }
+            self.connector = nil
+            switch result {
+            case .success(let made): begin(made.tls, made.descriptor)
+            case .failure(let error): attemptFailed(LinkEnd(.broken, error.message))
+            }
+        }
+        self.connector = connector
+        connector.start()
+    }
+
+    private func begin(_ tls: TLSConnection, _ descriptor: Int32) {
+        let connection = LinkClientConnection(
+            runLoop: runLoop, tls: tls, descriptor: descriptor, device: device, purpose: .link)
+        connection.onOutput = { [weak self, weak connection] output in
+            guard let self, let connection, connection === self.connection else { return }
+            handle(output, of: connection)
+        }
+        self.connection = connection
+        do throws(RingwakeError) {
+            let proof = try DeviceKey.authenticationData(of: key, on: tls, time: wallClock())
+            try connection.begin(owner.greeting(), authentication: proof)
+        } catch {
+            self.connection = nil
+            connection.close()
+            attemptFailed(LinkEnd(.broken, error.message))
+        }
+    }
+
+    private func attemptFailed(_ end: LinkEnd) {
+        let actions = backoff.attemptFailed(retryAfter: end.retryAfter, at: now, using: &random)
+        owner.ended(end)
+        run(actions)
+    }
+
+    private func handle(_ output: DeviceSession.Output, of connection: LinkClientConnection) {
+        switch output {
+        case .send: break
+        case .welcomed(let welcome): owner.welcomed(welcome)
+        case .linked:
+            backoff.established(at: now)
+            pingLater()
+            owner.linked()
+            setTimer()
+        case .push(let packetID, let push):
+            owner.push(push, connection.age(of: push)) { [weak connection] settlement in
+                connection?.settle(packetID, settlement)
+            }
+        case .published(let reason, let text): owner.published(reason, text)
+        case .registrations(let state): owner.registrations(state)
+        case .alive: checked()
+        case .end(let end):
+            self.connection = nil
+            cancelPing()
+            checked()
+            ended(end)
+        }
+    }
+
+    private func pingLater() {
+        cancelPing()
+        pingTimer = runLoop.schedule(
+            at: runLoop.now.advanced(by: Self.pingInterval), tolerance: Self.pingTolerance, wakingFromSuspend: false
+        ) { [weak self] in
+            self?.pingTimer = nil
+            self?.connection?.ping()
+            self?.pingLater()
+        }
+    }
+
+    private func cancelPing() {
+        if let pingTimer { runLoop.cancel(pingTimer) }
+        pingTimer = nil
+    }
+
+    private func ended(_ end: LinkEnd) {
+        let actions: [ReconnectBackoff.Action]
+        switch end.cause {
+        case .disconnected(.sessionTakenOver): actions = backoff.takenOver(at: now, using: &random)
+        case .refused(.notAuthorized), .disconnected(.administrativeAction):
+            actions = backoff.revoked(at: now, using: &random)
+        default:
+            actions =
+                if case .linked = backoff.state {
+                    backoff.linkLost(retryAfter: end.retryAfter, at: now, using: &random)
+                } else {
+                    backoff.attemptFailed(retryAfter: end.retryAfter, at: now, using: &random)
+                }
+        }
+        owner.ended(end)
+        run(actions)
+    }
+}

@@ -1,0 +1,188 @@
+internal import CRingwakeLinux
+internal import Cryptography
+internal import DeviceLink
+internal import Glibc
+internal import HTTPServer
+internal import RingwakeCore
+internal import RunLoop
+
+/// One attempt to reach a gateway: connects to its addresses in a race (``ConnectionRace``), until one TLS handshake is
+/// done.
+final class LinkConnector {
+    typealias Completion = (Result<(tls: TLSConnection, descriptor: Int32), RingwakeError>) -> Void
+
+    private struct Attempt {
+        let descriptor: Int32
+        var source: ReadinessSource?
+        /// Nil while TCP connects.
+        var tls: TLSConnection?
+    }
+
+    private let addresses: [SocketAddress]
+    private let context: TLSClientContext
+    private let runLoop: RunLoop
+    /// 0: any.
+    private let localPort: UInt16
+    private var race: ConnectionRace<String>
+    private var attempts: [Int: Attempt] = [:]
+    private var completion: Completion?
+    private var timer: Timer?
+
+    /// - Parameters:
+    ///   - addresses: in the order of the resolver (RFC 6724).
+    ///   - localPort: the port to connect from, so that a packet of the gateway is the same to a sleeping network card.
+    ///     Another one is taken if it isn't free.
+    ///   - completion: called once, later, from the loop; never after ``cancel()``.
+    init(
+        addresses: [SocketAddress], context: TLSClientContext, localPort: UInt16, runLoop: RunLoop,
+        completion: @escaping Completion
+    ) {
+        self.addresses = addresses
+        self.context = context
+        self.localPort = localPort
+        self.runLoop = runLoop
+        self.completion = completion
+        race = ConnectionRace(families: addresses.map { $0.isIPv6 ? .ipv6 : .ipv4 })
+    }
+
+    func start() {
+        runLoop.enqueue { [self] in
+            guard completion != nil else { return }
+            run(race.start(at: now))
+        }
+    }
+
+    /// Gives up.
+    func cancel() {
+        completion = nil
+        run(race.cancel())
+        setTimer()
+    }
+
+    private var now: BootInstant { BootInstant(nanoseconds: BootClock.now().nanoseconds) }
+
+    private func run(_ actions: [ConnectionRace<String>.Action]) {
+        for action in actions {
+            switch action {
+            case .start(let index): connect(index)
+            case .close(let index): close(index)
+            case .won(let index):
+                guard let attempt = attempts.removeValue(forKey: index), let tls = attempt.tls else { continue }
+                attempt.source?.cancel()
+                finish(.success((tls, attempt.descriptor)))
+            case .failed(let outcomes): finish(.failure(error(outcomes)))
+            }
+        }
+        setTimer()
+    }
+
+    private func finish(_ result: Result<(tls: TLSConnection, descriptor: Int32), RingwakeError>) {
+        let completion = completion
+        self.completion = nil
+        completion?(result)
+    }
+
+    private func error(_ outcomes: [ConnectionRace<String>.Outcome]) -> RingwakeError {
+        let texts = zip(addresses, outcomes).compactMap { address, outcome -> String? in
+            switch outcome {
+            case .failed(let why): "\(address): \(why)"
+            case .timedOut(.connecting): "\(address): no answer"
+            case .timedOut(.handshaking): "\(address): the TLS handshake took too long"
+            case .untried: nil
+            }
+        }
+        return RingwakeError(
+            .unreachable, texts.isEmpty ? "it has no address" : texts.prefix(4).joined(separator: "; "))
+    }
+
+    private func setTimer() {
+        if let timer { runLoop.cancel(timer) }
+        timer = nil
+        guard let deadline = race.nextDeadline else { return }
+        timer = runLoop.schedule(
+            at: BootClock.Instant(nanoseconds: deadline.nanoseconds), tolerance: .milliseconds(50)
+        ) { [weak self] in
+            guard let self else { return }
+            timer = nil
+            run(race.advance(to: now))
+        }
+    }
+
+    // MARK: - Attempts
+
+    private func connect(_ index: Int) {
+        let address = addresses[index]
+        let descriptor = ringwake_stream_socket(address.isIPv6 ? AF_INET6 : AF_INET)
+        guard descriptor >= 0 else { return fail(index, String(cString: strerror(errno))) }
+        attempts[index] = Attempt(descriptor: descriptor)
+        bind(descriptor, isIPv6: address.isIPv6)
+        let kernel = address.kernelAddress
+        var storage = kernel.storage
+        let result = ringwake_connect(descriptor, &storage, kernel.length)
+        guard result == 0 || errno == EINPROGRESS else { return fail(index, String(cString: strerror(errno))) }
+        do throws(RunLoopError) {
+            attempts[index]?.source = try runLoop.watch(descriptor, for: .write, cause: .link) { [weak self] _ in
+                self?.advance(index)
+            }
+        } catch {
+            fail(index, "\(error)")
+        }
+    }
+
+    /// Another port than the usual one is better than no link.
+    private func bind(_ descriptor: Int32, isIPv6: Bool) {
+        guard localPort != 0,
+            let any = try? SocketAddress(parsing: isIPv6 ? "[::]:\(localPort)" : "0.0.0.0:\(localPort)")
+        else { return }
+        _ = ringwake_set_reuse_address(descriptor)
+        var storage = any.kernelAddress.storage
+        _ = ringwake_bind(descriptor, &storage, any.kernelAddress.length)
+    }
+
+    private func advance(_ index: Int) {
+        guard let attempt = attempts[index] else { return }
+        if let tls = attempt.tls { return handshake(index, tls, attempt) }
+        var error: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        guard getsockopt(attempt.descriptor, SOL_SOCKET, SO_ERROR, &error, &length) == 0 else { return }
+        guard error == 0 else { return fail(index, String(cString: strerror(error))) }
+        do throws(RingwakeError) {
+            let tls = try TLSConnection(context: context, descriptor: attempt.descriptor)
+            _ = ringwake_set_no_delay(attempt.descriptor)
+            attempts[index]?.tls = tls
+            run(race.connected(index, at: now))
+            handshake(index, tls, attempt)
+        } catch {
+            fail(index, error.message)
+        }
+    }
+
+    private func handshake(_ index: Int, _ tls: TLSConnection, _ attempt: Attempt) {
+        switch tls.handshake() {
+        case .done: run(race.secured(index))
+        case .wantsRead: watch(index, .read)
+        case .wantsWrite: watch(index, .write)
+        case .closed: fail(index, "the server closed the connection during the TLS handshake")
+        case .failed(let why): fail(index, why)
+        }
+    }
+
+    private func watch(_ index: Int, _ interest: Interest) {
+        do throws(RunLoopError) {
+            try attempts[index]?.source?.update(interest)
+        } catch {
+            fail(index, "\(error)")
+        }
+    }
+
+    private func fail(_ index: Int, _ why: String) {
+        close(index)
+        run(race.failed(index, why, at: now))
+    }
+
+    private func close(_ index: Int) {
+        guard let attempt = attempts.removeValue(forKey: index) else { return }
+        attempt.source?.cancel()
+        _ = Glibc.close(attempt.descriptor)
+    }
+}

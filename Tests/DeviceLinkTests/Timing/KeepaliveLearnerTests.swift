@@ -1,0 +1,268 @@
+import DeviceLink
+import RingwakeCore
+import Testing
+
+/// Single inputs of the learner.
+struct KeepaliveLearnerTests {
+    private let home = NetworkKey([1])
+    private let office = NetworkKey([2])
+    private var learner = KeepaliveLearner(capacity: 3)
+    private var now = BootInstant.at(.zero)
+
+    private mutating func connect(_ network: NetworkKey? = nil, kind: NetworkKind = .wiFi) -> Duration {
+        learner.linkEstablished(on: network ?? home, kind: kind, at: now)
+    }
+
+    private mutating func goodPeriods(_ count: Int, idle: Duration) -> KeepaliveLearner.Advice? {
+        var advice: KeepaliveLearner.Advice?
+        for _ in 0..<count {
+            now = now.advanced(by: idle)
+            advice = learner.provenAlive(on: home, afterIdle: idle, at: now)
+        }
+        return advice
+    }
+
+    private mutating func die(
+        idle: Duration, interval: Duration, pathChanged: Bool = false
+    ) -> KeepaliveLearner.Advice? {
+        now = now.advanced(by: idle)
+        return learner.foundDead(
+            on: home, afterIdle: idle, interval: interval, pathChanged: pathChanged, at: now)
+    }
+
+    @Test("An unknown network starts at 4 min, and the fifth good period starts a probe of 5 min")
+    mutating func growth() {
+        #expect(connect() == .minutes(4))
+        #expect(goodPeriods(4, idle: .minutes(4)) == .init(interval: .minutes(4), probe: nil))
+        #expect(goodPeriods(1, idle: .minutes(4)) == .init(interval: .minutes(4), probe: .minutes(5)))
+        #expect(goodPeriods(1, idle: .minutes(4)) == .init(interval: .minutes(4), probe: nil))
+        #expect(
+            learner.probeEnded(on: home, .survived(.minutes(5)), at: now) == .init(interval: .minutes(5), probe: nil))
+    }
+
+    @Test("Idle times shorter than the interval are no good periods")
+    mutating func shortPeriods() {
+        _ = connect()
+        #expect(goodPeriods(20, idle: .minutes(3))?.probe == nil)
+    }
+
+    @Test("Good periods of several devices that overlap count once")
+    mutating func overlappingGoodPeriods() {
+        _ = connect()
+        for _ in 0..<4 {
+            now = now.advanced(by: .minutes(4))
+            for second in 0..<10 {
+                let advice = learner.provenAlive(
+                    on: home, afterIdle: .minutes(4), at: now.advanced(by: .seconds(second * 20)))
+                #expect(advice?.probe == nil)
+            }
+        }
+    }
+
+    @Test("One failure changes nothing; the second one lowers the interval to 20 s below it")
+    mutating func twoFailures() {
+        _ = connect()
+        #expect(die(idle: .seconds(250), interval: .minutes(4))?.interval == .minutes(4))
+        #expect(die(idle: .seconds(250), interval: .minutes(4))?.interval == .seconds(220))
+    }
+
+    @Test("A failure while the path changed does not count")
+    mutating func pathChanged() {
+        _ = connect()
+        for _ in 0..<10 {
+            #expect(die(idle: .seconds(250), interval: .minutes(4), pathChanged: true)?.interval == .minutes(4))
+        }
+    }
+
+    @Test("Devices that lose their links in the same period are one failure")
+    mutating func restartedNAT() {
+        _ = connect()
+        now = now.advanced(by: .minutes(10))
+        for second in 0..<100 {
+            let advice = learner.foundDead(
+                on: home, afterIdle: .seconds(250), interval: .minutes(4), pathChanged: false,
+                at: now.advanced(by: .seconds(second)))
+            #expect(advice?.interval == .minutes(4))
+        }
+    }
+
+    @Test("A device that fails each time lowers the interval, however many others are fine")
+    mutating func minority() {
+        _ = connect()
+        for _ in 0..<2 {
+            now = now.advanced(by: .minutes(4))
+            for _ in 0..<50 { _ = learner.provenAlive(on: home, afterIdle: .minutes(4), at: now) }
+            _ = learner.foundDead(
+                on: home, afterIdle: .minutes(4), interval: .minutes(4), pathChanged: false, at: now)
+        }
+        #expect(learner.interval(on: home) == .seconds(220))
+    }
+
+    @Test("Five good periods in a row excuse an earlier failure; four do not")
+    mutating func excusedFailure() {
+        _ = connect()
+        _ = die(idle: .minutes(4), interval: .minutes(4))
+        _ = goodPeriods(5, idle: .minutes(4))
+        #expect(die(idle: .minutes(4), interval: .minutes(4))?.interval == .minutes(4))
+        _ = goodPeriods(4, idle: .minutes(4))
+        #expect(die(idle: .minutes(4), interval: .minutes(4))?.interval == .seconds(220))
+    }
+
+    @Test("A link of an earlier, longer interval that dies does not lower the interval again")
+    mutating func oldLink() {
+        _ = connect()
+        for _ in 0..<2 { _ = die(idle: .minutes(4), interval: .minutes(4)) }
+        for _ in 0..<4 {
+            #expect(die(idle: .minutes(4), interval: .minutes(4))?.interval == .seconds(220))
+        }
+    }
+
+    @Test("Links that die within the floor's time have another cause than the interval")
+    mutating func shortDeaths() {
+        _ = connect()
+        for _ in 0..<10 { #expect(die(idle: .seconds(30), interval: .minutes(4))?.interval == .minutes(4)) }
+    }
+
+    @Test("Falls without a good period between them are 20, 40, 80 and 160 s; a good period starts again at 20 s")
+    mutating func fallsDouble() {
+        _ = connect()
+        var seen: [Duration] = []
+        for _ in 0..<4 {
+            for _ in 0..<2 {
+                _ = die(idle: learner.interval(on: home) ?? .zero, interval: learner.interval(on: home) ?? .zero)
+            }
+            seen.append(learner.interval(on: home) ?? .zero)
+        }
+        #expect(seen == [.seconds(220), .seconds(180), .seconds(100), .seconds(45)])
+        _ = goodPeriods(5, idle: .seconds(45))
+        _ = learner.probeEnded(on: home, .survived(.seconds(80)), at: now)
+        for _ in 0..<2 { _ = die(idle: .seconds(80), interval: .seconds(80)) }
+        #expect(learner.interval(on: home) == .seconds(60))
+    }
+
+    @Test("After a probe died, only less is tried for a day; then the limit once, and a survivor lifts it")
+    mutating func hold() {
+        _ = connect()
+        #expect(goodPeriods(5, idle: .minutes(4))?.probe == .seconds(300))
+        _ = learner.probeEnded(on: home, .died(.seconds(300)), at: now)
+        #expect(goodPeriods(5, idle: .minutes(4))?.probe == .seconds(280))
+        _ = learner.probeEnded(on: home, .survived(.seconds(280)), at: now)
+        #expect(learner.status(of: home) == .settled)
+        #expect(goodPeriods(250, idle: .seconds(280))?.probe == nil)
+        now = now.advanced(by: .hours(6))
+        #expect(goodPeriods(1, idle: .seconds(280))?.probe == .seconds(300))
+        #expect(learner.probeEnded(on: home, .survived(.seconds(300)), at: now)?.interval == .seconds(300))
+        #expect(learner.status(of: home) == .searching)
+    }
+
+    @Test("A probe that died before its time, or survived less, has no result and pauses probing for an hour")
+    mutating func voidProbes() {
+        _ = connect()
+        _ = goodPeriods(4, idle: .minutes(4))
+        for outcome in [KeepaliveLearner.ProbeOutcome.died(.seconds(200)), .survived(.seconds(200)), .void] {
+            now = now.advanced(by: .days(1))
+            #expect(goodPeriods(1, idle: .minutes(4))?.probe == .seconds(300))
+            #expect(learner.probeEnded(on: home, outcome, at: now)?.interval == .minutes(4))
+            #expect(goodPeriods(14, idle: .minutes(4))?.probe == nil)
+            #expect(learner.status(of: home) == .searching)
+        }
+    }
+
+    @Test("A probe that is never reported does not block the next one")
+    mutating func lostProbe() {
+        _ = connect()
+        #expect(goodPeriods(5, idle: .minutes(4))?.probe == .seconds(300))
+        var probes = 0
+        for _ in 0..<30 where goodPeriods(1, idle: .minutes(4))?.probe != nil { probes += 1 }
+        #expect(probes == 1)
+    }
+
+    @Test("The ceiling follows the kind of the network")
+    mutating func kindChanges() {
+        learner = KeepaliveLearner(.init(entries: [entry(interval: 1600)]), at: now) ?? KeepaliveLearner()
+        #expect(connect(kind: .cellular) == .seconds(1600))
+        #expect(connect(kind: .wiFi) == .minutes(15))
+    }
+
+    // MARK: - The table
+
+    @Test("A full table forgets the network that was used longest ago")
+    mutating func capacity() {
+        for byte in [1, 2, 3] as [UInt8] { _ = connect(NetworkKey([byte])) }
+        _ = learner.provenAlive(on: home, afterIdle: .minutes(4), at: now)
+        _ = connect(NetworkKey([4]))
+        #expect(learner.count == 3)
+        #expect(learner.interval(on: home) != nil)
+        #expect(learner.interval(on: office) == nil)
+        #expect(learner.provenAlive(on: office, afterIdle: .minutes(4), at: now) == nil)
+    }
+
+    @Test("A network is forgotten 7 days after its last use")
+    mutating func retention() {
+        _ = connect()
+        for _ in 0..<2 { _ = die(idle: .minutes(4), interval: .minutes(4)) }
+        now = now.advanced(by: .days(7) - .seconds(1))
+        #expect(connect() == .seconds(220))
+        now = now.advanced(by: .days(7))
+        #expect(learner.snapshot(at: now).entries.isEmpty)
+        #expect(connect() == .minutes(4))
+    }
+
+    @Test("A restored table has the same intervals, limits, holds and order of use")
+    mutating func restore() throws {
+        _ = connect(kind: .cellular)
+        for _ in 0..<2 { _ = die(idle: .minutes(4), interval: .minutes(4)) }
+        now = now.advanced(by: .seconds(10))
+        _ = connect(office)
+        let saved = learner.snapshot(at: now)
+        #expect(saved.entries.map(\.network) == ["02", "01"])
+        #expect(saved.entries.map(\.limit) == [nil, 240])
+        #expect(saved.entries.map(\.age) == [0, 10])
+        let later = BootInstant.at(.seconds(3))
+        var restored = try #require(KeepaliveLearner(saved, elapsed: .seconds(5), capacity: 2, at: later))
+        #expect(restored.snapshot(at: later).entries.map(\.age) == [5, 15])
+        #expect(restored.snapshot(at: later).entries.map(\.hold) == [0, saved.entries[1].hold - 5])
+        #expect(restored.interval(on: home) == .seconds(220))
+        #expect(restored.status(of: home) == .settled)
+        _ = restored.linkEstablished(on: NetworkKey([9]), kind: .wiFi, at: later)
+        #expect(restored.interval(on: home) == nil)
+    }
+
+    @Test("A snapshot of another version is refused")
+    func otherVersion() {
+        #expect(KeepaliveLearner(.init(version: 2, entries: []), at: now) == nil)
+    }
+
+    @Test("Entries that make no sense are left out or brought into range")
+    func badEntries() throws {
+        let entries = [
+            entry(network: "0"), entry(network: "xy"), entry(network: String(repeating: "00", count: 65)),
+            entry(kind: "satellite"), entry(age: 7 * 86400),
+            entry(network: "aa", interval: .max, limit: .max, hold: .max, failedRetries: .max, age: .min),
+            entry(network: "bb", interval: .min, limit: .min, hold: .min, failedRetries: .min),
+            entry(network: "cc", interval: 500, limit: 100),
+        ]
+        var learner = try #require(KeepaliveLearner(.init(entries: entries), at: now))
+        #expect(learner.count == 3)
+        #expect(learner.interval(on: NetworkKey([0xAA])) == .minutes(28))
+        #expect(learner.interval(on: NetworkKey([0xBB])) == .seconds(45))
+        #expect(learner.status(of: NetworkKey([0xCC])) == .searching)
+        for network in [0xAA, 0xBB, 0xCC].map({ NetworkKey([$0]) }) {
+            for minute in 1..<500 {
+                let time = now.advanced(by: .minutes(30 * minute))
+                _ = learner.provenAlive(on: network, afterIdle: .minutes(30), at: time)
+                _ = learner.probeEnded(on: network, .died(.minutes(30)), at: time)
+            }
+        }
+        _ = learner.snapshot(at: now)
+    }
+
+    private func entry(
+        network: String = "01", kind: String = "cellular", interval: Int64 = 240, limit: Int64? = nil,
+        hold: Int64 = 0, failedRetries: Int = 0, age: Int64 = 0
+    ) -> KeepaliveSnapshot.Entry {
+        KeepaliveSnapshot.Entry(
+            network: network, kind: kind, interval: interval, limit: limit, hold: hold,
+            failedRetries: failedRetries, age: age)
+    }
+}

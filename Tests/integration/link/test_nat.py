@@ -1,0 +1,345 @@
+"""Links through a router with NAT: what it forgets, what the kernel keeps alive, and networks that change."""
+
+import re
+import socket
+import time
+import uuid
+from collections.abc import Callable, Iterator
+
+import pytest
+from support import nat as nats
+from support import processes, sockets
+from support.credentials import TOPIC, Credentials
+from support.daemon import Daemon
+from support.links import Device, devices, pair
+from support.nat import Nat
+from support.waiting import until
+
+# How long a process that sleeps is watched; seconds.
+IDLE = 5
+# A timer that is due later says nothing about those that are looked at here; seconds.
+SOON = 300
+# The gateway gives up a link that does not answer after 10 s; a device one whose gateway does not.
+GIVE_UP = 60
+# Of a link that nobody uses, tcp(7).
+OPTIONS = {"TCP_KEEPIDLE": 240, "TCP_KEEPINTVL": 20, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 0}
+# Another app, which comes later.
+DOOR = "com.example.door"
+FAILED = "the gateway cannot be reached"
+
+
+class Pair:
+    """A gateway, and a device behind the router that is paired with it."""
+
+    def __init__(self, nat: Nat, gateway: Daemon, device: Device) -> None:
+        self.nat, self.gateway, self.device = nat, gateway, device
+        self.token = ""
+        self.calls: list[str] = []
+
+    def start(self) -> "Pair":
+        self.gateway.start()
+        self.device.start()
+        pair(self.gateway, self.device)
+        self.token = self.device.device_token()
+        return self
+
+    def push(self) -> str:
+        """A push that is accepted; answers its call."""
+        self.calls.append(str(uuid.uuid4()))
+        answer = self.nat.send(self.gateway, self.token, self.calls[-1])
+        assert (answer.status, answer.reason) == (200, None), self.logs()
+        return self.calls[-1]
+
+    def ring(self) -> None:
+        """A push that wakes its handler on the device."""
+        self.wait(self.push())
+
+    def wait(self, call: str, seconds: float = GIVE_UP) -> None:
+        until(lambda: call in self.device.recorders[0].wakes(), seconds, lambda: f"call {call}:\n{self.logs()}")
+
+    def check_once(self) -> None:
+        """Each call so far rang, once, and nothing waits."""
+        until(lambda: self.waiting == 0, GIVE_UP, self.logs)
+        for call in self.calls:
+            assert self.device.log.count(f"call={call} state=woken") == 1, self.logs()
+
+    def logs(self) -> str:
+        return f"{devices(self.gateway)}\n{self.device.link}\ngateway:\n{self.gateway.log}\ndevice:\n{self.device.log}"
+
+    @property
+    def waiting(self) -> int:
+        return devices(self.gateway)[0]["waiting"]
+
+    @property
+    def peer(self) -> str | None:
+        """Where the gateway sees the device; none while it is offline."""
+        return devices(self.gateway)[0].get("peer")
+
+    def wait_until_offline(self) -> None:
+        until(lambda: self.peer is None, GIVE_UP, self.logs)
+
+    def wait_for_another_link(self, former: str | None) -> None:
+        until(lambda: self.peer not in (None, former), GIVE_UP, self.logs)
+        self.device.wait_until_linked()
+
+
+@pytest.fixture(scope="session")
+def nat_credentials(tmp_path_factory: pytest.TempPathFactory) -> Credentials:
+    return nats.make_credentials(tmp_path_factory.mktemp("nat-certificates"))
+
+
+@pytest.fixture
+def nat() -> Iterator[Nat]:
+    """A device's network behind a router, and a gateway's; needs root."""
+    if reason := nats.unavailable():
+        pytest.skip(reason)
+    with Nat() as made:
+        yield made
+
+
+@pytest.fixture
+def make_paired(
+    nat: Nat, make_daemon: Callable[..., Daemon], nat_credentials: Credentials
+) -> Callable[[Callable[..., Daemon]], Pair]:
+    def make(make_gateway: Callable[..., Daemon]) -> Pair:
+        gateway = make_gateway(make_daemon, credentials=nat_credentials)
+        gateway.settings["team.topics"] = [TOPIC, f"{DOOR}.voip"]
+        return Pair(nat, gateway, nat.make_device(make_daemon, credentials=nat_credentials)).start()
+
+    return make
+
+
+@pytest.fixture
+def linked(nat: Nat, make_paired: Callable[..., Pair]) -> Pair:
+    return make_paired(nat.make_gateway)
+
+
+def settled_switches(pid: int) -> int:
+    """The count of voluntary switches once it has not changed for a second, and no timer will change it soon."""
+    count, since = 0, time.monotonic()
+
+    def settled() -> bool:
+        nonlocal count, since
+        now = processes.voluntary_switches(pid)
+        if now != count or any(int(left[1:].split(",")[0]) < SOON for left in processes.armed_timers(pid)):
+            count, since = now, time.monotonic()
+        return time.monotonic() - since > 1
+
+    until(settled, 60, lambda: f"the daemon to settle: {count} switches, {processes.armed_timers(pid)}")
+    return count
+
+
+# What the router keeps
+
+
+def test_a_push_through_the_router(linked: Pair) -> None:
+    linked.ring()
+    linked.check_once()
+    assert linked.peer and linked.peer.startswith(nats.WAN + ":"), "translated"
+    assert len(linked.nat.entries()) == 1, linked.nat.entries()
+
+
+@pytest.mark.alone
+def test_the_kernels_keep_alives_hold_the_link_and_wake_nobody(linked: Pair) -> None:
+    forget, keep_alive = 6, 2
+    linked.nat.forget_after(forget)
+    linked.ring()
+    linked.check_once()
+    linked.device.recorders[0].clear_away()
+    with sockets.connected(linked.gateway.pid, nats.PORT) as link:
+        options = {name: link.getsockopt(socket.IPPROTO_TCP, getattr(socket, name)) for name in OPTIONS}
+        assert (link.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE), options) == (1, OPTIONS)
+        # Nobody waits for minutes here: only the times are others.
+        for name in (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL):
+            link.setsockopt(socket.IPPROTO_TCP, name, keep_alive)
+    peer = linked.peer
+    before = settled_switches(linked.device.pid)
+    sent = linked.nat.traffic()["from_gateway"][0]
+    time.sleep(2 * forget + 1)
+    assert processes.voluntary_switches(linked.device.pid) == before
+    assert linked.nat.traffic()["from_gateway"][0] >= sent + 3, "the gateway's kernel sent keep-alives"
+    linked.ring()
+    linked.check_once()
+    assert linked.peer == peer, "the same link"
+
+
+def change_the_path(linked: Pair) -> None:
+    linked.nat.unplug()
+    linked.nat.plug()
+
+
+def add_an_app(linked: Pair) -> None:
+    linked.device.add_app(app=DOOR)
+    done = linked.device.ringwake("reload")
+    assert done.returncode == 0, done
+
+
+@pytest.mark.parametrize("tell", [change_the_path, add_an_app])
+def test_a_forgotten_link_is_made_again(linked: Pair, tell: Callable[[Pair], None]) -> None:
+    linked.ring()
+    former = linked.peer
+    linked.nat.expire()
+    call = linked.push()
+    assert linked.waiting == 1, "accepted, and written"
+    # Nothing comes back, and so it is no RST that tells the gateway.
+    linked.wait_until_offline()
+    assert linked.nat.entries() == []
+    assert call not in linked.device.recorders[0].wakes()
+    tell(linked)
+    linked.wait_for_another_link(former)
+    linked.wait(call)
+    linked.ring()
+    linked.check_once()
+
+
+def test_the_router_forgets_by_itself(linked: Pair) -> None:
+    linked.nat.forget_after(2)
+    linked.ring()
+    # Within the first keep-alive's time.
+    until(lambda: not linked.nat.entries(), GIVE_UP, lambda: f"{linked.nat.entries()}")
+    call = linked.push()
+    linked.wait_until_offline()
+    change_the_path(linked)
+    linked.wait(call)
+    linked.check_once()
+
+
+# Paths
+
+
+def test_another_address(linked: Pair) -> None:
+    linked.ring()
+    former = linked.peer
+    linked.nat.renumber("192.168.77.8")
+    linked.wait_for_another_link(former)
+    linked.ring()
+    linked.check_once()
+    assert "192.168.77.8" in "".join(linked.nat.entries())
+
+
+def test_a_link_outlives_a_short_loss_of_the_interface(linked: Pair) -> None:
+    linked.ring()
+    former = linked.peer
+    linked.nat.unplug()
+    call = linked.push()
+    linked.nat.plug()
+    linked.wait(call)
+    linked.ring()
+    linked.check_once()
+    assert linked.peer == former
+
+
+@pytest.mark.alone
+def test_without_a_path_nothing_is_tried(linked: Pair) -> None:
+    linked.ring()
+    linked.device.recorders[0].clear_away()
+    linked.nat.unplug()
+    call = linked.push()
+    linked.wait_until_offline()
+    before = settled_switches(linked.device.pid)
+    time.sleep(IDLE)
+    assert processes.voluntary_switches(linked.device.pid) == before
+    assert FAILED not in linked.device.log
+    linked.nat.plug()
+    linked.wait(call)
+    linked.ring()
+    linked.check_once()
+
+
+@pytest.mark.alone
+def test_nor_by_a_device_that_starts_without_one(linked: Pair) -> None:
+    linked.device.kill()
+    linked.nat.unplug()
+    call = linked.push()
+    linked.device.start()
+    until(lambda: linked.device.link["state"] == "unreachable", 10, lambda: f"{linked.device.link}")
+    before = settled_switches(linked.device.pid)
+    time.sleep(IDLE)
+    assert processes.voluntary_switches(linked.device.pid) == before
+    assert FAILED not in linked.device.log and "retryInMs" not in linked.device.link
+    linked.nat.plug()
+    linked.wait(call)
+    linked.check_once()
+
+
+def test_the_default_route_moves_to_another_interface(linked: Pair) -> None:
+    linked.nat.add_mobile()
+    linked.ring()
+    former = linked.peer
+    linked.nat.move_to_mobile()
+    linked.wait_for_another_link(former)
+    assert nats.MOBILE_DEVICE in "".join(linked.nat.entries())
+    linked.ring()
+    linked.check_once()
+
+
+# Silence
+
+
+def test_a_push_into_a_short_silence(linked: Pair) -> None:
+    linked.ring()
+    former = linked.peer
+    linked.nat.cut()
+    call = linked.push()
+    assert linked.waiting == 1, "accepted, and written"
+    linked.nat.restore()
+    linked.wait(call)
+    linked.ring()
+    linked.check_once()
+    assert linked.peer == former, "the kernel sent it again"
+
+
+def test_a_push_into_a_long_silence(linked: Pair) -> None:
+    linked.ring()
+    former = linked.peer
+    linked.nat.cut()
+    call = linked.push()
+    linked.wait_until_offline()
+    linked.nat.restore()
+    change_the_path(linked)
+    linked.wait_for_another_link(former)
+    linked.wait(call)
+    linked.ring()
+    linked.check_once()
+
+
+def test_acknowledgements_into_silence(linked: Pair) -> None:
+    """The device has the push, and the gateway does not know it."""
+    linked.ring()
+    linked.nat.cut('iifname "lan0"')
+    call = linked.push()
+    linked.wait(call)
+    linked.wait_until_offline()
+    assert linked.waiting == 1
+    linked.nat.restore()
+    change_the_path(linked)
+    linked.ring()
+    linked.check_once()
+
+
+def test_a_gateway_that_is_away_is_tried_ever_less_often(linked: Pair) -> None:
+    linked.ring()
+    began = linked.device.log.count(FAILED)
+    linked.gateway.kill()
+    until(lambda: linked.device.log.count(FAILED) >= began + 3, GIVE_UP, lambda: linked.device.log)
+    until(lambda: linked.device.link["state"] == "waiting", GIVE_UP, lambda: f"{linked.device.link}")
+    assert linked.device.link["lastEnd"]["why"].endswith("Connection refused"), linked.device.link
+    linked.gateway.start()
+    linked.device.wait_until_linked(120)
+    linked.ring()
+    linked.check_once()
+
+
+# Families
+
+
+@pytest.mark.parametrize(
+    ("silent", "peer"), [("ipv6", re.escape(nats.WAN)), ("ipv4", re.escape(f"[{nats.DEVICE6}]")), ("", r"\[fd")]
+)
+def test_one_name_and_two_families(nat: Nat, make_paired: Callable[..., Pair], silent: str, peer: str) -> None:
+    if silent:
+        nat.cut(f"meta nfproto {silent} meta l4proto tcp")
+    linked = make_paired(nat.make_named_gateway)
+    assert re.match(peer, linked.peer or ""), linked.peer
+    linked.ring()
+    linked.check_once()

@@ -1,0 +1,92 @@
+"""What became of a push: the gateway learns it from the device, and tells the sender and nobody else."""
+
+import json
+import uuid
+
+import pytest
+from support.credentials import APP, TOPIC
+from support.daemon import Daemon
+from support.h2client import H2Client
+from support.links import Device, make_device, make_gateway, pair, send
+from support.waiting import until
+
+
+@pytest.fixture
+def linked(make_daemon) -> tuple[Daemon, Device]:
+    gateway, device = make_gateway(make_daemon).start(), make_device(make_daemon).start()
+    pair(gateway, device)
+    return gateway, device
+
+
+def ask(gateway: Daemon, token: str, push_id: str, **fields: str) -> tuple[int, dict]:
+    """What the sender is told."""
+    fields = {"authorization": gateway.credentials.authorization(), "apns-topic": TOPIC} | fields
+    path = f"/3/device/{token}/pushes/{push_id}"
+    head = [(":method", "GET"), (":scheme", "https"), (":authority", "localhost"), (":path", path), *fields.items()]
+    with H2Client(gateway.host_and_port, gateway.credentials.context()) as client:
+        answer = client.request(head, None)
+    return answer.status, json.loads(answer.body)
+
+
+def state(gateway: Daemon, token: str, push_id: str) -> str:
+    return ask(gateway, token, push_id)[1].get("state", "")
+
+
+def test_a_sender_learns_each_state_of_its_push(linked) -> None:
+    gateway, device = linked
+    token, call = device.device_token(), str(uuid.uuid4())
+    assert send(gateway, token, call).status == 200
+    assert state(gateway, token, call) in ("forwarded", "woken", "journaled")
+    wake = device.recorders[0].wait(call)
+    until(lambda: state(gateway, token, call) == "woken", 10, lambda: str(ask(gateway, token, call)))
+    done = device.ringwake("call", "report", call, "--ring", env={"RINGWAKE_WAKE_SECRET": wake.secret, "RINGWAKE_APP": APP})
+    assert done.returncode == 0, done
+    until(lambda: state(gateway, token, call) == "ringing", 10, lambda: str(ask(gateway, token, call)))
+    done = device.ringwake("call", "decline", call)
+    assert done.returncode == 0, done
+    stages = lambda: [hop["stage"] for hop in ask(gateway, token, call)[1]["timeline"]]  # noqa: E731
+    until(lambda: stages()[-1] == "ended", 10, lambda: str(ask(gateway, token, call)))
+    status, receipt = ask(gateway, token, call)
+    assert (status, receipt["state"], receipt["reason"]) == (200, "ended", "declined"), receipt
+    assert stages()[0] == "received" and "rang" in stages(), receipt
+    # The operator of the gateway sees the same.
+    assert json.loads(gateway.ringwake("push", "show", call, "--json").stdout) == receipt
+
+
+def test_a_push_for_a_device_that_is_away_is_queued(linked) -> None:
+    gateway, device = linked
+    token, call = device.device_token(), str(uuid.uuid4())
+    device.kill()
+    assert send(gateway, token, call).status == 200
+    assert state(gateway, token, call) == "queued"
+    device.start()
+    until(lambda: state(gateway, token, call) == "woken", 10, lambda: str(ask(gateway, token, call)))
+
+
+def test_a_gateway_that_starts_again_gets_the_receipts_of_the_last_day_again(linked) -> None:
+    gateway, device = linked
+    token, call = device.device_token(), str(uuid.uuid4())
+    port = gateway.control.get("/v1/gateway")["address"]
+    assert send(gateway, token, call).status == 200
+    device.recorders[0].wait(call)
+    gateway.kill()
+    gateway.sections["gateway"] = f'listen = "{port}"\naddress = "127.0.0.1"\n'
+    gateway.write_configuration()
+    gateway.start()
+    until(lambda: state(gateway, token, call) == "woken", 60, lambda: str(ask(gateway, token, call)))
+
+
+def test_nobody_else_is_told(linked) -> None:
+    gateway, device = linked
+    token, call = device.device_token(), str(uuid.uuid4())
+    assert send(gateway, token, call).status == 200
+    assert ask(gateway, token, str(uuid.uuid4())) == (404, {"reason": "UnknownPush"})
+    assert ask(gateway, token, call, authorization="bearer x.y.z")[0] == 403
+    assert ask(gateway, "0" * 64, call) == (400, {"reason": "BadDeviceToken"})
+
+
+def test_a_push_to_an_app_of_the_daemon_itself_can_be_asked_for_too(daemon: Daemon) -> None:
+    call = str(uuid.uuid4())
+    assert send(daemon, daemon.device_token(), call).status == 200
+    daemon.recorders[0].wait(call)
+    until(lambda: state(daemon, daemon.device_token(), call) == "woken", 10, "the state")
