@@ -276,7 +276,8 @@ let package = Package(
         .testTarget(
             name: "RingwakeDaemonTests",
             dependencies: [
-                "CallService", "ControlProtocol", "DaemonConfiguration", "HTTPServer", "HandlerActivation",
+                "CallService", "ControlProtocol", "DaemonConfiguration", "DeviceLink", "HTTPServer",
+                "HandlerActivation",
                 "PushGateway", "PushJournal", "Reachability", "RingwakeCore", "RingwakeDaemon", "RunLoop", logging,
             ],
             swiftSettings: onTheRunLoop),

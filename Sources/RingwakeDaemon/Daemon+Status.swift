@@ -66,6 +66,8 @@ extension Daemon {
         message.pushes.appsWithFaults = faulty.isEmpty ? nil : faulty.map(\.rawValue).sorted()
         message.problems = credentialProblems()
         message.clock = clockStatus()
+        message.link = outbound?.paired == nil ? nil : control.links.linkMessage()
+        message.gateway = control.links.gatewayMessage()
         message.damage = damageStatus()
         message.facilities = facilities
         message.networkNamespace = network.namespace

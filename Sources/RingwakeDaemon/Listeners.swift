@@ -67,7 +67,8 @@ final class Listeners {
         do {
             if let address = configuration.gateway.listen, let linkTLS {
                 links = try HTTP2TLSListener(
-                    runLoop: runLoop, socket: try TCPListeningSocket.open(address), tls: linkTLS,
+                    runLoop: runLoop, socket: try TCPListeningSocket.open(address, isDualStack: true),
+                    tls: linkTLS,
                     limits: .provider(available: descriptors.connections(forEachOf: 2)), budget: BufferBudget(),
                     bounds: providers.bounds, logger: logger,
                     handOff: ProtocolHandOff(takes: { _ in true }, take: takeLink)

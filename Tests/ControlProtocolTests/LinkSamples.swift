@@ -30,10 +30,15 @@ enum LinkSamples {
         address: nil, onPushPorts: true, admission: "open", devices: 0, online: 0, waiting: 0, invitations: 0,
         linked: 0, unlinked: 0, refused: 0, acknowledged: 0, dropped: 0)
 
-    private static let online = LinkedDeviceMessage(
-        device: device, name: "door-station", state: "online", pairedAt: "2026-11-21T18:58:52.123Z",
-        peer: "198.51.100.7:49152", waiting: 0, sealed: true, revision: 7,
-        apps: [.init(app: "com.example.phone", environment: "production", slot: "1a2b3c4d")])
+    private static let online: LinkedDeviceMessage = {
+        var message = LinkedDeviceMessage(
+            device: device, name: "door-station", state: "online", pairedAt: "2026-11-21T18:58:52.123Z",
+            peer: "198.51.100.7:49152", waiting: 0, sealed: true, revision: 7,
+            apps: [.init(app: "com.example.phone", environment: "production", slot: "1a2b3c4d")])
+        message.keepAliveSeconds = 240
+        message.network = "searching"
+        return message
+    }()
 
     private static let new = LinkedDeviceMessage(
         device: String(device.reversed()), name: "gate", state: "offline", pairedAt: "2026-11-22T06:00:00.000Z",
@@ -62,6 +67,7 @@ enum LinkSamples {
         message.trust = "pin"
         message.device = device
         message.linkedMs = 3_600_000
+        message.keepAliveSeconds = 240
         message.received = 12
         message.revision = 7
         message.gatewayRevision = 7

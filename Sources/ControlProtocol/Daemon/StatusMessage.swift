@@ -67,6 +67,10 @@ package struct StatusMessage: Codable, Equatable, Sendable {
     package var reload: Reload?
     /// Whether the machine's clock can be right; nil from a daemon that doesn't say.
     package var clock: Clock?
+    /// This device's link; nil if it is not paired with a gateway.
+    package var link: LinkMessage?
+    /// The devices that are linked to this daemon; nil if it is no gateway.
+    package var gateway: GatewayMessage?
     /// What was found damaged or lost, the oldest first; nil from a daemon that doesn't say.
     package var damage: [Damage]?
 
@@ -112,7 +116,7 @@ package struct StatusMessage: Codable, Equatable, Sendable {
         let isClockRight = clock.map { $0.state == "right" } ?? true
         let files = (setAside ?? []).map { $0.app ?? $0.team ?? $0.file }
         return (isClockRight ? [] : ["clock"]) + (journal.state == "working" ? [] : ["store"])
-            + ((damage ?? []).isEmpty ? [] : ["damaged files"]) + files
+            + ((damage ?? []).isEmpty ? [] : ["damaged files"]) + (link?.problem == nil ? [] : ["link"]) + files
     }
 }
 

@@ -15,6 +15,9 @@ package struct DeviceDirectory: Sendable {
         case ended(DeviceID, at: Int64)
     }
 
+    /// A P-256 key has 91 bytes, which are 124 in base64.
+    private static let maximumKeyBytes = 124
+
     package private(set) var devices: [DeviceID: DeviceRecord] = [:]
     private var tokens: [String: Entry] = [:]
 
@@ -145,6 +148,7 @@ package struct DeviceDirectory: Sendable {
         record.end(record.registrations.filter { !kept.contains($0.token) }, at: time)
         record.registrations = set.registrations
         record.revision = set.revision
+        record.sealing = set.sealing ?? record.sealing
         return record
     }
 
@@ -160,6 +164,9 @@ package struct DeviceDirectory: Sendable {
     private func check(_ set: LinkRegistrations, of id: DeviceID) throws(UplinkMessage.Defect) {
         guard set.registrations.count <= LinkLimits.maximumRegistrations else {
             throw UplinkMessage.Defect(.quotaExceeded, "more than \(LinkLimits.maximumRegistrations) registrations")
+        }
+        guard set.sealing?.utf8.count ?? 0 <= Self.maximumKeyBytes else {
+            throw UplinkMessage.Defect("'sealing' is not the SubjectPublicKeyInfo of a P-256 key in base64")
         }
         guard Int64(exactly: set.revision) != nil else { throw UplinkMessage.Defect("'revision' is too large") }
         var slots: Set<LinkSlot> = []

@@ -23,10 +23,13 @@ package struct LinkRegistration: Hashable, Sendable, Codable {
 package struct LinkRegistrations: Hashable, Sendable, Codable {
     package var revision: UInt64
     package var registrations: [LinkRegistration]
+    /// The device's key for sealed payloads, in base64; nil: the gateway keeps the one that it has.
+    package var sealing: String?
 
-    package init(revision: UInt64, registrations: [LinkRegistration]) {
+    package init(revision: UInt64, registrations: [LinkRegistration], sealing: String? = nil) {
         self.revision = revision
         self.registrations = registrations
+        self.sealing = sealing
     }
 }
 

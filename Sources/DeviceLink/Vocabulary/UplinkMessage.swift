@@ -113,6 +113,7 @@ package enum UplinkMessage: Hashable, Sendable {
             case .registrations(let set):
                 json.add("op", "registrations")
                 json.add("revision", set.revision)
+                json.add("sealing", set.sealing)
                 json.add("registrations", array: set.registrations) { registration, json in
                     json.object { json in
                         json.add("slot", registration.slot.description)

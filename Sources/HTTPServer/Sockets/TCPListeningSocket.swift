@@ -13,13 +13,16 @@ package struct TCPListeningSocket {
 
     /// Opens a socket. An IPv6 socket accepts only IPv6, so that `0.0.0.0` and `[::]` don't collide.
     ///
+    /// - Parameter isDualStack: an IPv6 socket accepts IPv4 too.
     /// - Throws: `inUse` if the port is taken; `notPermitted` if the privilege for the port is missing; `system`.
-    package static func open(_ address: SocketAddress) throws(RingwakeError) -> TCPListeningSocket {
+    package static func open(
+        _ address: SocketAddress, isDualStack: Bool = false
+    ) throws(RingwakeError) -> TCPListeningSocket {
         let descriptor = ringwake_stream_socket(address.isIPv6 ? AF_INET6 : AF_INET)
         guard descriptor >= 0 else { throw failure(.last, address) }
         var (storage, length) = address.kernelAddress
         guard ringwake_set_reuse_address(descriptor) == 0,
-            !address.isIPv6 || ringwake_set_ipv6_only(descriptor, 1) == 0,
+            !address.isIPv6 || ringwake_set_ipv6_only(descriptor, isDualStack ? 0 : 1) == 0,
             ringwake_bind(descriptor, &storage, length) == 0,
             listen(descriptor, Acceptor.backlog) == 0
         else {

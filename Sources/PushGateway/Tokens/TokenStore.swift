@@ -114,6 +114,11 @@ package final class TokenStore {
         try write(records)
     }
 
+    /// Makes the gateway get the registrations again.
+    ///
+    /// - Throws: `system` if the file can't be written.
+    package func raiseRevision() throws(RingwakeError) { try write(records) }
+
     /// Changes the registered tokens as a client reset asks for.
     ///
     /// A token that is taken from the gateway reaches its app by its hash; it can't be shown.

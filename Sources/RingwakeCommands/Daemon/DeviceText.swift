@@ -17,6 +17,14 @@ enum DeviceText {
             TerminalText.printable(status.cellular.state) + (status.cellular.active ? ", in a call now" : "")
                 + problem(status.cellular.why, style),
         ])
+        if let link = status.link {
+            table.add(["link", LinkText.summary(of: link, style: style)])
+        }
+        if let gateway = status.gateway {
+            table.add([
+                "gateway", "\(gateway.online) of \(gateway.devices) devices online, \(gateway.waiting) pushes wait",
+            ])
+        }
         if let audio = status.audio {
             let sessions = audio.sessions == 1 ? "1 session" : "\(audio.sessions) sessions"
             table.add([

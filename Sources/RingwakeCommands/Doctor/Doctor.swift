@@ -3,7 +3,8 @@ enum Doctor {
     /// In this order: a cause before what follows from it.
     private static let checks: [@Sendable (DoctorFacts) -> [Finding]] = [
         ConfigurationCheck.findings, DaemonCheck.findings, CertificateCheck.findings, TeamCheck.findings,
-        AppCheck.findings, PortCheck.findings, NetworkCheck.findings, ClockCheck.findings, StoreCheck.findings,
+        AppCheck.findings, PortCheck.findings, LinkCheck.findings, NetworkCheck.findings, ClockCheck.findings,
+        StoreCheck.findings,
         HandlerCheck.findings, ProgramCheck.findings, BusCheck.findings, AwakeCheck.findings, AudioCheck.findings,
         StrikeCheck.findings, DoNotDisturbCheck.findings, PushCheck.findings, KernelCheck.findings,
     ]

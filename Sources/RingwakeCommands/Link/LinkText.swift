@@ -84,6 +84,13 @@ enum LinkText {
         return lines.joined(separator: "\n") + "\n"
     }
 
+    /// A line for the daemon's status.
+    static func summary(of link: LinkMessage, style: TextStyle) -> String {
+        let state = TerminalText.printable("\(link.state), gateway \(link.gateway ?? "none")")
+        guard let problem = link.problem else { return state }
+        return state + "; " + style.bad("problem") + TerminalText.printable(": \(problem)")
+    }
+
     private static func trust(_ link: LinkMessage) -> String {
         switch link.trust {
         case "pin": "the pinned key"

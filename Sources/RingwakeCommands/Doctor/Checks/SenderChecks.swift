@@ -190,3 +190,40 @@ enum NetworkCheck {
         ]
     }
 }
+
+/// The link to the gateway is there.
+enum LinkCheck {
+    private static let name = "link"
+
+    static func findings(_ facts: DoctorFacts) -> [Finding] {
+        guard let status = facts.status else { return [] }
+        guard let link = status.link else {
+            guard facts.configuration?.role == "device" else { return [] }
+            return [
+                .problem(
+                    name, "the device is not paired with a gateway, so no push reaches it",
+                    hint: "run 'ringwake gateway invite' on the gateway, and 'ringwake link pair' here")
+            ]
+        }
+        if let problem = link.problem {
+            return [.problem(name, problem, hint: "'ringwake link status' says more")]
+        }
+        let gateway = link.gateway ?? ""
+        switch link.state {
+        case LinkMessage.State.linked.rawValue: return [.ok(name, "linked to \(gateway)")]
+        case LinkMessage.State.unreachable.rawValue:
+            return [
+                .problem(
+                    name, "there is no way to the gateway \(gateway)",
+                    hint: "'ringwake reachability' shows where it ends: the name, the route, or the network")
+            ]
+        default:
+            let why = link.lastEnd.map { ": \($0.why)" } ?? ""
+            return [
+                .problem(
+                    name, "not linked to \(gateway)\(why)",
+                    hint: "if the certificate is refused, or nothing answers, look at 'ringwake gateway status' there")
+            ]
+        }
+    }
+}
