@@ -36,7 +36,10 @@ package enum DeviceKey {
     package static func proof(of connection: TLSConnection, authenticationData: [UInt8]?) -> LinkProof {
         guard let authenticationData else {
             guard let publicKey = connection.peerCertificate?.subjectPublicKeyInfo else { return .none }
-            return id(of: publicKey).map { .key($0, publicKey) } ?? .none
+            guard isKey(publicKey), let device = id(of: publicKey) else {
+                return .wrong("the certificate's key is not on the curve P-256")
+            }
+            return .key(device, publicKey)
         }
         let keyBytes = P256PublicKey.subjectPublicKeyInfoBytes
         guard authenticationData.count == keyBytes + timeBytes + signatureBytes else {
@@ -58,6 +61,9 @@ package enum DeviceKey {
             return .wrong(error.message)
         }
     }
+
+    /// Whether these bytes are the SubjectPublicKeyInfo of a P-256 key.
+    package static func isKey(_ bytes: [UInt8]) -> Bool { (try? P256PublicKey(subjectPublicKeyInfo: bytes)) != nil }
 
     /// Whether a raw ES256 signature over a message is of this key.
     package static func isSigned(_ message: [UInt8], _ signature: [UInt8], by publicKey: [UInt8]) -> Bool {

@@ -19,6 +19,8 @@ final class PacketStream {
     private static let readBytes = 16 << 10
     /// Maximum bytes that are read in a turn, so that one peer can't starve the others.
     private static let maximumReadBytesPerTurn = 128 << 10
+    /// Maximum packets of a turn: a packet of 2 bytes costs as much as one of 200.
+    private static let maximumPacketsPerTurn = 64
     /// Maximum bytes that the peer hasn't taken. A peer with more doesn't read.
     private static let maximumUnsent = 1 << 20
     /// The buffer of all reads, used by one stream at a time.
@@ -128,13 +130,16 @@ final class PacketStream {
     }
 
     private func read() {
-        var budget = Self.maximumReadBytesPerTurn
+        var bytesLeft = Self.maximumReadBytesPerTurn
+        var packetsLeft = Self.maximumPacketsPerTurn
         while !isClosed {
-            guard budget > 0 else { return readLater() }
+            // Nothing more is read while packets wait that were read before.
+            guard deliver(&packetsLeft), bytesLeft > 0 else { return readLater() }
             switch tls.read(into: Self.input) {
             case .bytes(let count):
-                budget -= count
-                receive(UnsafeRawBufferPointer(rebasing: Self.input[..<count]))
+                bytesLeft -= count
+                guard !hasFailed else { continue }
+                decoder.consume(Array(UnsafeRawBufferPointer(rebasing: Self.input[..<count])))
             case .wantsRead:
                 inputWaitsFor = .read
                 // Without it the peer's next small packet waits for our delayed acknowledgement (tcp(7)).
@@ -148,15 +153,24 @@ final class PacketStream {
         }
     }
 
-    private func receive(_ bytes: UnsafeRawBufferPointer) {
-        guard !hasFailed else { return }
-        decoder.consume(Array(bytes))
+    /// Hands over the packets that are there.
+    ///
+    /// - Parameter packetsLeft: how many it may be at most.
+    /// - Returns: false if some may be left.
+    private func deliver(_ packetsLeft: inout Int) -> Bool {
+        guard !hasFailed else { return true }
         do throws(MQTTError) {
-            while !isClosed, let packet = try decoder.next() { owner?.received(packet) }
+            while !isClosed {
+                guard packetsLeft > 0 else { return false }
+                guard let packet = try decoder.next() else { return true }
+                packetsLeft -= 1
+                owner?.received(packet)
+            }
         } catch {
             hasFailed = true
             owner?.failed(error)
         }
+        return true
     }
 
     /// OpenSSL may hold decrypted bytes, which epoll doesn't report. A timer, not enqueued work: others come first.

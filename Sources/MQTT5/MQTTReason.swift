@@ -29,6 +29,7 @@ package struct MQTTReason: RawRepresentable, Hashable, Sendable {
     package static let receiveMaximumExceeded = MQTTReason(rawValue: 0x93)
     package static let topicAliasInvalid = MQTTReason(rawValue: 0x94)
     package static let packetTooLarge = MQTTReason(rawValue: 0x95)
+    package static let messageRateTooHigh = MQTTReason(rawValue: 0x96)
     package static let quotaExceeded = MQTTReason(rawValue: 0x97)
     package static let administrativeAction = MQTTReason(rawValue: 0x98)
     package static let payloadFormatInvalid = MQTTReason(rawValue: 0x99)

@@ -1,12 +1,39 @@
 internal import MQTT5
 internal import RingwakeCore
 
-/// Decides which devices may pair.
+/// Decides which devices may pair, and how often the others may connect and register.
 struct Admission: Sendable {
     /// The open invitations.
     var invitations = Invitations()
+    private var connectRates = LinkRates<DeviceID>(burst: 10, interval: connectionInterval)
+    /// Of registrations, which are written to the disk.
+    private var registrationRates = LinkRates<DeviceID>(burst: 20, interval: .seconds(3))
     /// Of new devices that need no code, by network.
     private var rates = LinkRates<String>(burst: 20, interval: .seconds(180))
+
+    private static let connectionInterval = Duration.seconds(6)
+    /// When a device may try again for which there was no place.
+    private static let fullInterval = Duration.seconds(60)
+
+    /// Why a device may not connect now; nil if it may.
+    ///
+    /// - Parameter hasRoom: whether there is a place for its link.
+    mutating func objection(
+        to hello: LinkHello, among directory: DeviceDirectory, hasRoom: Bool, at now: BootInstant
+    ) -> (LinkHello.Refusal, retryAfter: Duration?)? {
+        guard hello.purpose != .pair else { return nil }
+        guard let record = directory[hello.device] else {
+            return (.init(.notAuthorized, "the device is not paired with this gateway"), nil)
+        }
+        if record.revokedAt != nil { return (.init(.notAuthorized, "the device was revoked"), nil) }
+        guard connectRates.take(hello.device, at: now) else {
+            return (.init(.connectionRateExceeded, "the device connects too often"), Self.connectionInterval)
+        }
+        guard hasRoom || hello.purpose == .probe else {
+            return (.init(.serverBusy, "the gateway has as many links as it takes"), Self.fullInterval)
+        }
+        return nil
+    }
 
     /// Lets a device in that asks for it with a code, which is used up then. Where none is needed, quotas hold.
     ///
@@ -15,7 +42,9 @@ struct Admission: Sendable {
         _ device: DeviceID, code: String, from network: String, among directory: DeviceDirectory, isOpen: Bool,
         at now: BootInstant
     ) throws(UplinkMessage.Defect) {
-        if isOpen { return try admit(device, from: network, among: directory, at: now) }
+        if isOpen, directory[device]?.isBarred != true {
+            return try admit(device, from: network, among: directory, at: now)
+        }
         switch invitations.redeem(code, from: network, at: now) {
         case .valid: break
         case .wrong:
@@ -24,6 +53,13 @@ struct Admission: Sendable {
         case .tooManyTries:
             throw UplinkMessage.Defect(
                 .notAuthorized, "too many wrong codes came from your network; try again in an hour")
+        }
+    }
+
+    /// Lets a device register what it has.
+    mutating func admitRegistrations(of device: DeviceID, at now: BootInstant) throws(UplinkMessage.Defect) {
+        guard registrationRates.take(device, at: now) else {
+            throw UplinkMessage.Defect(.quotaExceeded, "the device registers too often; try again in a minute")
         }
     }
 

@@ -15,9 +15,6 @@ package struct DeviceDirectory: Sendable {
         case ended(DeviceID, at: Int64)
     }
 
-    /// A P-256 key has 91 bytes, which are 124 in base64.
-    private static let maximumKeyBytes = 124
-
     package private(set) var devices: [DeviceID: DeviceRecord] = [:]
     private var tokens: [String: Entry] = [:]
 
@@ -66,17 +63,21 @@ package struct DeviceDirectory: Sendable {
         record.pairedAt = time
         record.sealing = sealing
         record.revokedAt = nil
+        record.isBarred = nil
         put(record)
     }
 
     /// Ends all registrations of a device, which is out from now on. If it is let in again, it sends others, whatever
     /// their revision.
-    mutating func revoke(_ id: DeviceID, at time: Int64) {
+    ///
+    /// - Parameter isBarred: whether it needs a code to come back, even where others need none.
+    mutating func revoke(_ id: DeviceID, at time: Int64, isBarred: Bool) {
         guard var record = devices[id] else { return }
         record.end(record.registrations, at: time)
         record.registrations = []
         record.revision = nil
         record.revokedAt = time
+        record.isBarred = isBarred ? true : record.isBarred
         put(record)
     }
 
@@ -164,9 +165,6 @@ package struct DeviceDirectory: Sendable {
     private func check(_ set: LinkRegistrations, of id: DeviceID) throws(UplinkMessage.Defect) {
         guard set.registrations.count <= LinkLimits.maximumRegistrations else {
             throw UplinkMessage.Defect(.quotaExceeded, "more than \(LinkLimits.maximumRegistrations) registrations")
-        }
-        guard set.sealing?.utf8.count ?? 0 <= Self.maximumKeyBytes else {
-            throw UplinkMessage.Defect("'sealing' is not the SubjectPublicKeyInfo of a P-256 key in base64")
         }
         guard Int64(exactly: set.revision) != nil else { throw UplinkMessage.Defect("'revision' is too large") }
         var slots: Set<LinkSlot> = []

@@ -30,6 +30,8 @@ package struct DeviceRecord: Hashable, Sendable, Codable {
     package var ended: [EndedToken] = []
     /// When it was revoked, in ms since 1970.
     package var revokedAt: Int64?
+    /// Whether an administrator revoked it: it needs a code to come back. Nil: no.
+    package var isBarred: Bool?
 
     package init(id: DeviceID, name: String, pairedAt: Int64, sealing: String?) {
         self.id = id

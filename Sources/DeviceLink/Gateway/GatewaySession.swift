@@ -67,6 +67,8 @@ package struct GatewaySession: Sendable {
     private var lastPacketID: UInt16 = 0
     /// PUBLISHes of the device that are not acknowledged.
     private var unanswered: Set<UInt16> = []
+    /// Of everything but acknowledgements, of which there are as many as pushes.
+    private var rate = RateBucket(burst: 100, interval: .milliseconds(100))
 
     package init(at now: BootInstant) {
         state = .new(deadline: now.advanced(by: Self.helloTime))
@@ -103,6 +105,10 @@ package struct GatewaySession: Sendable {
 
     /// Handles a packet of the device.
     package mutating func receive(_ packet: MQTTPacket, proof: LinkProof, at now: BootInstant) -> [Output] {
+        if !packet.isPuback {
+            guard rate.allows(at: now) else { return end(.messageRateTooHigh, "more than 10 packets each second") }
+            rate.take(at: now)
+        }
         switch state {
         case .new:
             guard case .connect(let connect) = packet else {
@@ -288,6 +294,9 @@ package struct GatewaySession: Sendable {
     private mutating func published(_ packet: MQTTPublish, _ hello: LinkHello) -> [Output] {
         if packet.qos == 2 { return end(.qosNotSupported, "QoS 2 is not supported") }
         if packet.isRetained { return end(.retainNotSupported, "retained messages are not supported") }
+        guard packet.subscriptionIdentifiers.isEmpty else {
+            return end(.protocolError, "only servers send subscription identifiers in PUBLISH")
+        }
         if packet.topicAlias != nil { return end(.topicAliasInvalid, "topic aliases are not supported") }
         guard packet.qos == 1, let packetID = packet.packetID else {
             return end(.protocolError, "publish with QoS 1")
@@ -330,4 +339,8 @@ package struct GatewaySession: Sendable {
         case .publish, .puback: return end(.protocolError, "not on this connection")
         }
     }
+}
+
+extension MQTTPacket {
+    fileprivate var isPuback: Bool { if case .puback = self { true } else { false } }
 }

@@ -84,7 +84,7 @@ package enum LinkNote: Hashable, Sendable {
     case paired(DeviceID, name: String)
     case refused(LinkID, network: String, MQTTReason, String)
     case registered(DeviceID, count: Int, revision: UInt64)
-    case registrationsRefused(DeviceID, String)
+    case messageRefused(DeviceID, String)
     case divergence(DeviceID, String)
     case unregistered(DeviceID, LinkSlot)
     case dropped(DeviceID, MailKey, Mailbox.Drop)
@@ -99,20 +99,26 @@ package struct LinkGatewayHost {
     package let isServed: (Topic) -> Bool
     /// Whether a raw ES256 signature over a message is of this key (SubjectPublicKeyInfo).
     package let isSigned: (_ message: [UInt8], _ signature: [UInt8], _ key: [UInt8]) -> Bool
+    /// Whether these bytes are the SubjectPublicKeyInfo of a P-256 key.
+    package let isKey: ([UInt8]) -> Bool
     /// Whether any device may pair, without a code.
     package let isOpen: Bool
     /// Whether devices may keep what only they have, if they and the gateway disagree.
     package var allowsRecovery = true
+    /// Whether there is a place for one more link of a device.
+    package var hasRoom: (DeviceID) -> Bool = { _ in true }
     /// Seconds between the kernel's keep-alives on a link, as CONNACK tells the device; 0: none.
     package var keepAlive: (_ hello: LinkHello, _ link: LinkID) -> UInt16 = { _, _ in 0 }
 
     package init(
         wall: @escaping () -> Int64, isServed: @escaping (Topic) -> Bool,
-        isSigned: @escaping (_ message: [UInt8], _ signature: [UInt8], _ key: [UInt8]) -> Bool, isOpen: Bool
+        isSigned: @escaping (_ message: [UInt8], _ signature: [UInt8], _ key: [UInt8]) -> Bool,
+        isKey: @escaping ([UInt8]) -> Bool, isOpen: Bool
     ) {
         self.wall = wall
         self.isServed = isServed
         self.isSigned = isSigned
+        self.isKey = isKey
         self.isOpen = isOpen
     }
 }

@@ -34,15 +34,12 @@ package struct LinkGatewayStateMachine {
     /// What the devices were whose pairing is not stored yet; nil: unknown.
     private var formerRecords: [LinkID: DeviceRecord?] = [:]
     private var pushRates = LinkRates<DeviceID>(burst: 100, interval: .milliseconds(50))
-    private var connectRates = LinkRates<DeviceID>(burst: 10, interval: connectionInterval)
     private var lastSequence: UInt64 = 0
     private var isDraining = false
     /// Of the event that is being handled.
     private var effects: [LinkGatewayEffect] = []
     private var now = BootInstant(nanoseconds: 0)
     private var wall: Int64 = 0
-
-    private static let connectionInterval = Duration.seconds(6)
 
     /// `run` is 64 random bits, `epoch` names the store that the devices are in.
     package init(run: UInt64, epoch: String, limits: LinkLimits = LinkLimits()) {
@@ -149,15 +146,14 @@ package struct LinkGatewayStateMachine {
         of id: LinkID, _ proof: LinkProof, _ host: LinkGatewayHost,
         _ change: (inout GatewaySession) -> [GatewaySession.Output]
     ) {
-        let outputs = links.change(id) { change(&$0.session) } ?? []
-        run(outputs, of: id, proof, host)
+        run(links.change(id) { change(&$0.session) } ?? [], of: id, proof, host)
     }
 
     private mutating func greet(
         _ hello: LinkHello, on id: LinkID, _ proof: LinkProof, _ host: LinkGatewayHost
     ) {
         let (device, network) = (hello.device, links[id]?.network ?? "")
-        if let (refusal, retryAfter) = objection(to: hello) {
+        if let (refusal, retryAfter) = objection(to: hello, host) {
             effects.append(.note(.refused(id, network: network, refusal.reason, refusal.text)))
             return withSession(of: id, proof, host) { $0.refuse(refusal.reason, refusal.text, retryAfter: retryAfter) }
         }
@@ -187,17 +183,13 @@ package struct LinkGatewayStateMachine {
         withSession(of: id, .none, host) { $0.end(reason, text) }
     }
 
-    private mutating func objection(to hello: LinkHello) -> (LinkHello.Refusal, retryAfter: Duration?)? {
+    private mutating func objection(
+        to hello: LinkHello, _ host: LinkGatewayHost
+    ) -> (LinkHello.Refusal, retryAfter: Duration?)? {
         if isDraining { return (.init(.serverUnavailable, "the gateway is shutting down"), drainTime) }
-        guard hello.purpose != .pair else { return nil }
-        guard let record = directory[hello.device] else {
-            return (.init(.notAuthorized, "the device is not paired with this gateway"), nil)
-        }
-        if record.revokedAt != nil { return (.init(.notAuthorized, "the device was revoked"), nil) }
-        guard connectRates.take(hello.device, at: now) else {
-            return (.init(.connectionRateExceeded, "the device connects too often"), Self.connectionInterval)
-        }
-        return nil
+        // A newer link takes the place of the one before.
+        let hasRoom = links.link(of: hello.device) != nil || host.hasRoom(hello.device)
+        return admission.objection(to: hello, among: directory, hasRoom: hasRoom, at: now)
     }
 
     private var drainTime: Duration { .seconds(min(120, max(1, directory.devices.count / 200))) }
@@ -295,7 +287,7 @@ package struct LinkGatewayStateMachine {
             }
             switch message {
             case .pair(let request): try pair(request, device, on: id, packetID, proof, host)
-            case .registrations(let set): try register(set, device, on: id, packetID)
+            case .registrations(let set): try register(set, device, on: id, packetID, host)
             case .receipts(let receipts):
                 effects.append(.receipts(device, receipts))
                 withSession(of: id, proof, host) { $0.acknowledge(packetID, .success) }
@@ -303,11 +295,16 @@ package struct LinkGatewayStateMachine {
                 let known = directory.registrations(of: device, comparing: tokens)
                 withSession(of: id, proof, host) { $0.send(known) + $0.acknowledge(packetID, .success) }
             case .unpair:
-                forget(device)
+                forget(device, isBarred: false)
                 effects.append(.store(device, .left(id, packetID: packetID, device)))
             }
         } catch {
-            effects.append(.note(.registrationsRefused(device, error.text)))
+            let network = link.network
+            effects.append(
+                .note(
+                    hello.purpose == .pair
+                        ? .refused(id, network: network, error.reason, error.text)
+                        : .messageRefused(device, error.text)))
             withSession(of: id, proof, host) { $0.acknowledge(packetID, error.reason, text: error.text) }
             if hello.purpose == .pair { end(id, .success, error.text, host) }
         }
@@ -326,8 +323,10 @@ package struct LinkGatewayStateMachine {
     }
 
     private mutating func register(
-        _ set: LinkRegistrations, _ device: DeviceID, on id: LinkID, _ packetID: UInt16
+        _ set: LinkRegistrations, _ device: DeviceID, on id: LinkID, _ packetID: UInt16, _ host: LinkGatewayHost
     ) throws(UplinkMessage.Defect) {
+        try admission.admitRegistrations(of: device, at: now)
+        _ = try SealingKey.bytes(of: set.sealing, host)
         let record = try directory.record(of: device, after: set, at: wall)
         // Pushes belong to a token, not to the name of its registration.
         let former = Set(directory[device]?.registrations.map(\.token) ?? [])
@@ -367,7 +366,7 @@ package struct LinkGatewayStateMachine {
     /// A device that is not in the store is not paired.
     private mutating func undoPairing(of device: DeviceID, _ former: DeviceRecord?, _ host: LinkGatewayHost) {
         if let former { return directory.put(former) }
-        forget(device)
+        forget(device, isBarred: false)
         directory.remove(device)
         end(links.link(of: device), .administrativeAction, "the gateway could not store the device", host)
     }
@@ -377,15 +376,15 @@ package struct LinkGatewayStateMachine {
     /// The device is out: its tokens end now, and its link is closed.
     private mutating func revoke(_ device: DeviceID, _ host: LinkGatewayHost) {
         guard directory[device] != nil else { return }
-        forget(device)
+        forget(device, isBarred: true)
         effects.append(.store(device, .administrative(device)))
         end(links.link(of: device), .administrativeAction, "the device was revoked", host)
         end(links.probe(of: device), .administrativeAction, "the device was revoked", host)
     }
 
     /// Ends all tokens of a device. Its record stays, so that its senders get 410.
-    private mutating func forget(_ device: DeviceID) {
-        directory.revoke(device, at: wall)
+    private mutating func forget(_ device: DeviceID, isBarred: Bool) {
+        directory.revoke(device, at: wall, isBarred: isBarred)
         withMailbox(of: device) { mailbox, _ in mailbox.remove { _ in true } }
     }
 

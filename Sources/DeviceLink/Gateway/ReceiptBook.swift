@@ -14,6 +14,14 @@ package struct ReceiptBook: Sendable {
     package enum Entry: Hashable, Sendable {
         case fate(Fate, at: Int64)
         case receipt(LinkReceipt)
+
+        /// When its push came to the gateway, in ms since 1970.
+        var at: Int64 {
+            switch self {
+            case .fate(_, let time): time
+            case .receipt(let receipt): receipt.at
+            }
+        }
     }
 
     private struct Page: Sendable {
@@ -22,9 +30,13 @@ package struct ReceiptBook: Sendable {
 
     /// How long an entry is kept.
     package static let retention: Duration = .seconds(24 * 3600)
-    /// Entries of one device at most; then the oldest are forgotten.
+    /// Entries of one device at most; then those of its oldest pushes are forgotten.
     package static let maximumOfDevice = 500
+    /// Entries of all devices at most; then devices that have more than their part lose some.
+    package static let maximum = 200_000
 
+    /// Entries of all devices.
+    package private(set) var count = 0
     private var pages: [DeviceID: Page] = [:]
 
     package init() {}
@@ -57,21 +69,28 @@ package struct ReceiptBook: Sendable {
         }
     }
 
-    /// A device has gone for good.
-    package mutating func remove(_ device: DeviceID) { pages[device] = nil }
-
     private mutating func put(_ entry: Entry, _ key: ReceiptKey, _ device: DeviceID, _ now: BootInstant) {
-        var page = pages.removeValue(forKey: device) ?? Page()
-        page.entries[key] = (entry, now)
-        if page.entries.count > Self.maximumOfDevice {
-            page.entries = page.entries.filter { !Self.isOld($0.value.notedAt, now) }
+        if pages[device, default: Page()].entries.updateValue((entry, now), forKey: key) == nil { count += 1 }
+        // A tenth at a time, so that not each push sorts them.
+        if pages[device]?.entries.count ?? 0 > Self.maximumOfDevice {
+            trim(device, to: Self.maximumOfDevice / 10 * 9, now)
         }
-        if page.entries.count > Self.maximumOfDevice {
-            // A tenth at a time, so that not each push sorts them.
-            let oldest = page.entries.sorted { $0.value.notedAt < $1.value.notedAt }
-            for old in oldest.prefix(Self.maximumOfDevice / 10) { page.entries[old.key] = nil }
+        guard count > Self.maximum else { return }
+        let part = max(1, Self.maximum / 10 * 9 / pages.count)
+        for device in pages.keys { trim(device, to: part, now) }
+    }
+
+    /// Forgets what is too old, and then those of the oldest pushes: a device tells its newest first.
+    private mutating func trim(_ device: DeviceID, to maximum: Int, _ now: BootInstant) {
+        guard var page = pages.removeValue(forKey: device) else { return }
+        let before = page.entries.count
+        page.entries = page.entries.filter { !Self.isOld($0.value.notedAt, now) }
+        if page.entries.count > maximum {
+            let oldest = page.entries.sorted { $0.value.entry.at < $1.value.entry.at }
+            for old in oldest.prefix(oldest.count - maximum) { page.entries[old.key] = nil }
         }
-        pages[device] = page
+        count -= before - page.entries.count
+        if !page.entries.isEmpty { pages[device] = page }
     }
 
     private static func isOld(_ time: BootInstant, _ now: BootInstant) -> Bool {

@@ -45,7 +45,7 @@ package struct LinkReceipt: Hashable, Sendable, Codable {
 
     /// Receipts in one message at most.
     package static let maximumInMessage = 64
-    private static let maximumTextBytes = 128
+    private static let maximumTextBytes = 64
     private static let maximumStages = 16
 
     /// Whether its texts have the lengths that a device's may have.

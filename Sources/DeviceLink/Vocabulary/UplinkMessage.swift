@@ -171,15 +171,25 @@ package enum UplinkMessage: Hashable, Sendable {
 package enum SealingKey {
     /// What the device's key signs: a label, and the sealing key (SubjectPublicKeyInfo).
     package static func signedBytes(_ sealing: [UInt8]) -> [UInt8] { Array("ringwake sealing 1".utf8) + sealing }
+
+    /// Maximum characters: a P-256 key has 91 bytes.
+    private static let maximumCharacters = 124
+
+    /// Reads a device's sealing key, if it has one.
+    static func bytes(of base64: String?, _ host: LinkGatewayHost) throws(UplinkMessage.Defect) -> [UInt8]? {
+        guard let base64 else { return nil }
+        guard base64.utf8.count <= maximumCharacters, let key = Data(base64Encoded: base64), host.isKey(Array(key))
+        else { throw UplinkMessage.Defect("'sealing' is not the SubjectPublicKeyInfo of a P-256 key in base64") }
+        return Array(key)
+    }
 }
 
 extension UplinkMessage.PairRequest {
     /// Checks that the device's own key has signed its sealing key, if it has one.
     func checkSealingKey(_ proof: LinkProof, _ host: LinkGatewayHost) throws(UplinkMessage.Defect) {
-        guard let sealing else { return }
-        guard let key = Data(base64Encoded: sealing), let signature,
-            let bytes = Data(base64Encoded: signature), case .key(_, let publicKey) = proof,
-            host.isSigned(SealingKey.signedBytes(Array(key)), Array(bytes), publicKey)
+        guard let key = try SealingKey.bytes(of: sealing, host) else { return }
+        guard let signature, let bytes = Data(base64Encoded: signature), case .key(_, let publicKey) = proof,
+            host.isSigned(SealingKey.signedBytes(key), Array(bytes), publicKey)
         else { throw UplinkMessage.Defect("'signature' is not that of the device's key over 'sealing'") }
     }
 }

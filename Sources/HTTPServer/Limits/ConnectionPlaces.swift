@@ -48,6 +48,9 @@ package struct ConnectionPlaces<Connection: PlacedConnection> {
         return (oldest, .unprovenPlaces)
     }
 
+    /// Whether there is a place for one more connection of an account.
+    package func hasRoom(for account: String) -> Bool { shares.hasRoom(for: 1, of: account) }
+
     /// Moves a connection to the places of its account. Returns false if there are none left.
     package mutating func prove(_ connection: Connection, as account: String) -> Bool {
         guard shares.take(1, for: account) else { return false }

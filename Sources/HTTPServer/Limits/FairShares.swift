@@ -32,13 +32,16 @@ package nonisolated struct FairShares: Sendable {
 
     /// Takes `count` for an account. Returns false, and takes nothing, if there aren't enough left for it.
     package mutating func take(_ count: Int, for account: String) -> Bool {
-        let before = usedBy[account, default: 0]
-        let more = beyond(before + count) - beyond(before)
-        guard more == 0 || more <= capacity - guaranteed * accounts - borrowed, count <= capacity - used else {
-            return false
-        }
+        guard hasRoom(for: count, of: account) else { return false }
         takeAnyway(count, for: account)
         return true
+    }
+
+    /// Whether `count` are left for an account.
+    package func hasRoom(for count: Int, of account: String) -> Bool {
+        let before = usedBy[account, default: 0]
+        let more = beyond(before + count) - beyond(before)
+        return (more == 0 || more <= capacity - guaranteed * accounts - borrowed) && count <= capacity - used
     }
 
     /// Takes `count` that is in use already, even if it is more than the account may have.

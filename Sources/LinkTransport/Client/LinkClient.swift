@@ -138,12 +138,6 @@ package final class LinkClient {
         for completion in waiting { completion() }
     }
 
-    /// Tries now, whatever was waited for.
-    package func restart() {
-        guard !isStopped else { return }
-        run(backoff.restart(at: now))
-    }
-
     /// Publishes a message, if the link is there.
     package func publish(_ message: UplinkMessage) { connection?.publish(message) }
 

@@ -66,6 +66,9 @@ package final class LinkServer {
         if places.prove(link, as: device) { link.account = device }
     }
 
+    /// Whether there is a place for one more link of a device.
+    package func hasRoom(for device: String) -> Bool { places.hasRoom(for: device) }
+
     /// Whether an acknowledgement is awaited: a dead connection is found soon then, and only then.
     package func awaits(_ id: LinkID, _ awaits: Bool) {
         links[id]?.stream.set(

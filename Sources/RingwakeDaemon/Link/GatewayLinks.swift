@@ -22,6 +22,7 @@ final class GatewayLinks {
     private let runLoop: RunLoop
     private let journal: PushJournal
     private let logger: Logger
+    private var log: LinkLog
     private let isServed: (Topic) -> Bool
     private(set) var settings: GatewaySettings
     private var answers: [PushTicket: (DeliveryOutcome) -> Void] = [:]
@@ -61,6 +62,7 @@ final class GatewayLinks {
         self.journal = journal
         self.runLoop = runLoop
         self.logger = logger
+        log = LinkLog(logger)
         self.isServed = isServed
         var rules = LinkLimits()
         rules.holdTime = settings.hold
@@ -174,7 +176,9 @@ final class GatewayLinks {
     private func makeHost() -> LinkGatewayHost {
         var host = LinkGatewayHost(
             wall: { unixMilliseconds() }, isServed: { [isServed] in isServed($0) },
-            isSigned: { DeviceKey.isSigned($0, $1, by: $2) }, isOpen: settings.admission == .open)
+            isSigned: { DeviceKey.isSigned($0, $1, by: $2) }, isKey: { DeviceKey.isKey($0) },
+            isOpen: settings.admission == .open)
+        host.hasRoom = { [unowned self] in server.hasRoom(for: $0.rawValue) }
         host.allowsRecovery = settings.allowsRecovery
         host.keepAlive = { [unowned self] hello, link in
             let interval = keepAlive.interval(label: hello.network, address: server.address(of: link) ?? "")
@@ -224,7 +228,7 @@ final class GatewayLinks {
             if case .dropped(let device, let key, let why) = note, let name = waitingNames[key] {
                 receipts.note(.dropped(why), name, of: device, wall: unixMilliseconds(), at: now)
             }
-            logger.log(note, address: server.address)
+            log.note(note, at: runLoop.now, address: server.address)
             keepAlive(note)
         }
     }

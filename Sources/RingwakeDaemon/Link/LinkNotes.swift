@@ -1,7 +1,9 @@
 internal import DeviceLink
+internal import HTTPServer
 internal import Logging
 internal import MQTT5
 internal import RingwakeCore
+internal import RunLoop
 
 /// What has happened on the links since the start.
 struct LinkCounters {
@@ -18,47 +20,66 @@ struct LinkCounters {
         case .refused: refused += 1
         case .acknowledged: acknowledged += 1
         case .dropped: dropped += 1
-        case .paired, .registered, .registrationsRefused, .divergence, .unregistered: break
+        case .paired, .registered, .messageRefused, .divergence, .unregistered: break
         }
     }
 }
 
-extension Logger {
-    /// Logs what happened on a link. What strangers cause at will is logged at debug.
-    func log(_ note: LinkNote, address: (LinkID) -> String?) {
+/// Logs what happens on links: what strangers cause at will at debug, and what a device can cause at will once a minute.
+struct LinkLog {
+    private nonisolated struct Kind: Hashable, Sendable {
+        let device: DeviceID
+        let text: String
+    }
+
+    private let logger: Logger
+    private var throttle = LogThrottle<Kind>(maximumKinds: 10_000)
+
+    init(_ logger: Logger) { self.logger = logger }
+
+    private mutating func note(
+        _ level: Logger.Level, _ text: String, _ device: DeviceID, _ facts: Logger.Metadata, at now: BootClock.Instant
+    ) {
+        guard let unlogged = throttle.note(Kind(device: device, text: text), at: now) else { return }
+        var metadata = facts
+        metadata["device"] = "\(device.short)"
+        if unlogged > 0 { metadata["unlogged"] = "\(unlogged)" }
+        logger.log(level: level, "\(text)", metadata: metadata)
+    }
+
+    mutating func note(_ note: LinkNote, at now: BootClock.Instant, address: (LinkID) -> String?) {
         switch note {
         case .linked(let link, let device, let version):
-            info(
+            logger.info(
                 "device linked",
                 metadata: [
                     "device": "\(device.short)", "peer": "\(address(link) ?? "")", "version": "\(version ?? "stock")",
                 ])
         case .unlinked(_, let device, let cause):
-            info("device unlinked", metadata: ["device": "\(device.short)", "cause": "\(cause)"])
+            logger.info("device unlinked", metadata: ["device": "\(device.short)", "cause": "\(cause)"])
         case .paired(let device, let name):
-            notice("device paired", metadata: ["device": "\(device)", "name": "\(name)"])
+            logger.notice("device paired", metadata: ["device": "\(device)", "name": "\(name)"])
         case .refused(let link, _, let reason, let text):
-            debug(
+            logger.debug(
                 "device refused",
                 metadata: [
                     "peer": "\(address(link) ?? "")", "reason": "\(reason.rawValue)", "cause": "\(text)",
                 ])
         case .registered(let device, let count, let revision):
-            info(
-                "registrations of a device",
-                metadata: ["device": "\(device.short)", "count": "\(count)", "revision": "\(revision)"])
-        case .registrationsRefused(let device, let why):
-            notice("a device's message was refused", metadata: ["device": "\(device.short)", "why": "\(why)"])
+            self.note(
+                .info, "registrations of a device", device, ["count": "\(count)", "revision": "\(revision)"], at: now)
+        case .messageRefused(let device, let why):
+            self.note(.notice, "a device's message was refused", device, ["why": "\(why)"], at: now)
         case .divergence(let device, let why):
-            warning("gateway and device do not agree", metadata: ["device": "\(device.short)", "why": "\(why)"])
+            self.note(.warning, "gateway and device do not agree", device, ["why": "\(why)"], at: now)
         case .unregistered(let device, let slot):
-            info("a registration ended", metadata: ["device": "\(device.short)", "slot": "\(slot)"])
+            logger.info("a registration ended", metadata: ["device": "\(device.short)", "slot": "\(slot)"])
         case .dropped(let device, let key, let why):
-            notice(
+            logger.notice(
                 "a push ended without reaching its app",
                 metadata: ["device": "\(device.short)", "push": "\(key.text)", "why": "\(why.rawValue)"])
         case .acknowledged(let device, let key, let reason):
-            debug(
+            logger.debug(
                 "push settled by its device",
                 metadata: [
                     "device": "\(device.short)", "push": "\(key.text)", "reason": "\(reason.rawValue)",

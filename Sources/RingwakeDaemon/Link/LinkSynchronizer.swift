@@ -44,6 +44,9 @@ final class LinkSynchronizer {
     private var outstanding: Outstanding?
     /// The disagreement that is being settled, or that waits for a person.
     private var disagreement: Disagreement?
+    /// Until registrations are sent again that the gateway could not take.
+    private var retryTimer: Timer?
+    private static let retryTime = Duration.seconds(60)
     /// Whether refused registrations were compared on this link: once is enough.
     private var hasComparedRefused = false
     private var epoch: String?
@@ -150,6 +153,8 @@ final class LinkSynchronizer {
             let why = text ?? "reason \(reason.rawValue)"
             problem = why
             logger.error("the gateway refuses the registrations", metadata: ["why": "\(why)"])
+            // It is busy, or its disk is full: nothing is wrong with them.
+            guard reason != .quotaExceeded, reason != .implementationSpecificError else { return sendAgainLater() }
             guard !hasComparedRefused else { return }
             // A token may have ended there: a comparison shows it.
             hasComparedRefused = true
@@ -159,6 +164,17 @@ final class LinkSynchronizer {
         problem = text
         if let text { logger.warning("the gateway has taken the registrations, but", metadata: ["why": "\(text)"]) }
         acknowledgedRevision = sent
+    }
+
+    private func sendAgainLater() {
+        guard retryTimer == nil else { return }
+        retryTimer = runLoop.schedule(
+            at: runLoop.now.advanced(by: Self.retryTime), tolerance: Self.retryTime / 4, wakingFromSuspend: false
+        ) { [weak self] in
+            self?.retryTimer = nil
+            self?.sentRevision = nil
+            self?.goOn()
+        }
     }
 
     // MARK: - Disagreements

@@ -242,9 +242,6 @@ final class OutboundLink {
         client.pathChanged(hasPath: hasPath)
     }
 
-    /// Tries to connect now.
-    func retry() { client?.restart() }
-
     /// Leaves the gateway in order, for the end of the daemon.
     func close() {
         watch?.cancel()

@@ -42,6 +42,8 @@ final class ReceiptSender {
     func accepted(_ push: VerifiedPush, slot: LinkSlot, outcome: PushOutcome) {
         // A push that started its call has the call's receipt, which is noted when that changes.
         guard outcome != .started, let wall = push.receivedWallClock else { return }
+        // It may repeat one, whose receipt stays. The journal knows.
+        guard outcome != .duplicate else { return tell(PushQuery(app: push.app, pushID: push.pushID)) }
         add(
             LinkReceipt(
                 slot: slot, id: push.pushID, sender: push.provenance.sender,
@@ -135,6 +137,21 @@ final class ReceiptSender {
         timer = nil
     }
 
+    private func add(_ push: JournaledPush) {
+        let record = push.call.flatMap { calls.coordinator.call($0.record.key)?.record } ?? push.call?.record
+        add(
+            PushMessage(push.push, durableAt: push.journaledAt, receivedAt: "", call: record),
+            provenance: push.push.provenance, app: push.push.app, wall: push.receivedWallClock)
+    }
+
+    /// Tells what the journal knows of some pushes.
+    private func tell(_ query: PushQuery) {
+        journal.pushes(query) { [weak self] result in
+            // Without an answer the next start tells it.
+            for push in (try? result.get()) ?? [] { self?.add(push) }
+        }
+    }
+
     // MARK: - After a start
 
     /// The gateway has started anew, or this daemon has: tells all of the last day.
@@ -148,12 +165,7 @@ final class ReceiptSender {
         journal.pushes(PushQuery(limit: Self.page, before: before)) { [weak self] result in
             guard let self else { return }
             let pushes = (try? result.get()) ?? []
-            for push in pushes where push.receivedWallClock >= since {
-                let record = push.call.flatMap { calls.coordinator.call($0.record.key)?.record } ?? push.call?.record
-                add(
-                    PushMessage(push.push, durableAt: push.journaledAt, receivedAt: "", call: record),
-                    provenance: push.push.provenance, app: push.push.app, wall: push.receivedWallClock)
-            }
+            for push in pushes where push.receivedWallClock >= since { add(push) }
             guard let last = pushes.last, pushes.count == Self.page, last.receivedWallClock >= since,
                 order.count < Self.maximumPending
             else {

@@ -182,6 +182,51 @@ import Testing
         #expect(welcome?.revision == nil)
     }
 
+    @Test("A device that an administrator revoked needs a code where others need none; one that left by itself doesn't")
+    func revokedWhereNoneNeedsCode() {
+        var gateway = TestGateway([device])
+        gateway.isOpen = true
+        let link = gateway.link(device)
+        gateway.publish(#"{"op": "unpair"}"#, on: link, of: device)
+        gateway.store(pair(&gateway, "").1)
+        #expect(gateway.connect(device, on: gateway.open()).connack?.reason == .success)
+        gateway.handle(.revoke(device))
+        #expect(pair(&gateway, "").1.puback?.reason == .notAuthorized)
+        #expect(gateway.connect(device, on: gateway.open()).connack?.reason == .notAuthorized)
+        gateway.store(pair(&gateway, invite(&gateway).typed).1)
+        #expect(gateway.connect(device, on: gateway.open()).connack?.reason == .success)
+    }
+
+    @Test("A sealing key that is no key is refused, in pairing and with registrations")
+    func sealingKeyThatIsNone() {
+        var gateway = TestGateway([.test(1)])
+        gateway.isKey = false
+        let link = gateway.open()
+        gateway.connect(device, on: link, ["pair": "1"])
+        let request = json(invite(&gateway).typed, sealing: "AAAA", signature: "BBBB")
+        #expect(gateway.publish(request, on: link, of: device).puback?.reason == .payloadFormatInvalid)
+        let linked = gateway.link()
+        let set = #"{"op": "registrations", "revision": 2, "sealing": "AAAA", "registrations": []}"#
+        #expect(gateway.publish(set, on: linked, of: .test(1)).puback?.reason == .payloadFormatInvalid)
+        #expect(gateway.machine.directory[.test(1)]?.revision == 1)
+    }
+
+    @Test("A device may register 20 times at once, then every 3 s; the set counts that was taken last")
+    func registrationRate() {
+        var gateway = TestGateway([device])
+        let link = gateway.link(device)
+        func register(_ revision: Int) -> MQTTReason? {
+            let set = #"{"op": "registrations", "revision": \#(revision), "registrations": []}"#
+            let effects = gateway.publish(set, on: link, of: device)
+            return effects.puback?.reason ?? gateway.store(effects).puback?.reason
+        }
+        for revision in 2..<22 { #expect(register(revision) == .success) }
+        #expect(register(22) == .quotaExceeded)
+        #expect(gateway.machine.directory[device]?.revision == 21)
+        gateway.wait(.seconds(3))
+        #expect(register(22) == .success)
+    }
+
     @Test("An invitation's codes have different names, and too many are not made")
     func manyInvitations() {
         var invitations = Invitations()

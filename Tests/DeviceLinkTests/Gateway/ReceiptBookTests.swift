@@ -8,9 +8,9 @@ struct ReceiptBookTests {
     let key = ReceiptKey(slot: LinkSlot(rawValue: 1), sender: "TEAM", id: "AB-1")
     let start = BootInstant(nanoseconds: 0)
 
-    private func receipt(_ state: String, id: String = "AB-1") -> LinkReceipt {
+    private func receipt(_ state: String, id: String = "AB-1", at: Int64 = 5) -> LinkReceipt {
         LinkReceipt(
-            slot: LinkSlot(rawValue: 1), id: id, sender: "TEAM", state: state, reason: nil, attempt: 1, at: 5,
+            slot: LinkSlot(rawValue: 1), id: id, sender: "TEAM", state: state, reason: nil, attempt: 1, at: at,
             stages: [])
     }
 
@@ -48,17 +48,34 @@ struct ReceiptBookTests {
         #expect(book.entry(key, of: device, at: day) == nil)
     }
 
-    @Test("A device has a bounded number of receipts, and the newest stay")
-    func bound() {
+    @Test("A device has a bounded number of receipts, and those of the newest pushes stay", arguments: [true, false])
+    func bound(isNewestFirst: Bool) {
         var book = ReceiptBook()
-        for number in 0..<(3 * ReceiptBook.maximumOfDevice) {
+        let numbers = Array(0..<(3 * ReceiptBook.maximumOfDevice))
+        for (index, number) in (isNewestFirst ? numbers.reversed() : numbers).enumerated() {
             book.take(
-                [receipt("woken", id: "\(number)")], of: device,
-                at: start.advanced(by: .seconds(Int64(number))))
+                [receipt("woken", id: "\(number)", at: Int64(number))], of: device,
+                at: start.advanced(by: .seconds(Int64(index))))
         }
         let now = start.advanced(by: .seconds(Int64(3 * ReceiptBook.maximumOfDevice)))
         let kept = (0..<(3 * ReceiptBook.maximumOfDevice)).filter { !book.entries(id: "\($0)", at: now).isEmpty }
         #expect(kept.count <= ReceiptBook.maximumOfDevice && kept.count > ReceiptBook.maximumOfDevice / 2)
         #expect(kept.last == 3 * ReceiptBook.maximumOfDevice - 1)
+        #expect(book.count == kept.count)
+    }
+
+    @Test("All devices have a bounded number together, and those with few lose none")
+    func boundOfAll() throws {
+        var book = ReceiptBook()
+        book.take([receipt("woken")], of: .test(0), at: start)
+        let letters = Array("abcdefghijklmnopqrstuvwxyz")
+        for number in 0..<(ReceiptBook.maximum / ReceiptBook.maximumOfDevice + 100) {
+            let name = "\(letters[number % 26])\(letters[number / 26])" + String(repeating: "b", count: 49) + "a"
+            let device = try #require(DeviceID(name))
+            let receipts = (0..<(ReceiptBook.maximumOfDevice * 9 / 10)).map { receipt("woken", id: "\($0)") }
+            book.take(receipts, of: device, at: start)
+        }
+        #expect(book.count <= ReceiptBook.maximum && book.count > ReceiptBook.maximum / 2)
+        #expect(book.entry(key, of: .test(0), at: start) != nil)
     }
 }

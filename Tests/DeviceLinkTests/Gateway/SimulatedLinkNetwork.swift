@@ -258,7 +258,8 @@ struct SimulatedLinkNetwork {
             machine.handle(
                 event, at: now,
                 asking: LinkGatewayHost(
-                    wall: { TestGateway.wall }, isServed: { _ in true }, isSigned: { _, _, _ in true }, isOpen: false)))
+                    wall: { TestGateway.wall }, isServed: { _ in true }, isSigned: { _, _, _ in true },
+                    isKey: { _ in true }, isOpen: false)))
         let deadline = machine.nextDeadline
         try #require(deadline.map { $0 > now } ?? true, "a deadline of the past would never end")
     }

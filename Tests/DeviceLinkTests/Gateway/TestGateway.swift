@@ -15,6 +15,8 @@ struct TestGateway {
     var isOpen = false
     var isServed: (Topic) -> Bool = { _ in true }
     var isSigned = true
+    var isKey = true
+    var hasRoom = true
     var keepAlive: UInt16 = 0
     private var lastLink: UInt64 = 0
     private var lastTicket: UInt64 = 0
@@ -30,9 +32,11 @@ struct TestGateway {
 
     @discardableResult
     mutating func handle(_ event: LinkGatewayEvent) -> [LinkGatewayEffect] {
-        let (isServed, isSigned, keepAlive) = (isServed, isSigned, keepAlive)
+        let (isServed, isSigned, keepAlive, isKey, hasRoom) = (isServed, isSigned, keepAlive, isKey, hasRoom)
         var host = LinkGatewayHost(
-            wall: { Self.wall }, isServed: isServed, isSigned: { _, _, _ in isSigned }, isOpen: isOpen)
+            wall: { Self.wall }, isServed: isServed, isSigned: { _, _, _ in isSigned }, isKey: { _ in isKey },
+            isOpen: isOpen)
+        host.hasRoom = { _ in hasRoom }
         host.keepAlive = { _, _ in keepAlive }
         return machine.handle(event, at: now, asking: host)
     }

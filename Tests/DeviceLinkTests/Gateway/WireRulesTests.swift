@@ -330,4 +330,39 @@ import Testing
             LinkRegistrations(revision: 2, registrations: [.test(device, slot: .first)])
         ).json
     }
+
+    @Test("More than 100 packets at once end the connection with 0x96, acknowledgements not counted")
+    func packetRate() {
+        var gateway = TestGateway()
+        let link = gateway.link(device)
+        // CONNECT and SUBSCRIBE count.
+        for _ in 0..<98 { #expect(gateway.receive(.pingreq, on: link, of: device).closed.isEmpty) }
+        for number in 0..<50 {
+            gateway.acknowledge(gateway.push(to: device, id: "\(number)").publish, on: link)
+        }
+        gateway.now = gateway.now.advanced(by: .seconds(1))
+        for _ in 0..<10 { #expect(gateway.receive(.pingreq, on: link, of: device).closed.isEmpty) }
+        let effects = gateway.receive(.pingreq, on: link, of: device)
+        #expect(effects.disconnect?.reason == .messageRateTooHigh && effects.closed == [link])
+    }
+
+    @Test("A device for which there is no place is refused with 0x89, but not if it has a link already")
+    func noPlace() {
+        var gateway = TestGateway([.test(1), .test(2)])
+        _ = gateway.link(.test(2))
+        gateway.hasRoom = false
+        let refused = gateway.connect(device, on: gateway.open()).connack
+        #expect(refused?.reason == .serverBusy)
+        #expect(refused?.userProperties.first { $0.name == "retry-after" }?.value == "60")
+        #expect(gateway.connect(.test(2), on: gateway.open()).connack?.reason == .success)
+    }
+
+    @Test("A subscription identifier in PUBLISH of a device is a protocol error")
+    func subscriptionIdentifierInPublish() {
+        var gateway = TestGateway()
+        let link = gateway.link(device)
+        var packet = MQTTPublish(topic: LinkTopic.up(device), packetID: 1, payload: [])
+        packet.subscriptionIdentifiers = [1]
+        #expect(gateway.receive(.publish(packet), on: link, of: device).disconnect?.reason == .protocolError)
+    }
 }

@@ -235,13 +235,15 @@ class Stranger:
         self.each(act)
 
     def pings(self) -> None:
-        """Sends PINGREQs, and reads the answers."""
+        """Sends PINGREQs, and reads the answers, until the gateway has enough of them."""
 
         def act(link: Link, _: DeviceKey) -> None:
-            link.send(packet(PINGREQ) * 100)
-            for _ in range(100):
+            link.send(packet(PINGREQ) * 50)
+            for _ in range(50):
                 link.receive()
 
+        # The gateway allows each key few connections, and each of these few packets.
+        self.count = HEIGHT - 8
         self.each(act)
 
     def reconnects(self) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from .promises import Contents
 
 # The version of the tables.
-VERSION = 6
+VERSION = 7
 
 # Queries that find nothing in a store in which nothing is half-written.
 NEVER = {
