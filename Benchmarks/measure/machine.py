@@ -18,7 +18,7 @@ def describe() -> list[str]:
         f"kernel: {platform.system()} {platform.release()}",
         f"system: {_distribution()}",
         f"libraries: {_version('openssl', 'version')}; {_version(programs.NGHTTPD or 'nghttpd', '--version')}; "
-        f"{_version(programs.NGINX or 'nginx', '-v')}; "
+        f"{_version(programs.NGINX or 'nginx', '-v')}; {_version(programs.MOSQUITTO or 'mosquitto', '-h')}; "
         f"SQLite {_sqlite_version()}",
         f"stores: on {_file_system(Path(tempfile.gettempdir()))}",
         f"ringwaked: {_version(programs.RINGWAKED, '--version')}, {programs.RINGWAKED.stat().st_size / 1e6:.1f} MB",

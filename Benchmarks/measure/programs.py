@@ -14,6 +14,7 @@ RINGWAKE = BIN / "ringwake"
 PEERS = Path(os.environ.get("RINGWAKE_PEERS_DIR") or ROOT / ".build" / "benchmark-peers")
 NGHTTPD = shutil.which("nghttpd") or shutil.which("nghttpd", path="/usr/sbin:/usr/bin")
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/bin")
+MOSQUITTO = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/bin")
 NIO = Path(os.environ.get("RINGWAKE_NIO_DIR") or ROOT / ".build" / "benchmark-nio")
 
 
@@ -24,6 +25,8 @@ def lacking() -> list[str]:
         lines.append("nghttpd: apt-get install nghttp2-server")
     if not NGINX:
         lines.append("nginx: apt-get install nginx-light")
+    if not MOSQUITTO:
+        lines.append("mosquitto: apt-get install mosquitto")
     for tool, package in {"cc": "gcc", "make": "make"}.items():
         if not shutil.which(tool):
             lines.append(f"{tool}: apt-get install {package}")

@@ -32,16 +32,21 @@ class Server:
     log: Path
     port: int
     ca: Path
+    descriptors = DESCRIPTORS
 
     def launch(self, *command: object, log: Path, environment: dict[str, str] | None = None) -> None:
         self.log = log
         with log.open("wb") as output:
             self.process = subprocess.Popen(
                 [str(part) for part in command], stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd="/",
-                start_new_session=True, preexec_fn=raise_limit, env=os.environ | (environment or {}),
+                start_new_session=True, preexec_fn=self.limit_descriptors, env=os.environ | (environment or {}),
             )  # fmt: skip
         # Also of a run that ends early: it does nothing to a process that has been stopped.
         atexit.register(self.process.kill)
+
+    def limit_descriptors(self) -> None:
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(self.descriptors, most),) * 2)
 
     def wait_for_port(self) -> None:
         deadline = time.monotonic() + START_TIMEOUT
@@ -91,10 +96,6 @@ class Server:
             self.process.wait()
 
 
-def raise_limit() -> None:
-    resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
-
-
 def free_port() -> int:
     with socket.create_server((HOST, 0)) as free:
         return free.getsockname()[1]
@@ -130,8 +131,8 @@ class Ringwaked(Server):
         (apps / f"{APP}.toml").write_text(
             f'[wake]\nexec = {json.dumps(command)}\ninstances = "{instances}"\n[strikes]\nlimit = 0\n'
         )
-        configuration = self.folder / "ringwaked.toml"
-        configuration.write_text(
+        self.configuration = self.folder / "ringwaked.toml"
+        self.configuration.write_text(
             f"""state_directory = "state"
 runtime_directory = "{self.runtime}"
 [server]
@@ -152,10 +153,13 @@ level = "{log_level}"
 {more}"""
         )
         self.store = self.folder / "state" / "store.db"
+        self.environment = (environment or {}) | (disk.environment if disk else {})
+        self.start()
+
+    def start(self) -> None:
         self.launch(
-            programs.RINGWAKED, "--config", configuration, log=self.folder / "log",
-            environment=(environment or {}) | (disk.environment if disk else {}),
-        )  # fmt: skip
+            programs.RINGWAKED, "--config", self.configuration, log=self.folder / "log", environment=self.environment
+        )
         deadline = time.monotonic() + START_TIMEOUT
         while True:
             try:

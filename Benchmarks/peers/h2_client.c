@@ -38,10 +38,13 @@ SSL_CTX *h2_context(const char *ca, const char *certificate) {
 static int on_header(
     nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name, size_t name_length,
     const uint8_t *value, size_t value_length, uint8_t flags, void *user) {
-    (void)session, (void)frame, (void)flags;
+    (void)session, (void)flags;
     struct h2_client *client = user;
-    if (name_length == 7 && memcmp(name, ":status", 7) == 0 && value_length == 3 && memcmp(value, "200", 3) == 0)
+    if (name_length == 7 && memcmp(name, ":status", 7) == 0 && value_length == 3 && memcmp(value, "200", 3) == 0) {
         client->succeeded += 1;
+        if (client->on_success)
+            client->on_success(client, frame->hd.stream_id);
+    }
     return 0;
 }
 

@@ -24,6 +24,7 @@ struct h2_client {
     int descriptor;
     nghttp2_session *session;
     void (*on_answer)(int64_t took_ns); /* is told of each complete answer, counted from h2_submit; or NULL */
+    void (*on_success)(struct h2_client *client, int32_t stream); /* is told of each status 200; or NULL */
     unsigned long finished;  /* answers that are complete */
     unsigned long succeeded; /* those with status 200 */
     bool has_settings;       /* the server's SETTINGS have come */
