@@ -5,7 +5,8 @@ struct LinkRates<Key: Hashable & Sendable>: Sendable {
     private let new: RateBucket
     private var buckets: [Key: RateBucket] = [:]
     /// Full buckets are forgotten when there are this many.
-    private let maximumBuckets = 4_096
+    private var sweepCount = minimumSweep
+    private static var minimumSweep: Int { 4_096 }
 
     /// - Parameters:
     ///   - burst: how often at once.
@@ -16,7 +17,11 @@ struct LinkRates<Key: Hashable & Sendable>: Sendable {
 
     /// Takes a turn. Returns false if there is none.
     mutating func take(_ key: Key, at now: BootInstant) -> Bool {
-        if buckets.count >= maximumBuckets { buckets = buckets.filter { !$0.value.isFull(at: now) } }
+        if buckets.count >= sweepCount {
+            buckets = buckets.filter { !$0.value.isFull(at: now) }
+            // Twice what is left, so that a turn costs the same with any number of keys.
+            sweepCount = max(Self.minimumSweep, 2 * buckets.count)
+        }
         var bucket = buckets[key] ?? new
         guard bucket.allows(at: now) else { return false }
         bucket.take(at: now)
