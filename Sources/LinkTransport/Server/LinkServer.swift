@@ -200,7 +200,9 @@ final class LinkConnection: PacketStreamOwner, PlacedConnection {
     }
 
     private func requireDeadline() {
-        guard !isEnding, let deadline = server.nextDeadline(of: id) else { return }
+        guard !isEnding else { return }
+        // Once linked there may be none; the one for CONNECT must not wake the gateway then.
+        guard let deadline = server.nextDeadline(of: id) else { return timer.cancel(on: runLoop) }
         timer.require(deadline, on: runLoop, tolerance: Self.tolerance) { [weak self] in
             guard let self else { return }
             timer.fired()
