@@ -1,6 +1,7 @@
 internal import CRingwakeLinux
 internal import Cryptography
 internal import Glibc
+internal import HTTPServer
 internal import MQTT5
 package import RunLoop
 
@@ -113,6 +114,9 @@ final class PacketStream {
         set(Int32(IPPROTO_TCP), TCP_KEEPINTVL, max(1, min(seconds, 20)))
         set(Int32(IPPROTO_TCP), TCP_KEEPCNT, 3)
     }
+
+    /// Whether bytes of the peer wait for a turn of ours.
+    var hasUnreadInput: Bool { isReadScheduled || SocketInput.isWaiting(on: descriptor) }
 
     /// The TLS connection, for its certificate and its exporter.
     var connection: TLSConnection { tls }

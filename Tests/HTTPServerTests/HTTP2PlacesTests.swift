@@ -49,6 +49,36 @@ import Testing
         #expect(silent[1...].allSatisfy { !$0.isClosed })
     }
 
+    @Test("A herd of many networks is served whole, whatever the places, and nobody is sent away")
+    func herd() throws {
+        let loop = try TestLoop()
+        let server = try H2TestServer(loop) {
+            $0.maximumUnprovenConnections = 32
+            $0.maximumUnprovenConnectionsOfNetwork = 4
+        }
+        defer { server.stop() }
+        let herd = (1...200).map { TLSClient.http2(server, from: "127.0.1.\($0)") }
+        #expect(loop.drive { herd.allSatisfy { $0.isClosed || $0.frames.count >= 3 } })
+        #expect(herd.filter(\.isClosed).isEmpty)
+        #expect(server.bounds.counts == [:])
+    }
+
+    @Test("A flood of one network doesn't keep another one out")
+    func flood() throws {
+        let loop = try TestLoop()
+        let server = try H2TestServer(loop) {
+            $0.maximumUnprovenConnections = 32
+            $0.maximumUnprovenConnectionsOfNetwork = 16
+        }
+        defer { server.stop() }
+        server.onConnect = { _ in }
+        let flood = (1...300).map { _ in TLSClient(port: server.port, loop) }
+        let honest = TLSClient.http2(server, from: "127.0.1.1")
+        #expect(loop.drive { honest.isClosed || honest.frames.count >= 3 })
+        #expect(!honest.isClosed)
+        #expect(loop.drive { flood.filter(\.isClosed).count >= 300 - 16 })
+    }
+
     @Test("The strangers of one network share a few places")
     func network() throws {
         let loop = try TestLoop()

@@ -17,6 +17,8 @@ final class HTTP2Connection: PlacedConnection {
     let acceptedAt: BootClock.Instant
     /// The account whose place the connection has; nil while it has proven nothing.
     private(set) var account: String?
+    /// While ``HandshakeQueue`` has the connection, its bytes stay unread.
+    var waitsForUs: Bool { SocketInput.isWaiting(on: descriptor) }
     var stage: HTTP2Stage
     var tls: TLSConnection?
     var session: HTTP2Session?
@@ -172,11 +174,7 @@ final class HTTP2Connection: PlacedConnection {
     /// Takes a place of the account that the client has proven to belong to.
     private func prove() {
         guard account == nil, let proven = session?.account else { return }
-        guard shared.prove(self, proven) else {
-            refusal = GoAway(.placesOfSender)
-            return
-        }
-        account = proven
+        if shared.prove(self, proven) { account = proven } else { refusal = GoAway(.placesOfSender) }
     }
 
     /// Why the client must no longer be connected.

@@ -43,7 +43,7 @@ final class HTTP2ListenerContext {
         self.limits = limits
         self.budget = budget
         self.bounds = bounds
-        handshakes = HandshakeQueue(runLoop: runLoop)
+        handshakes = HandshakeQueue(runLoop: runLoop, highPressure: limits.maximumUnprovenConnections / 4)
         self.logger = logger
         self.makeHandler = makeHandler
         self.onFailure = onFailure

@@ -74,12 +74,16 @@ package final class HTTP2TLSListener {
         }
         acceptor = try Acceptor(
             runLoop: runLoop, descriptor: socket.descriptor, cause: .provider,
-            maximumConnections: .max, logger: logger
+            maximumConnections: .max,
+            // Before the handshakes begin to wait, the places don't run out.
+            maximumPerTurn: min(Acceptor.maximumAcceptsPerTurn, max(1, limits.maximumUnprovenConnections / 8)),
+            logger: logger
         ) { descriptor, peer in
             // A strong reference: the loop keeps the listener until it is closed.
             self.accepted(descriptor, peer)
         }
         shared.prove = { [weak self] connection, account in self?.prove(connection, as: account) ?? false }
+        shared.handshakes.onPressure = { [weak self] in self?.acceptor?.hold($0) }
     }
 
     /// Guarantees an equal part of the places to each of this many accounts.
@@ -149,6 +153,7 @@ package final class HTTP2TLSListener {
         trimmer.noteConnections(connections.count)
         if let displaced = places.admit(connection) {
             displaced.connection.displace(for: displaced.bound)
+            if displaced.connection === connection { return }
         }
         closeIdle()
         connection.start()

@@ -1,6 +1,6 @@
 /// A bound that a peer met, and that cost it a connection or a request.
 package nonisolated enum ConnectionBound: String, CaseIterable, Sendable {
-    /// The oldest connection that had proven nothing was closed, because a new one needed its place.
+    /// A connection that had proven nothing was closed, because too many were open.
     case unprovenPlaces
     /// The same among the connections of one network.
     case unprovenPlacesOfNetwork

@@ -9,18 +9,20 @@ import RunLoop
 /// ```
 /// accepting --limit reached--> full --a connection ended--> accepting
 ///           --no descriptor or memory--> starved --a connection ended, or a second passed--> accepting
+///           --hold(true)--> held --hold(false)--> accepting
 /// ```
 /// While it doesn't accept, connections wait in the kernel's backlog, and the socket causes no wakeups.
 final class Acceptor {
     /// Maximum connections in the kernel's backlog.
     static let backlog: Int32 = 4096
     /// Maximum accepts in one turn of the loop, so that existing connections get their turn.
-    private static let maximumAcceptsPerTurn = 64
+    static let maximumAcceptsPerTurn = 64
     /// Delay of the next attempt after descriptors or memory ran out, unless a connection ends before.
     private static let retryDelay: Duration = .seconds(1)
 
     private let runLoop: RunLoop
     private let maximumConnections: Int
+    private let maximumPerTurn: Int
     private let pace: Pace?
     private let logger: Logger
     private var accepted: ((Int32, sockaddr_storage) -> Void)?
@@ -29,6 +31,7 @@ final class Acceptor {
     private var retry: Timer?
     /// The next accept waits for its ``Pace``.
     private var isPaced = false
+    private var isHeld = false
     private var hasToken = false
     /// Log the limit once, and again only after the number has fallen to half, because peers can cause it at will.
     private var isLimitReported = false
@@ -37,16 +40,19 @@ final class Acceptor {
     /// Takes ownership of a listening, non-blocking descriptor, even if it throws.
     ///
     /// - Parameters:
-    ///   - pace: the rate of accepts; nil: no limit.
+    ///   - maximumPerTurn: of accepts in one turn of the loop.
+    ///   - pace: the rate of accepts, with one in a turn; nil: no limit.
     ///   - accepted: called with each connection's descriptor, which it then owns, and its peer's address. When
     ///     the descriptor has been closed, ``connectionEnded()`` must be called once.
     init(
-        runLoop: RunLoop, descriptor: Int32, cause: WakeupCause, maximumConnections: Int, pace: Pace? = nil,
-        logger: Logger, accepted: @escaping (Int32, sockaddr_storage) -> Void
+        runLoop: RunLoop, descriptor: Int32, cause: WakeupCause, maximumConnections: Int,
+        maximumPerTurn: Int = maximumAcceptsPerTurn, pace: Pace? = nil, logger: Logger,
+        accepted: @escaping (Int32, sockaddr_storage) -> Void
     ) throws(RingwakeError) {
         self.runLoop = runLoop
         self.descriptor = descriptor
         self.maximumConnections = maximumConnections
+        self.maximumPerTurn = pace == nil ? maximumPerTurn : 1
         self.pace = pace
         self.logger = logger
         self.accepted = accepted
@@ -67,6 +73,12 @@ final class Acceptor {
         resume()
     }
 
+    /// Stops accepting for a while, or goes on.
+    func hold(_ holds: Bool) {
+        isHeld = holds
+        if holds { pause() } else { resume() }
+    }
+
     /// Stops accepting and closes the socket. Connections in the backlog are refused. Idempotent.
     func close() {
         guard let source else { return }
@@ -82,7 +94,7 @@ final class Acceptor {
     }
 
     private func acceptSome() {
-        for _ in 0..<(pace == nil ? Acceptor.maximumAcceptsPerTurn : 1) {
+        for _ in 0..<maximumPerTurn {
             // The previous connection may have closed the listener.
             guard source != nil else { return }
             guard openConnections < maximumConnections else {
@@ -153,7 +165,7 @@ final class Acceptor {
     }
 
     private func resume() {
-        guard let source, openConnections < maximumConnections, !isPaced else { return }
+        guard let source, openConnections < maximumConnections, !isPaced, !isHeld else { return }
         do {
             try source.update(.read)
         } catch {

@@ -1,7 +1,7 @@
 import Glibc
 
 /// Looks at what has arrived on a socket, without a protocol.
-enum SocketInput {
+package enum SocketInput {
     /// The result of one read(2).
     enum Read {
         case bytes([UInt8])
@@ -26,7 +26,7 @@ enum SocketInput {
     }
 
     /// Whether bytes have arrived that haven't been read.
-    static func isWaiting(on descriptor: Int32) -> Bool {
+    package static func isWaiting(on descriptor: Int32) -> Bool {
         var byte: UInt8 = 0
         return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) > 0
     }

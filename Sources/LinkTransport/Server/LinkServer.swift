@@ -42,13 +42,17 @@ package final class LinkServer {
         lastID += 1
         let id = LinkID(rawValue: lastID)
         let link = LinkConnection(id: id, accepted, runLoop: runLoop, server: self)
-        links[id] = link
-        if let displaced = places.admit(link) {
+        if let displaced = places.admit(link)?.connection {
             logger.debug(
                 "a link is closed, because it proved nothing and others wait",
-                metadata: ["peer": "\(displaced.connection.address)"])
-            end(displaced.connection)
+                metadata: ["peer": "\(displaced.address)"])
+            guard displaced !== link else {
+                places.remove(link)
+                return link.close()
+            }
+            end(displaced)
         }
+        links[id] = link
         onEvent(.opened(id, network: "\(accepted.network)"))
         link.begin()
     }
@@ -130,6 +134,7 @@ final class LinkConnection: PacketStreamOwner, PlacedConnection {
     /// Nil before CONNECT.
     private var proof: LinkProof?
     let stream: PacketStream
+    var waitsForUs: Bool { stream.hasUnreadInput }
     private let runLoop: RunLoop
     private unowned let server: LinkServer
     private var timer = DeadlineTimer()

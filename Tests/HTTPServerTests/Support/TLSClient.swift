@@ -14,13 +14,26 @@ import Glibc
     private(set) var hasFailed = false
     var isReading = true
 
-    /// - Parameter alpn: in wire format; nil offers none.
-    init(port: UInt16, host: String = "127.0.0.1", alpn: [UInt8]? = [2] + Array("h2".utf8), _ loop: TestLoop) {
+    /// - Parameters:
+    ///   - source: the client's own address; nil: the kernel's choice.
+    ///   - alpn: in wire format; nil offers none.
+    init(
+        port: UInt16, host: String = "127.0.0.1", from source: String? = nil,
+        alpn: [UInt8]? = [2] + Array("h2".utf8), _ loop: TestLoop
+    ) {
         var address = sockaddr_storage()
         let length = ringwake_ip_address(host, port, &address)
-        socket = ringwake_stream_socket(Int32(address.ss_family))
+        let descriptor = ringwake_stream_socket(Int32(address.ss_family))
+        socket = descriptor
         // Else the kernel holds a second piece back until the first is acknowledged.
         _ = ringwake_set_no_delay(socket)
+        if let source {
+            var own = sockaddr_storage()
+            let ownLength = ringwake_ip_address(source, 0, &own)
+            _ = withUnsafePointer(to: &own) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, ownLength) }
+            }
+        }
         _ = ringwake_connect(socket, &address, length)
         context = SSL_CTX_new(TLS_client_method())
         _ = ringwake_SSL_CTX_set_mode(
@@ -33,8 +46,10 @@ import Glibc
     }
 
     /// A client with its preface and SETTINGS under way.
-    static func http2(_ server: H2TestServer, settings: [(UInt16, UInt32)] = []) -> TLSClient {
-        let client = TLSClient(port: server.port, server.loop)
+    static func http2(
+        _ server: H2TestServer, from source: String? = nil, settings: [(UInt16, UInt32)] = []
+    ) -> TLSClient {
+        let client = TLSClient(port: server.port, from: source, server.loop)
         client.send(Frame.preface + Frame.settings(settings).bytes)
         return client
     }

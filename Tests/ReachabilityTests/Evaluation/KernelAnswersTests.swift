@@ -27,6 +27,8 @@ struct KernelAnswersTests {
                 try ip("link set \(name) up")
                 try ip("link set \(name)-peer up")
             }
+            // The kernel says so from a queue of its own. An IPv6 address that comes earlier is not local until then.
+            for name in ["wlan0", "wwan0"] { try awaitState("UP", of: name) }
             try ip("addr add 192.0.2.10/24 brd + dev wlan0")
             try ip("addr add 198.51.100.10/24 dev wwan0")
             try ip("addr add 2001:db8::10/64 dev wlan0 nodad")
@@ -40,11 +42,14 @@ struct KernelAnswersTests {
             try commands.ip(line.split(separator: " ").map(String.init))
         }
 
-        /// Waits until the kernel says that the link has no carrier, which it does up to a second later.
-        func awaitLoss(of name: String) throws {
+        /// Waits until the kernel says that the link has no carrier.
+        func awaitLoss(of name: String) throws { try awaitState("LOWERLAYERDOWN", of: name) }
+
+        /// Waits until the kernel says so of the link, which it does up to a second later.
+        private func awaitState(_ state: String, of name: String) throws {
             let end = BootClock.now().advanced(by: .seconds(30))
-            while try !commands.ip("link", "show", "dev", name).contains("state LOWERLAYERDOWN") {
-                try #require(BootClock.now() < end, "\(name) keeps its carrier")
+            while try !commands.ip("link", "show", "dev", name).contains("state \(state)") {
+                try #require(BootClock.now() < end, "\(name) does not become \(state)")
             }
         }
 
