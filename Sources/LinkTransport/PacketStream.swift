@@ -75,7 +75,7 @@ final class PacketStream {
     /// Sends a packet, with all of this turn together.
     func send(_ packet: MQTTPacket) {
         guard !isClosed, !closesWhenSent else { return }
-        unsent += packet.encoded()
+        packet.write(to: &unsent)
         guard unsent.count <= Self.maximumUnsent else { return end("the peer doesn't read") }
         scheduleFlush()
     }

@@ -24,9 +24,4 @@ enum VariableByteInteger {
         }
         return nil
     }
-
-    /// Number of bytes of a value.
-    static func byteCount(_ value: Int) -> Int {
-        value < 1 << 7 ? 1 : value < 1 << 14 ? 2 : value < 1 << 21 ? 3 : 4
-    }
 }

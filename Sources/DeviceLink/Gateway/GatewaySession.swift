@@ -127,7 +127,7 @@ package struct GatewaySession: Sendable {
         case .pairing(let hello, let deadline, let hasPublished):
             guard case .publish(let publish) = packet else { return other(packet, hello) }
             guard !hasPublished else { return end(.receiveMaximumExceeded, "a pairing device publishes once") }
-            guard packet.encodedByteCount <= LinkLimits.pairingPacketBytes else {
+            guard packet.encoded().count <= LinkLimits.pairingPacketBytes else {
                 return end(.packetTooLarge, "a pairing device sends \(LinkLimits.pairingPacketBytes) bytes at most")
             }
             state = .pairing(hello, deadline: deadline, hasPublished: true)

@@ -15,12 +15,16 @@ struct MailRoom {
     /// Pushes that wait, of all devices.
     var count: Int { mailboxes.values.reduce(0) { $0 + $1.count } }
 
-    /// The earliest deadline of a mailbox.
-    var nextDeadline: BootInstant? { deadlines.values.min() }
+    /// No mailbox has an earlier deadline. Its own may be gone: to look for the next one at each push would cost more
+    /// than to find nothing due now and then.
+    private(set) var nextDeadline: BootInstant?
 
     /// The devices whose deadline has passed, in an order that is always the same.
-    func due(at now: BootInstant) -> [DeviceID] {
-        deadlines.filter { $0.value <= now }.map(\.key).sorted { $0.rawValue < $1.rawValue }
+    mutating func due(at now: BootInstant) -> [DeviceID] {
+        let due = deadlines.filter { $0.value <= now }.map(\.key).sorted { $0.rawValue < $1.rawValue }
+        for device in due { deadlines[device] = nil }
+        nextDeadline = deadlines.values.min()
+        return due
     }
 
     /// Takes what the last runs left, in the order in which it was written.
@@ -50,7 +54,10 @@ struct MailRoom {
         var mailbox = mailboxes.removeValue(forKey: device) ?? Mailbox(limits: limits)
         let effects = change(&mailbox)
         if !mailbox.isEmpty { mailboxes[device] = mailbox }
-        deadlines[device] = mailbox.nextDeadline
+        let deadline = mailbox.nextDeadline
+        deadlines[device] = deadline
+        if let deadline { nextDeadline = min(nextDeadline ?? deadline, deadline) }
+        if deadlines.isEmpty { nextDeadline = nil }
         return effects
     }
 }

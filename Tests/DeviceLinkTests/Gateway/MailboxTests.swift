@@ -273,6 +273,6 @@ import Testing
             collapseID: String(repeating: "c", count: 64), content: .sealed,
             payload: [UInt8](repeating: 0, count: 5120 + 81))
         let packet = push.packet(to: device, packetID: .max, floor: MailKey(run: .max, sequence: .max), now: 0)
-        #expect(MQTTPacket.publish(packet).encodedByteCount < LinkLimits.leastPacketBytes)
+        #expect(MQTTPacket.publish(packet).encoded().count < LinkLimits.leastPacketBytes)
     }
 }

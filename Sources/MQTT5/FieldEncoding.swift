@@ -1,31 +1,25 @@
-/// What packets are written to: an array, or a counter that only learns how long they are.
-protocol ByteSink {
-    /// Reserves room for `count` more bytes.
-    mutating func reserve(_ count: Int)
-    mutating func write(_ byte: UInt8)
-    mutating func write(contentsOf bytes: some Collection<UInt8>)
-}
-
-/// Counts bytes without keeping them.
-struct ByteCounter: ByteSink {
-    private(set) var count = 0
-
-    mutating func reserve(_ count: Int) {}
-
-    mutating func write(_ byte: UInt8) { count += 1 }
-
-    mutating func write(contentsOf bytes: some Collection<UInt8>) { count += bytes.count }
-}
-
-extension [UInt8]: ByteSink {
-    mutating func reserve(_ count: Int) { reserveCapacity(self.count + count) }
-
+// How fields are written (section 1.5).
+extension [UInt8] {
     mutating func write(_ byte: UInt8) { append(byte) }
 
-    mutating func write(contentsOf bytes: some Collection<UInt8>) { append(contentsOf: bytes) }
-}
+    /// Writes something after its length, which is known only then: each byte of the length after the first moves it.
+    mutating func writeAfterLength(_ content: (inout [UInt8]) -> Void) {
+        var index = count
+        append(0)
+        content(&self)
+        var rest = count - index - 1
+        // No peer can reach this: packets are made by this program, whose callers send at most what a limit of a
+        // decoder allows.
+        precondition(rest <= VariableByteInteger.maximum, "a packet of MQTT has more than 268,435,455 bytes")
+        self[index] = UInt8(rest & 0x7F)
+        while rest >= 0x80 {
+            rest >>= 7
+            self[index] |= 0x80
+            index += 1
+            insert(UInt8(rest & 0x7F), at: index)
+        }
+    }
 
-extension ByteSink {
     mutating func write(_ value: UInt16) {
         write(UInt8(value >> 8))
         write(UInt8(truncatingIfNeeded: value))
@@ -36,10 +30,9 @@ extension ByteSink {
         write(UInt16(truncatingIfNeeded: value))
     }
 
-    mutating func write(variableByteInteger value: Int) {
-        // No peer can reach this: packets are made by this program, whose callers send at most what a limit of a
-        // decoder allows, and identifiers that they chose or that a decoder read.
-        precondition(value <= VariableByteInteger.maximum, "a packet of MQTT has more than 268,435,455 bytes")
+    private mutating func write(variableByteInteger value: Int) {
+        // No peer can reach this: our callers chose the identifier, or a decoder read it.
+        precondition(value <= VariableByteInteger.maximum, "an identifier of MQTT is above 268,435,455")
         var rest = value
         while rest >= 0x80 {
             write(UInt8(truncatingIfNeeded: rest) | 0x80)
@@ -50,12 +43,12 @@ extension ByteSink {
 
     mutating func write(_ string: String) {
         writeLength(string.utf8.count)
-        write(contentsOf: string.utf8)
+        append(contentsOf: string.utf8)
     }
 
     mutating func write(binary: [UInt8]) {
         writeLength(binary.count)
-        write(contentsOf: binary)
+        append(contentsOf: binary)
     }
 
     private mutating func writeLength(_ count: Int) {
