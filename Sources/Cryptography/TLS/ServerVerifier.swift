@@ -39,6 +39,8 @@ final class ServerVerifier {
     /// The time that certificates are judged at, in seconds since 1970.
     var judgedAt: Int64 { max(Int64(time(nil)), earliestTime) }
 
+    private var words: CertificateRefusal { CertificateRefusal(name: name, judgedAt: judgedAt) }
+
     /// Why the last chain was refused, for a person; asking forgets it.
     func takeRefusal() -> String? {
         defer { refusal = nil }
@@ -58,7 +60,7 @@ final class ServerVerifier {
         }
         X509_VERIFY_PARAM_set_time(parameters, time_t(judgedAt))
         if X509_verify_cert(store) == 1 { return true }
-        return refuse(store, Int(X509_STORE_CTX_get_error(store)), reason(store, leaf: leaf))
+        return refuse(store, Int(X509_STORE_CTX_get_error(store)), words.reason(store, leaf: leaf))
     }
 
     /// Whether the leaf has the pinned key, or leads by signatures to a shown certificate with the pinned key.
@@ -79,13 +81,13 @@ final class ServerVerifier {
                 return true
             }
             // The first one explains the refusal.
-            if !isPinShown { _ = refuse(store, Int(outcome), reason(pinnedTo: anchor, leaf: leaf, outcome)) }
+            if !isPinShown { _ = refuse(store, Int(outcome), words.reason(pinnedTo: anchor, leaf: leaf, outcome)) }
             isPinShown = true
         }
         if isPinShown { return false }
         return refuse(
             store, Int(X509_V_ERR_APPLICATION_VERIFICATION),
-            "neither it nor a CA that it shows has the pinned key (it shows \(Self.describe(leaf))); "
+            "neither it nor a CA that it shows has the pinned key (it shows \(CertificateRefusal.describe(leaf))); "
                 + "this is another server, or its key has changed and the device must be paired again")
     }
 

@@ -2,8 +2,13 @@ import CRingwakeOpenSSL
 import FoundationEssentials
 import Glibc
 
-/// The reasons of refusals, for people. Each is the end of "the server's certificate is refused: ".
-extension ServerVerifier {
+/// Says why a server's certificate is refused, for people. Each text is the end of "the server's certificate is refused: ".
+struct CertificateRefusal {
+    /// The name or address that the server was asked by.
+    let name: SubjectAlternativeName
+    /// The time that certificates were judged at, in seconds since 1970.
+    let judgedAt: Int64
+
     /// Maximum alternative names in a reason.
     private static let maximumNames = 4
     /// The seconds since 1970 that have a date of four digits.
