@@ -12,7 +12,7 @@ package import RingwakeCore
 ///                                                                |                         |
 ///     stopped <---------------- takenOver (third in 10 minutes) -+-------------------------+
 ///
-/// The labels of the arrows are functions. ``restart(at:)`` leads from *waiting* and *stopped* to an attempt now.
+/// The labels of the arrows are functions.
 ///
 /// - *waiting*: for a deadline and for a network path. Without a path there is no attempt and no timer.
 /// - *attempting*: the driver resolves, connects and waits for CONNACK. It has time limits of its own.
@@ -168,17 +168,6 @@ package struct ReconnectBackoff: Hashable, Sendable {
         isRevoked = true
         waitForPardon(at: now, using: &random)
         return isNew ? [.report(.revoked)] : []
-    }
-
-    /// A person asked for it, or the configuration changed: forgets all waits and tries now, or as soon as there is a
-    /// path. Changes nothing while there is an attempt or a link.
-    package mutating func restart(at now: BootInstant) -> [Action] {
-        guard !isActive else { return [] }
-        failures = 0
-        takeOvers = []
-        isRevoked = false
-        state = .waiting(until: now, .backOff)
-        return advance(to: now)
     }
 
     // MARK: - Waits
