@@ -2,6 +2,9 @@
 /// case without padding. Who holds the private key is the device.
 package struct DeviceID: Hashable, Sendable, Codable, CustomStringConvertible {
     package let rawValue: String
+    /// The first twelve characters, by which ids are hashed and told apart. The id is a SHA-256 itself: nobody finds many
+    /// with the same 60 bits.
+    private let prefix: UInt64
 
     /// Characters of an id: 256 bits in base32.
     package static let length = 52
@@ -13,6 +16,17 @@ package struct DeviceID: Hashable, Sendable, Codable, CustomStringConvertible {
             last == UInt8(ascii: "a") || last == UInt8(ascii: "q")
         else { return nil }
         rawValue = text
+        prefix = bytes.prefix(12).reduce(0) { $0 << 5 | UInt64(DeviceID.value($1)) }
+    }
+
+    package static func == (left: DeviceID, right: DeviceID) -> Bool {
+        left.prefix == right.prefix && left.rawValue == right.rawValue
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(prefix) }
+
+    private static func value(_ digit: UInt8) -> UInt8 {
+        digit >= UInt8(ascii: "a") ? digit - UInt8(ascii: "a") : digit - UInt8(ascii: "2") + 26
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool {
