@@ -141,6 +141,13 @@ def device(gateway: Daemon, make_device) -> PythonDevice:
     return device
 
 
+def test_the_link_is_as_short_as_its_readme_says() -> None:
+    text = DEVICE.read_text()
+    assert len(text.splitlines()) < 150
+    # Not by long lines either.
+    assert max(len(line) for line in text.splitlines()) <= 120
+
+
 def test_a_push_arrives(gateway: Daemon, device: PythonDevice) -> None:
     token = device.make_token()
     device.start().wait_until_linked()
