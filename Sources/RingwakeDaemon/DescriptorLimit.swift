@@ -11,8 +11,9 @@ nonisolated struct DescriptorLimit {
     let original: rlimit
 
     private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-    /// Enough for the maximum number of connections and calls.
-    private static let wanted: rlim_t = 16_384
+    /// Enough for the maximum number of connections and calls, and for 30,000 devices. It costs no memory: the kernel's
+    /// table grows with the descriptors that are open.
+    private static let wanted: rlim_t = 65_536
     /// Reserved for handlers (two each, for the maximum number), the control socket, the status socket and the store.
     private static let reserved = 2 * 1024 + 2048 + 64 + 256
 

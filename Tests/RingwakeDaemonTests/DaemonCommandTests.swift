@@ -54,5 +54,7 @@ struct DaemonCommandTests {
                 #expect(connections * max(1, listeners) <= max(listeners, current - min(current / 2, 2560)))
             }
         }
+        // What Documentation/gateway.md says of the unit's LimitNOFILE=.
+        #expect(DescriptorLimit(current: 65_536, original: .init()).connections(forEachOf: 2) >= 30_000)
     }
 }
