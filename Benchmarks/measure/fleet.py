@@ -14,7 +14,7 @@ from .servers import APP, HOST, TOPIC, Peer, Ringwaked, Server, free_port
 
 # Keys that a fleet may need. They are made once, into a folder beside the measuring programs.
 DEVICES = 5000
-# Descriptors that a gateway may have: what it raises its own limit to.
+# Descriptors that a gateway may have: enough for the fleet. Without a limit it takes 65,536.
 DESCRIPTORS = 16_384
 ENVIRONMENT = "development"
 KEYS = programs.PEERS / "fleet-keys"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from support import machine, programs
+from support.debian import debian, packages  # noqa: F401
 from support.machine import Boot, Root
 
 DEPLOY = programs.ROOT / "deploy"

@@ -1,4 +1,4 @@
-"""Machines that a test boots: a real systemd as PID 1 in a root folder of its own, without a network.
+"""Machines that a test boots: a real systemd as PID 1 in a root folder of its own, without a network or on one of the test's.
 
     root = Root.overlay(directory)                      this machine's files; changes stay in memory
     root = Root.debian(directory, packages=["curl"])    a fresh Debian 12
@@ -31,6 +31,7 @@ UNIT = "test-script.service"
 SCRIPT = "/var/lib/test-machine/script"
 LOG = "/var/lib/test-machine/log"
 STATUS = "/var/lib/test-machine/status"
+NETWORKS = Path("/run/netns")
 PROPAGATED = Path("/run/systemd/nspawn/propagate")
 # Its arguments: groups, `--`, and the command to run in them.
 ENTER_GROUPS = 'while [ "$1" != -- ]; do echo $$ >"$1/cgroup.procs" || exit; shift; done; shift; exec "$@"'
@@ -161,8 +162,10 @@ class Root:
         file.write_bytes(content.encode() if isinstance(content, str) else content)
         file.chmod(mode)
 
-    def boot(self, script: str, timeout: float = BOOT_TIMEOUT) -> Boot:
+    def boot(self, script: str, timeout: float = BOOT_TIMEOUT, network: str | None = None) -> Boot:
         """Boots the machine, runs the script on it, and waits until the machine is off.
+
+        - network: the name of the network namespace that it is in; without one it has a loopback interface alone.
 
         Raises AssertionError with the log so far when that takes longer than `timeout` seconds.
         """
@@ -179,8 +182,9 @@ class Root:
         command = [
             "/bin/sh", "-c", ENTER_GROUPS, "sh", *map(str, groups), "--",
             "systemd-nspawn", "--quiet", f"--directory={self.path}", "--boot", "--register=no", "--keep-unit",
-            "--private-network", "--resolv-conf=off", "--timezone=off", "--link-journal=no", "--console=pipe",
-            f"--machine={name}",
+            *([f"--network-namespace-path={NETWORKS / network}", "--capability=CAP_NET_ADMIN"] if network
+              else ["--private-network"]),
+            "--resolv-conf=off", "--timezone=off", "--link-journal=no", "--console=pipe", f"--machine={name}",
         ]  # fmt: skip
         for group in groups:
             group.mkdir()
