@@ -98,6 +98,13 @@ final class PacketStream {
         unsent = []
     }
 
+    /// Closes the connection at once, and frees its local port: the peer doesn't answer. Idempotent.
+    func reset() {
+        guard !isClosed else { return }
+        resetOnClose(descriptor)
+        close()
+    }
+
     /// Sets an option of the socket. It fails only if the socket is already gone.
     func set(_ level: Int32, _ option: Int32, _ value: Int32) {
         guard !isClosed else { return }

@@ -283,9 +283,12 @@ package struct DeviceSession: Sendable {
     }
 
     /// Asks the gateway for a sign of life.
-    package mutating func ping(at now: BootInstant) -> [Output] {
+    ///
+    /// - Parameter limit: how long it may take to answer. An earlier question's limit stays, if that ends sooner.
+    package mutating func ping(at now: BootInstant, within limit: Duration = answerTime) -> [Output] {
         guard isLinked else { return [] }
-        pongBy = pongBy ?? now.advanced(by: Self.answerTime)
+        let end = now.advanced(by: limit)
+        pongBy = min(pongBy ?? end, end)
         return [.send(.pingreq)]
     }
 

@@ -64,7 +64,10 @@ package final class LinkClient {
     private var connection: LinkClientConnection?
     private var timer: (timer: Timer, deadline: BootInstant)?
     private var isStopped = false
+    /// What waits until the link is known to live.
     private var checks: [() -> Void] = []
+    /// No link is to be expected until then; see ``check(within:completion:)``.
+    private var checkLimit = Duration.zero
     /// Asks the gateway for a sign of life now and then; see ``pingInterval``.
     private var pingTimer: Timer?
 
@@ -111,6 +114,7 @@ package final class LinkClient {
         connector = nil
         connection?.leave()
         connection = nil
+        checked()
     }
 
     /// The path to the gateway has changed.
@@ -123,13 +127,28 @@ package final class LinkClient {
         if hasPath { connection?.ping() }
     }
 
-    /// Looks whether the link lives.
+    /// Looks whether the link lives, and waits for another one if it doesn't.
     ///
-    /// - Parameter completion: called once: when the gateway has answered, or when there is no link any more.
-    package func check(completion: @escaping () -> Void) {
-        guard let connection, connection.isLinked else { return completion() }
+    /// - Parameters:
+    ///   - limit: how long the gateway may take to answer before the link counts as dead.
+    ///   - completion: called once: when the gateway has answered, when there is another link, or when none is to be
+    ///     expected within the limit.
+    package func check(within limit: Duration, completion: @escaping () -> Void) {
         checks.append(completion)
-        connection.ping()
+        checkLimit = limit
+        guard let connection, connection.isLinked else { return giveUpChecks() }
+        connection.ping(within: limit)
+    }
+
+    /// Ends the checks if nobody connects, and nobody will soon.
+    private func giveUpChecks() {
+        guard !checks.isEmpty, !isStopped else { return }
+        switch backoff.state {
+        case .attempting, .linked: return
+        case .waiting, .stopped: break
+        }
+        if let deadline = backoff.nextDeadline, deadline <= now.advanced(by: checkLimit) { return }
+        checked()
     }
 
     private func checked() {
@@ -157,6 +176,7 @@ package final class LinkClient {
             }
         }
         setTimer()
+        giveUpChecks()
     }
 
     private func setTimer() {
@@ -229,6 +249,7 @@ package final class LinkClient {
             pingLater()
             owner.linked()
             setTimer()
+            checked()
         case .push(let packetID, let push):
             owner.push(push, connection.age(of: push)) { [weak connection] settlement in
                 connection?.settle(packetID, settlement)
@@ -239,7 +260,6 @@ package final class LinkClient {
         case .end(let end):
             self.connection = nil
             cancelPing()
-            checked()
             ended(end)
         }
     }

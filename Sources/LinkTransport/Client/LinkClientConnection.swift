@@ -58,13 +58,14 @@ final class LinkClientConnection: PacketStreamOwner {
     func settle(_ packetID: UInt16, _ settlement: DeviceSession.Settlement) {
         run(session.settle(packetID, settlement))
     }
-    func ping() { run(session.ping(at: now)) }
+    /// - Parameter limit: how long the gateway may take to answer.
+    func ping(within limit: Duration = DeviceSession.answerTime) { run(session.ping(at: now, within: limit)) }
     func leave() { run(session.leave()) }
 
     /// Closes the connection at once.
     func close() {
         cancelTimer()
-        stream.close()
+        stream.reset()
     }
 
     /// How long ago a push arrived at the gateway, by the boot clocks of both: time in a suspended device counts.
@@ -113,7 +114,9 @@ final class LinkClientConnection: PacketStreamOwner {
         ) { [weak self] in
             guard let self else { return }
             timer = nil
-            run(session.deadlineReached(at: now))
+            let outputs = session.deadlineReached(at: now)
+            if session.isEnded { stream.reset() }
+            run(outputs)
         }
     }
 

@@ -31,7 +31,7 @@ final class LinkConnector {
     /// - Parameters:
     ///   - addresses: in the order of the resolver (RFC 6724).
     ///   - localPort: the port to connect from, so that a packet of the gateway is the same to a sleeping network card.
-    ///     Another one is taken if it isn't free.
+    ///     Another one is taken if it isn't free, and for a while after this side has closed a connection from it.
     ///   - completion: called once, later, from the loop; never after ``cancel()``.
     init(
         addresses: [SocketAddress], context: TLSClientContext, localPort: UInt16, runLoop: RunLoop,
@@ -111,15 +111,15 @@ final class LinkConnector {
     // MARK: - Attempts
 
     private func connect(_ index: Int) {
-        let address = addresses[index]
-        let descriptor = ringwake_stream_socket(address.isIPv6 ? AF_INET6 : AF_INET)
-        guard descriptor >= 0 else { return fail(index, String(cString: strerror(errno))) }
-        attempts[index] = Attempt(descriptor: descriptor)
-        bind(descriptor, isIPv6: address.isIPv6)
-        let kernel = address.kernelAddress
-        var storage = kernel.storage
-        let result = ringwake_connect(descriptor, &storage, kernel.length)
-        guard result == 0 || errno == EINPROGRESS else { return fail(index, String(cString: strerror(errno))) }
+        var error = begin(index, from: localPort)
+        // The kernel still has the former connection between the same two ends. Another port is better than no link.
+        if error == EADDRNOTAVAIL, localPort != 0 {
+            close(index)
+            error = begin(index, from: 0)
+        }
+        guard error == 0, let descriptor = attempts[index]?.descriptor else {
+            return fail(index, String(cString: strerror(error)))
+        }
         do throws(RunLoopError) {
             attempts[index]?.source = try runLoop.watch(descriptor, for: .write, cause: .link) { [weak self] _ in
                 self?.advance(index)
@@ -129,11 +129,25 @@ final class LinkConnector {
         }
     }
 
-    /// Another port than the usual one is better than no link.
-    private func bind(_ descriptor: Int32, isIPv6: Bool) {
-        guard localPort != 0,
-            let any = try? SocketAddress(parsing: isIPv6 ? "[::]:\(localPort)" : "0.0.0.0:\(localPort)")
-        else { return }
+    /// Starts to connect.
+    ///
+    /// - Returns: 0, or the error.
+    private func begin(_ index: Int, from port: UInt16) -> Int32 {
+        let address = addresses[index]
+        let descriptor = ringwake_stream_socket(address.isIPv6 ? AF_INET6 : AF_INET)
+        guard descriptor >= 0 else { return errno }
+        attempts[index] = Attempt(descriptor: descriptor)
+        bind(descriptor, to: port, isIPv6: address.isIPv6)
+        let kernel = address.kernelAddress
+        var storage = kernel.storage
+        return ringwake_connect(descriptor, &storage, kernel.length) == 0 || errno == EINPROGRESS ? 0 : errno
+    }
+
+    /// If another program has the port, the kernel chooses one.
+    private func bind(_ descriptor: Int32, to port: UInt16, isIPv6: Bool) {
+        guard port != 0, let any = try? SocketAddress(parsing: isIPv6 ? "[::]:\(port)" : "0.0.0.0:\(port)") else {
+            return
+        }
         _ = ringwake_set_reuse_address(descriptor)
         var storage = any.kernelAddress.storage
         _ = ringwake_bind(descriptor, &storage, any.kernelAddress.length)
@@ -183,6 +197,7 @@ final class LinkConnector {
     private func close(_ index: Int) {
         guard let attempt = attempts.removeValue(forKey: index) else { return }
         attempt.source?.cancel()
+        resetOnClose(attempt.descriptor)
         _ = Glibc.close(attempt.descriptor)
     }
 }

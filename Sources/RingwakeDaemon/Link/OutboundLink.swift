@@ -55,6 +55,8 @@ final class OutboundLink {
 
     /// Pushes that the gateway may send before the first is settled.
     private static let receiveMaximum: UInt16 = 64
+    /// How long the gateway may take to answer before a sleep. The rest of ``SleepDelay/longest`` is for another link.
+    private static let answerTimeBeforeSleep = Duration.seconds(3)
 
     /// - Parameters:
     ///   - directory: the state directory.
@@ -227,20 +229,16 @@ final class OutboundLink {
         lastEnding = Ending(end: end, at: now)
     }
 
-    /// The machine is about to sleep: a link that is dead would be found after it only.
+    /// The machine is about to sleep: no push reaches it through a link that is dead.
     ///
-    /// - Parameter ready: called once, when the link is known to live, or not to.
+    /// - Parameter ready: called once, when the link is known to live, or when none can be had now.
     func prepareForSleep(_ ready: @escaping () -> Void) {
         guard let client else { return ready() }
-        client.check(completion: ready)
+        client.check(within: Self.answerTimeBeforeSleep, completion: ready)
     }
 
     /// The machine has resumed: the network may be another one, and the gateway may have given the link up.
-    func resumed() {
-        guard let client else { return }
-        client.check {}
-        client.pathChanged(hasPath: hasPath)
-    }
+    func resumed() { client?.pathChanged(hasPath: hasPath) }
 
     /// Leaves the gateway in order, for the end of the daemon.
     func close() {

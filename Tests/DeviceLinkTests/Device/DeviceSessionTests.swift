@@ -194,6 +194,20 @@ import Testing
         #expect(session.deadline == later.advanced(by: .seconds(10)))
     }
 
+    @Test("Of several PINGREQ the first limit counts, until the gateway has answered")
+    func limits() {
+        var session = linked()
+        _ = session.ping(at: now, within: .seconds(3))
+        _ = session.ping(at: now.advanced(by: .seconds(1)))
+        #expect(session.deadline == now.advanced(by: .seconds(3)))
+        _ = session.ping(at: now.advanced(by: .seconds(1)), within: .seconds(1))
+        #expect(session.deadline == now.advanced(by: .seconds(2)))
+        #expect(session.receive(.pingresp, at: now) == [.alive])
+        #expect(session.deadline == nil)
+        _ = session.ping(at: now)
+        #expect(session.deadline == now.advanced(by: DeviceSession.answerTime))
+    }
+
     @Test("PINGRESP before CONNACK does not let a gateway hold the device for ever")
     func earlyPong() {
         var session = session().0

@@ -3,115 +3,21 @@
 import re
 import socket
 import time
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from support import nat as nats
 from support import processes, sockets
-from support.credentials import TOPIC, Credentials
-from support.daemon import Daemon
-from support.links import Device, devices, pair
-from support.nat import Nat
+from support.nat import DOOR, GIVE_UP, Nat, Pair
 from support.waiting import until
 
 # How long a process that sleeps is watched; seconds.
 IDLE = 5
 # A timer that is due later says nothing about those that are looked at here; seconds.
 SOON = 300
-# The gateway gives up a link that does not answer after 10 s; a device one whose gateway does not.
-GIVE_UP = 60
 # Of a link that nobody uses, tcp(7).
 OPTIONS = {"TCP_KEEPIDLE": 240, "TCP_KEEPINTVL": 20, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 0}
-# Another app, which comes later.
-DOOR = "com.example.door"
 FAILED = "the gateway cannot be reached"
-
-
-class Pair:
-    """A gateway, and a device behind the router that is paired with it."""
-
-    def __init__(self, nat: Nat, gateway: Daemon, device: Device) -> None:
-        self.nat, self.gateway, self.device = nat, gateway, device
-        self.token = ""
-        self.calls: list[str] = []
-
-    def start(self) -> "Pair":
-        self.gateway.start()
-        self.device.start()
-        pair(self.gateway, self.device)
-        self.token = self.device.device_token()
-        return self
-
-    def push(self) -> str:
-        """A push that is accepted; answers its call."""
-        self.calls.append(str(uuid.uuid4()))
-        answer = self.nat.send(self.gateway, self.token, self.calls[-1])
-        assert (answer.status, answer.reason) == (200, None), self.logs()
-        return self.calls[-1]
-
-    def ring(self) -> None:
-        """A push that wakes its handler on the device."""
-        self.wait(self.push())
-
-    def wait(self, call: str, seconds: float = GIVE_UP) -> None:
-        until(lambda: call in self.device.recorders[0].wakes(), seconds, lambda: f"call {call}:\n{self.logs()}")
-
-    def check_once(self) -> None:
-        """Each call so far rang, once, and nothing waits."""
-        until(lambda: self.waiting == 0, GIVE_UP, self.logs)
-        for call in self.calls:
-            assert self.device.log.count(f"call={call} state=woken") == 1, self.logs()
-
-    def logs(self) -> str:
-        return f"{devices(self.gateway)}\n{self.device.link}\ngateway:\n{self.gateway.log}\ndevice:\n{self.device.log}"
-
-    @property
-    def waiting(self) -> int:
-        return devices(self.gateway)[0]["waiting"]
-
-    @property
-    def peer(self) -> str | None:
-        """Where the gateway sees the device; none while it is offline."""
-        return devices(self.gateway)[0].get("peer")
-
-    def wait_until_offline(self) -> None:
-        until(lambda: self.peer is None, GIVE_UP, self.logs)
-
-    def wait_for_another_link(self, former: str | None) -> None:
-        until(lambda: self.peer not in (None, former), GIVE_UP, self.logs)
-        self.device.wait_until_linked()
-
-
-@pytest.fixture(scope="session")
-def nat_credentials(tmp_path_factory: pytest.TempPathFactory) -> Credentials:
-    return nats.make_credentials(tmp_path_factory.mktemp("nat-certificates"))
-
-
-@pytest.fixture
-def nat() -> Iterator[Nat]:
-    """A device's network behind a router, and a gateway's; needs root."""
-    if reason := nats.unavailable():
-        pytest.skip(reason)
-    with Nat() as made:
-        yield made
-
-
-@pytest.fixture
-def make_paired(
-    nat: Nat, make_daemon: Callable[..., Daemon], nat_credentials: Credentials
-) -> Callable[[Callable[..., Daemon]], Pair]:
-    def make(make_gateway: Callable[..., Daemon]) -> Pair:
-        gateway = make_gateway(make_daemon, credentials=nat_credentials)
-        gateway.settings["team.topics"] = [TOPIC, f"{DOOR}.voip"]
-        return Pair(nat, gateway, nat.make_device(make_daemon, credentials=nat_credentials)).start()
-
-    return make
-
-
-@pytest.fixture
-def linked(nat: Nat, make_paired: Callable[..., Pair]) -> Pair:
-    return make_paired(nat.make_gateway)
 
 
 def settled_switches(pid: int) -> int:

@@ -17,13 +17,14 @@ the same firewall. Needs root, nft and conntrack: `unavailable()` says so.
 import contextlib
 import json
 import shutil
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 
 from . import links, netns
 from .credentials import Credentials
 from .daemon import Daemon
-from .links import Device
+from .links import Device, devices
 from .netns import Namespace, check
 from .waiting import until
 
@@ -36,6 +37,11 @@ MOBILE, MOBILE_DEVICE = "192.168.78.1", "192.168.78.7"
 HOSTS = [GATEWAY, GATEWAY6, NAME]
 # The port for links.
 PORT = 8883
+
+# The gateway gives up a link that does not answer after 10 s; a device one whose gateway does not.
+GIVE_UP = 60
+# Another app, which comes later.
+DOOR = "com.example.door"
 
 # Long enough that no test meets it by accident; seconds.
 PATIENT = 3600
@@ -225,3 +231,58 @@ class Nat:
         """A push, by a sender beside the gateway."""
         with self.gateway.entered():
             return links.send(gateway, token, push_id, **options)
+
+
+class Pair:
+    """A gateway, and a device behind the router that is paired with it."""
+
+    def __init__(self, nat: Nat, gateway: Daemon, device: Device) -> None:
+        self.nat, self.gateway, self.device = nat, gateway, device
+        self.token = ""
+        self.calls: list[str] = []
+
+    def start(self) -> "Pair":
+        self.gateway.start()
+        self.device.start()
+        links.pair(self.gateway, self.device)
+        self.token = self.device.device_token()
+        return self
+
+    def push(self) -> str:
+        """A push that is accepted; answers its call."""
+        self.calls.append(str(uuid.uuid4()))
+        answer = self.nat.send(self.gateway, self.token, self.calls[-1])
+        assert (answer.status, answer.reason) == (200, None), self.logs()
+        return self.calls[-1]
+
+    def ring(self) -> None:
+        """A push that wakes its handler on the device."""
+        self.wait(self.push())
+
+    def wait(self, call: str, seconds: float = GIVE_UP) -> None:
+        until(lambda: call in self.device.recorders[0].wakes(), seconds, lambda: f"call {call}:\n{self.logs()}")
+
+    def check_once(self) -> None:
+        """Each call so far rang, once, and nothing waits."""
+        until(lambda: self.waiting == 0, GIVE_UP, self.logs)
+        for call in self.calls:
+            assert self.device.log.count(f"call={call} state=woken") == 1, self.logs()
+
+    def logs(self) -> str:
+        return f"{devices(self.gateway)}\n{self.device.link}\ngateway:\n{self.gateway.log}\ndevice:\n{self.device.log}"
+
+    @property
+    def waiting(self) -> int:
+        return devices(self.gateway)[0]["waiting"]
+
+    @property
+    def peer(self) -> str | None:
+        """Where the gateway sees the device; none while it is offline."""
+        return devices(self.gateway)[0].get("peer")
+
+    def wait_until_offline(self) -> None:
+        until(lambda: self.peer is None, GIVE_UP, self.logs)
+
+    def wait_for_another_link(self, former: str | None) -> None:
+        until(lambda: self.peer not in (None, former), GIVE_UP, self.logs)
+        self.device.wait_until_linked()
