@@ -61,6 +61,8 @@ extension Daemon {
         let delay = SleepDelay(runLoop: runLoop, logger: logger, systemBus: buses.system)
         delay.onSleep = { [link] ready in link.prepareForSleep(ready) }
         delay.onWake = { [link] in link.resumed() }
+        // A machine that sleeps without logind, or by itself, is noticed by the kernel's clocks.
+        network.onResume = { [link] in link.resumed() }
         link.onLinkNeeded = { [delay] isNeeded in delay.isNeeded = isNeeded }
         calls.onChanges.append { [receipts, link] changes in
             if link.paired != nil { receipts.changed(changes.calls) }

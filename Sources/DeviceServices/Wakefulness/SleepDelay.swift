@@ -9,13 +9,13 @@ package import RunLoop
 /// See org.freedesktop.login1(5), "Inhibit()" and "PrepareForSleep()".
 package final class SleepDelay {
     /// Called when the machine is about to sleep. The machine sleeps when the function was called, or after
-    /// ``longest``.
+    /// ``longest``. A call that comes later changes nothing.
     package var onSleep: (@escaping () -> Void) -> Void = { $0() }
     /// Called after each sleep.
     package var onWake: () -> Void = {}
 
-    /// How long a check may take.
-    package nonisolated static let longest = Duration.seconds(3)
+    /// How long a check may take: a little less than logind waits.
+    package nonisolated static let longest = Duration.milliseconds(4500)
 
     private static let login = "org.freedesktop.login1"
     private static let loginPath = "/org/freedesktop/login1"
@@ -108,14 +108,19 @@ package final class SleepDelay {
     }
 
     private func willSleep() {
-        guard inhibitor != nil else { return }
+        guard let held = inhibitor, timer == nil else { return }
         timer = runLoop.schedule(
             at: runLoop.now.advanced(by: Self.longest), tolerance: .milliseconds(200)
         ) { [weak self] in
-            self?.timer = nil
-            self?.release()
+            guard let self else { return }
+            timer = nil
+            logger.info("the machine sleeps before the link is checked")
+            release()
         }
-        onSleep { [weak self] in self?.release() }
+        onSleep { [weak self] in
+            // After the sleep another lock is held.
+            if let self, inhibitor === held { release() }
+        }
     }
 
     private func hasWoken() {

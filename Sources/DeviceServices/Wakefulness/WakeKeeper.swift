@@ -64,6 +64,7 @@ package final class WakeKeeper {
     private let bus: DBusService
     private let mode: Mode
     private let lock: KernelWakeLock
+    private let sleepWatch: SleepWatch
     /// The lock lasts as long as the descriptor is open.
     private var inhibitor: DBusFileDescriptor?
     private var question: DBusCall?
@@ -88,9 +89,15 @@ package final class WakeKeeper {
         self.logger = logger
         bus = systemBus
         self.mode = mode
+        sleepWatch = SleepWatch(systemBus: systemBus)
         lock = KernelWakeLock(directory: kernelDirectory, name: "ringwaked", timeout: kernelTimeout)
         if mode != .none, lock.isActive, lock.release() == nil {
             logger.notice("a wake lock that outlived the daemon was released")
+        }
+        // logind refuses while it puts the machine to sleep. A call of that moment still waits afterwards.
+        sleepWatch.onWake = { [weak self] in
+            guard let self, isNeeded, inhibitor == nil else { return }
+            askLogin()
         }
     }
 
@@ -111,6 +118,7 @@ package final class WakeKeeper {
         case .kernel: takeKernelLock(after: nil)
         case .auto, .logind:
             watch = bus.watchName(Self.login) { [weak self] in self?.loginChanged(to: $0) }
+            sleepWatch.isNeeded = true
             askLogin()
         }
     }
@@ -121,6 +129,7 @@ package final class WakeKeeper {
         question = nil
         watch?.cancel()
         watch = nil
+        sleepWatch.isNeeded = false
         owner = nil
         inhibitor?.close()
         inhibitor = nil

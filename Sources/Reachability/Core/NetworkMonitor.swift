@@ -64,6 +64,8 @@ package final class NetworkMonitor {
         })
     private var isFlushEnqueued = false
     private var isClosed = false
+    /// Called when the machine has resumed from suspend, after everything was evaluated again.
+    package var onResume: (() -> Void)?
 
     /// - Throws: The kernel refuses a netlink socket, or a descriptor.
     package init(runLoop: RunLoop, configuration: ReachabilityConfiguration = .init()) throws(ReachabilityError) {
@@ -98,7 +100,10 @@ package final class NetworkMonitor {
         } catch {
             counters.lastError = "\(error.message): the resolver's files are read when the network changes"
         }
-        resumeWatch = try ResumeWatch(runLoop: runLoop) { [weak self] _ in self?.reevaluate() }
+        resumeWatch = try ResumeWatch(runLoop: runLoop) { [weak self] slept in
+            self?.reevaluate()
+            if slept > .zero { self?.onResume?() }
+        }
     }
 
     // MARK: - Asking

@@ -27,6 +27,11 @@ final class NetworkWatch {
     /// Called with each change of the connection status of an app that has targets.
     var onAppConnection: ((AppID, ConnectionStatus) -> Void)?
 
+    /// Called when the machine has resumed from suspend.
+    var onResume: (() -> Void)? {
+        didSet { watching()?.onResume = onResume }
+    }
+
     private let monitor: Result<NetworkMonitor, RingwakeError>
     private let runLoop: RunLoop
     private let logger: Logger

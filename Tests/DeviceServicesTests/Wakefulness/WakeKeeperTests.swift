@@ -112,6 +112,33 @@ extension Mock {
         #expect(third.inhibitors.isEmpty)
     }
 
+    @Test("A logind that refuses because it is putting the machine to sleep is asked again after that")
+    func asleep() throws {
+        let world = try World()
+        try world.startBus()
+        let manager = "\(World.login).Manager"
+        let login = try world.startMock(
+            [World.login, World.loginPath, manager], name: World.login, path: World.loginPath)
+        login.define(
+            "Inhibit", manager, takes: "ssss", gives: "h",
+            "raise dbus.exceptions.DBusException('it is running', name='org.freedesktop.login1.OperationInProgress')")
+        let keeper = world.keeper(world.service(), .logind)
+        keeper.isNeeded = true
+        world.runUntil { keeper.status.why?.contains("it is running") == true }
+        login.define(
+            "Inhibit", manager, takes: "ssss", gives: "h",
+            "import os; self.reader, writer = os.pipe(); ret = dbus.types.UnixFd(writer); os.close(writer)")
+        login.signalSleep(begins: true)
+        world.settle()
+        #expect(keeper.status.holder == nil)
+        login.signalSleep(begins: false)
+        world.runUntil { keeper.status == WakeKeeper.Status(holder: .logind, why: nil) }
+        let asked = login.calls(of: "Inhibit").count
+        login.signalSleep(begins: false)
+        world.settle()
+        #expect(login.calls(of: "Inhibit").count == asked)
+    }
+
     @Test("A logind that starts only now takes over from the kernel")
     func loginComes() throws {
         let world = try World()
