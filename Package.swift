@@ -131,7 +131,8 @@ let package = Package(
             ],
             swiftSettings: onTheRunLoop),
         .target(
-            name: "PushClient", dependencies: ["CRingwakeCurl", "Cryptography", "ProviderAPI", "RingwakeCore"],
+            name: "PushClient",
+            dependencies: ["CRingwakeCurl", "Cryptography", "ProviderAPI", "RingwakeCore", "RunLoop"],
             swiftSettings: common),
         .target(
             name: "VoIPCertificates", dependencies: ["Cryptography", "FileSystem", "RingwakeCore"],
@@ -165,8 +166,8 @@ let package = Package(
             dependencies: [
                 "CRingwakeLinux", "CallService", "ControlProtocol", "Cryptography", "DBus", "DaemonConfiguration",
                 "DeviceLink", "DeviceServices", "FileSystem", "HandlerActivation", "HTTPServer", "LinkTransport",
-                "LogOutput", "MQTT5", "NetworkMessages", "PushGateway", "PushJournal", "Reachability", "RingwakeCore",
-                "RunLoop", "ServiceManager",
+                "LogOutput", "MQTT5", "NetworkMessages", "PushClient", "PushGateway", "PushJournal", "Reachability",
+                "RingwakeCore", "RunLoop", "ServiceManager",
                 "VoIPCertificates", logging,
             ],
             swiftSettings: onTheRunLoop),

@@ -108,6 +108,12 @@ package struct Configuration: Sendable {
         package var topics: [String]?
         /// Whether each of its accepted pushes is answered with its outcome.
         package var getsOutcome = false
+        /// Where its receipts are posted to; nil: nowhere.
+        package var webhook: WebhookURL?
+        /// The file with the secrets that sign these requests.
+        package var webhookSecretFile: String?
+        /// PEM file with the CAs of the webhook's server; nil for those of the system.
+        package var webhookCAFile: String?
         /// Public keys of its provider tokens.
         package var keys: [Key] = []
 

@@ -104,7 +104,9 @@ extension Configuration {
     private static func team(_ id: String, file: String) throws(RingwakeError) -> Team {
         let document = try TOMLDocument(parsing: read(file, of: "team's file"), file: file)
         var team = Team(id: id, file: file)
-        try teamFile.read(TOMLReader(document), into: &team)
+        let reader = try TOMLReader(document)
+        try teamFile.read(reader, into: &team)
+        try team.check(reader)
         return team
     }
 

@@ -21,7 +21,13 @@ extension Configuration {
             }, \.listeners),
         .init("gateway", .section(gateway), \.gateway, needsRestart: true),
         .init("link", .section(link), \.link, needsRestart: true),
-        .init("team", .sections(team, blank: Team(), id: "id") { $0.id }, \.teams),
+        .init(
+            "team",
+            .sections(team, blank: Team(), id: "id") {
+                $0.id
+            } check: { team, reader throws(RingwakeError) in
+                try team.check(reader)
+            }, \.teams),
         .init("calls", .section(AppPolicy.calls), \.policy),
         .init("strikes", .section(StrikeLimit.keys), \.policy.strikes),
         .init("wake", .section(wake), \.wake),
@@ -74,6 +80,9 @@ extension Configuration {
     static let teamFile: [Setting<Team>] = [
         .init("topics", .texts, \.topics, standard: "every topic"),
         .init("outcome", .boolean, \.getsOutcome),
+        .init("webhook", .webhook, \.webhook),
+        .init("webhook_secret", .path, \.webhookSecretFile),
+        .init("webhook_ca", .path, \.webhookCAFile, standard: "the CAs of the system"),
         .init(
             "key",
             .sections(teamKey, blank: Team.Key(), id: "id") {
@@ -178,6 +187,18 @@ extension RingSettings {
     fileprivate func check(_ reader: TOMLReader) throws(RingwakeError) {
         guard ringtone == nil, command?.contains(where: { $0.contains(Self.filePlaceholder) }) == true else { return }
         throw reader.missing("ringtone")
+    }
+}
+
+extension Configuration.Team {
+    func check(_ reader: TOMLReader) throws(RingwakeError) {
+        if webhook != nil {
+            guard webhookSecretFile == nil else { return }
+            throw reader.missing("webhook_secret")
+        }
+        for (key, file) in [("webhook_secret", webhookSecretFile), ("webhook_ca", webhookCAFile)] where file != nil {
+            throw reader.invalid(key, "goes with 'webhook'; add that, or remove this")
+        }
     }
 }
 

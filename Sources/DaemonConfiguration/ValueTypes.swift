@@ -106,6 +106,10 @@ extension ValueType where Value == SocketAddress {
     }
 }
 
+extension ValueType where Value == WebhookURL {
+    static let webhook = text("URL", WebhookURL.form) { WebhookURL($0) }
+}
+
 extension ValueType where Value == CallLimit {
     static let limit = text("calls/time", "a number of calls and a time, such as \"30/1h\"") { CallLimit($0) }
 }

@@ -20,7 +20,7 @@ protocol TransferReceiver: AnyObject {
 final class EasyHandle {
     /// Boxes the receiver, because libcurl keeps its address.
     private let box: ReceiverBox
-    private let handle: UnsafeMutableRawPointer
+    let handle: UnsafeMutableRawPointer
     private let errorText: UnsafeMutablePointer<CChar>
     private var lists: [CURLoption.RawValue: UnsafeMutablePointer<curl_slist>] = [:]
 
@@ -112,9 +112,18 @@ final class EasyHandle {
 
     /// Runs the transfer. Returns why it failed; nil if an answer arrived.
     func perform() -> TransferFailure? {
+        prepare()
+        return failure(curl.functions.easy_perform(handle))
+    }
+
+    /// Discards what the last transfer left. For a transfer that ``PostThread`` runs.
+    func prepare() {
         box.receiver.reset()
         errorText[0] = 0
-        let result = curl.functions.easy_perform(handle)
+    }
+
+    /// Why a transfer failed; nil if an answer arrived.
+    func failure(_ result: CURLcode) -> TransferFailure? {
         guard result != CURLE_OK else { return nil }
         let text = String(cString: errorText)
         return TransferFailure(

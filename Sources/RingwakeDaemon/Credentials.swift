@@ -45,7 +45,8 @@ struct Credentials {
                 let keys = try Credentials.keys(of: team)
                 teams.append(
                     GatewayConfiguration.Team(
-                        id: team.id, topics: team.topics, keys: keys, getsOutcome: team.getsOutcome))
+                        id: team.id, topics: team.topics, keys: keys, getsOutcome: team.getsOutcome,
+                        webhook: try Credentials.webhook(of: team)))
             } catch {
                 configuration.setAside(team: team.id, file: team.file, error, former: former?.configuration)
                 if let kept = former?.gateway.teams[team.id] { teams.append(kept) }
@@ -67,6 +68,18 @@ struct Credentials {
             }
         }
         return keys
+    }
+
+    private static func webhook(of team: Configuration.Team) throws(RingwakeError) -> Webhook? {
+        guard let url = team.webhook, let file = team.webhookSecretFile else { return nil }
+        let bytes = try read(file, "the webhook's secret of team \(team.id)")
+        // libcurl reads it for each connection, and says so in its own words only.
+        if let file = team.webhookCAFile { _ = try read(file, "the CA of the webhook of team \(team.id)") }
+        do throws(RingwakeError) {
+            return Webhook(url: url, secrets: try WebhookSecret.all(inFile: bytes), caFile: team.webhookCAFile)
+        } catch {
+            throw RingwakeError(.badConfiguration, "\(file): \(error.message)")
+        }
     }
 
     /// A reload must not replace a valid server certificate by one that has expired: no sender would connect any more.

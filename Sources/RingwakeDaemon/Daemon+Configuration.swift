@@ -56,6 +56,7 @@ extension Daemon {
         }
         if let tls = newCredentials.linkTLS { listeners?.links?.replaceTLS(tls) }
         gateway.reconfigure(newCredentials.gateway)
+        webhooks.reconfigure(newCredentials.gateway)
         listeners?.providers.teamsChanged(count: new.teams.count)
         credentials = newCredentials
         configuration = change.configuration

@@ -21,7 +21,7 @@ extension Daemon {
             limits.maximumConnections = descriptors.connections(forEachOf: 2)
             links = try GatewayLinks(
                 settings: configuration.gateway, contents: contents, journal: journal, runLoop: runLoop, limits: limits,
-                logger: logger
+                logger: logger, onReceipt: { [webhooks] key, device in webhooks.note(.linked(device, key)) }
             ) { [unowned self] topic in
                 credentials.gateway.teams.values.contains { $0.topics?.contains(topic.rawValue) ?? true }
             }

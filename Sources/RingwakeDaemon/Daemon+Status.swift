@@ -68,6 +68,7 @@ extension Daemon {
         message.clock = clockStatus()
         message.link = outbound?.paired == nil ? nil : control.links.linkMessage()
         message.gateway = control.links.gatewayMessage()
+        message.webhooks = webhooks.isOff ? nil : webhooks.status
         message.damage = damageStatus()
         message.facilities = facilities
         message.networkNamespace = network.namespace

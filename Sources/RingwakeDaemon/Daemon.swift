@@ -50,6 +50,8 @@ final class Daemon {
 
     private(set) lazy var gateway = makeGateway()
     private(set) lazy var receipts = PushReceipts(daemon: self)
+    private(set) lazy var webhooks = Webhooks(receipts: receipts, runLoop: runLoop, logger: logger)
+    private(set) lazy var localReceipts = LocalReceipts(daemon: self)
     /// The ports for pushes.
     var pushPorts: [UInt16] { listeners?.providers.open.map(\.listener.localAddress.port) ?? [] }
     private(set) lazy var control = ControlServer(
@@ -148,7 +150,9 @@ final class Daemon {
             { [restoration] changes in restoration.note(changes.apps) },
             { [device] _ in device.update() },
             { [audio] _ in audio.update() },
+            { [localReceipts] changes in localReceipts.changed(changes.calls) },
         ]
+        webhooks.reconfigure(credentials.gateway)
         journal.beforeSubmission = { [restoration, calls] in restoration.write(calls) }
         if configuration.watchesCellular { device.cellular.start() }
         audio.begin()
@@ -172,6 +176,7 @@ final class Daemon {
         callerLists.begin(contents)
         restoration.restore(contents, calls)
         beginLinks(contents)
+        localReceipts.tellAll()
     }
 
     private func noteDamage(_ damage: [String]) {
@@ -194,6 +199,7 @@ final class Daemon {
         runLoop.run()
         outbound?.close()
         links?.close()
+        webhooks.close()
         device.close()
         audio.close()
         buses.close()
@@ -218,7 +224,7 @@ final class Daemon {
             deliver: { [unowned self] push, answer in
                 judge.noteArrival()
                 switch push.destination {
-                case .local: calls.receive(push, answer: answer)
+                case .local: calls.receive(push, answer: localReceipts.noting(push, answer))
                 case .device(let device, let slot):
                     guard let links else { return answer(.refused(.unavailable)) }
                     links.receive(push, device, slot, answer: answer)

@@ -8,6 +8,8 @@ enum LinkSamples {
         ("LinkedDeviceListMessage/two", devices),
         ("LinkedDeviceListMessage/empty", LinkedDeviceListMessage(devices: [])),
         ("PushReceiptMessage/queued", queued), ("PushReceiptMessage/ended", ended),
+        ("WebhookStatusMessage/failing", failing),
+        ("WebhookBodyMessage/two", WebhookBodyMessage([queued, posted], at: "2026-11-21T18:59:01.000Z")),
         ("InvitationMessage/pin", invitation), ("InvitationMessage/public-ca", publicInvitation),
         ("LinkMessage/unpaired", LinkMessage(state: .unpaired)), ("LinkMessage/linked", linked),
         ("LinkMessage/waiting", waiting), ("LinkPairing/pin", pairing),
@@ -52,6 +54,16 @@ enum LinkSamples {
     static let ended = PushReceiptMessage(
         pushId: "a-2", state: "ended", reason: "declined", attempt: 1, receivedAt: "2026-11-21T18:58:52.123Z",
         timeline: [Hop(stage: "received", atUs: 0), Hop(stage: "hungUp", atUs: 2_127_047)])
+
+    private static let failing = WebhookStatusMessage(
+        team: "DEVTEAM001", url: "https://example.org/receipts", waiting: 3, delivered: 40, failed: 2, dropped: 1,
+        problem: "its server answered 500", retryInMs: 2_000)
+
+    private static let posted: PushReceiptMessage = {
+        var message = ended
+        message.tokenHash = pin
+        return message
+    }()
 
     static let invitation = InvitationMessage(
         code: "AB-1234-5678", link: "ringwake://push.example.com:8883/pair?code=AB0123456789ABCDEF&pin=\(pin)",

@@ -24,6 +24,18 @@ struct TeamFileTests {
         return error?.message ?? ""
     }
 
+    @Test(
+        "A webhook needs its secret, and its other keys need it",
+        arguments: [
+            ("webhook = \"https://example.org/\"", "webhook_secret"), ("webhook_secret = \"s\"", "'webhook'"),
+            ("webhook_ca = \"c\"", "'webhook'"),
+            ("webhook = \"http://example.org/\"\nwebhook_secret = \"s\"", "http only for 127.0.0.1"),
+        ])
+    func webhook(lines: String, named: String) {
+        #expect(refusal(["TEAM2.toml": lines + "\n"]).contains(named))
+        #expect(refusal([:], configuration: "[[team]]\nid = \"TEAM1\"\n\(lines)\n").contains(named))
+    }
+
     @Test("Teams of files follow those of ringwaked.toml; other files are ignored")
     func reads() throws {
         let (configuration, path) = try load(

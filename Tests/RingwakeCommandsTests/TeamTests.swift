@@ -32,6 +32,26 @@ struct TeamTests {
         #expect(TeamFile(id: "T", topics: nil).text == TeamFile.mark + "\n")
         let asked = ConfigurationMessage.Team(id: "T", file: "f", topics: nil, keys: [], outcome: true)
         #expect(TeamFile(asked).text == TeamFile.mark + "\noutcome = true\n")
+        var posted = ConfigurationMessage.Team(id: "T", file: "f", topics: nil, keys: [])
+        posted.webhook = .init(url: "https://example.org/", secretFile: "/t/T.webhook", caFile: "/t/ca.pem")
+        #expect(
+            TeamFile(posted).text == """
+                \(TeamFile.mark)
+                webhook = "https://example.org/"
+                webhook_secret = "/t/T.webhook"
+                webhook_ca = "/t/ca.pem"
+
+                """)
+    }
+
+    @Test("A new secret stands before the newest of the present ones")
+    func secrets() throws {
+        let first = try TeamWebhookFile.renewed(nil)
+        #expect(first.text == first.secret + "\n")
+        let second = try TeamWebhookFile.renewed(Array(first.text.utf8))
+        #expect(second.text == "\(second.secret)\n\(first.secret)\n")
+        let third = try TeamWebhookFile.renewed(Array(second.text.utf8))
+        #expect(third.text == "\(third.secret)\n\(second.secret)\n")
     }
 
     @Test("The same key may come twice; another one with its id is a conflict")

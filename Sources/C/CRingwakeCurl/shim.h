@@ -1,4 +1,4 @@
-// libcurl's easy interface for Swift. The library is loaded when it is first used: it brings 33 shared libraries, whose
+// libcurl's easy and multi interfaces for Swift. The library is loaded when it is first used: it brings 33 shared libraries, whose
 // loading takes longer than most commands of `ringwake` as a whole, and few commands use it.
 //
 // curl_easy_setopt and curl_easy_getinfo are variadic, so Swift doesn't import them. There is one function for each
@@ -23,6 +23,14 @@ typedef struct {
     __typeof__(&curl_easy_strerror) easy_strerror;
     __typeof__(&curl_slist_append) slist_append;
     __typeof__(&curl_slist_free_all) slist_free_all;
+    __typeof__(&curl_multi_init) multi_init;
+    __typeof__(&curl_multi_cleanup) multi_cleanup;
+    __typeof__(&curl_multi_setopt) multi_setopt;
+    __typeof__(&curl_multi_add_handle) multi_add_handle;
+    __typeof__(&curl_multi_remove_handle) multi_remove_handle;
+    __typeof__(&curl_multi_perform) multi_perform;
+    __typeof__(&curl_multi_poll) multi_poll;
+    __typeof__(&curl_multi_info_read) multi_info_read;
 } ringwake_curl;
 
 // Loads the library; it stays loaded. False with `*why` from dlerror(3) if it isn't there, or lacks a function. The
@@ -44,6 +52,14 @@ static inline bool ringwake_curl_load(ringwake_curl *curl, const char **why) {
     RINGWAKE_CURL_FIND(easy_strerror)
     RINGWAKE_CURL_FIND(slist_append)
     RINGWAKE_CURL_FIND(slist_free_all)
+    RINGWAKE_CURL_FIND(multi_init)
+    RINGWAKE_CURL_FIND(multi_cleanup)
+    RINGWAKE_CURL_FIND(multi_setopt)
+    RINGWAKE_CURL_FIND(multi_add_handle)
+    RINGWAKE_CURL_FIND(multi_remove_handle)
+    RINGWAKE_CURL_FIND(multi_perform)
+    RINGWAKE_CURL_FIND(multi_poll)
+    RINGWAKE_CURL_FIND(multi_info_read)
 #undef RINGWAKE_CURL_FIND
     *why = is_complete ? NULL : dlerror();
     return is_complete;
@@ -94,6 +110,28 @@ static inline long ringwake_curl_long(const ringwake_curl *curl, CURL *handle, C
 static inline curl_off_t ringwake_curl_offset(const ringwake_curl *curl, CURL *handle, CURLINFO info) {
     curl_off_t value = 0;
     return curl->easy_getinfo(handle, info, &value) == CURLE_OK ? value : 0;
+}
+
+static inline CURLMcode ringwake_curl_multi_set_long(const ringwake_curl *curl, CURLM *multi, CURLMoption option, long value) {
+    return curl->multi_setopt(multi, option, value);
+}
+
+// The next transfer that has ended, with its result; NULL if there is none. The union in CURLMsg has no name for Swift.
+static inline CURL *ringwake_curl_next_ended(const ringwake_curl *curl, CURLM *multi, CURLcode *result) {
+    int left = 0;
+    CURLMsg *message;
+    while ((message = curl->multi_info_read(multi, &left)) != NULL) {
+        if (message->msg != CURLMSG_DONE) continue;
+        *result = message->data.result;
+        return message->easy_handle;
+    }
+    return NULL;
+}
+
+// Waits until a transfer has work, or `bell` is readable.
+static inline void ringwake_curl_wait(const ringwake_curl *curl, CURLM *multi, int bell, int milliseconds) {
+    struct curl_waitfd extra = {.fd = bell, .events = CURL_WAIT_POLLIN};
+    curl->multi_poll(multi, &extra, 1, milliseconds, NULL);
 }
 
 // CURL_GLOBAL_DEFAULT is built from nested macros, which Swift doesn't import.

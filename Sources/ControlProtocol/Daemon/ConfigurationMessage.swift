@@ -101,6 +101,23 @@ package struct ConfigurationMessage: Codable, Equatable, Sendable {
         package var keys: [Key]
         /// True if each of its accepted pushes is answered with its outcome; else nil.
         package var outcome: Bool?
+        /// Where its receipts are posted to; nil: nowhere.
+        package var webhook: Webhook?
+
+        /// Where a team's receipts are posted to.
+        package struct Webhook: Codable, Equatable, Sendable {
+            package var url: String
+            /// The file with the secrets that sign the requests.
+            package var secretFile: String
+            /// The file with the CAs of its server; nil for those of the system.
+            package var caFile: String?
+
+            package init(url: String, secretFile: String, caFile: String? = nil) {
+                self.url = url
+                self.secretFile = secretFile
+                self.caFile = caFile
+            }
+        }
 
         package init(id: String, file: String, topics: [String]?, keys: [Key], outcome: Bool? = nil) {
             self.id = id

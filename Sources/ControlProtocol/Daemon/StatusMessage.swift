@@ -71,6 +71,8 @@ package struct StatusMessage: Codable, Equatable, Sendable {
     package var link: LinkMessage?
     /// The devices that are linked to this daemon; nil if it is no gateway.
     package var gateway: GatewayMessage?
+    /// The teams' webhooks; nil if no team has one.
+    package var webhooks: [WebhookStatusMessage]?
     /// What was found damaged or lost, the oldest first; nil from a daemon that doesn't say.
     package var damage: [Damage]?
 

@@ -12,6 +12,8 @@ package struct PushReceiptMessage: Codable, Equatable, Sendable {
     /// When it arrived: ``UTCTime`` as text.
     package var receivedAt: String
     package var timeline: [Hop]
+    /// In a webhook: SHA-256 of the device token's bytes, in hex. Nil elsewhere, and if the token has ended.
+    package var tokenHash: String?
 
     package init(
         pushId: String, state: String, reason: String? = nil, attempt: Int? = nil, receivedAt: String,

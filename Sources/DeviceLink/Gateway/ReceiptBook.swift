@@ -15,6 +15,11 @@ package struct ReceiptBook: Sendable {
         case fate(Fate, at: Int64)
         case receipt(LinkReceipt)
 
+        /// Whether it says what `other` says.
+        func says(_ other: Entry) -> Bool {
+            if case .fate(let fate, _) = self, case .fate(let known, _) = other { fate == known } else { self == other }
+        }
+
         /// When its push came to the gateway, in ms since 1970.
         var at: Int64 {
             switch self {
@@ -56,28 +61,42 @@ package struct ReceiptBook: Sendable {
     }
 
     /// The gateway has done something with a push. What its device has said counts more.
-    package mutating func note(_ fate: Fate, _ key: ReceiptKey, of device: DeviceID, wall: Int64, at now: BootInstant) {
-        if case .receipt = pages[device]?.entries[key]?.entry { return }
-        put(.fate(fate, at: wall), key, device, now)
+    ///
+    /// - Returns: whether it is new.
+    @discardableResult
+    package mutating func note(
+        _ fate: Fate, _ key: ReceiptKey, of device: DeviceID, wall: Int64, at now: BootInstant
+    ) -> Bool {
+        if case .receipt = pages[device]?.entries[key]?.entry { return false }
+        return put(.fate(fate, at: wall), key, device, now)
     }
 
     /// A device has said what became of its pushes.
-    package mutating func take(_ receipts: [LinkReceipt], of device: DeviceID, at now: BootInstant) {
-        for receipt in receipts {
-            put(
-                .receipt(receipt), ReceiptKey(slot: receipt.slot, sender: receipt.sender, id: receipt.id), device, now)
+    ///
+    /// - Returns: those of which it has said something new.
+    @discardableResult
+    package mutating func take(_ receipts: [LinkReceipt], of device: DeviceID, at now: BootInstant) -> [ReceiptKey] {
+        receipts.compactMap { receipt in
+            let key = ReceiptKey(slot: receipt.slot, sender: receipt.sender, id: receipt.id)
+            return put(.receipt(receipt), key, device, now) ? key : nil
         }
     }
 
-    private mutating func put(_ entry: Entry, _ key: ReceiptKey, _ device: DeviceID, _ now: BootInstant) {
-        if pages[device, default: Page()].entries.updateValue((entry, now), forKey: key) == nil { count += 1 }
+    /// - Returns: whether it says something new.
+    private mutating func put(
+        _ entry: Entry, _ key: ReceiptKey, _ device: DeviceID, _ now: BootInstant
+    ) -> Bool {
+        let former = pages[device, default: Page()].entries.updateValue((entry, now), forKey: key)
+        if former == nil { count += 1 }
+        let isNew = former.map { !entry.says($0.entry) } ?? true
         // A tenth at a time, so that not each push sorts them.
         if pages[device]?.entries.count ?? 0 > Self.maximumOfDevice {
             trim(device, to: Self.maximumOfDevice / 10 * 9, now)
         }
-        guard count > Self.maximum else { return }
+        guard count > Self.maximum else { return isNew }
         let part = max(1, Self.maximum / 10 * 9 / pages.count)
         for device in pages.keys { trim(device, to: part, now) }
+        return isNew
     }
 
     /// Forgets what is too old, and then those of the oldest pushes: a device tells its newest first.

@@ -22,12 +22,18 @@ extension GatewayConfiguration {
         package let keys: [String: P256PublicKey]
         /// Whether each of its accepted pushes is answered with its outcome.
         package let getsOutcome: Bool
+        /// Where its receipts are posted to; nil: nowhere.
+        package let webhook: Webhook?
 
-        package init(id: String, topics: [String]?, keys: [String: P256PublicKey], getsOutcome: Bool = false) {
+        package init(
+            id: String, topics: [String]?, keys: [String: P256PublicKey], getsOutcome: Bool = false,
+            webhook: Webhook? = nil
+        ) {
             self.id = id
             self.topics = topics.map { Set($0) }
             self.keys = keys
             self.getsOutcome = getsOutcome
+            self.webhook = webhook
         }
     }
 }

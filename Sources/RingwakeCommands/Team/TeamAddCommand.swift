@@ -11,14 +11,17 @@ struct TeamAddCommand: DaemonCommand {
             ringwake team add TEAM123456 --topic com.example.phone.voip
             ringwake team add TEAM123456 --all-topics --key public.pem --key-id ABC123DEFG
             ringwake team add TEAM123456 --app com.example.door --replace
+            ringwake team add TEAM123456 --all-topics --webhook https://pbx.example/r
             """,
         details: """
             Writes ID.toml to the daemon's folder of teams and makes the daemon read it. If
             the daemon refuses the file, nothing changes. The team sends with the key, or
             with a provider certificate whose OU is its id, of a CA in provider_cas. Of a
             P8 only the public half is stored: this device cannot sign for the team.
-            --replace replaces the topics and keeps the keys. With --outcome the answer to
-            an accepted push has {"outcome":"started"}, or why no handler was started.
+            --replace replaces the topics and keeps the rest. With --outcome the answer to
+            an accepted push has {"outcome":"started"}, or why no handler was started. To
+            --webhook the daemon posts what becomes of each push; see
+            'ringwake team webhook set --help'.
             """)
 
     @Argument(help: .of("id", "The team's id: 10 letters and digits at Apple."))
@@ -42,6 +45,12 @@ struct TeamAddCommand: DaemonCommand {
     @Flag(help: "Answer its accepted pushes with their outcome.")
     var outcome = false
 
+    @Option(help: .of("url", "Post what becomes of its pushes there."))
+    var webhook: String?
+
+    @Option(help: .of("file", "CA certificates to trust as the webhook's, in PEM (default: the system's)."))
+    var webhookCa: String?
+
     @Flag(help: "Replace the topics of an existing team.")
     var replace = false
 
@@ -53,6 +62,7 @@ struct TeamAddCommand: DaemonCommand {
             "Give --app or --topic for what it may send to, or --all-topics.")
         try require(!allTopics || (app.isEmpty && topic.isEmpty), "Give --all-topics alone, without --app and --topic.")
         try require(key != nil || keyID == nil, "--key-id goes with --key.")
+        try require(webhook != nil || webhookCa == nil, "--webhook-ca goes with --webhook.")
         try require(TeamFile.isID(id), "'\(id)' is not a team id; give letters, digits, '-' and '_', at most 64.")
     }
 
@@ -84,10 +94,17 @@ struct TeamAddCommand: DaemonCommand {
             file = try teams.file(of: present)
             new.keys = TeamFile(present).keys
             new.getsOutcome = outcome || present.outcome == true
+            new.webhook = present.webhook
         }
         if let added { try new.add(added) }
-        let configuration = try teams.change(file, to: new)
-        let message = TeamMessage(try teams.team(id), in: configuration)
+        var secret: String?
+        if let webhook {
+            secret = try teams.change(file, to: &new, webhook: webhook, caFile: webhookCa, renewsSecret: false)
+        } else {
+            try teams.change(file, to: new)
+        }
+        var message = TeamMessage(try teams.team(id), in: teams)
+        message.webhookSecret = secret
         return try show(
             message,
             TeamText.text(of: message, style: context.style) + teams.outcome + "\n"

@@ -14,11 +14,12 @@ struct TeamCommand: ParsableCommand {
             ringwake team show TEAM123456 --json
             ringwake team key add TEAM123456 AuthKey_XYZ987WVUT.p8
             ringwake team key retire TEAM123456 ABC123DEFG
+            ringwake team webhook set TEAM123456 https://example.org/receipts
             ringwake team remove TEAM123456
             """,
         subcommands: [
             TeamAddCommand.self, TeamListCommand.self, TeamShowCommand.self, TeamRemoveCommand.self,
-            TeamKeyCommand.self,
+            TeamKeyCommand.self, TeamWebhookCommand.self,
         ])
 }
 
@@ -43,6 +44,8 @@ struct Teams {
     /// The files of teams that are wrong.
     var wrong: [SetAsideMessage] { SetAsideText.merged(configuration.setAside, status).filter { $0.team != nil } }
     private let status: StatusMessage?
+    /// The webhooks of the running daemon.
+    var webhooks: [WebhookStatusMessage] { status?.webhooks ?? [] }
 
     /// Those of the running daemon; if none runs, of the standard configuration.
     init(_ control: ControlOptions, in context: CommandContext) throws(RingwakeError) {

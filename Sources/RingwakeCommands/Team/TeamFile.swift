@@ -14,6 +14,8 @@ struct TeamFile {
     var topics: [String]?
     /// Whether each of its accepted pushes is answered with its outcome.
     var getsOutcome: Bool
+    /// Where its receipts are posted to; nil: nowhere.
+    var webhook: ConfigurationMessage.Team.Webhook?
     /// Its keys, in PEM.
     var keys: [(id: String, publicPEM: String)]
 
@@ -31,6 +33,7 @@ struct TeamFile {
         self.init(
             id: team.id, topics: team.topics, getsOutcome: team.outcome == true,
             keys: team.keys.map { ($0.id, $0.publicKey) })
+        webhook = team.webhook
     }
 
     static func path(of id: String, in directory: String) -> String { "\(directory)/\(id).toml" }
@@ -47,6 +50,11 @@ struct TeamFile {
         var lines = [TeamFile.mark]
         if let topics { lines.append("topics = [\(topics.map(AppFile.tomlString).joined(separator: ", "))]") }
         if getsOutcome { lines.append("outcome = true") }
+        if let webhook {
+            lines.append("webhook = \(AppFile.tomlString(webhook.url))")
+            lines.append("webhook_secret = \(AppFile.tomlString(webhook.secretFile))")
+            if let file = webhook.caFile { lines.append("webhook_ca = \(AppFile.tomlString(file))") }
+        }
         for key in keys {
             lines += ["", "[[key]]", "id = \(AppFile.tomlString(key.id))", "public = \"\"\"", key.publicPEM + "\"\"\""]
         }

@@ -6,10 +6,19 @@ struct TeamMessage: Encodable {
     let team: ConfigurationMessage.Team
     /// Bundle IDs of the apps that it may send to.
     let apps: [String]
+    /// How its webhook does; nil if it has none, or no daemon runs.
+    var webhook: WebhookStatusMessage?
+    /// The new secret of its webhook, `whsec_…`: nothing shows it later.
+    var webhookSecret: String?
 
     init(_ team: ConfigurationMessage.Team, in configuration: ConfigurationMessage) {
         self.team = team
         apps = configuration.apps.filter { team.maySend(to: $0 + ".voip") }
+    }
+
+    init(_ team: ConfigurationMessage.Team, in teams: Teams) {
+        self.init(team, in: teams.configuration)
+        webhook = teams.webhooks.first { $0.team == team.id }
     }
 }
 
@@ -19,6 +28,8 @@ struct TeamListMessage: Encodable {
     let teams: [ConfigurationMessage.Team]
     /// The files of teams that are wrong.
     let setAside: [SetAsideMessage]
+    /// How the teams' webhooks do.
+    let webhooks: [WebhookStatusMessage]
 }
 
 /// Formats teams for people.
@@ -33,10 +44,22 @@ enum TeamText {
         add("topics", message.team.topics ?? ["every topic"], "none")
         add("keys", message.team.keys.map { $0.id + ($0.file.map { " (\($0))" } ?? "") }, "none; certificates only")
         if message.team.outcome == true { add("answers", ["with the outcome"], "") }
+        if let webhook = message.team.webhook {
+            add("webhook", [webhook.url], "")
+            if let status = message.webhook { add("", [text(of: status)], "") }
+            add("signed by", [webhook.secretFile], "")
+            if let secret = message.webhookSecret { add("secret", [secret], "") }
+        }
         add("apps", message.apps, "none of this device's")
         add("file", [message.team.file], "")
         return ([style.bold(TerminalText.printable(message.team.id))] + table.lines(indent: 2)).joined(separator: "\n")
             + "\n"
+    }
+
+    /// How a webhook does.
+    private static func text(of webhook: WebhookStatusMessage) -> String {
+        "\(webhook.delivered) receipts delivered, \(webhook.waiting) waiting, \(webhook.dropped) dropped"
+            + (webhook.problem.map { "; it fails: \($0)" } ?? "")
     }
 
     static func text(of message: TeamListMessage, style: TextStyle) -> String {
@@ -52,6 +75,12 @@ enum TeamText {
             let topics = team.topics.map { $0.isEmpty ? "no topic" : $0.joined(separator: ", ") } ?? "every topic"
             table.add([team.id, keys, topics])
         }
-        return table.list(style: style) + wrong
+        let failing = message.webhooks.compactMap { webhook in
+            webhook.problem.map { _ in
+                style.bad(TerminalText.printable("the webhook of \(webhook.team)"))
+                    + TerminalText.printable(": \(text(of: webhook))\n")
+            }
+        }
+        return table.list(style: style) + wrong + failing.joined()
     }
 }

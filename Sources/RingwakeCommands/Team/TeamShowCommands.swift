@@ -15,7 +15,8 @@ struct TeamListCommand: DaemonCommand {
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let teams = try Teams(control, in: context)
-        let message = TeamListMessage(teams: teams.configuration.teams, setAside: teams.wrong)
+        let message = TeamListMessage(
+            teams: teams.configuration.teams, setAside: teams.wrong, webhooks: teams.webhooks)
         return try show(message, TeamText.text(of: message, style: context.style), in: context)
     }
 }
@@ -35,7 +36,7 @@ struct TeamShowCommand: DaemonCommand {
 
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let teams = try Teams(control, in: context)
-        let message = TeamMessage(try teams.team(id), in: teams.configuration)
+        let message = TeamMessage(try teams.team(id), in: teams)
         return try show(message, TeamText.text(of: message, style: context.style), in: context)
     }
 }
@@ -64,6 +65,7 @@ struct TeamRemoveCommand: DaemonCommand {
         }
         let message = TeamMessage(team, in: teams.configuration)
         let configuration = try teams.change(try teams.file(of: team), to: nil)
+        try TeamWebhookFile(of: id, in: configuration).remove()
         let orphans = message.apps.filter { app in !configuration.teams.contains { $0.maySend(to: app + ".voip") } }
         var text = "removed \(id); from now on its pushes are refused\n"
         if !orphans.isEmpty {

@@ -15,10 +15,12 @@ extension ConfigurationMessage {
                 guard let read = gateway.teams[team.id]?.keys[key.id] else { continue }
                 keys.append(Key(id: key.id, file: key.file, publicKey: String(decoding: try read.pem, as: UTF8.self)))
             }
-            teams.append(
-                Team(
-                    id: team.id, file: team.file, topics: team.topics, keys: keys,
-                    outcome: team.getsOutcome ? true : nil))
+            var message = Team(
+                id: team.id, file: team.file, topics: team.topics, keys: keys, outcome: team.getsOutcome ? true : nil)
+            if let url = team.webhook, let secretFile = team.webhookSecretFile {
+                message.webhook = .init(url: url.text, secretFile: secretFile, caFile: team.webhookCAFile)
+            }
+            teams.append(message)
         }
         self.init(
             file: configuration.file, stateDirectory: configuration.stateDirectory,

@@ -30,6 +30,7 @@ final class GatewayLinks {
     private(set) var counters = LinkCounters()
     private(set) var keepAlive = LinkKeepAlive()
     private var receipts = ReceiptBook()
+    private let onReceipt: (ReceiptKey, DeviceID) -> Void
     /// The names of waiting pushes, for what becomes of them.
     private var waitingNames: [MailKey: ReceiptKey] = [:]
     private var removed: [MailKey] = []
@@ -52,17 +53,20 @@ final class GatewayLinks {
     /// - Parameters:
     ///   - contents: what the last run left.
     ///   - limits: the places for connections.
+    ///   - onReceipt: called when something new is known of a push.
     ///   - isServed: whether a team may send to a topic.
     /// - Throws: `failed` if there are no random numbers.
     init(
         settings: GatewaySettings, contents: JournalContents, journal: PushJournal, runLoop: RunLoop,
-        limits: ConnectionLimits, logger: Logger, isServed: @escaping (Topic) -> Bool
+        limits: ConnectionLimits, logger: Logger, onReceipt: @escaping (ReceiptKey, DeviceID) -> Void,
+        isServed: @escaping (Topic) -> Bool
     ) throws(RingwakeError) {
         self.settings = settings
         self.journal = journal
         self.runLoop = runLoop
         self.logger = logger
         log = LinkLog(logger)
+        self.onReceipt = onReceipt
         self.isServed = isServed
         var rules = LinkLimits()
         rules.holdTime = settings.hold
@@ -103,7 +107,7 @@ final class GatewayLinks {
         for row in mail {
             let key = ReceiptKey(slot: row.push.slot, sender: row.push.sender, id: row.push.pushID)
             waitingNames[row.push.key] = key
-            receipts.note(.queued, key, of: row.device, wall: row.push.arrivedWall, at: now)
+            note(.queued, key, of: row.device, wall: row.push.arrivedWall)
         }
     }
 
@@ -122,15 +126,18 @@ final class GatewayLinks {
         let ticket = PushTicket(rawValue: lastTicket)
         let key = ReceiptKey(slot: slot, sender: push.provenance.sender, id: push.pushID)
         answers[ticket] = { [weak self] outcome in
-            if case .relayed(let relay) = outcome { self?.note(relay, key, of: device) }
+            if case .relayed(let relay) = outcome {
+                self?.note(relay == .forwarded ? .forwarded : .queued, key, of: device)
+            }
             answer(outcome)
         }
         driver.submit(.push(push, device, slot, ticket))
     }
 
-    private func note(_ relay: PushRelay, _ key: ReceiptKey, of device: DeviceID) {
-        receipts.note(
-            relay == .forwarded ? .forwarded : .queued, key, of: device, wall: unixMilliseconds(), at: now)
+    private func note(
+        _ fate: ReceiptBook.Fate, _ key: ReceiptKey, of device: DeviceID, wall: Int64 = unixMilliseconds()
+    ) {
+        if receipts.note(fate, key, of: device, wall: wall, at: now) { onReceipt(key, device) }
     }
 
     /// What became of a push; nil if nobody knows.
@@ -216,17 +223,18 @@ final class GatewayLinks {
             journal.remove(keys.map { MailRowKey($0) })
             removed += keys
         case .read(let device, let keys): read(keys, of: device)
-        case .receipts(let device, let some): receipts.take(some, of: device, at: now)
+        case .receipts(let device, let some):
+            for key in receipts.take(some, of: device, at: now) { onReceipt(key, device) }
         case .answer(let ticket, let answer):
             answers.removeValue(forKey: ticket)?(DeliveryOutcome(answer))
         case .store(let device, let change): store(device, change)
         case .note(let note):
             counters.count(note)
             if case .acknowledged(let device, let key, .success) = note, let name = waitingNames[key] {
-                receipts.note(.forwarded, name, of: device, wall: unixMilliseconds(), at: now)
+                self.note(.forwarded, name, of: device)
             }
             if case .dropped(let device, let key, let why) = note, let name = waitingNames[key] {
-                receipts.note(.dropped(why), name, of: device, wall: unixMilliseconds(), at: now)
+                self.note(.dropped(why), name, of: device)
             }
             log.note(note, at: runLoop.now, address: server.address)
             keepAlive(note)

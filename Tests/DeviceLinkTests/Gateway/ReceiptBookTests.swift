@@ -26,6 +26,18 @@ struct ReceiptBookTests {
         #expect(book.entry(key, of: device, at: start) == .receipt(receipt("ringing")))
     }
 
+    @Test("What is said again is not new, and a device's word stays")
+    func news() {
+        var book = ReceiptBook()
+        #expect(book.note(.queued, key, of: device, wall: 1, at: start) == true)
+        #expect(book.note(.queued, key, of: device, wall: 2, at: start) == false)
+        #expect(book.note(.forwarded, key, of: device, wall: 2, at: start) == true)
+        #expect(book.take([receipt("woken")], of: device, at: start) == [key])
+        #expect(book.take([receipt("woken")], of: device, at: start) == [])
+        #expect(book.note(.forwarded, key, of: device, wall: 2, at: start) == false)
+        #expect(book.take([receipt("ringing")], of: device, at: start) == [key])
+    }
+
     @Test("An id is found whatever its case, and only by its sender and registration")
     func keys() {
         var book = ReceiptBook()
