@@ -58,6 +58,12 @@ extension Daemon {
             }
         }
         outbound = link
+        resets.onReport = { [unowned self] report in
+            let gateway = outbound?.paired.map { "\($0.host):\($0.port)" }
+            let device = outbound?.keys?.device.rawValue
+            calls.publish(
+                .linkReset(.init(gateway: gateway, device: device, reset: LinkMessage.Reset(report))), to: .device)
+        }
         let delay = SleepDelay(runLoop: runLoop, logger: logger, systemBus: buses.system)
         delay.onSleep = { [link] ready in link.prepareForSleep(ready) }
         delay.onWake = { [link] in link.resumed() }

@@ -92,6 +92,18 @@ extension SimulatedDaemon {
         with { $0.setCellularCall(isActive) }
     }
 
+    /// The device and its gateway disagree, or have settled it: what the daemon says before and after a reset of its link.
+    /// Nothing else of the simulated daemon changes; for new credentials, see ``renewCredentials()``.
+    public func resetLink(
+        _ code: LinkReset.Code, _ action: LinkReset.Action = .recover, stage: LinkReset.Stage,
+        gateway: String = "push.example.com:8883"
+    ) {
+        let reset = LinkMessage.Reset(
+            code: code.rawValue, why: "simulated", mode: action.rawValue, result: stage.rawValue,
+            at: "2026-01-07T12:00:00.000Z", copies: nil)
+        with { $0.publish(.linkReset(.init(gateway: gateway, device: nil, reset: reset))) }
+    }
+
     /// Changes the network: calls that ring or are in progress get the new path.
     ///
     /// - Parameters:

@@ -42,6 +42,16 @@ enum EventSamples {
             "missed",
             .missed(.init(app: app, call: "c1", endReason: "unanswered", caller: "sip:alice@example.org"))
         ),
+        (
+            "link-reset",
+            .linkReset(
+                .init(
+                    gateway: "push.example.com:8883", device: "qxd4f2",
+                    reset: .init(
+                        code: "gateway-ahead", why: "the gateway has revision 9, this device 7", mode: "recover",
+                        result: "recovered", at: "2026-11-21T18:58:52.123Z",
+                        copies: "/var/lib/ringwake/resets/1795755532123")))
+        ),
         ("cellular", .cellular(.init(active: false))),
         ("audio-activated", audio(.activated(AudioSamples.receiver))),
         ("audio-deactivated", audio(.deactivated)),

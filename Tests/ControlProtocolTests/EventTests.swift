@@ -26,6 +26,7 @@ struct EventTests {
         case .path: keys(EventMessage.Path.self)
         case .connection: keys(EventMessage.Connection.self)
         case .credentials: keys(EventMessage.Credentials.self)
+        case .linkReset: keys(EventMessage.LinkReset.self)
         case .reload: keys(EventMessage.Reload.self)
         }
     }

@@ -44,7 +44,7 @@ nonisolated struct DocumentedWordsTests {
         ("AudioBackend", nil, words(AudioSettings.Backend.self)),
         ("GatewayMessage", "admission", words(GatewaySettings.Admission.self)),
         ("PushReceiptMessage", "state", words(PushMessage.State.self).union(["forwarded", "queued", "dropped"])),
-        ("LinkMessage", "mode", words(LinkSettings.ResetMode.self)),
+        ("LinkReset", "mode", words(LinkSettings.ResetMode.self)),
         ("LinkMessage", "state", words(LinkMessage.State.self)),
         ("AudioSessionMessage", "state", words(AudioSessionState.self)),
     ]

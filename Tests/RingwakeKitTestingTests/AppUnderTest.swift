@@ -67,6 +67,8 @@ final class AppUnderTest: Sendable {
         switch event {
         case .credentialsUpdated(let credentials): note("credentials \(credentials.count)")
         case .credentialsInvalidated: note("no credentials")
+        case .linkReset(let reset):
+            note("reset \(reset.code) \(reset.action) \(reset.stage) \(reset.session.gateway ?? "")")
         case .incomingPush(let push):
             note("push \(push.kind.rawValue) \(push.call)")
             guard reports else { return }

@@ -145,6 +145,21 @@ struct SimulatedDaemonTests {
         await second.close()
     }
 
+    @Test("A reset of the link is told before and after, and pushes come before, between and after")
+    func linkReset() async throws {
+        let (daemon, app) = try await make()
+        daemon.push("c1")
+        try await daemon.call("c1", reaches: .ringing)
+        daemon.resetLink(.gatewayAhead, stage: .begun)
+        try await app.hears("reset gateway-ahead recover begun push.example.com:8883")
+        daemon.push("c2")
+        daemon.resetLink(.gatewayAhead, stage: .recovered)
+        try await app.hears("reset gateway-ahead recover recovered push.example.com:8883")
+        try await daemon.call("c2", reaches: .ringing)
+        #expect(daemon.call("c1")?.state == .ringing)
+        await app.close()
+    }
+
     @Test("The network changes under a call, and a cellular call begins")
     func surroundings() async throws {
         let (daemon, app) = try await make()

@@ -35,6 +35,25 @@ extension EventMessage {
         package var active: Bool
     }
 
+    /// This device and its gateway disagree about registrations (client reset): the link, the calls and all streams go on.
+    /// Once before anything is changed, and once afterwards.
+    package struct LinkReset: EventContent {
+        package static let name = Name.linkReset
+
+        package enum CodingKeys: String, CodingKey, CaseIterable { case gateway, device, reset }
+
+        /// The gateway as `host:port`, and the id of this device's key: the session that is reset.
+        package var gateway, device: String?
+        /// `result` is `begun` before, with the copies that were made until then.
+        package var reset: LinkMessage.Reset
+
+        package init(gateway: String?, device: String?, reset: LinkMessage.Reset) {
+            self.gateway = gateway
+            self.device = device
+            self.reset = reset
+        }
+    }
+
     /// The configuration was read again.
     package struct Reload: EventContent {
         package static let name = Name.reload

@@ -23,6 +23,7 @@ package enum EventMessage: Equatable, Sendable {
     case path(Path)
     case connection(Connection)
     case credentials(Credentials)
+    case linkReset(LinkReset)
     case reload(Reload)
     /// An event that this version doesn't know, with its name.
     case unknown(String)
@@ -31,7 +32,8 @@ package enum EventMessage: Equatable, Sendable {
     package enum Name: String, Sendable, CaseIterable {
         case handler, wake, call, action, pushIgnored, pushRequest, pushWaiting, strike, struckOut, restricted, missed
         case cellular
-        case audioActivated, audioDeactivated, audioFailed, audioRouteChanged, path, connection, credentials, reload
+        case audioActivated, audioDeactivated, audioFailed, audioRouteChanged, path, connection, credentials
+        case linkReset, reload
     }
 
     /// The event's own members; nil for an unknown event.
@@ -56,6 +58,7 @@ package enum EventMessage: Equatable, Sendable {
         case .path(let event): event
         case .connection(let event): event
         case .credentials(let event): event
+        case .linkReset(let event): event
         case .reload(let event): event
         case .unknown: nil
         }
@@ -108,6 +111,7 @@ extension EventMessage: Codable {
             case .path: .path(try Path(from: decoder))
             case .connection: .connection(try Connection(from: decoder))
             case .credentials: .credentials(try Credentials(from: decoder))
+            case .linkReset: .linkReset(try LinkReset(from: decoder))
             case .reload: .reload(Reload())
             case nil: .unknown(name)
             }

@@ -33,7 +33,7 @@ package struct LinkMessage: Codable, Equatable, Sendable {
         package var why: String
         /// `recover`, `recover-or-discard`, `discard` or `manual`.
         package var mode: String
-        /// `waiting` (for a person), `recovered`, `discarded` or `failed`.
+        /// `begun`, `waiting` (for a person), `recovered`, `discarded` or `failed`.
         package var result: String
         /// ``UTCTime`` as text.
         package var at: String

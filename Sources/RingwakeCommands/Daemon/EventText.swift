@@ -56,6 +56,11 @@ struct EventText {
         case .path(let event): (event.path.status, [event.app, event.call], path(event.path))
         case .connection(let event): (event.connection, [event.app], reason(event.connectionReason))
         case .credentials(let event): (event.valid ? "renewed" : "none", [event.app], [])
+        case .linkReset(let event):
+            (
+                event.reset.result, [event.gateway, event.reset.code, event.reset.mode],
+                reason(event.reset.why) + (event.reset.copies.map { [printable($0)] } ?? [])
+            )
         case .reload, .unknown: ("", [], [])
         }
     }

@@ -15,7 +15,7 @@ final class ClientResets {
         /// In words.
         let text: String
         let mode: String
-        /// `waiting` for a person, `recovered`, `discarded`, or `failed`.
+        /// `begun`, `waiting` for a person, `recovered`, `discarded`, or `failed`.
         var result: String
         /// In ms since 1970.
         let at: Int64
@@ -24,7 +24,9 @@ final class ClientResets {
     }
 
     /// The last one since the start; nil if there was none.
-    private(set) var last: Report?
+    private(set) var last: Report? { didSet { if let last { onReport(last) } } }
+    /// Called before anything is changed, and afterwards.
+    var onReport: (Report) -> Void = { _ in }
 
     private let directory: String
     private let tokens: TokenStore
@@ -60,18 +62,17 @@ final class ClientResets {
         _ why: LinkDisagreement, _ text: String, _ mode: LinkResetMode, _ plan: LinkResetPlan,
         _ gateway: GatewayRegistrations
     ) throws(RingwakeError) {
-        let time = unixMilliseconds()
-        var report = Report(why: why, text: text, mode: mode.rawValue, result: "failed", at: time)
-        last = report
-        let folder = try makeFolder(at: time)
-        report.folder = folder
-        try write(tokens.registrations, to: "\(folder)/before.json")
-        try write(gateway, to: "\(folder)/gateway.json")
-        hooks.run(hooks.before, folder: folder)
-        try tokens.apply(plan, at: time)
-        try write(tokens.registrations, to: "\(folder)/after.json")
-        report.result = mode == .discard ? "discarded" : "recovered"
-        last = report
+        var report = Report(why: why, text: text, mode: mode.rawValue, result: "begun", at: unixMilliseconds())
+        do throws(RingwakeError) {
+            try run(&report, plan, gateway)
+            report.result = mode == .discard ? "discarded" : "recovered"
+            last = report
+        } catch {
+            report.result = "failed"
+            last = report
+            throw error
+        }
+        let folder = report.folder ?? ""
         logger.warning(
             "this device and its gateway did not agree; their registrations are brought together",
             metadata: [
@@ -79,6 +80,19 @@ final class ClientResets {
                 "taken": "\(plan.adopted.count)", "expired": "\(plan.expired.count)", "copies": "\(folder)",
             ])
         hooks.run(hooks.after, folder: folder)
+    }
+
+    private func run(
+        _ report: inout Report, _ plan: LinkResetPlan, _ gateway: GatewayRegistrations
+    ) throws(RingwakeError) {
+        let folder = try makeFolder(at: report.at)
+        report.folder = folder
+        try write(tokens.registrations, to: "\(folder)/before.json")
+        try write(gateway, to: "\(folder)/gateway.json")
+        last = report
+        hooks.run(hooks.before, folder: folder)
+        try tokens.apply(plan, at: report.at)
+        try write(tokens.registrations, to: "\(folder)/after.json")
     }
 
     private func makeFolder(at time: Int64) throws(RingwakeError) -> String {

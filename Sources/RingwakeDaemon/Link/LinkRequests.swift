@@ -263,7 +263,7 @@ extension PairedGateway {
 }
 
 extension LinkMessage.Reset {
-    fileprivate init(_ report: ClientResets.Report) {
+    init(_ report: ClientResets.Report) {
         self.init(
             code: report.why.rawValue, why: report.text, mode: report.mode, result: report.result,
             at: UTCTime(milliseconds: report.at).description, copies: report.folder)

@@ -46,12 +46,15 @@ public enum PushRegistryEvent: Sendable {
     case credentialsInvalidated
     /// A push arrived for this process.
     case incomingPush(IncomingPush)
+    /// The device and its gateway disagree about its registrations: before anything is changed, and afterwards.
+    case linkReset(LinkReset)
 }
 
 extension PushRegistryEvent: QueuedEvent {
     var key: EventKey {
         switch self {
         case .credentialsUpdated, .credentialsInvalidated: EventKey("credentials")
+        case .linkReset(let reset): EventKey("linkReset \(reset.stage)")
         case .incomingPush(let push): EventKey("\(push.kind) \(push.attempt)", push.call)
         }
     }

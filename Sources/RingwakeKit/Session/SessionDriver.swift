@@ -111,6 +111,7 @@ final class SessionDriver {
         case .credentials(let credentials):
             state.set(credentials)
             state.pushes.publish(credentials.isEmpty ? .credentialsInvalidated : .credentialsUpdated(credentials))
+        case .linkReset(let reset): state.pushes.publish(.linkReset(reset))
         case .fetchPushes: fetchPushes()
         case .fetchCredentials: fetchCredentials()
         case .claim(let call): claim(call)

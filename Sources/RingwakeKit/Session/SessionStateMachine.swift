@@ -43,6 +43,7 @@ struct SessionStateMachine: Sendable {
         case fetchPushes
         case fetchCredentials
         case credentials([PushCredentials])
+        case linkReset(LinkReset)
         case claim(Call.ID)
         /// Fulfil the action again: the app fulfilled it, and the daemon lost the report.
         case fulfillAgain(Call.ID, CallAction.Kind)
@@ -160,6 +161,7 @@ struct SessionStateMachine: Sendable {
         case .event(.call(let change)): return calls.take(CallStatus(change))
         case .event(.pushWaiting): return fetch()
         case .event(.credentials(let event)): return event.valid ? [.fetchCredentials] : take(credentials: [])
+        case .event(.linkReset(let event)): return [.linkReset(LinkReset(event))]
         case .event(let event): return calls.takeAudio(event) + (CallEvent(event).map { [.event($0)] } ?? [])
         }
     }

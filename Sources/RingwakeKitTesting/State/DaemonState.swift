@@ -354,6 +354,9 @@ struct DaemonState: Sendable {
         submit(.cellularChanged(isActive: isActive))
     }
 
+    /// Tells all streams but those of single calls.
+    mutating func publish(_ event: EventMessage) { submit(.published(event, .device)) }
+
     mutating func setPath(_ path: PathMessage) { submit(.pathChanged(path)) }
 
     mutating func block(_ pattern: CallerPattern, label: String?) {

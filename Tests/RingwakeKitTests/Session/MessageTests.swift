@@ -106,6 +106,10 @@ struct MessageTests {
             + #""isConstrained":false,"isExpensive":false,"reason":null,"schema":1,"sources":["192.0.2.7"],"#
             + #""status":"satisfied","supportsDNS":true,"supportsIPv4":true,"supportsIPv6":false},"schema":1}"#
         #expect(try bench.hear(path) == [#"c1 path ["192.0.2.7"]"#])
+        let reset =
+            #"{"device":"d","event":"linkReset","gateway":"g:1","reset":{"at":"2026-11-21T18:58:52.123Z","#
+            + #""code":"refused","mode":"discard","result":"a-later-word","why":"w"},"schema":1}"#
+        #expect(try bench.hear(reset) == ["reset refused discard a-later-word g:1 d w nil"])
         let offline =
             #"{"app":"a","connection":"offline","connectionReason":"noRoute","event":"connection","schema":1}"#
         #expect(try bench.hear(offline) == ["reachability offline"])

@@ -17,6 +17,9 @@ func said(_ effects: [SessionStateMachine.Effect]) -> [String] {
         case .fetchCredentials: "credentials?"
         case .credentials([]): "credentials gone"
         case .credentials(let credentials): "credentials \(credentials.map(\.token))"
+        case .linkReset(let reset):
+            "reset \(reset.code) \(reset.action) \(reset.stage) \(reset.session.gateway ?? "nil") "
+                + "\(reset.session.device ?? "nil") \(reset.message) \(reset.copies ?? "nil")"
         case .claim(let call): "claim \(call)"
         case .fulfillAgain(let call, let kind): "again \(call) \(kind)"
         case .lookUp(let call): "look up \(call)"

@@ -2,13 +2,16 @@
 
 import json
 import shutil
+import stat
 import uuid
 from pathlib import Path
 
 import pytest
+from support.credentials import APP
 from support.daemon import Daemon
 from support.links import Device, make_device, make_gateway, pair, send
 from support.waiting import until
+from support.watching import Watcher
 
 
 @pytest.fixture
@@ -109,6 +112,70 @@ def test_a_gateway_can_forbid_to_recover(make_daemon) -> None:
     assert device.ringwake("link", "reset", "--now").returncode == 0
     until(lambda: reset(device)["result"] == "discarded", 30, lambda: f"{device.link}")
     device.wait_until_linked()
+
+
+def seen(events: list[dict]) -> list[str]:
+    """Resets and woken calls, in order."""
+    return [
+        event["reset"]["result"] if event["event"] == "linkReset" else event["call"]
+        for event in list(events)
+        if event["event"] == "linkReset" or event["event"] == "call" and event["state"] == "woken"
+    ]
+
+
+def test_streams_go_on_through_a_reset_and_miss_nothing(make_daemon, gateway: Daemon) -> None:
+    device = linked_device(make_daemon, gateway)
+    token, calls = device.device_token(), [str(uuid.uuid4()) for _ in range(6)]
+    whole, app = Watcher(device), Watcher(device, f"?app={APP}")
+    for call in calls[:2]:
+        assert send(gateway, token, call).status == 200
+        device.recorders[0].wait(call)
+    provoke(gateway, device)
+    for call in calls[2:4]:
+        assert send(gateway, token, call).status == 200
+    until(lambda: "recovered" in seen(whole.events), 30, lambda: f"{whole.events}\n{device.log}")
+    device.wait_until_linked()
+    for call in calls[4:]:
+        assert send(gateway, token, call).status == 200
+    for watcher in (whole, app):
+        until(lambda: calls[-1] in seen(watcher.events), 30, lambda: f"{watcher.events}\n{device.log}")  # noqa: B023
+        told = seen(watcher.events)
+        assert [one for one in told if one in calls] == calls
+        resets = [one for one in told if one not in calls]
+        assert resets == ["begun", "recovered"]
+        assert told.index(calls[1]) < told.index("begun") and told.index("recovered") < told.index(calls[4])
+        before, after = (event for event in watcher.events if event["event"] == "linkReset")
+        # Which link, why, what is done, and both copies, which nobody may write.
+        assert before["device"] == device.link["device"] and before["gateway"] == device.link["gateway"]
+        assert before["reset"] | {"result": "recovered"} == after["reset"] == reset(device)
+        assert before["reset"]["mode"] == "recover" and before["reset"]["code"] == reset(device)["code"]
+        folder = Path(after["reset"]["copies"])
+        assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == dict.fromkeys(
+            ("before.json", "gateway.json", "after.json"), 0o400
+        )
+    # Once the daemon has ended, the streams have.
+    device.stop()
+    for watcher in (whole, app):
+        watcher.__exit__(None)
+
+
+def test_a_stream_is_told_of_a_reset_that_waits_for_a_person(make_daemon, gateway: Daemon) -> None:
+    device = linked_device(make_daemon, gateway, 'on_disagreement = "manual"')
+    watcher = Watcher(device)
+    provoke(gateway, device)
+    until(lambda: seen(watcher.events) == ["waiting"], 30, lambda: f"{watcher.events}\n{device.log}")
+    assert device.ringwake("link", "reset", "--now", "--mode", "discard").returncode == 0
+    until(lambda: len(seen(watcher.events)) == 3, 30, lambda: f"{watcher.events}\n{device.log}")
+    assert seen(watcher.events) == ["waiting", "begun", "discarded"]
+    # A device without a place for copies changes nothing, and says so.
+    folder = device.directory / "state" / "resets"
+    shutil.rmtree(folder)
+    folder.write_text("no folder")
+    device.wait_until_linked()
+    provoke(gateway, device)
+    until(lambda: seen(watcher.events)[-1] == "waiting", 30, lambda: f"{watcher.events}\n{device.log}")
+    assert device.ringwake("link", "reset", "--now").returncode == 0
+    until(lambda: seen(watcher.events)[3:] == ["waiting", "failed"], 30, lambda: f"{watcher.events}\n{device.log}")
 
 
 def test_hooks_get_the_copies(make_daemon, gateway: Daemon, tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from .daemon import Daemon
 class Watcher:
     """Every event of one run of a daemon, from its start until its end. Use as `with Watcher(daemon) as watcher:`."""
 
-    def __init__(self, daemon: Daemon) -> None:
-        self.stream: EventStream = daemon.control.events()
+    def __init__(self, daemon: Daemon, query: str = "") -> None:
+        self.stream: EventStream = daemon.control.events(query)
         assert self.stream.status == 200
         # The run of a test may have no event for a long time.
         self.stream.connection.sock.settimeout(None)
