@@ -192,6 +192,13 @@ final class Daemon {
                 "version": "\(ProductVersion.current)", "control": "\(configuration.controlSocket)",
                 "listeners": "\(addresses.joined(separator: ","))", "apps": "\(configuration.apps.count)",
             ])
+        for port in passed.unused {
+            logger.warning(
+                "a port that systemd holds is not used, because a device takes pushes from its gateway only",
+                metadata: [
+                    "address": "\(port.address)", "environment": "\(port.environment)", "advice": "\(port.remedy)",
+                ])
+        }
         logFailures()
         logCredentialProblems()
         _ = judge.verdict()

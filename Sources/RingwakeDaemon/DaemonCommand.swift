@@ -136,7 +136,7 @@ private func run(_ command: DaemonCommand) throws(RingwakeError) {
     let configuration = try Configuration.load(file: file, defaults: defaults)
     let log = StandardErrorLog(level: configuration.logLevel, environment: processEnvironment())
     let daemon = try Daemon(
-        configuration, defaults: defaults, passed: PassedSockets(try PassedSocket.takeAll()),
+        configuration, defaults: defaults, passed: PassedSockets(try PassedSocket.takeAll(), of: configuration.role),
         facilities: FacilityMessage.probe(), logger: Logger(label: "ringwaked") { _ in log })
     if command.stopsWithInput { try daemon.stopAtEndOfInput() }
     daemon.run()

@@ -1,4 +1,6 @@
+internal import ControlProtocol
 internal import DaemonConfiguration
+internal import Glibc
 internal import HTTPServer
 internal import RingwakeCore
 internal import ServiceManager
@@ -9,16 +11,25 @@ struct PassedSockets {
     let control: PassedSocket?
     /// Provider ports, each with the environment that it is named after.
     let providers: [(socket: PassedSocket, environment: PushEnvironment)]
+    /// Provider ports that a device doesn't accept from. systemd keeps them open.
+    let unused: [StatusMessage.UnusedPort]
 
     private static let controlName = "control"
 
     /// - Throws: `badConfiguration` if a name has no meaning here, or the socket is of the wrong kind.
-    init(_ sockets: [PassedSocket] = []) throws(RingwakeError) {
+    init(_ sockets: [PassedSocket] = [], of role: DaemonRole = .both) throws(RingwakeError) {
         var control: PassedSocket?
         var providers: [(socket: PassedSocket, environment: PushEnvironment)] = []
+        var unused: [StatusMessage.UnusedPort] = []
         for socket in sockets {
             if let environment = PushEnvironment(rawValue: socket.name) {
                 guard socket.isTCPListener else { throw PassedSockets.wrongKind(socket, "a TCP socket") }
+                guard role != .device else {
+                    let address = try TCPListeningSocket.adopt(socket.descriptor).localAddress
+                    unused.append(.init(address: "\(address)", environment: environment.rawValue))
+                    close(socket.descriptor)
+                    continue
+                }
                 providers.append((socket, environment))
             } else if socket.name == PassedSockets.controlName {
                 guard socket.isUnixListener() else { throw PassedSockets.wrongKind(socket, "a unix socket") }
@@ -38,6 +49,7 @@ struct PassedSockets {
         }
         self.control = control
         self.providers = providers
+        self.unused = unused
     }
 
     /// The environments that have a port, from systemd or by the configuration.

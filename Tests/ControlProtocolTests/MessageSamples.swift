@@ -108,7 +108,14 @@ enum MessageSamples {
         return status
     }
 
+    private static let unusedPort: StatusMessage = {
+        var made = Self.status(.init(file: "/s/store.db", state: "working", pushes: 0, calls: 0, bytes: 0))
+        made.unusedPorts = [.init(address: "[::]:2197", environment: "production")]
+        return made
+    }()
+
     private static let statuses: [(String, any Encodable & Sendable)] = [
+        ("StatusMessage/unused-port", unusedPort),
         (
             "PublicStatusMessage/offline",
             PublicStatusMessage(
@@ -155,13 +162,20 @@ enum MessageSamples {
         return app
     }()
 
+    private static let linkedApp: AppMessage = {
+        var app = Self.app
+        (app.teams, app.gateway, app.onlyGateway) = ([], "push.example.com:8883", true)
+        return app
+    }()
+
     private static let removedApp = AppMessage(
         app: "com.example.phone", topic: "com.example.phone.voip", wake: "/usr/bin/phone-handler",
         exec: ["/usr/bin/phone-handler"], state: "unregistered", tokens: [:],
         file: "/etc/ringwake/apps.d/com.example.phone.toml")
 
     private static let apps: [(String, any Encodable & Sendable)] = [
-        ("AppMessage/registered", app), ("AppMessage/unregistered", removedApp), ("AppMessage/faults", faultyApp),
+        ("AppMessage/registered", app), ("AppMessage/linked", linkedApp),
+        ("AppMessage/unregistered", removedApp), ("AppMessage/faults", faultyApp),
         ("PushFaultMessage/reason", PushFaultMessage(fault: "BadDeviceToken")), ("PushFaultMessage/delay", delay),
         ("AppListMessage/one", AppListMessage(apps: [app])),
         ("ReloadMessage/reload", ReloadMessage(apps: ["com.example.phone"], needsRestart: ["listener"])),

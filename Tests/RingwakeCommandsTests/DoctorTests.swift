@@ -124,6 +124,19 @@ struct DoctorTests {
                 == ["problem store: pushes cannot be stored: the disk is full"])
     }
 
+    @Test("A port that systemd holds on a device is said with what ends it")
+    func unusedPort() throws {
+        let report = try report {
+            $0.status?.unusedPorts = [.init(address: "[::]:2197", environment: "production")]
+            $0.ports = []
+        }
+        let finding = try #require(report.findings.first { $0.check == "ports" })
+        #expect(finding.state == .warning && finding.message.hasPrefix("systemd holds [::]:2197 (production)"))
+        #expect(finding.hint == "run 'systemctl disable --now ringwaked-production.socket'")
+        let status = try #require(try facts { $0.status?.unusedPorts = [.init(address: "a", environment: "b")] }.status)
+        #expect(StatusText.text(of: status, style: .init(isEnabled: false)).contains("not used: systemd holds a (b)"))
+    }
+
     @Test("The audio server counts where the daemon uses one")
     func audio() throws {
         #expect(try bad { $0.missingAudioSocket = "/run/user/1/pulse/native" }.count == 1)

@@ -102,4 +102,40 @@ struct TeamTests {
         let other = FakeDaemon { _ in .json(Sample.app) }
         #expect(!ringwake(["app", "show", "com.example.phone"], at: other).output.contains("refused"))
     }
+
+    @Test(
+        "A device's teams are its gateway's, and that is what its apps say",
+        arguments: [
+            ("", #""gateway":"example.com:8883","onlyGateway":true"#, "those of the gateway example.com:8883"),
+            ("", #""gateway":"example.com:8883""#, "those of the gateway example.com:8883"),
+            (#""T1""#, #""gateway":"example.com:8883""#, "T1, and those of the gateway example.com:8883"),
+            (
+                "", #""onlyGateway":true"#,
+                "those of the gateway; this device is not paired with one: run 'ringwake link pair'"
+            ),
+        ])
+    func gatewayTeams(teams: String, more: String, text: String) {
+        let app = Sample.app(teams: teams).replacing(#""state":"#, with: more + #","state":"#)
+        let daemon = FakeDaemon { _ in .json(app) }
+        let ran = ringwake(["app", "show", "com.example.phone"], at: daemon)
+        #expect(ran.output.contains("teams     \(text)\n"))
+        // A SIP client's parameters need the name of a team that only the gateway knows.
+        let contact = ringwake(
+            ["app", "show", "com.example.phone", "--pn", "--environment", "production", "--team", "OPERATOR01"],
+            at: daemon)
+        #expect(contact.output.contains("OPERATOR01"))
+        guard teams.isEmpty else { return }
+        let unnamed = ringwake(["app", "show", "com.example.phone", "--pn", "--environment", "production"], at: daemon)
+        #expect(unnamed.errors.contains("are the gateway's; name one with --team"))
+    }
+
+    @Test("A device has no teams of its own, and none is to be added")
+    func noTeamOfDevice() {
+        func text(_ isDevice: Bool) -> String {
+            let message = TeamListMessage(teams: [], setAside: [], isDevice: isDevice)
+            return TeamText.text(of: message, style: TextStyle(isEnabled: false))
+        }
+        #expect(text(true) == "no teams: this device takes pushes from its gateway, whose teams may send\n")
+        #expect(text(false).contains("add one with 'ringwake team add'"))
+    }
 }

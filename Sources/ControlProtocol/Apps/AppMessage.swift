@@ -24,8 +24,12 @@ package struct AppMessage: Codable, Equatable, Sendable {
     package var strikes = StrikesMessage()
     /// Its level (a content rating); nil if its file sets none.
     package var level: Int?
-    /// Teams whose keys or certificates may push to it.
+    /// Teams whose keys or certificates may push to it on this daemon's own ports; empty on a device that has none.
     package var teams: [String] = []
+    /// The gateway of this device as `host:port`, whose teams may push to it too; nil if the device is not paired.
+    package var gateway: String?
+    /// Whether nobody but the gateway's teams may push to it, because this daemon's role is `device`; nil if others may.
+    package var onlyGateway: Bool?
     /// `registered`, `broken` if its file is wrong and nothing else is known of it (its pushes are recorded, its handler
     /// isn't started), or `unregistered` after it was removed.
     package var state: String

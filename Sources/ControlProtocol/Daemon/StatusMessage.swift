@@ -19,6 +19,8 @@ package struct StatusMessage: Codable, Equatable, Sendable {
     package var controlSocket: String
     /// Addresses on which it accepts pushes.
     package var listeners: [Listener]
+    /// Ports that systemd holds and the daemon doesn't accept from, because its role is `device`; nil if none.
+    package var unusedPorts: [UnusedPort]?
     /// Its certificate for senders; nil without a listener.
     package var serverCertificate: ServerCertificate?
     /// What is wrong with certificates and keys, or will be soon; errors first.
@@ -137,6 +139,22 @@ extension StatusMessage {
             self.environment = environment
             self.connections = connections
         }
+    }
+
+    /// A port that systemd holds for pushes and the daemon doesn't accept from.
+    package struct UnusedPort: Codable, Equatable, Sendable {
+        /// `address:port`.
+        package var address: String
+        /// `development` or `production`: the `FileDescriptorName=` of its `.socket` unit.
+        package var environment: String
+
+        package init(address: String, environment: String) {
+            self.address = address
+            self.environment = environment
+        }
+
+        /// What ends it. The unit may have another name if somebody wrote one.
+        package var remedy: String { "run 'systemctl disable --now ringwaked-\(environment).socket'" }
     }
 
     /// How the last reload of the configuration ended.

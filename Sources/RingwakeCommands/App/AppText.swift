@@ -32,11 +32,7 @@ enum AppText {
         }
         if let payload = app.payload { table.add(["payload", TerminalText.printable(payload)]) }
         if let level = app.level { table.add(["level", "\(level)"]) }
-        if !app.teams.isEmpty {
-            table.add(["teams", TerminalText.printable(app.teams.joined(separator: ", "))])
-        } else if app.state == "registered" {
-            table.add(["teams", noTeam(app)])
-        }
+        if let teams = teams(of: app) { table.add(["teams", TerminalText.printable(teams)]) }
         table.add(["strikes", strikes(of: app, style: style)])
         for strike in app.strikes.recent {
             table.add(["", TerminalText.printable(text(of: strike))])
@@ -62,8 +58,15 @@ enum AppText {
         return table.list(style: style)
     }
 
-    private static func noTeam(_ app: AppMessage) -> String {
-        "none, so every push is refused; add one: 'ringwake team add ID --app \(TerminalText.printable(app.app))'"
+    /// Who may push to the app; nil if its daemon doesn't know it any more.
+    private static func teams(of app: AppMessage) -> String? {
+        let own = app.teams.joined(separator: ", ")
+        if let gateway = app.gateway { return (own.isEmpty ? "" : own + ", and ") + "those of the gateway \(gateway)" }
+        if !own.isEmpty { return own }
+        guard app.state == "registered" else { return nil }
+        return app.onlyGateway == true
+            ? "those of the gateway; this device is not paired with one: run 'ringwake link pair'"
+            : "none, so every push is refused; add one: 'ringwake team add ID --app \(app.app)'"
     }
 
     /// How the handler is woken.

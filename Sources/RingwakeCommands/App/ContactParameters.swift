@@ -36,7 +36,8 @@ struct ContactParameters: Codable, Equatable {
             guard !wanted.isEmpty, wanted.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }) else {
                 throw RingwakeError(.invalidRequest, "'\(wanted)' is not a team id; give letters and digits only")
             }
-            guard app.teams.isEmpty || app.teams.contains(wanted) else {
+            // Which teams the gateway has is not known here.
+            guard app.teams.isEmpty || app.gateway != nil || app.teams.contains(wanted) else {
                 throw RingwakeError(
                     .notFound,
                     "team \(wanted) may not push to \(app.app); name one of \(app.teams.joined(separator: ", "))")
@@ -46,8 +47,10 @@ struct ContactParameters: Codable, Equatable {
         guard let first = app.teams.first else {
             throw RingwakeError(
                 .conflict,
-                "no team may push to \(app.app) yet; configure a key or a CA in ringwaked.toml(5), or name the team "
-                    + "with --team")
+                app.gateway != nil || app.onlyGateway == true
+                    ? "the teams that may push to \(app.app) are the gateway's; name one with --team"
+                    : "no team may push to \(app.app) yet; configure a key or a CA in ringwaked.toml(5), or name the team "
+                        + "with --team")
         }
         guard app.teams.count == 1 else {
             throw RingwakeError(

@@ -30,6 +30,11 @@ enum StatusText {
             listeners.add([listener.address, listener.environment, count(listener.connections, "connection")])
         }
         lines += listeners.lines(indent: 2)
+        for port in status.unusedPorts ?? [] {
+            let place = "\(port.address) (\(port.environment))"
+            let text = "systemd holds \(place), and a device takes pushes from its gateway only; \(port.remedy)"
+            lines.append("  " + style.bad("not used") + ": " + TerminalText.printable(text))
+        }
         lines.append(style.bold("certificate") + "  " + certificate(status, style: style))
         for problem in status.problems {
             lines.append(

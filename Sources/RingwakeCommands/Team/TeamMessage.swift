@@ -30,6 +30,10 @@ struct TeamListMessage: Encodable {
     let setAside: [SetAsideMessage]
     /// How the teams' webhooks do.
     let webhooks: [WebhookStatusMessage]
+    /// Whether the daemon's role is `device`, so that teams of its own may not send.
+    var isDevice = false
+
+    private enum CodingKeys: String, CodingKey { case schema, teams, setAside, webhooks }
 }
 
 /// Formats teams for people.
@@ -66,7 +70,10 @@ enum TeamText {
         let wrong = SetAsideText.lines(message.setAside).map { style.bad(TerminalText.printable($0)) + "\n" }.joined()
         let teams = message.teams
         guard !teams.isEmpty else {
-            return wrong.isEmpty ? "no teams, so every push is refused; add one with 'ringwake team add'\n" : wrong
+            guard wrong.isEmpty else { return wrong }
+            return message.isDevice
+                ? "no teams: this device takes pushes from its gateway, whose teams may send\n"
+                : "no teams, so every push is refused; add one with 'ringwake team add'\n"
         }
         var table = TextTable([.left, .left, .left])
         table.add(["team", "keys", "topics"])

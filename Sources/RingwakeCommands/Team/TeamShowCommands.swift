@@ -16,7 +16,8 @@ struct TeamListCommand: DaemonCommand {
     func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
         let teams = try Teams(control, in: context)
         let message = TeamListMessage(
-            teams: teams.configuration.teams, setAside: teams.wrong, webhooks: teams.webhooks)
+            teams: teams.configuration.teams, setAside: teams.wrong, webhooks: teams.webhooks,
+            isDevice: teams.configuration.role == "device")
         return try show(message, TeamText.text(of: message, style: context.style), in: context)
     }
 }

@@ -226,7 +226,7 @@ final class LinkRequests {
         let now = BootInstant(nanoseconds: BootClock.now().nanoseconds)
         guard let gateway = outbound.paired else { return LinkMessage(state: .unpaired) }
         var message = LinkMessage(state: outbound.messageState(at: now))
-        message.gateway = "\(gateway.host):\(gateway.port)"
+        message.gateway = gateway.address
         message.trust = gateway.trust.rawValue
         message.device = outbound.keys?.device.rawValue
         message.linkedMs = outbound.linkedAt.map { $0.duration(to: now).milliseconds }

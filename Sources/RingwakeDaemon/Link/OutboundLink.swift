@@ -315,7 +315,7 @@ final class OutboundLink {
             paired.pairedAt = unixMilliseconds()
             try PairedGateway.file(in: directory).write(paired)
             try link(to: paired)
-            logger.notice("paired with a gateway", metadata: ["gateway": "\(paired.host):\(paired.port)"])
+            logger.notice("paired with a gateway", metadata: ["gateway": "\(paired.address)"])
             onPaired()
             return .success(())
         } catch {

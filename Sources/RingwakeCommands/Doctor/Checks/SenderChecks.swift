@@ -82,6 +82,14 @@ enum PortCheck {
     private static let name = "ports"
 
     static func findings(_ facts: DoctorFacts) -> [Finding] {
+        if let unused = facts.status?.unusedPorts {
+            return unused.map { port -> Finding in
+                let place = "\(port.address) (\(port.environment))"
+                return .warning(
+                    name, "systemd holds \(place), and a device takes no pushes there, so senders wait in vain",
+                    hint: port.remedy)
+            }
+        }
         if facts.configuration?.role == "device" { return [] }
         guard facts.status != nil else {
             guard let listeners = facts.configuration?.listeners else { return [] }
