@@ -38,6 +38,21 @@ struct ExpiryTests {
         #expect(scenario.call("four")?.machine.ringBefore == scenario.now.advanced(by: .seconds(10)))
     }
 
+    @Test("Too late: its payload says so, or it waited at a gateway while the device was away or asleep")
+    func lateness() {
+        var scenario = Scenario()
+        let waited = scenario.push("one")
+        scenario.wait(.seconds(50))
+        let sent = scenario.now.advanced(by: .seconds(-60))
+        let why = { (effects: [Effect]) in effects.journaled.first?.call?.detail }
+        #expect(
+            why(scenario.receive(waited))
+                == "its push came 50 s after a gateway had accepted it, longer than its ring time")
+        #expect(
+            why(scenario.receive(scenario.push("two"), PushFacts(sentAt: sent)))
+                == "its payload says that the call began 60 s before it arrived, longer than its ring time")
+    }
+
     @Test("An expiration counts whatever the payload says of the sending")
     func expirationWins() {
         var scenario = Scenario()

@@ -39,7 +39,7 @@ enum PushArrival {
         } else if let restriction {
             self = .ends(.restricted, restriction.endReason, restriction.detail)
         } else if now >= push.ringBefore(facts, policy) {
-            self = .ends(.expired, .expired, push.lateness(facts))
+            self = .ends(.expired, .expired, push.lateness(facts, at: now))
         } else {
             self = .starts(isStruckOut ? .withheld : .started)
         }
@@ -55,9 +55,14 @@ extension VerifiedPush {
     }
 
     /// Why the push is too late, for a person.
-    fileprivate func lateness(_ facts: PushFacts) -> String {
+    fileprivate func lateness(_ facts: PushFacts, at now: BootInstant) -> String {
         if case .at = expiration { return "its push came after its expiration" }
-        let age = (facts.sentAt ?? receivedAt).duration(to: receivedAt).milliseconds / 1000
+        // Of a push that waited at a gateway, or in a socket while the machine slept.
+        let waited = receivedAt.duration(to: now).milliseconds / 1000
+        let age = facts.sentAt.map { $0.duration(to: receivedAt).milliseconds / 1000 } ?? 0
+        guard age > waited else {
+            return "its push came \(waited) s after a gateway had accepted it, longer than its ring time"
+        }
         return "its payload says that the call began \(age) s before it arrived, longer than its ring time"
     }
 }
