@@ -1,4 +1,7 @@
-"""A device that sleeps: the link is checked before it and after it. logind is python3-dbusmock; Tests/lab/link/suspend sleeps."""
+"""A device that sleeps: its link is checked before the sleep and after it, as logind says, which is python3-dbusmock.
+
+In Tests/lab/link/suspend a machine really sleeps.
+"""
 
 import re
 import signal
@@ -127,7 +130,7 @@ def test_the_machine_does_not_sleep_before(sleeper: Sleeper) -> None:
 
 
 def test_a_dead_link_is_replaced_before_the_sleep(sleeper: Sleeper) -> None:
-    sleeper.ring()
+    # No call yet, whose receipts would find it, too.
     former = sleeper.links()
     # The gateway doesn't know it, and the kernels of both will not for minutes.
     sleeper.nat.expire()
@@ -167,7 +170,7 @@ def test_a_sleep_without_a_path_is_not_delayed(sleeper: Sleeper) -> None:
 
 
 def test_a_link_that_died_in_the_sleep_is_replaced_after_it(sleeper: Sleeper) -> None:
-    sleeper.ring()
+    # No call yet, whose receipts would find it, too.
     former = sleeper.links()
     sleeper.signal_sleep(True)
     sleeper.wait_until_released()
@@ -195,8 +198,9 @@ def test_every_link_comes_from_the_same_port(sleeper: Sleeper) -> None:
 
 
 def test_a_port_that_is_still_taken_costs_no_link(sleeper: Sleeper) -> None:
-    """The kernel keeps what a daemon that stopped has closed."""
-    sleeper.device.stop()
+    """The kernel still has the link of a daemon that was killed, and gets no answer to its end."""
+    sleeper.nat.expire()
+    sleeper.device.kill()
     sleeper.device.start()
     sleeper.device.wait_until_linked()
     assert CANNOT not in sleeper.device.log
