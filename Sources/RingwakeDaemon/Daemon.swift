@@ -321,7 +321,7 @@ final class Daemon {
         calls.requests.endStreams()
         queries.finish()
         audio.clients.finish()
-        links?.drain()
+        links?.stop()
         listeners?.drain(on: runLoop) { [runLoop] in runLoop.stop() }
     }
 

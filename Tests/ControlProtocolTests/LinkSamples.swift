@@ -4,6 +4,7 @@
 enum LinkSamples {
     static let all: [(path: String, message: any Encodable & Sendable)] = [
         ("GatewayMessage/own-port", gateway), ("GatewayMessage/push-ports", pushPorts),
+        ("GatewayMessage/drained", drained),
         ("LinkedDeviceMessage/online", online), ("LinkedDeviceMessage/new", new),
         ("LinkedDeviceListMessage/two", devices),
         ("LinkedDeviceListMessage/empty", LinkedDeviceListMessage(devices: [])),
@@ -31,6 +32,12 @@ enum LinkSamples {
     private static let pushPorts = GatewayMessage(
         address: nil, onPushPorts: true, admission: "open", devices: 0, online: 0, waiting: 0, invitations: 0,
         linked: 0, unlinked: 0, refused: 0, acknowledged: 0, dropped: 0)
+
+    private static let drained: GatewayMessage = {
+        var message = gateway
+        message.drainedMs = 90_000
+        return message
+    }()
 
     private static let online: LinkedDeviceMessage = {
         var message = LinkedDeviceMessage(

@@ -21,6 +21,8 @@ package struct GatewayMessage: Codable, Equatable, Sendable {
     /// Pushes that devices have settled, and pushes that ended without reaching their app, since the start.
     package var acknowledged: UInt64
     package var dropped: UInt64
+    /// How long the gateway has been drained; nil if it takes links.
+    package var drainedMs: Int64?
 
     package init(
         address: String?, onPushPorts: Bool, admission: String, devices: Int, online: Int, waiting: Int,

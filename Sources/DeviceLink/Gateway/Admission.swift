@@ -11,6 +11,9 @@ struct Admission: Sendable {
     /// Of new devices that need no code, by network.
     private var rates = LinkRates<String>(burst: 20, interval: .seconds(180))
 
+    /// What the devices were whose pairing is not stored yet; nil: unknown.
+    private var formerRecords: [LinkID: DeviceRecord?] = [:]
+
     private static let connectionInterval = Duration.seconds(6)
     /// When a device may try again for which there was no place.
     private static let fullInterval = Duration.seconds(60)
@@ -35,10 +38,22 @@ struct Admission: Sendable {
         return nil
     }
 
-    /// Lets a device in that asks for it with a code, which is used up then. Where none is needed, quotas hold.
+    /// Adds a device that asks for it with a code, which is used up then. Where none is needed, quotas hold.
     ///
     /// - Throws: why it is refused, in words for the device.
-    mutating func admit(
+    mutating func pair(
+        _ device: DeviceID, _ request: UplinkMessage.PairRequest, on link: LinkID, from network: String,
+        in directory: inout DeviceDirectory, isOpen: Bool, at now: BootInstant, wall: Int64
+    ) throws(UplinkMessage.Defect) {
+        try admit(device, code: request.code, from: network, among: directory, isOpen: isOpen, at: now)
+        formerRecords[link] = .some(directory[device])
+        directory.pair(device, name: request.name, sealing: request.sealing, at: wall)
+    }
+
+    /// What the device was that has paired on a link; nil: unknown.
+    mutating func takeFormer(of link: LinkID) -> DeviceRecord? { formerRecords.removeValue(forKey: link) ?? nil }
+
+    private mutating func admit(
         _ device: DeviceID, code: String, from network: String, among directory: DeviceDirectory, isOpen: Bool,
         at now: BootInstant
     ) throws(UplinkMessage.Defect) {

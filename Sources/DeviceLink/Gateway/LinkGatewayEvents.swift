@@ -35,8 +35,11 @@ package enum LinkGatewayEvent: Sendable {
     case disagree(DeviceID)
     /// An administrator ends registrations of a device.
     case unregister(DeviceID, [LinkSlot])
-    /// No device is accepted any more, and those that are linked leave.
-    case drain
+    /// An administrator drains the gateway: no device is accepted, and those that are linked leave, some at a time. With
+    /// `false` it takes links again.
+    case drain(Bool)
+    /// The daemon stops: no device is accepted any more, and those that are linked leave at once.
+    case stop
     case deadlineReached
 }
 

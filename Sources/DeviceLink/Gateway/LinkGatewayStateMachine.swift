@@ -31,11 +31,9 @@ package struct LinkGatewayStateMachine {
     private var links = LinkTable()
     private var mail: MailRoom
     private var tickets: [MailKey: PushTicket] = [:]
-    /// What the devices were whose pairing is not stored yet; nil: unknown.
-    private var formerRecords: [LinkID: DeviceRecord?] = [:]
     private var pushRates = LinkRates<DeviceID>(burst: 100, interval: .milliseconds(50))
     private var lastSequence: UInt64 = 0
-    private var isDraining = false
+    private var drain = GatewayDrain()
     /// Of the event that is being handled.
     private var effects: [LinkGatewayEffect] = []
     private var now = BootInstant(nanoseconds: 0)
@@ -73,8 +71,11 @@ package struct LinkGatewayStateMachine {
     /// Pushes that wait, of all devices.
     package var mailCount: Int { mail.count }
 
+    /// When an administrator drained the gateway; nil if it takes links.
+    package var drainedSince: BootInstant? { drain.drainedSince }
+
     /// When ``LinkGatewayEvent/deadlineReached`` is due.
-    package var nextDeadline: BootInstant? { mail.nextDeadline }
+    package var nextDeadline: BootInstant? { [mail.nextDeadline, drain.nextDeadline].compactMap(\.self).min() }
 
     /// When ``LinkGatewayEvent/linkDeadlineReached(_:)`` is due for a connection.
     package func deadline(of link: LinkID) -> BootInstant? { links[link]?.session.deadline }
@@ -110,11 +111,18 @@ package struct LinkGatewayStateMachine {
             effects.append(.store(device, .administrative(device)))
             end(links.link(of: device), .success, "the registrations are to be compared", host)
         case .unregister(let device, let slots): end(slots, of: device, isUnknownToDevice: true)
-        case .drain: drain(host)
+        case .drain(true):
+            drain.drain(links.ids, at: now)
+            endLinks(drain.takeDue(at: now), "the gateway is drained", host)
+        case .drain(false): drain.reopen()
+        case .stop:
+            drain.stop()
+            endLinks(links.ids, "the gateway stops", host)
         case .deadlineReached:
             for device in mail.due(at: now) {
                 withMailbox(of: device) { $0.deadlineReached(at: now, room: $1) }
             }
+            endLinks(drain.takeDue(at: now), "the gateway is drained", host)
         }
         return effects
     }
@@ -186,13 +194,13 @@ package struct LinkGatewayStateMachine {
     private mutating func objection(
         to hello: LinkHello, _ host: LinkGatewayHost
     ) -> (LinkHello.Refusal, retryAfter: Duration?)? {
-        if isDraining { return (.init(.serverUnavailable, "the gateway is shutting down"), drainTime) }
+        if let refusal = drain.refusal { return (refusal, drainTime) }
         // A newer link takes the place of the one before.
         let hasRoom = links.link(of: hello.device) != nil || host.hasRoom(hello.device)
         return admission.objection(to: hello, among: directory, hasRoom: hasRoom, at: now)
     }
 
-    private var drainTime: Duration { .seconds(min(120, max(1, directory.devices.count / 200))) }
+    private var drainTime: Duration { GatewayDrain.time(for: directory.devices.count) }
 
     /// A connection sends no more: its pushes go back to the mailbox. Late acknowledgements still count.
     private mutating func left(_ id: LinkID, _ cause: String) {
@@ -213,12 +221,9 @@ package struct LinkGatewayStateMachine {
         }
     }
 
-    private mutating func drain(_ host: LinkGatewayHost) {
-        isDraining = true
+    private mutating func endLinks(_ ids: [LinkID], _ text: String, _ host: LinkGatewayHost) {
         let time = drainTime
-        for id in links.ids {
-            withSession(of: id, .none, host) { $0.end(.serverShuttingDown, "the gateway stops", retryAfter: time) }
-        }
+        for id in ids { withSession(of: id, .none, host) { $0.end(.serverShuttingDown, text, retryAfter: time) } }
     }
 
     // MARK: - Pushes
@@ -286,7 +291,12 @@ package struct LinkGatewayStateMachine {
                     .notAuthorized, hello.purpose == .pair ? "pair first" : "connect with 'pair' for that")
             }
             switch message {
-            case .pair(let request): try pair(request, device, on: id, packetID, proof, host)
+            case .pair(let request):
+                try request.checkSealingKey(proof, host)
+                try admission.pair(
+                    device, request, on: id, from: link.network, in: &directory, isOpen: host.isOpen, at: now,
+                    wall: wall)
+                effects.append(.store(device, .paired(id, packetID: packetID, device)))
             case .registrations(let set): try register(set, device, on: id, packetID, host)
             case .receipts(let receipts):
                 effects.append(.receipts(device, receipts))
@@ -310,18 +320,6 @@ package struct LinkGatewayStateMachine {
         }
     }
 
-    private mutating func pair(
-        _ request: UplinkMessage.PairRequest, _ device: DeviceID, on id: LinkID, _ packetID: UInt16,
-        _ proof: LinkProof, _ host: LinkGatewayHost
-    ) throws(UplinkMessage.Defect) {
-        try request.checkSealingKey(proof, host)
-        try admission.admit(
-            device, code: request.code, from: links[id]?.network ?? "", among: directory, isOpen: host.isOpen, at: now)
-        formerRecords[id] = .some(directory[device])
-        directory.pair(device, name: request.name, sealing: request.sealing, at: wall)
-        effects.append(.store(device, .paired(id, packetID: packetID, device)))
-    }
-
     private mutating func register(
         _ set: LinkRegistrations, _ device: DeviceID, on id: LinkID, _ packetID: UInt16, _ host: LinkGatewayHost
     ) throws(UplinkMessage.Defect) {
@@ -342,7 +340,7 @@ package struct LinkGatewayStateMachine {
         let text = isDurable ? nil : "the gateway cannot store it now; try again later"
         switch change {
         case .paired(let id, let packetID, let device):
-            let former = formerRecords.removeValue(forKey: id) ?? nil
+            let former = admission.takeFormer(of: id)
             if isDurable {
                 effects.append(.note(.paired(device, name: directory[device]?.name ?? "")))
             } else {

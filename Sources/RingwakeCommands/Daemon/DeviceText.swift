@@ -21,9 +21,8 @@ enum DeviceText {
             table.add(["link", LinkText.summary(of: link, style: style)])
         }
         if let gateway = status.gateway {
-            table.add([
-                "gateway", "\(gateway.online) of \(gateway.devices) devices online, \(gateway.waiting) pushes wait",
-            ])
+            let counts = "\(gateway.online) of \(gateway.devices) devices online, \(gateway.waiting) pushes wait"
+            table.add(["gateway", counts + (gateway.drainedMs == nil ? "" : ", " + style.bad("drained"))])
         }
         if let audio = status.audio {
             let sessions = audio.sessions == 1 ? "1 session" : "\(audio.sessions) sessions"

@@ -12,10 +12,11 @@ struct GatewayCommand: ParsableCommand {
             ringwake gateway invite
             ringwake gateway devices
             ringwake gateway revoke door-station
+            ringwake gateway drain
             """,
         subcommands: [
             GatewayStatusCommand.self, GatewayInviteCommand.self, GatewayDevicesCommand.self, GatewayRevokeCommand.self,
-            GatewayResetCommand.self,
+            GatewayDrainCommand.self, GatewayResetCommand.self,
         ])
 }
 
@@ -117,6 +118,33 @@ struct GatewayRevokeCommand: DaemonCommand {
             RequestTarget("gateway", "devices", device))
         let name = TerminalText.printable(message.name)
         return try show(message, "revoked \(name); its tokens have ended\n", in: context)
+    }
+}
+
+/// `ringwake gateway drain`
+struct GatewayDrainCommand: DaemonCommand {
+    static let configuration = CommandConfiguration(
+        "drain", "Take no links, and let those that there are end; with --off, take links again.",
+        examples: """
+            ringwake gateway drain
+            ringwake gateway drain --off
+            """,
+        details: """
+            The links end one after the other, within two minutes at most, and their devices
+            are told when to come again. Senders are answered as before: pushes are written
+            and wait for the devices. A restart ends the drain.
+            """)
+
+    @Flag(help: "Take links again.")
+    var off = false
+
+    @OptionGroup var control: ControlOptions
+
+    func run(in context: CommandContext) throws(RingwakeError) -> ExitStatus {
+        let (client, target) = (control.client(in: context), RequestTarget("gateway", "drain"))
+        let message: GatewayMessage = off ? try client.delete(target) : try client.post(target)
+        let text = off ? "takes links again" : "is drained: its links end now, and pushes wait"
+        return try show(message, "the gateway \(text)\n", in: context)
     }
 }
 

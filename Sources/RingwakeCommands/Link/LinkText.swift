@@ -7,6 +7,10 @@ enum LinkText {
         var table = TextTable([.left, .left])
         let ports = [gateway.address, gateway.onPushPorts ? "the ports for pushes" : nil].compactMap { $0 }
         table.add(["port", ports.isEmpty ? "none" : ports.joined(separator: ", and ")])
+        if let time = gateway.drainedMs {
+            let since = "for \(DurationText.long(milliseconds: time)); it takes no links"
+            table.add(["drained", style.bad(since)])
+        }
         table.add(["pairing", gateway.admission == "open" ? "open to everybody" : "by invitation"])
         if gateway.invitations > 0 { table.add(["invitations", "\(gateway.invitations) open"]) }
         table.add(["devices", "\(gateway.devices) paired, \(gateway.online) online"])

@@ -197,8 +197,17 @@ final class GatewayLinks {
     /// Makes a device compare its registrations with the gateway's.
     func provokeReset(of device: DeviceID) { driver.submit(.disagree(device)) }
 
+    /// Takes no links, and lets those that there are end; or takes links again.
+    func drain(_ isDrained: Bool) {
+        logger.notice("\(isDrained ? "the gateway is drained" : "the gateway takes links again")")
+        driver.submit(.drain(isDrained))
+    }
+
+    /// How long the gateway has been drained; nil if it takes links.
+    var drainedTime: Duration? { machine.drainedSince.map { $0.duration(to: now) } }
+
     /// Tells all devices to come back later, and accepts none any more.
-    func drain() { driver.submit(.drain) }
+    func stop() { driver.submit(.stop) }
 
     /// Closes all links at once.
     func close() { server.closeNow() }

@@ -31,6 +31,7 @@ final class LinkRequests {
         case ("gateway", 2) where request.parts[1] == "invitations":
             try request.require("POST")
             exchange.respond(.success(try invite()))
+        case ("gateway", 2) where request.parts[1] == "drain": try drain(request, exchange)
         case ("gateway", 3) where request.parts[1] == "pushes":
             try request.require("GET")
             _ = try gateway()
@@ -64,13 +65,24 @@ final class LinkRequests {
     func gatewayMessage() -> GatewayMessage? { daemon.links.map { message(of: $0) } }
 
     private func message(of links: GatewayLinks) -> GatewayMessage {
-        GatewayMessage(
+        var message = GatewayMessage(
             address: daemon.listeners?.links?.localAddress.description, onPushPorts: links.settings.onPushPorts,
             admission: links.settings.admission.rawValue,
             devices: links.machine.directory.devices.values.count { $0.revokedAt == nil },
             online: links.machine.onlineCount, waiting: links.machine.mailCount, invitations: links.openInvitations,
             linked: links.counters.linked, unlinked: links.counters.unlinked, refused: links.counters.refused,
             acknowledged: links.counters.acknowledged, dropped: links.counters.dropped)
+        message.drainedMs = links.drainedTime?.milliseconds
+        return message
+    }
+
+    /// POST drains the gateway, DELETE lets it take links again.
+    private func drain(_ request: ServiceRequest, _ exchange: any HTTPExchange) throws(RingwakeError) {
+        let isEnd = request.method == "DELETE"
+        try request.require(isEnd ? "DELETE" : "POST")
+        let links = try gateway()
+        links.drain(!isEnd)
+        exchange.respond(.success(message(of: links)))
     }
 
     private func devices() throws(RingwakeError) -> [LinkedDeviceMessage] {

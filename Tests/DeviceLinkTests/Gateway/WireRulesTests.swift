@@ -105,11 +105,11 @@ import Testing
         #expect(gateway.connect(device, on: gateway.open()).connack?.reason == .success)
     }
 
-    @Test("Draining refuses new devices, and lets linked ones go with a time to come again")
-    func drain() {
+    @Test("A gateway that stops refuses new devices, and lets linked ones go with a time to come again")
+    func stop() {
         var gateway = TestGateway()
         let link = gateway.link()
-        let effects = gateway.handle(.drain)
+        let effects = gateway.handle(.stop)
         #expect(effects.disconnect?.reason == .serverShuttingDown)
         #expect(effects.disconnect?.userProperties == [MQTTUserProperty("retry-after", "1")])
         #expect(effects.closed == [link])
