@@ -6,6 +6,8 @@ enum LinkSamples {
         ("GatewayMessage/own-port", gateway), ("GatewayMessage/push-ports", pushPorts),
         ("GatewayMessage/drained", drained),
         ("LinkedDeviceMessage/online", online), ("LinkedDeviceMessage/new", new),
+        ("LinkedDeviceMessage/moved", moved), ("DeviceMove/for-good", DeviceMove(to: "push2.example.com")),
+        ("DeviceMove/temporary", DeviceMove(to: "192.0.2.8:443", temporary: true)), ("LinkMessage/visiting", visiting),
         ("LinkedDeviceListMessage/two", devices),
         ("LinkedDeviceListMessage/empty", LinkedDeviceListMessage(devices: [])),
         ("PushReceiptMessage/queued", queued), ("PushReceiptMessage/ended", ended),
@@ -53,6 +55,12 @@ enum LinkSamples {
         device: String(device.reversed()), name: "gate", state: "offline", pairedAt: "2026-11-22T06:00:00.000Z",
         peer: nil, waiting: 3, sealed: false, revision: nil, apps: [])
 
+    private static let moved: LinkedDeviceMessage = {
+        var message = new
+        (message.state, message.movesTo, message.waiting) = ("moved", "push2.example.com:8883", 0)
+        return message
+    }()
+
     static let devices = LinkedDeviceListMessage(devices: [online, new])
 
     private static let queued = PushReceiptMessage(
@@ -94,6 +102,17 @@ enum LinkSamples {
         message.reset = .init(
             code: "gateway-ahead", why: "the gateway has revision 6, the device 5", mode: "recover",
             result: "recovered", at: "2026-11-21T18:58:52.123Z", copies: "/var/lib/ringwake/resets/1795287532123")
+        return message
+    }()
+
+    private static let visiting: LinkMessage = {
+        var message = LinkMessage(state: .connecting)
+        message.gateway = "push.example.com:8883"
+        message.visiting = "push2.example.com:8883"
+        message.leaving = "push0.example.com:8883"
+        message.notFollowed = .init(gateway: "push3.example.com:8883", why: "192.0.2.9:8883: Connection refused")
+        message.trust = "pin"
+        message.device = device
         return message
     }()
 

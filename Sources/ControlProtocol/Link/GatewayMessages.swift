@@ -49,7 +49,7 @@ package struct LinkedDeviceMessage: Codable, Equatable, Sendable {
     /// The id of its key.
     package var device: String
     package var name: String
-    /// `online`, `offline` or `revoked`.
+    /// `online`, `offline`, `revoked`, or `moved`: it has another gateway.
     package var state: String
     /// When it was paired: ``UTCTime`` as text.
     package var pairedAt: String
@@ -60,6 +60,8 @@ package struct LinkedDeviceMessage: Codable, Equatable, Sendable {
     /// What is known of its network's patience with idle links: `searching`, `settled`, `at-ceiling`, or `below-floor`:
     /// it forgets links sooner than keep-alives are sent, so pushes may come late.
     package var network: String?
+    /// The gateway that it is asked to move to, or has moved to, as `host:port`.
+    package var movesTo: String?
     /// Pushes that wait for it.
     package var waiting: Int
     /// Whether waiting payloads are sealed for it.
@@ -94,6 +96,19 @@ package struct LinkedDeviceMessage: Codable, Equatable, Sendable {
         self.sealed = sealed
         self.revision = revision
         self.apps = apps
+    }
+}
+
+/// Moves a device, or all, to another gateway.
+package struct DeviceMove: Codable, Equatable, Sendable {
+    /// The gateway, as `host` or `host:port` (8883).
+    package var to: String
+    /// Only for now, and only those that are linked; nil: no.
+    package var temporary: Bool?
+
+    package init(to: String, temporary: Bool? = nil) {
+        self.to = to
+        self.temporary = temporary
     }
 }
 

@@ -4,6 +4,12 @@ package struct LinkMessage: Codable, Equatable, Sendable {
     package var state: String
     /// The gateway as `host:port`; nil if the device is not paired.
     package var gateway: String?
+    /// Another gateway that `gateway` has named, and that the device uses now, as `host:port`.
+    package var visiting: String?
+    /// The gateway that the device has moved away from and still has to leave, as `host:port`.
+    package var leaving: String?
+    /// The last gateway that was named and that the device could not use.
+    package var notFollowed: NotFollowed?
     /// `system`, `authorities` or `pin`.
     package var trust: String?
     /// The id of this device's key; nil before the first pairing.
@@ -63,6 +69,18 @@ package struct LinkMessage: Codable, Equatable, Sendable {
         case linked
         /// Another machine uses this device's key; only a person can settle that.
         case stopped
+    }
+
+    /// A reference to another gateway that the device could not follow.
+    package struct NotFollowed: Codable, Equatable, Sendable {
+        /// As it was named.
+        package var gateway: String
+        package var why: String
+
+        package init(gateway: String, why: String) {
+            self.gateway = gateway
+            self.why = why
+        }
     }
 
     /// How a link ended.

@@ -119,6 +119,7 @@ package struct DeviceSession: Sendable {
         packet.userProperties = [MQTTUserProperty(LinkHello.Name.version, greeting.version)]
         switch purpose {
         case .link:
+            if greeting.hasMoved { packet.userProperties.append(MQTTUserProperty(LinkHello.Name.moved, "1")) }
             packet.userProperties += [
                 MQTTUserProperty(LinkHello.Name.revision, String(greeting.revision)),
                 MQTTUserProperty(LinkHello.Name.slots, String(greeting.slots)),
@@ -148,6 +149,8 @@ package struct DeviceSession: Sendable {
         package let network: String?
         /// Pushes that it takes at once.
         package let receiveMaximum: UInt16
+        /// Whether it has another gateway, and comes for what waits for it.
+        package var hasMoved = false
 
         package init(
             version: String, revision: UInt64, slots: Int, epoch: String?, network: String?, receiveMaximum: UInt16

@@ -23,17 +23,19 @@ struct Admission: Sendable {
     /// - Parameter hasRoom: whether there is a place for its link.
     mutating func objection(
         to hello: LinkHello, among directory: DeviceDirectory, hasRoom: Bool, at now: BootInstant
-    ) -> (LinkHello.Refusal, retryAfter: Duration?)? {
+    ) -> LinkHello.Refusal? {
         guard hello.purpose != .pair else { return nil }
         guard let record = directory[hello.device] else {
-            return (.init(.notAuthorized, "the device is not paired with this gateway"), nil)
+            return .init(.notAuthorized, "the device is not paired with this gateway")
         }
-        if record.revokedAt != nil { return (.init(.notAuthorized, "the device was revoked"), nil) }
+        if record.revokedAt != nil { return .init(.notAuthorized, "the device was revoked") }
         guard connectRates.take(hello.device, at: now) else {
-            return (.init(.connectionRateExceeded, "the device connects too often"), Self.connectionInterval)
+            return .init(
+                .connectionRateExceeded, "the device connects too often", retryAfter: Self.connectionInterval)
         }
         guard hasRoom || hello.purpose == .probe else {
-            return (.init(.serverBusy, "the gateway has as many links as it takes"), Self.fullInterval)
+            return .init(
+                .serverBusy, "the gateway has as many links as it takes", retryAfter: Self.fullInterval)
         }
         return nil
     }

@@ -64,20 +64,31 @@ package struct DeviceDirectory: Sendable {
         record.sealing = sealing
         record.revokedAt = nil
         record.isBarred = nil
+        record.movesTo = nil
+        put(record)
+    }
+
+    /// Sets where a device moves to; nil: it stays.
+    mutating func move(_ id: DeviceID, to reference: ServerReference?) {
+        guard var record = devices[id] else { return }
+        record.movesTo = reference?.description
         put(record)
     }
 
     /// Ends all registrations of a device, which is out from now on. If it is let in again, it sends others, whatever
     /// their revision.
     ///
-    /// - Parameter isBarred: whether it needs a code to come back, even where others need none.
-    mutating func revoke(_ id: DeviceID, at time: Int64, isBarred: Bool) {
+    /// - Parameters:
+    ///   - isBarred: whether it needs a code to come back, even where others need none.
+    ///   - hasMoved: whether it is at the gateway that it was to move to.
+    mutating func revoke(_ id: DeviceID, at time: Int64, isBarred: Bool, hasMoved: Bool) {
         guard var record = devices[id] else { return }
         record.end(record.registrations, at: time)
         record.registrations = []
         record.revision = nil
         record.revokedAt = time
         record.isBarred = isBarred ? true : record.isBarred
+        record.movesTo = hasMoved ? record.movesTo : nil
         put(record)
     }
 

@@ -32,6 +32,8 @@ package struct DeviceRecord: Hashable, Sendable, Codable {
     package var revokedAt: Int64?
     /// Whether an administrator revoked it: it needs a code to come back. Nil: no.
     package var isBarred: Bool?
+    /// The gateway that it is to move to, or, if it is revoked, that it has moved to: `host:port`. Nil: it stays.
+    package var movesTo: String?
 
     package init(id: DeviceID, name: String, pairedAt: Int64, sealing: String?) {
         self.id = id

@@ -15,52 +15,31 @@ import RingwakeCore
 struct GatewayDrain: Sendable {
     private enum State: Sendable {
         case open
-        case drained(Drained)
+        case drained(since: BootInstant, LinkSlices)
         case stopping
     }
-
-    private struct Drained: Sendable {
-        let since: BootInstant
-        /// Links that have not ended yet, those that end first at the end.
-        var leaving: [LinkID]
-        let sliceCount: Int
-        var next: BootInstant
-    }
-
-    /// Between two slices. Ending all links at once would make senders wait for their last packets.
-    private static let sliceInterval = Duration.milliseconds(100)
 
     private var state = State.open
 
     /// When the gateway was drained; nil if it is not.
-    var drainedSince: BootInstant? { if case .drained(let drained) = state { drained.since } else { nil } }
+    var drainedSince: BootInstant? { if case .drained(let since, _) = state { since } else { nil } }
 
-    /// When ``takeDue(at:)`` has something to return.
-    var nextDeadline: BootInstant? {
-        guard case .drained(let drained) = state, !drained.leaving.isEmpty else { return nil }
-        return drained.next
-    }
+    /// When ``takeDue(at:retryAfter:)`` has something to return.
+    var nextDeadline: BootInstant? { if case .drained(_, let slices) = state { slices.nextDeadline } else { nil } }
 
     /// Why no device may connect now; nil if it may.
-    var refusal: LinkHello.Refusal? {
+    func refusal(retryAfter: Duration) -> LinkHello.Refusal? {
         switch state {
         case .open: nil
-        case .drained: .init(.serverUnavailable, "the gateway is drained: it takes no links now")
-        case .stopping: .init(.serverUnavailable, "the gateway is shutting down")
+        case .drained:
+            .init(.serverUnavailable, "the gateway is drained: it takes no links now", retryAfter: retryAfter)
+        case .stopping: .init(.serverUnavailable, "the gateway is shutting down", retryAfter: retryAfter)
         }
     }
 
-    /// Within this time `count` devices may come again, each at a random time.
-    static func time(for count: Int) -> Duration { .seconds(min(120, max(1, count / 200))) }
-
-    /// Takes no more links, and lets those that there are end within ``time(for:)``. Changes nothing if it is drained
-    /// already, or stopping.
+    /// Takes no more links, and lets those that there are end. Changes nothing if it is drained already, or stopping.
     mutating func drain(_ links: [LinkID], at now: BootInstant) {
-        guard case .open = state else { return }
-        let slices = Int(Self.time(for: links.count) / Self.sliceInterval)
-        state = .drained(
-            Drained(
-                since: now, leaving: links.reversed(), sliceCount: (links.count + slices - 1) / slices, next: now))
+        if case .open = state { state = .drained(since: now, LinkSlices(links, at: now)) }
     }
 
     /// Takes links again. Links that have not ended yet stay.
@@ -68,16 +47,21 @@ struct GatewayDrain: Sendable {
         if case .drained = state { state = .open }
     }
 
-    /// Takes no more links for good. The caller ends those that there are.
-    mutating func stop() { state = .stopping }
+    /// Takes no more links for good, and ends those that there are at once.
+    mutating func stop(_ links: [LinkID], retryAfter: Duration) -> [LinkDeparture] {
+        state = .stopping
+        return departures(links, "the gateway stops", retryAfter)
+    }
 
     /// The links that have to end now.
-    mutating func takeDue(at now: BootInstant) -> [LinkID] {
-        guard case .drained(var drained) = state, drained.next <= now, !drained.leaving.isEmpty else { return [] }
-        let due = Array(drained.leaving.suffix(drained.sliceCount).reversed())
-        drained.leaving.removeLast(due.count)
-        drained.next = now.advanced(by: Self.sliceInterval)
-        state = .drained(drained)
-        return due
+    mutating func takeDue(at now: BootInstant, retryAfter: Duration) -> [LinkDeparture] {
+        guard case .drained(let since, var slices) = state else { return [] }
+        let due = slices.takeDue(at: now)
+        state = .drained(since: since, slices)
+        return departures(due, "the gateway is drained", retryAfter)
+    }
+
+    private func departures(_ links: [LinkID], _ text: String, _ retryAfter: Duration) -> [LinkDeparture] {
+        links.map { LinkDeparture(link: $0, reason: .serverShuttingDown, text: text, retryAfter: retryAfter) }
     }
 }

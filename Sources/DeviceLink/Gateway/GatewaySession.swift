@@ -21,7 +21,7 @@ package struct GatewaySession: Sendable {
     /// What the owner has to do, in this order.
     package enum Output: Hashable, Sendable {
         case send(MQTTPacket)
-        /// A device introduces itself: answer with ``accept(_:_:at:)`` or ``refuse(_:_:retryAfter:)``.
+        /// A device introduces itself: answer with ``accept(_:_:at:)`` or ``refuse(_:)``.
         case hello(LinkHello)
         /// Pushes may be sent.
         case subscribed
@@ -118,7 +118,7 @@ package struct GatewaySession: Sendable {
             do throws(LinkHello.Refusal) {
                 return [.hello(try LinkHello(connect, proof: proof))]
             } catch {
-                return refuse(error.reason, error.text)
+                return refuse(error)
             }
         case .linked(var linked):
             linked.silentSince = now
@@ -151,7 +151,7 @@ package struct GatewaySession: Sendable {
             state = .ended
             return [.end(text)]
         }
-        return refuse(reason, text)
+        return refuse(.init(reason, text))
     }
 
     /// Ends a connection that met its deadline.
@@ -179,16 +179,13 @@ package struct GatewaySession: Sendable {
     }
 
     /// Refuses the device whose hello came last.
-    ///
-    /// - Parameter retryAfter: when it may try again.
-    package mutating func refuse(_ reason: MQTTReason, _ text: String, retryAfter: Duration? = nil) -> [Output] {
+    package mutating func refuse(_ refusal: LinkHello.Refusal) -> [Output] {
         state = .ended
-        var packet = MQTTConnack(reason)
-        packet.reasonString = text
-        if let retryAfter {
-            packet.userProperties.append(MQTTUserProperty("retry-after", String(retryAfter.components.seconds)))
-        }
-        return [.send(.connack(packet)), .end(text)]
+        var packet = MQTTConnack(refusal.reason)
+        packet.reasonString = refusal.text
+        packet.serverReference = refusal.serverReference
+        packet.userProperties = refusal.retryAfter.map { [MQTTUserProperty("retry-after", $0)] } ?? []
+        return [.send(.connack(packet)), .end(refusal.text)]
     }
 
     /// Sends a push to a device that has ``room``.
@@ -225,7 +222,9 @@ package struct GatewaySession: Sendable {
     }
 
     /// Ends the connection with a reason for the device.
-    package mutating func end(_ reason: MQTTReason, _ text: String, retryAfter: Duration? = nil) -> [Output] {
+    package mutating func end(
+        _ reason: MQTTReason, _ text: String, retryAfter: Duration? = nil, serverReference: String? = nil
+    ) -> [Output] {
         switch state {
         case .ended: return []
         case .new:
@@ -234,9 +233,8 @@ package struct GatewaySession: Sendable {
         case .linked, .pairing, .probing:
             state = .ended
             var packet = MQTTDisconnect(reason, reasonString: text)
-            if let retryAfter {
-                packet.userProperties.append(MQTTUserProperty("retry-after", String(retryAfter.components.seconds)))
-            }
+            packet.serverReference = serverReference
+            packet.userProperties = retryAfter.map { [MQTTUserProperty("retry-after", $0)] } ?? []
             return [.send(.disconnect(packet)), .end(text)]
         }
     }
@@ -339,6 +337,10 @@ package struct GatewaySession: Sendable {
         case .publish, .puback: return end(.protocolError, "not on this connection")
         }
     }
+}
+
+extension MQTTUserProperty {
+    fileprivate init(_ name: String, _ time: Duration) { self.init(name, String(time.components.seconds)) }
 }
 
 extension MQTTPacket {

@@ -35,6 +35,10 @@ package enum LinkGatewayEvent: Sendable {
     case disagree(DeviceID)
     /// An administrator ends registrations of a device.
     case unregister(DeviceID, [LinkSlot])
+    /// An administrator moves devices to another gateway for good; nil: they stay. Their tokens end when they are there.
+    case move([DeviceID], to: ServerReference?)
+    /// An administrator lets devices that are linked use another gateway for now.
+    case refer([DeviceID], to: ServerReference)
     /// An administrator drains the gateway: no device is accepted, and those that are linked leave, some at a time. With
     /// `false` it takes links again.
     case drain(Bool)
@@ -80,6 +84,21 @@ package enum LinkGatewayEffect: Hashable, Sendable {
     case note(LinkNote)
 }
 
+extension LinkGatewayEffect {
+    /// What a mailbox wants that concerns nothing else of the gateway.
+    static func plain(_ effect: Mailbox.Effect, of device: DeviceID) -> [LinkGatewayEffect] {
+        switch effect {
+        case .append(let push, let replaced): [.append(device, push, replacing: replaced)]
+        case .remove(let keys): [.remove(device, keys)]
+        case .read(let keys): [.read(device, keys)]
+        case .disagreement(let slot):
+            [.note(.divergence(device, "the device does not know registration \(slot)"))]
+        case .dropped(let key, let why): [.note(.dropped(device, key, why))]
+        case .send, .answer, .ended: []
+        }
+    }
+}
+
 /// For log, events and counters.
 package enum LinkNote: Hashable, Sendable {
     case linked(LinkID, DeviceID, version: String?)
@@ -92,6 +111,8 @@ package enum LinkNote: Hashable, Sendable {
     case unregistered(DeviceID, LinkSlot)
     case dropped(DeviceID, MailKey, Mailbox.Drop)
     case acknowledged(DeviceID, MailKey, MQTTReason)
+    /// A device has another gateway now.
+    case moved(DeviceID)
 }
 
 /// What a gateway asks while it handles an event.

@@ -30,10 +30,9 @@ package struct LinkGatewayStateMachine {
     private var admission = Admission()
     private var links = LinkTable()
     private var mail: MailRoom
-    private var tickets: [MailKey: PushTicket] = [:]
-    private var pushRates = LinkRates<DeviceID>(burst: 100, interval: .milliseconds(50))
-    private var lastSequence: UInt64 = 0
+    private var intake: PushIntake
     private var drain = GatewayDrain()
+    private var moves = DeviceMoves()
     /// Of the event that is being handled.
     private var effects: [LinkGatewayEffect] = []
     private var now = BootInstant(nanoseconds: 0)
@@ -44,6 +43,7 @@ package struct LinkGatewayStateMachine {
         self.run = run
         self.epoch = epoch
         mail = MailRoom(limits: limits)
+        intake = PushIntake(run: run)
     }
 
     /// Takes what the last runs left.
@@ -63,7 +63,6 @@ package struct LinkGatewayStateMachine {
     // MARK: - For status
 
     package var onlineCount: Int { links.onlineCount }
-    package func isOnline(_ device: DeviceID) -> Bool { links.link(of: device) != nil }
     package func link(of device: DeviceID) -> LinkID? { links.link(of: device) }
     package func device(of link: LinkID) -> DeviceID? { links[link]?.device }
     package func hello(of link: LinkID) -> LinkHello? { links[link]?.session.hello }
@@ -75,7 +74,9 @@ package struct LinkGatewayStateMachine {
     package var drainedSince: BootInstant? { drain.drainedSince }
 
     /// When ``LinkGatewayEvent/deadlineReached`` is due.
-    package var nextDeadline: BootInstant? { [mail.nextDeadline, drain.nextDeadline].compactMap(\.self).min() }
+    package var nextDeadline: BootInstant? {
+        [mail.nextDeadline, drain.nextDeadline, moves.nextDeadline].compactMap(\.self).min()
+    }
 
     /// When ``LinkGatewayEvent/linkDeadlineReached(_:)`` is due for a connection.
     package func deadline(of link: LinkID) -> BootInstant? { links[link]?.session.deadline }
@@ -92,10 +93,8 @@ package struct LinkGatewayStateMachine {
         case .opened(let link, let network): links.open(link, network: network, at: now)
         case .received(let link, let packet, let proof):
             withSession(of: link, proof, host) { $0.receive(packet, proof: proof, at: now) }
-        case .failed(let link, let reason, let text):
-            withSession(of: link, .none, host) { $0.fail(reason, text) }
-        case .linkDeadlineReached(let link):
-            withSession(of: link, .none, host) { $0.deadlineReached(at: now) }
+        case .failed(let link, let reason, let text): withSession(of: link, .none, host) { $0.fail(reason, text) }
+        case .linkDeadlineReached(let link): withSession(of: link, .none, host) { $0.deadlineReached(at: now) }
         case .closed(let link):
             left(link, "the connection broke")
             links.remove(link)
@@ -111,19 +110,20 @@ package struct LinkGatewayStateMachine {
             effects.append(.store(device, .administrative(device)))
             end(links.link(of: device), .success, "the registrations are to be compared", host)
         case .unregister(let device, let slots): end(slots, of: device, isUnknownToDevice: true)
-        case .drain(true):
-            drain.drain(links.ids, at: now)
-            endLinks(drain.takeDue(at: now), "the gateway is drained", host)
+        case .move(let devices, let reference):
+            let changed = moves.begin(devices, to: reference, links, in: &directory, at: now)
+            effects += changed.map { .store($0, .administrative($0)) }
+        case .refer(let devices, let reference):
+            let linked = devices.compactMap { links.link(of: $0) }
+            depart(linked.map { .reference("\(reference)", to: $0, isForGood: false) }, host)
+        case .drain(true): drain.drain(links.ids, at: now)
         case .drain(false): drain.reopen()
-        case .stop:
-            drain.stop()
-            endLinks(links.ids, "the gateway stops", host)
+        case .stop: depart(drain.stop(links.ids, retryAfter: drainTime), host)
         case .deadlineReached:
-            for device in mail.due(at: now) {
-                withMailbox(of: device) { $0.deadlineReached(at: now, room: $1) }
-            }
-            endLinks(drain.takeDue(at: now), "the gateway is drained", host)
+            for device in mail.due(at: now) { withMailbox(of: device) { $0.deadlineReached(at: now, room: $1) } }
         }
+        depart(drain.takeDue(at: now, retryAfter: drainTime) + moves.takeDue(links, directory, at: now), host)
+        if !moves.leaving.isEmpty { letGo(host) }
         return effects
     }
 
@@ -161,9 +161,9 @@ package struct LinkGatewayStateMachine {
         _ hello: LinkHello, on id: LinkID, _ proof: LinkProof, _ host: LinkGatewayHost
     ) {
         let (device, network) = (hello.device, links[id]?.network ?? "")
-        if let (refusal, retryAfter) = objection(to: hello, host) {
+        if let refusal = objection(to: hello, host) {
             effects.append(.note(.refused(id, network: network, refusal.reason, refusal.text)))
-            return withSession(of: id, proof, host) { $0.refuse(refusal.reason, refusal.text, retryAfter: retryAfter) }
+            return withSession(of: id, proof, host) { $0.refuse(refusal) }
         }
         if hello.purpose == .link {
             end(links.link(of: device), .sessionTakenOver, "a newer connection of the device took over", host)
@@ -181,6 +181,7 @@ package struct LinkGatewayStateMachine {
                 effects.append(.note(.divergence(device, text)))
             }
             effects.append(.note(.linked(id, device, version: hello.version)))
+            if hello.hasMoved { moves.leaves(device) }
         }
         run(outputs, of: id, proof, host)
     }
@@ -191,20 +192,20 @@ package struct LinkGatewayStateMachine {
         withSession(of: id, .none, host) { $0.end(reason, text) }
     }
 
-    private mutating func objection(
-        to hello: LinkHello, _ host: LinkGatewayHost
-    ) -> (LinkHello.Refusal, retryAfter: Duration?)? {
-        if let refusal = drain.refusal { return (refusal, drainTime) }
+    private mutating func objection(to hello: LinkHello, _ host: LinkGatewayHost) -> LinkHello.Refusal? {
+        if let refusal = drain.refusal(retryAfter: drainTime) { return refusal }
+        if let refusal = moves.refusal(of: hello, directory[hello.device], at: now) { return refusal }
         // A newer link takes the place of the one before.
         let hasRoom = links.link(of: hello.device) != nil || host.hasRoom(hello.device)
         return admission.objection(to: hello, among: directory, hasRoom: hasRoom, at: now)
     }
 
-    private var drainTime: Duration { GatewayDrain.time(for: directory.devices.count) }
+    private var drainTime: Duration { LinkSlices.time(for: directory.devices.count) }
 
     /// A connection sends no more: its pushes go back to the mailbox. Late acknowledgements still count.
     private mutating func left(_ id: LinkID, _ cause: String) {
         guard let device = links.left(id) else { return }
+        moves.stays(device)
         effects.append(.note(.unlinked(id, device, cause: cause)))
         withMailbox(of: device) { mailbox, _ in mailbox.linkLost() }
     }
@@ -221,9 +222,12 @@ package struct LinkGatewayStateMachine {
         }
     }
 
-    private mutating func endLinks(_ ids: [LinkID], _ text: String, _ host: LinkGatewayHost) {
-        let time = drainTime
-        for id in ids { withSession(of: id, .none, host) { $0.end(.serverShuttingDown, text, retryAfter: time) } }
+    private mutating func depart(_ departures: [LinkDeparture], _ host: LinkGatewayHost) {
+        for one in departures {
+            withSession(of: one.link, .none, host) {
+                $0.end(one.reason, one.text, retryAfter: one.retryAfter, serverReference: one.serverReference)
+            }
+        }
     }
 
     // MARK: - Pushes
@@ -231,19 +235,11 @@ package struct LinkGatewayStateMachine {
     private mutating func accept(
         _ push: VerifiedPush, _ device: DeviceID, _ slot: LinkSlot, _ ticket: PushTicket
     ) {
-        // The registration may have ended since the token was looked up.
-        guard let record = directory[device], record.registrations.contains(where: { $0.slot == slot }) else {
-            return effects.append(.answer(ticket, .refused(.unregistered)))
-        }
-        guard pushRates.take(device, at: now) else {
-            return effects.append(.answer(ticket, .refused(.mailboxFull)))
-        }
-        lastSequence += 1
-        let key = MailKey(run: run, sequence: lastSequence)
-        let linked = LinkPush(push, key: key, slot: slot, wall: wall)
-        tickets[key] = ticket
         let now = now
-        withMailbox(of: device) { $0.accept(linked, room: $1, at: now) }
+        switch intake.take(push, slot, ticket, of: directory[device], wall: wall, at: now) {
+        case .taken(let linked): withMailbox(of: device) { $0.accept(linked, room: $1, at: now) }
+        case .refused(let why): effects.append(.answer(ticket, .refused(why)))
+        }
     }
 
     /// Changes a mailbox, and runs what follows.
@@ -266,15 +262,10 @@ package struct LinkGatewayStateMachine {
             if let packet = links.change(id, { $0.session.send(push, floor: floor, now: now) }) ?? nil {
                 effects.append(.send(id, packet))
             }
-        case .append(let push, let replaced): effects.append(.append(device, push, replacing: replaced))
-        case .remove(let keys): effects.append(.remove(device, keys))
-        case .read(let keys): effects.append(.read(device, keys))
         case .answer(let key, let answer):
-            if let ticket = tickets.removeValue(forKey: key) { effects.append(.answer(ticket, answer)) }
+            if let ticket = intake.redeem(key) { effects.append(.answer(ticket, answer)) }
         case .ended(let slot): end([slot], of: device, isUnknownToDevice: false)
-        case .disagreement(let slot):
-            effects.append(.note(.divergence(device, "the device does not know registration \(slot)")))
-        case .dropped(let key, let why): effects.append(.note(.dropped(device, key, why)))
+        case .append, .remove, .read, .disagreement, .dropped: effects += LinkGatewayEffect.plain(effect, of: device)
         }
     }
 
@@ -380,9 +371,20 @@ package struct LinkGatewayStateMachine {
         end(links.probe(of: device), .administrativeAction, "the device was revoked", host)
     }
 
+    /// Devices that have another gateway leave as soon as nothing waits for them here.
+    private mutating func letGo(_ host: LinkGatewayHost) {
+        for device in moves.leaving where mail[device] == nil {
+            moves.stays(device)
+            effects.append(.note(.moved(device)))
+            forget(device, isBarred: false, hasMoved: true)
+            effects.append(.store(device, .administrative(device)))
+            end(links.link(of: device), .success, "the device has moved", host)
+        }
+    }
+
     /// Ends all tokens of a device. Its record stays, so that its senders get 410.
-    private mutating func forget(_ device: DeviceID, isBarred: Bool) {
-        directory.revoke(device, at: wall, isBarred: isBarred)
+    private mutating func forget(_ device: DeviceID, isBarred: Bool, hasMoved: Bool = false) {
+        directory.revoke(device, at: wall, isBarred: isBarred, hasMoved: hasMoved)
         withMailbox(of: device) { mailbox, _ in mailbox.remove { _ in true } }
     }
 

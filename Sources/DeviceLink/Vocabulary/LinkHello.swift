@@ -38,6 +38,8 @@ package struct LinkHello: Hashable, Sendable {
     package let epoch: String?
     /// A label of the network that the device is in, without saying which.
     package let network: String?
+    /// Whether the device has another gateway, and comes for what waits for it here.
+    package let hasMoved: Bool
     /// Seconds between two packets of the device at most; 0: no limit.
     package let keepAlive: UInt16
     /// How many pushes may be on their way to it.
@@ -57,16 +59,25 @@ package struct LinkHello: Hashable, Sendable {
         static let network = "network"
         static let pair = "pair"
         static let probe = "probe"
+        static let moved = "moved"
     }
 
     /// Why a CONNECT is refused.
     package struct Refusal: Error, Hashable, Sendable {
         package let reason: MQTTReason
         package let text: String
+        /// When it may try again.
+        package let retryAfter: Duration?
+        /// Where else it may try.
+        package let serverReference: String?
 
-        package init(_ reason: MQTTReason, _ text: String) {
+        package init(
+            _ reason: MQTTReason, _ text: String, retryAfter: Duration? = nil, serverReference: String? = nil
+        ) {
             self.reason = reason
             self.text = text
+            self.retryAfter = retryAfter
+            self.serverReference = serverReference
         }
     }
 
@@ -110,6 +121,7 @@ package struct LinkHello: Hashable, Sendable {
         slots = values[Name.slots].flatMap { Int($0) }
         epoch = values[Name.epoch].map { shortText($0, bytes: 64) }
         network = values[Name.network].map { shortText($0, bytes: 64) }
+        hasMoved = values[Name.moved] != nil
         keepAlive = packet.keepAlive
         receiveMaximum = packet.receiveMaximum ?? .max
         maximumPacketBytes = Int(clamping: size)
@@ -123,6 +135,8 @@ package struct LinkHello: Hashable, Sendable {
     ///   - known: the gateway's revision.
     ///   - store: the gateway's epoch.
     func divergence(from known: UInt64?, epoch store: String) -> String? {
+        // A device that has another gateway only fetches what waits here.
+        guard !hasMoved else { return nil }
         if let epoch, epoch != store { return "the device knows another store of this gateway" }
         guard let revision, let known, known > revision else { return nil }
         return "the gateway has revision \(known), the device \(revision)"

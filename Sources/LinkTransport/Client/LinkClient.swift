@@ -53,7 +53,9 @@ package final class LinkClient {
     private let runLoop: RunLoop
     private let key: P256PrivateKey
     private let device: DeviceID
-    private let context: TLSClientContext
+    private var context: TLSClientContext
+    /// Whether it connects to the device's own gateway. What another one says of the device ends nothing.
+    package var isOwn = true
     private let localPort: UInt16
     private let wallClock: () -> Int64
     private let logger: Logger
@@ -101,6 +103,16 @@ package final class LinkClient {
     /// What the link does now.
     package var state: ReconnectBackoff.State { backoff.state }
     package var isLinked: Bool { connection?.isLinked ?? false }
+
+    /// Connects to another gateway from now on. What is known of the path to the former one is forgotten.
+    ///
+    /// - Parameter isOwn: whether it is the device's own gateway.
+    package func retarget(_ context: TLSClientContext, isOwn: Bool) {
+        self.context = context
+        self.isOwn = isOwn
+        guard !isLinked else { return }
+        run(backoff.pathChanged(hasPath: false, at: now, using: &random))
+    }
 
     /// Starts to connect, if there is a path.
     package func start() { run(backoff.advance(to: now)) }
@@ -284,7 +296,7 @@ package final class LinkClient {
         let actions: [ReconnectBackoff.Action]
         switch end.cause {
         case .disconnected(.sessionTakenOver): actions = backoff.takenOver(at: now, using: &random)
-        case .refused(.notAuthorized), .disconnected(.administrativeAction):
+        case .refused(.notAuthorized) where isOwn, .disconnected(.administrativeAction) where isOwn:
             actions = backoff.revoked(at: now, using: &random)
         default:
             actions =

@@ -16,7 +16,7 @@ struct GatewayCommand: ParsableCommand {
             """,
         subcommands: [
             GatewayStatusCommand.self, GatewayInviteCommand.self, GatewayDevicesCommand.self, GatewayRevokeCommand.self,
-            GatewayDrainCommand.self, GatewayResetCommand.self,
+            GatewayDrainCommand.self, GatewayMoveCommand.self, GatewayResetCommand.self,
         ])
 }
 

@@ -27,11 +27,17 @@ enum LinkText {
         for device in devices {
             let apps = Set(device.apps.map(\.app)).sorted().joined(separator: ", ")
             table.add([
-                TerminalText.printable(device.name), String(device.device.prefix(8)), device.state,
+                TerminalText.printable(device.name), String(device.device.prefix(8)), state(device),
                 "\(device.waiting)", apps.isEmpty ? "none" : TerminalText.printable(apps),
             ])
         }
         return table.lines(indent: 0).joined(separator: "\n") + "\n"
+    }
+
+    private static func state(_ device: LinkedDeviceMessage) -> String {
+        guard let target = device.movesTo else { return device.state }
+        return TerminalText.printable(
+            device.state == "moved" ? "moved to \(target)" : "\(device.state), moves to \(target)")
     }
 
     static func text(of invitation: InvitationMessage, style: TextStyle) -> String {
@@ -61,6 +67,11 @@ enum LinkText {
         var table = TextTable([.left, .left])
         table.add(["state", link.state == "linked" ? style.good(link.state) : style.bad(link.state)])
         table.add(["gateway", TerminalText.printable(gateway)])
+        if let other = link.visiting { table.add(["uses now", TerminalText.printable(other)]) }
+        if let former = link.leaving { table.add(["leaving", TerminalText.printable(former)]) }
+        if let other = link.notFollowed {
+            table.add(["not followed", TerminalText.printable("\(other.gateway): \(other.why)")])
+        }
         table.add(["trust", trust(link)])
         if let device = link.device { table.add(["device", device]) }
         if let time = link.linkedMs { table.add(["since", DurationText.long(milliseconds: time)]) }

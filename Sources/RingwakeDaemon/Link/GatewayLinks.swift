@@ -197,6 +197,12 @@ final class GatewayLinks {
     /// Makes a device compare its registrations with the gateway's.
     func provokeReset(of device: DeviceID) { driver.submit(.disagree(device)) }
 
+    /// Moves devices to another gateway, for good or for now; without one, they stay.
+    func move(_ devices: [DeviceID], to reference: ServerReference?, isForGood: Bool) {
+        guard let reference, !isForGood else { return driver.submit(.move(devices, to: reference)) }
+        driver.submit(.refer(devices, to: reference))
+    }
+
     /// Takes no links, and lets those that there are end; or takes links again.
     func drain(_ isDrained: Bool) {
         logger.notice("\(isDrained ? "the gateway is drained" : "the gateway takes links again")")

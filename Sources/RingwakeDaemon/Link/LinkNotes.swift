@@ -20,7 +20,7 @@ struct LinkCounters {
         case .refused: refused += 1
         case .acknowledged: acknowledged += 1
         case .dropped: dropped += 1
-        case .paired, .registered, .messageRefused, .divergence, .unregistered: break
+        case .paired, .registered, .messageRefused, .divergence, .unregistered, .moved: break
         }
     }
 }
@@ -72,6 +72,8 @@ struct LinkLog {
             self.note(.notice, "a device's message was refused", device, ["why": "\(why)"], at: now)
         case .divergence(let device, let why):
             self.note(.warning, "gateway and device do not agree", device, ["why": "\(why)"], at: now)
+        case .moved(let device):
+            logger.notice("device has moved to another gateway", metadata: ["device": "\(device)"])
         case .unregistered(let device, let slot):
             logger.info("a registration ended", metadata: ["device": "\(device.short)", "slot": "\(slot)"])
         case .dropped(let device, let key, let why):

@@ -41,6 +41,14 @@ final class LinkRequests {
             let (links, record) = try find(request.parts[2])
             links.provokeReset(of: record.id)
             exchange.respond(.success(message(of: links.machine.directory[record.id] ?? record, links)))
+        case ("gateway", 4) where request.parts[1] == "devices" && request.parts[3] == "move":
+            let (links, record) = try find(request.parts[2])
+            try move([record], request, links)
+            exchange.respond(.success(message(of: links.machine.directory[record.id] ?? record, links)))
+        case ("gateway", 2) where request.parts[1] == "move":
+            let links = try gateway()
+            try move(Array(links.machine.directory.devices.values), request, links)
+            exchange.respond(.success(message(of: links)))
         case ("link", 1): try link(request, exchange)
         case ("link", 2) where request.parts[1] == "reset": try reset(request, exchange)
         default: throw RingwakeError(.notFound, "there is nothing at \(request.target)")
@@ -76,6 +84,26 @@ final class LinkRequests {
         return message
     }
 
+    /// POST moves devices to another gateway, DELETE lets them stay.
+    private func move(
+        _ records: [DeviceRecord], _ request: ServiceRequest, _ links: GatewayLinks
+    ) throws(RingwakeError) {
+        let present = records.filter { $0.revokedAt == nil }.map(\.id)
+        guard !present.isEmpty || records.isEmpty else {
+            throw RingwakeError(.conflict, "the device was revoked, or has moved")
+        }
+        guard request.method != "DELETE" else {
+            try request.require("DELETE")
+            return links.move(present, to: nil, isForGood: true)
+        }
+        try request.require("POST")
+        let asked = try request.decode(DeviceMove.self, empty: nil)
+        guard let reference = ServerReference(asked.to) else {
+            throw RingwakeError(.invalidRequest, "'\(asked.to)' is no gateway; write it as push2.example.com:8883")
+        }
+        links.move(present, to: reference, isForGood: asked.temporary != true)
+    }
+
     /// POST drains the gateway, DELETE lets it take links again.
     private func drain(_ request: ServiceRequest, _ exchange: any HTTPExchange) throws(RingwakeError) {
         let isEnd = request.method == "DELETE"
@@ -94,7 +122,8 @@ final class LinkRequests {
 
     private func message(of record: DeviceRecord, _ links: GatewayLinks) -> LinkedDeviceMessage {
         let link = links.machine.link(of: record.id)
-        let state = record.revokedAt != nil ? "revoked" : link == nil ? "offline" : "online"
+        let gone = record.movesTo == nil ? "revoked" : "moved"
+        let state = record.revokedAt != nil ? gone : link == nil ? "offline" : "online"
         var message = LinkedDeviceMessage(
             device: record.id.rawValue, name: record.name, state: state,
             pairedAt: UTCTime(milliseconds: record.pairedAt).description,
@@ -106,6 +135,7 @@ final class LinkRequests {
             })
         message.keepAliveSeconds = link.flatMap { links.keepAlive.interval(of: $0)?.components.seconds }
         message.network = link.flatMap { links.keepAlive.status(of: $0)?.word }
+        message.movesTo = record.movesTo
         return message
     }
 
@@ -238,7 +268,10 @@ final class LinkRequests {
         let now = BootInstant(nanoseconds: BootClock.now().nanoseconds)
         guard let gateway = outbound.paired else { return LinkMessage(state: .unpaired) }
         var message = LinkMessage(state: outbound.messageState(at: now))
-        message.gateway = gateway.address
+        message.gateway = gateway.reference.description
+        message.visiting = outbound.route?.visit.map { "\($0.gateway)" }
+        message.notFollowed = outbound.route?.failure.map { .init(gateway: $0.gateway, why: $0.why) }
+        message.leaving = gateway.former.map { "\(ServerReference(host: $0.host, port: $0.port))" }
         message.trust = gateway.trust.rawValue
         message.device = outbound.keys?.device.rawValue
         message.linkedMs = outbound.linkedAt.map { $0.duration(to: now).milliseconds }

@@ -25,6 +25,8 @@ final class LinkSynchronizer {
     var publish: (UplinkMessage) -> Bool = { _ in false }
     /// Called when the device's tokens have changed by a reset.
     var onReset: () -> Void = {}
+    /// Called when the gateway has this device's registrations.
+    var onRegistered: () -> Void = {}
     /// Called with the gateway's store, once the two agree.
     var onAgreed: (String) -> Void = { _ in }
 
@@ -136,6 +138,7 @@ final class LinkSynchronizer {
             set.sealing = sealing
             if publish(.registrations(set)) { outstanding = .registrations(tokens.revision) }
         }
+        if outstanding == nil, disagreement == nil, acknowledgedRevision == tokens.revision { onRegistered() }
         if outstanding == nil { receipts.linkIsReady() }
     }
 

@@ -3,7 +3,6 @@ internal import DaemonConfiguration
 internal import DeviceLink
 internal import FileSystem
 internal import FoundationEssentials
-internal import Glibc
 internal import HTTPServer
 internal import LinkTransport
 internal import ControlProtocol
@@ -52,6 +51,9 @@ final class OutboundLink {
     private var hasPath = false
     private let receipts: ReceiptSender
     private var pairing: PairingAttempt?
+    /// Which gateway it connects to; nil without one.
+    private(set) var route: LinkRoute?
+    private var former: FormerGateway?
 
     /// Pushes that the gateway may send before the first is settled.
     private static let receiveMaximum: UInt16 = 64
@@ -82,6 +84,7 @@ final class OutboundLink {
             client.publish(message)
             return true
         }
+        synchronizer.onRegistered = { [weak self] in self?.registered() }
         synchronizer.onAgreed = { [weak self] in self?.remember(epoch: $0) }
         synchronizer.onReset = { [weak self] in self?.onPaired() }
     }
@@ -132,16 +135,23 @@ final class OutboundLink {
         synchronizer.sealing = Data(keys.sealing.subjectPublicKeyInfo).base64EncodedString()
         if keys.hasNewSealingKey { try tokens.raiseRevision() }
         tokens.onRegistrations = { [synchronizer] in synchronizer.tokensChanged() }
-        guard let target = ReachabilityTarget(gateway.host) else {
-            throw RingwakeError(.badConfiguration, "'\(gateway.host)' is neither a name nor an address")
-        }
+        route = LinkRoute(own: gateway.reference)
         let client = LinkClient(
             runLoop: runLoop, key: keys.signing, device: keys.device,
-            context: try Self.context(gateway, isClockUsable()),
+            context: try gateway.context(isClockUsable()),
             localPort: UInt16(clamping: settings.localPort), hasPath: false, wallClock: { unixMilliseconds() },
-            logger: logger, owner: owner(gateway))
+            logger: logger, owner: owner())
         self.client = client
         onLinkNeeded(true)
+        try watchPath(to: gateway.host)
+        leaveFormer()
+    }
+
+    private func watchPath(to host: String) throws(RingwakeError) {
+        watch?.cancel()
+        guard let target = ReachabilityTarget(host) else {
+            throw RingwakeError(.badConfiguration, "'\(host)' is neither a name nor an address")
+        }
         do throws(RingwakeError) {
             watch = try network.requireWatch(target) { [weak self] in self?.pathChanged($0) }
         } catch {
@@ -149,15 +159,10 @@ final class OutboundLink {
         }
     }
 
-    static func context(_ gateway: PairedGateway, _ earliest: Int64) throws(RingwakeError) -> TLSClientContext {
-        try TLSClientContext(
-            serverName: gateway.host, trust: try gateway.tlsTrust, alpn: [linkProtocol], earliestTime: earliest / 1000)
-    }
-
-    private func owner(_ gateway: PairedGateway) -> LinkClient.Owner {
+    private func owner() -> LinkClient.Owner {
         LinkClient.Owner(
             greeting: { [unowned self] in greeting },
-            addresses: { [unowned self] in Self.addresses(addresses, port: gateway.port) },
+            addresses: { [unowned self] in addresses.sockets(port: route?.target.port ?? 0) },
             push: { [unowned self] push, age, settle in receive(push, age, settle) },
             welcomed: { [unowned self] in welcomed($0) },
             linked: { [unowned self] in linked() },
@@ -170,14 +175,6 @@ final class OutboundLink {
             })
     }
 
-    /// Addresses that can be connected to, in the resolver's order. Link-local ones need a zone, which a name lacks.
-    static func addresses(_ addresses: [IPAddress], port: UInt16) -> [SocketAddress] {
-        addresses.compactMap { address in
-            try? SocketAddress(
-                parsing: address.family == .ipv6 ? "[\(address)]:\(port)" : "\(address):\(port)")
-        }
-    }
-
     private func pathChanged(_ reachability: TargetReachability) {
         addresses = reachability.addresses
         hasPath = reachability.isReachable && !addresses.isEmpty
@@ -187,34 +184,42 @@ final class OutboundLink {
     private var greeting: DeviceSession.Greeting {
         DeviceSession.Greeting(
             version: ProductVersion.current, revision: tokens.revision, slots: tokens.registrations.registrations.count,
-            epoch: paired?.epoch, network: network.linkLabel, receiveMaximum: Self.receiveMaximum)
+            epoch: knownEpoch, network: network.linkLabel, receiveMaximum: Self.receiveMaximum)
     }
 
     private func welcomed(_ welcome: LinkWelcome) {
         problem = nil
         keepAlive = welcome.keepAlive == 0 ? nil : welcome.keepAlive
-        synchronizer.welcomed(welcome, known: paired?.epoch)
+        synchronizer.welcomed(welcome, known: knownEpoch)
     }
 
+    /// The store of the gateway that it connects to, as known.
+    private var knownEpoch: String? { route?.visit == nil ? paired?.epoch : route?.visit?.epoch }
+
     private func remember(epoch: String) {
-        guard var gateway = paired, gateway.epoch != epoch else { return }
+        route?.visit?.epoch = epoch
+        guard route?.visit == nil, var gateway = paired, gateway.epoch != epoch else { return }
         gateway.epoch = epoch
         store(gateway)
     }
 
-    private func store(_ gateway: PairedGateway) {
+    @discardableResult
+    private func store(_ gateway: PairedGateway) -> Bool {
         do throws(RingwakeError) {
             try PairedGateway.file(in: directory).write(gateway)
             paired = gateway
+            return true
         } catch {
-            logger.error("the gateway's epoch cannot be stored", metadata: ["why": "\(error.message)"])
+            logger.error("what is known of the gateway cannot be stored", metadata: ["why": "\(error.message)"])
+            return false
         }
     }
 
     private func linked() {
         linkedAt = now
+        route?.linked()
         logger.notice(
-            "linked to the gateway", metadata: ["gateway": "\(paired?.host ?? ""):\(paired?.port ?? 0)"])
+            "linked to the gateway", metadata: ["gateway": "\(route.map { "\($0.target)" } ?? "")"])
         synchronizer.linked()
     }
 
@@ -227,6 +232,57 @@ final class OutboundLink {
         linkedAt = nil
         synchronizer.unlinked()
         lastEnding = Ending(end: end, at: now)
+        // Not from within a call of the client.
+        if route?.ended(end, mayMove: paired?.former == nil) == true { runLoop.enqueue { [weak self] in self?.turn() } }
+    }
+
+    // MARK: - Another gateway
+
+    /// Connects to the gateway that the route leads to now.
+    private func turn() {
+        guard let client, let paired, let route else { return }
+        logger.notice("the gateway is another one now", metadata: ["gateway": "\(route.target)"])
+        (addresses, hasPath) = ([], false)
+        do throws(RingwakeError) {
+            client.retarget(try paired.at(route.target).context(isClockUsable()), isOwn: route.visit == nil)
+            try watchPath(to: route.target.host)
+        } catch {
+            logger.error("the link has no gateway now", metadata: ["why": "\(error.message)"])
+        }
+    }
+
+    /// The gateway has the registrations: if it is to be this device's own, it is now.
+    private func registered() {
+        guard let gateway = paired, var moved = route, let epoch = moved.visit?.epoch, moved.settled() else { return }
+        var own = gateway.at(moved.own)
+        own.epoch = epoch
+        own.former = .init(host: gateway.host, port: gateway.port, movedAt: unixMilliseconds())
+        guard store(own) else { return }
+        route = moved
+        client?.isOwn = true
+        logger.notice(
+            "moved to another gateway", metadata: ["from": "\(gateway.reference)", "to": "\(own.reference)"])
+        leaveFormer()
+    }
+
+    /// Leaves the gateway that the device has moved away from, if there is one.
+    private func leaveFormer() {
+        guard let paired, let keys else { return }
+        do throws(RingwakeError) {
+            former = try FormerGateway(
+                of: paired, keys: keys, earliestTime: isClockUsable(), runLoop: runLoop, network: network,
+                logger: logger,
+                greeting: { [unowned self] in greeting },
+                push: { [unowned self] push, age, settle in receive(push, age, settle) })
+        } catch {
+            logger.error("the former gateway cannot be left", metadata: ["why": "\(error.message)"])
+        }
+        former?.onDone = { [weak self] in
+            self?.former = nil
+            guard var paired = self?.paired else { return }
+            paired.former = nil
+            self?.store(paired)
+        }
     }
 
     /// The machine is about to sleep: no push reaches it through a link that is dead.
@@ -243,6 +299,7 @@ final class OutboundLink {
     /// Leaves the gateway in order, for the end of the daemon.
     func close() {
         watch?.cancel()
+        former?.close()
         client?.stop()
         client = nil
     }
@@ -253,9 +310,9 @@ final class OutboundLink {
         _ push: LinkPush, _ age: Duration, _ settle: @escaping (DeviceSession.Settlement) -> Void
     ) {
         received += 1
-        guard let record = tokens.record(for: push.slot) else { return settle(.unknownSlot) }
+        guard let keys, let record = tokens.record(for: push.slot) else { return settle(.unknownSlot) }
         do throws(RingwakeError) {
-            let verified = VerifiedPush(push, of: record.app, payload: try payload(of: push), age: age, now: now)
+            let verified = VerifiedPush(push, of: record.app, payload: try keys.payload(of: push), age: age, now: now)
             deliver(verified) { [receipts] outcome in
                 if case .accepted(let what) = outcome { receipts.accepted(verified, slot: push.slot, outcome: what) }
                 switch outcome {
@@ -273,16 +330,6 @@ final class OutboundLink {
         }
     }
 
-    private func payload(of push: LinkPush) throws(RingwakeError) -> [UInt8] {
-        // A notice has none.
-        guard push.notice == nil else { return Array("{}".utf8) }
-        guard push.content == .sealed else { return push.payload }
-        guard let keys else { throw RingwakeError(.badCredential, "there is no key to open it with") }
-        return try HPKE.open(
-            push.payload, with: keys.sealing, info: LinkSeal.info(keys.device),
-            additionalData: LinkSeal.additionalData(of: push))
-    }
-
     // MARK: - Pairing
 
     /// Pairs the device with a gateway, and links to it. All its tokens become new ones.
@@ -298,7 +345,7 @@ final class OutboundLink {
         }
         let keys = try DeviceKeys(directory: directory) { DeviceKey.id(of: $0) }
         let pairing = try PairingAttempt(
-            gateway: gateway, code: code, name: settings.name ?? hostName(), keys: keys, earliestTime: isClockUsable(),
+            gateway: gateway, code: code, name: settings.name, keys: keys, earliestTime: isClockUsable(),
             runLoop: runLoop, network: network
         ) { [weak self] result in
             guard let self else { return }
@@ -334,7 +381,9 @@ final class OutboundLink {
         } catch {
             throw RingwakeError(.system, "the pairing cannot be removed: \(error.description)")
         }
-        paired = nil
+        (paired, route) = (nil, nil)
+        former?.close()
+        former = nil
         watch?.cancel()
         watch = nil
         let leaving = client
@@ -345,11 +394,5 @@ final class OutboundLink {
         runLoop.schedule(at: runLoop.now.advanced(by: .seconds(1)), tolerance: .seconds(1)) { leaving?.stop() }
         try tokens.bind(to: nil, at: unixMilliseconds())
         onPaired()
-    }
-
-    private func hostName() -> String {
-        var buffer = [CChar](repeating: 0, count: 256)
-        guard gethostname(&buffer, buffer.count - 1) == 0 else { return "device" }
-        return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 }

@@ -1,7 +1,10 @@
 internal import Cryptography
 internal import DeviceLink
 internal import FileSystem
+internal import HTTPServer
+internal import LinkTransport
 internal import PushGateway
+internal import Reachability
 internal import RingwakeCore
 
 /// The gateway that this device is paired with: `gateway.json` in the state directory.
@@ -32,9 +35,36 @@ nonisolated struct PairedGateway: StateContents, Equatable {
     var pairedAt: Int64
     /// The gateway's store, as it said at the last link.
     var epoch: String?
+    /// The gateway that the device has moved away from, until that has let it go. It had the same `trust`.
+    var former: Former?
+
+    struct Former: Codable, Equatable {
+        let host: String
+        let port: UInt16
+        /// In ms since 1970.
+        let movedAt: Int64
+    }
+
+    /// How the device refers to it.
+    var reference: ServerReference { ServerReference(host: host, port: port) }
+
+    /// Another gateway, which the device checks as this one.
+    func at(_ reference: ServerReference) -> PairedGateway {
+        var other = self
+        (other.host, other.port) = (reference.host, reference.port)
+        return other
+    }
 
     static func file(in directory: String) -> StateFile<PairedGateway> {
         StateFile(name: "gateway.json", directory: directory, maximumSize: 256 * 1024)
+    }
+
+    /// TLS to it.
+    ///
+    /// - Parameter earliestTime: the wall clock (ms since 1970) is later than this.
+    @MainActor func context(_ earliestTime: Int64) throws(RingwakeError) -> TLSClientContext {
+        try TLSClientContext(
+            serverName: host, trust: try tlsTrust, alpn: [linkProtocol], earliestTime: earliestTime / 1000)
     }
 
     /// The same for TLS.
@@ -76,6 +106,15 @@ nonisolated struct DeviceKeys {
         self.device = device
     }
 
+    /// The payload of a push, opened if it is sealed.
+    func payload(of push: LinkPush) throws(RingwakeError) -> [UInt8] {
+        // A notice has none.
+        guard push.notice == nil else { return Array("{}".utf8) }
+        guard push.content == .sealed else { return push.payload }
+        return try HPKE.open(
+            push.payload, with: sealing, info: LinkSeal.info(device), additionalData: LinkSeal.additionalData(of: push))
+    }
+
     private static func key(_ path: String) throws(RingwakeError) -> P256PrivateKey {
         if FileSystem.exists(path) { return try existing(path) }
         let key = try P256PrivateKey.generate()
@@ -99,6 +138,16 @@ nonisolated struct DeviceKeys {
             return try P256PrivateKey(pem: pem)
         } catch {
             throw RingwakeError(.badCredential, "\(path): \(error.message); put the key back, or remove it")
+        }
+    }
+}
+
+extension [IPAddress] {
+    /// Those that can be connected to, in the resolver's order. Link-local ones need a zone, which a name lacks.
+    func sockets(port: UInt16) -> [SocketAddress] {
+        compactMap { address in
+            try? SocketAddress(
+                parsing: address.family == .ipv6 ? "[\(address)]:\(port)" : "\(address):\(port)")
         }
     }
 }

@@ -1,5 +1,6 @@
 internal import DeviceLink
 internal import FoundationEssentials
+internal import Glibc
 internal import LinkTransport
 internal import Reachability
 internal import RingwakeCore
@@ -24,7 +25,7 @@ final class PairingAttempt {
     /// - Parameter completion: called once, from the loop.
     /// - Throws: what is wrong with the gateway's address or the code.
     init(
-        gateway: PairedGateway, code: String, name: String, keys: DeviceKeys, earliestTime: Int64, runLoop: RunLoop,
+        gateway: PairedGateway, code: String, name: String?, keys: DeviceKeys, earliestTime: Int64, runLoop: RunLoop,
         network: NetworkWatch, completion: @escaping (Result<Void, RingwakeError>) -> Void
     ) throws(RingwakeError) {
         guard let code = Invitations.normalized(code) else {
@@ -42,12 +43,18 @@ final class PairingAttempt {
         self.completion = completion
         let sealing = keys.sealing.subjectPublicKeyInfo
         let request = UplinkMessage.PairRequest(
-            code: code, name: name, sealing: Data(sealing).base64EncodedString(),
+            code: code, name: name ?? Self.hostName(), sealing: Data(sealing).base64EncodedString(),
             signature: Data(try keys.signing.rawSignature(for: SealingKey.signedBytes(sealing))).base64EncodedString())
         connection = PairingClient(
             runLoop: runLoop, key: keys.signing, device: keys.device,
-            context: try OutboundLink.context(gateway, earliestTime), request: request,
+            context: try gateway.context(earliestTime), request: request,
             wallClock: { unixMilliseconds() })
+    }
+
+    private static func hostName() -> String {
+        var buffer = [CChar](repeating: 0, count: 256)
+        guard gethostname(&buffer, buffer.count - 1) == 0 else { return "device" }
+        return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     func start() {
@@ -72,7 +79,7 @@ final class PairingAttempt {
         }
         watch?.cancel()
         watch = nil
-        connection.start(OutboundLink.addresses(reachability.addresses, port: gateway.port)) { [weak self] result in
+        connection.start(reachability.addresses.sockets(port: gateway.port)) { [weak self] result in
             self?.finish(result)
         }
     }

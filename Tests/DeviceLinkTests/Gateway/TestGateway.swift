@@ -287,3 +287,7 @@ extension [LinkGatewayEffect] {
     var drops: [Mailbox.Drop] { notes.compactMap { if case .dropped(_, _, let why) = $0 { why } else { nil } } }
     var hasDivergence: Bool { notes.contains { if case .divergence = $0 { true } else { false } } }
 }
+
+extension LinkGatewayStateMachine {
+    func isOnline(_ device: DeviceID) -> Bool { link(of: device) != nil }
+}

@@ -1,0 +1,164 @@
+"""Devices that a gateway sends to another one: for good, for now, and in vain."""
+
+import shutil
+import socket
+import ssl
+import threading
+import uuid
+from collections.abc import Iterator
+
+import pytest
+from support.daemon import Daemon
+from support.links import Device, devices, make_device, make_gateway, pair, send
+from support.mqtt import DeviceKey
+from support.waiting import until
+
+
+def address(gateway: Daemon) -> str:
+    return gateway.control.get("/v1/gateway")["address"]
+
+
+def fix_port(gateway: Daemon, place: str) -> None:
+    gateway.sections["gateway"] = f'listen = "{place}"\naddress = "127.0.0.1"\n'
+    gateway.write_configuration()
+
+
+@pytest.fixture
+def two(make_daemon) -> tuple[Daemon, Daemon, Device]:
+    """A gateway with its device, and another one that was made of a copy of its state."""
+    first, device = make_gateway(make_daemon).start(), make_device(make_daemon).start()
+    pair(first, device)
+    place = address(first)
+    first.stop()
+    second = make_gateway(make_daemon)
+    shutil.copytree(first.directory / "state", second.directory / "state", dirs_exist_ok=True)
+    fix_port(first, place)
+    first.start()
+    second.start()
+    until(device.is_linked, 60, lambda: f"{device.link}")
+    return first, second, device
+
+
+def move(gateway: Daemon, *options: str) -> None:
+    done = gateway.ringwake("gateway", "move", *options)
+    assert done.returncode == 0, done
+
+
+def push(gateway: Daemon, device: Device, token: str) -> None:
+    call = str(uuid.uuid4())
+    answer = send(gateway, token, call)
+    assert (answer.status, answer.reason) == (200, None), (gateway.log, device.log)
+    device.recorders[0].wait(call)
+
+
+def state(gateway: Daemon) -> str:
+    return devices(gateway)[0]["state"]
+
+
+def has_moved(first: Daemon, second: Daemon, device: Device) -> None:
+    until(lambda: device.link.get("gateway") == address(second), 60, lambda: f"{device.link}\n{device.log}")
+    until(lambda: state(first) == "moved", 60, lambda: f"{devices(first)}\n{device.log}")
+    device.wait_until_linked()
+
+
+def test_a_device_moves_for_good_with_its_tokens_and_what_waited(two) -> None:
+    first, second, device = two
+    token = device.device_token()
+    device.kill()
+    call = str(uuid.uuid4())
+    assert send(first, token, call).status == 200
+    # It is away, and asked when it links.
+    move(first, "--all", "--to", address(second))
+    assert devices(first)[0]["movesTo"] == address(second)
+    device.start()
+    device.recorders[0].wait(call)
+    has_moved(first, second, device)
+    assert device.device_token() == token
+    push(second, device, token)
+    gone = send(first, token, str(uuid.uuid4()))
+    assert (gone.status, gone.reason) == (410, "Unregistered")
+    assert "moved to " + address(second) in first.ringwake("gateway", "devices").stdout
+    # It is remembered on both sides.
+    until(lambda: "leaving" not in device.link, 30, lambda: f"{device.link}")
+    first.stop()
+    device.stop()
+    device.start()
+    device.wait_until_linked()
+    assert device.link["gateway"] == address(second)
+    push(second, device, token)
+
+
+def test_a_device_that_is_linked_moves_at_once(two) -> None:
+    first, second, device = two
+    move(first, devices(first)[0]["name"], "--to", address(second))
+    has_moved(first, second, device)
+    push(second, device, device.device_token())
+
+
+def test_a_device_visits_another_gateway_for_now(two) -> None:
+    first, second, device = two
+    token = device.device_token()
+    move(first, "--all", "--to", address(second), "--temporary")
+    until(lambda: device.link.get("visiting") == address(second), 30, lambda: f"{device.link}\n{device.log}")
+    device.wait_until_linked()
+    assert device.link["gateway"] == address(first) and state(first) == "offline"
+    push(second, device, token)
+    call = str(uuid.uuid4())
+    assert send(first, token, call).status == 200
+    second.stop()
+    # Its own gateway has kept what came.
+    device.recorders[0].wait(call)
+    device.wait_until_linked()
+    assert "visiting" not in device.link and state(first) == "online"
+
+
+def test_a_device_stays_if_the_other_gateway_does_not_know_it(two, make_daemon) -> None:
+    first, _, device = two
+    stranger = make_gateway(make_daemon).start()
+    move(first, "--all", "--to", address(stranger))
+    until(lambda: "not paired" in str(device.link.get("notFollowed")), 30, lambda: f"{device.link}\n{device.log}")
+    device.wait_until_linked()
+    assert "problem" not in device.link and device.link["gateway"] == address(first)
+    assert state(first) == "online" and devices(first)[0]["movesTo"] == address(stranger)
+    push(first, device, device.device_token())
+    move(first, "--all", "--off")
+    assert "movesTo" not in devices(first)[0]
+
+
+@pytest.fixture
+def impostor(tmp_path) -> Iterator[str]:
+    """A server with a certificate of its own, which counts nobody's trust."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(DeviceKey.make(tmp_path).pem)
+    context.set_alpn_protocols(["mqtt"])
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        while True:
+            try:
+                accepted, _ = listening.accept()
+            except OSError:
+                return
+            try:
+                with context.wrap_socket(accepted, server_side=True) as secured:
+                    secured.recv(1)
+            except OSError:
+                accepted.close()
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    yield f"127.0.0.1:{listening.getsockname()[1]}"
+    listening.shutdown(socket.SHUT_RDWR)
+    listening.close()
+    thread.join(10)
+
+
+def test_a_reference_replaces_no_trust(two, impostor: str) -> None:
+    first, _, device = two
+    move(first, "--all", "--to", impostor)
+    until(lambda: device.link.get("notFollowed"), 30, lambda: f"{device.link}\n{device.log}")
+    assert device.link["notFollowed"]["gateway"] == impostor
+    device.wait_until_linked()
+    shown = device.ringwake("link", "status").stdout
+    assert f"not followed   {impostor}" in shown, shown
+    push(first, device, device.device_token())
