@@ -59,10 +59,11 @@ package struct ServiceRequest: Sendable {
                 "\(target) is no path of this API: it begins with a slash, and each '%' in it begins an escape "
                     + "of two hex digits; what the escapes stand for is UTF-8")
         }
-        guard path.parts.first == "v1" else {
+        // Where Prometheus and its like look; its format has a version of its own.
+        guard path.parts.first == "v1" || path.parts == ["metrics"] else {
             throw RingwakeError(.notFound, "there is nothing at \(target); the paths begin with /v1/")
         }
-        parts = Array(path.parts.dropFirst())
+        parts = path.parts.first == "v1" ? Array(path.parts.dropFirst()) : path.parts
         (query, items) = (path.query, path.items)
     }
 

@@ -20,6 +20,10 @@ enum Router {
         switch (request.parts.first, request.parts.count) {
         // Strangers get less; the receiving part of the daemon sees to it.
         case ("status", 1), ("path", 1), ("reachability", 1), ("audio", _): turn.add(.forward(request))
+        case ("metrics", 1):
+            // Whoever sees the counters rise sees when calls come: the same people as for the whole status.
+            try request.caller.requirePerson()
+            turn.add(.forward(request))
         case ("reload", 1), ("clock", 2), ("refusals", 1), ("apps", 1), ("apps", 2), ("gateway", _),
             ("link", _):
             try request.caller.requireOwner()

@@ -110,7 +110,8 @@ package enum LinkNote: Hashable, Sendable {
     case divergence(DeviceID, String)
     case unregistered(DeviceID, LinkSlot)
     case dropped(DeviceID, MailKey, Mailbox.Drop)
-    case acknowledged(DeviceID, MailKey, MQTTReason)
+    /// `arrived` is when the push came, on the boot clock in ms; nil if it was settled before.
+    case acknowledged(DeviceID, MailKey, MQTTReason, arrived: Int64?)
     /// A device has another gateway now.
     case moved(DeviceID)
 }

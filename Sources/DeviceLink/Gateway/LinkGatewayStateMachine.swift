@@ -69,6 +69,7 @@ package struct LinkGatewayStateMachine {
     package func mailbox(of device: DeviceID) -> Mailbox? { mail[device] }
     /// Pushes that wait, of all devices.
     package var mailCount: Int { mail.count }
+    package var mailBytes: Int { mail.byteCount }
 
     /// When an administrator drained the gateway; nil if it takes links.
     package var drainedSince: BootInstant? { drain.drainedSince }
@@ -212,7 +213,7 @@ package struct LinkGatewayStateMachine {
 
     private mutating func acknowledged(_ key: MailKey, _ reason: MQTTReason, on id: LinkID) {
         guard let link = links[id], let device = link.device else { return }
-        effects.append(.note(.acknowledged(device, key, reason)))
+        effects.append(.note(.acknowledged(device, key, reason, arrived: mail[device]?.arrival(of: key))))
         let now = now
         let isNewest = links.link(of: device) == id
         let hasSame = link.revision != nil && link.revision == directory[device]?.revision

@@ -15,6 +15,9 @@ struct MailRoom {
     /// Pushes that wait, of all devices.
     var count: Int { mailboxes.values.reduce(0) { $0 + $1.count } }
 
+    /// Bytes of their payloads.
+    var byteCount: Int { mailboxes.values.reduce(0) { $0 + $1.byteCount } }
+
     /// No mailbox has an earlier deadline. Its own may be gone: to look for the next one at each push would cost more
     /// than to find nothing due now and then.
     private(set) var nextDeadline: BootInstant?

@@ -61,6 +61,8 @@ package struct Mailbox: Sendable {
     package var byteCount: Int { entries.reduce(0) { $0 + $1.payloadBytes } }
     /// The lowest unsettled push.
     package var floor: MailKey? { entries.first?.key }
+    /// When a push arrived, on the gateway's boot clock in ms; nil if it is settled.
+    package func arrival(of key: MailKey) -> Int64? { entries.first { $0.key == key }?.push.arrivedBoot }
     /// The pushes, for a person.
     package var pushes: [LinkPush] { entries.map(\.push) }
 

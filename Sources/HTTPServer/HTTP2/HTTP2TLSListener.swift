@@ -102,6 +102,9 @@ package final class HTTP2TLSListener {
     /// Number of open connections, including those in their handshake.
     package var connectionCount: Int { connections.count }
 
+    /// Connections whose TLS handshake waits for its turn.
+    package var waitingHandshakes: Int { shared.handshakes.waitingCount }
+
     /// New connections get this context's certificate and provider CAs.
     ///
     /// Open connections continue, unless the CAs have changed. A removed CA must no longer be trusted, so the

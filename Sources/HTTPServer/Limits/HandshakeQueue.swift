@@ -28,6 +28,8 @@ final class HandshakeQueue {
         self.highPressure = max(1, highPressure)
     }
 
+    var waitingCount: Int { waiting.count }
+
     /// Whether a connection may continue its handshake now. If not, it must not wait for its socket:
     /// ``HTTP2Connection/continueHandshake()`` is called later.
     func mayContinue(_ connection: HTTP2Connection) -> Bool {

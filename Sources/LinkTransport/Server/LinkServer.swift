@@ -32,6 +32,8 @@ package final class LinkServer {
 
     /// Open connections.
     package var count: Int { links.count }
+    /// Those that are no link of a known device: before CONNECT, pairing, probing.
+    package var unprovenCount: Int { links.values.count { $0.account == nil } }
 
     /// Takes a connection whose TLS handshake is done.
     package func take(_ accepted: AcceptedTLS) {

@@ -57,6 +57,12 @@ final class ControlServer {
             case .owner, .member: exchange.respond(status: 200, json: statusOfThisTurn())
             case .handler, .stranger: exchange.respond(.success(daemon.publicStatus()))
             }
+        case ("metrics", _):
+            try request.require("GET")
+            exchange.respond(
+                HTTPResponse(
+                    status: 200, fields: [HTTPField(name: "content-type", value: MetricsText.contentType)],
+                    body: Array(daemon.metrics().text.utf8)))
         case ("clock", _):
             guard request.parts[1] == "accept" else { throw ControlServer.nothing(at: request) }
             try request.require("POST")

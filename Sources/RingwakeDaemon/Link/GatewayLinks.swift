@@ -127,6 +127,7 @@ final class GatewayLinks {
         let key = ReceiptKey(slot: slot, sender: push.provenance.sender, id: push.pushID)
         answers[ticket] = { [weak self] outcome in
             if case .relayed(let relay) = outcome {
+                self?.counters.count(relay)
                 self?.note(relay == .forwarded ? .forwarded : .queued, key, of: device)
             }
             answer(outcome)
@@ -147,6 +148,9 @@ final class GatewayLinks {
 
     /// What became of all pushes with this id.
     func receipts(id: String) -> [ReceiptBook.Entry] { receipts.entries(id: id, at: now) }
+
+    /// Pushes of which the gateway knows what became.
+    var receiptCount: Int { receipts.count }
 
     // MARK: - Requests
 
@@ -244,8 +248,8 @@ final class GatewayLinks {
             answers.removeValue(forKey: ticket)?(DeliveryOutcome(answer))
         case .store(let device, let change): store(device, change)
         case .note(let note):
-            counters.count(note)
-            if case .acknowledged(let device, let key, .success) = note, let name = waitingNames[key] {
+            counters.count(note, at: now)
+            if case .acknowledged(let device, let key, .success, _) = note, let name = waitingNames[key] {
                 self.note(.forwarded, name, of: device)
             }
             if case .dropped(let device, let key, let why) = note, let name = waitingNames[key] {
@@ -262,7 +266,7 @@ final class GatewayLinks {
             let interval = keepAlive.linked(
                 link, device, label: machine.hello(of: link)?.network, address: server.address(of: link) ?? "", at: now)
             server.keepAlive(link, seconds: Int32(clamping: interval.components.seconds))
-        case .acknowledged(let device, _, _):
+        case .acknowledged(let device, _, _, _):
             guard let link = machine.link(of: device),
                 let change = keepAlive.acknowledged(link, at: now)
             else { return }

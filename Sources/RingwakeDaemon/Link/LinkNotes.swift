@@ -1,3 +1,4 @@
+internal import ControlProtocol
 internal import DeviceLink
 internal import HTTPServer
 internal import Logging
@@ -10,15 +11,33 @@ struct LinkCounters {
     private(set) var linked: UInt64 = 0
     private(set) var unlinked: UInt64 = 0
     private(set) var refused: UInt64 = 0
+    private(set) var refusedByReason: [MQTTReason: UInt64] = [:]
     private(set) var acknowledged: UInt64 = 0
+    /// From a push's arrival to its acknowledgement.
+    private(set) var acknowledgementTimes = TimeHistogram()
     private(set) var dropped: UInt64 = 0
+    /// Pushes that were answered because the device has them, and because they are on the disk.
+    private(set) var forwarded: UInt64 = 0
+    private(set) var queued: UInt64 = 0
 
-    mutating func count(_ note: LinkNote) {
+    mutating func count(_ relay: PushRelay) {
+        switch relay {
+        case .forwarded: forwarded += 1
+        case .queued: queued += 1
+        }
+    }
+
+    mutating func count(_ note: LinkNote, at now: BootInstant) {
         switch note {
         case .linked: linked += 1
         case .unlinked: unlinked += 1
-        case .refused: refused += 1
-        case .acknowledged: acknowledged += 1
+        case .refused(_, _, let reason, _):
+            refused += 1
+            refusedByReason[reason, default: 0] += 1
+        case .acknowledged(_, _, let reason, let arrived):
+            acknowledged += 1
+            guard reason == .success, let arrived else { return }
+            acknowledgementTimes.add(milliseconds: now.nanoseconds / 1_000_000 - arrived)
         case .dropped: dropped += 1
         case .paired, .registered, .messageRefused, .divergence, .unregistered, .moved: break
         }
@@ -80,7 +99,7 @@ struct LinkLog {
             logger.notice(
                 "a push ended without reaching its app",
                 metadata: ["device": "\(device.short)", "push": "\(key.text)", "why": "\(why.rawValue)"])
-        case .acknowledged(let device, let key, let reason):
+        case .acknowledged(let device, let key, let reason, _):
             logger.debug(
                 "push settled by its device",
                 metadata: [

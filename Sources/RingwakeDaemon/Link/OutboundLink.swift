@@ -362,7 +362,7 @@ final class OutboundLink {
             paired.pairedAt = unixMilliseconds()
             try PairedGateway.file(in: directory).write(paired)
             try link(to: paired)
-            logger.notice("paired with a gateway", metadata: ["gateway": "\(paired.address)"])
+            logger.notice("paired with a gateway", metadata: ["gateway": "\(paired.reference)"])
             onPaired()
             return .success(())
         } catch {

@@ -280,7 +280,7 @@ struct SimulatedLinkNetwork {
             case .read(let device, let keys): disk.request(.read(device, keys))
             case .store(let device, let change): disk.request(.store(device, machine.directory[device], change))
             case .answer(let ticket, let answer): check(answer, to: ticket)
-            case .note(.acknowledged(_, let key, .success)): acknowledged.insert(key)
+            case .note(.acknowledged(_, let key, .success, _)): acknowledged.insert(key)
             case .note(.dropped(_, let key, let why)): dropped[key] = why
             default: break
             }
