@@ -127,7 +127,7 @@ extension Daemon {
             message.connected = connections[app.id] ?? 0
             message.kits = kits[app.id].map { $0.map { KitMessage($0) }.sorted { $0.version < $1.version } }
             message.connection = network.message(of: app.id, on: path)
-            message.gateway = outbound?.paired?.address
+            message.gateway = outbound?.paired.map { "\($0.reference)" }
             return message
         }
     }

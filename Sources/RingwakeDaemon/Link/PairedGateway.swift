@@ -24,8 +24,6 @@ nonisolated struct PairedGateway: StateContents, Equatable {
     /// The name or address that the device connects to, and that the certificate is for.
     var host: String
     var port: UInt16
-    /// Both, for people.
-    var address: String { "\(host):\(port)" }
     var trust: Trust
     /// SHA-256 of the SubjectPublicKeyInfo of the gateway's key or of a CA's, in hex.
     var pin: String?

@@ -18,7 +18,8 @@ BLOCKS = blocks(GUIDE)
 TEXT = (programs.ROOT / "Documentation" / GUIDE).read_text()
 # The configurations of the page in its order: the gateway's, what one port for both adds, the device's.
 GATEWAY, ONE_PORT, DEVICE = re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)
-[SOCKET] = re.findall(r"```ini\n(.*?)```", TEXT, re.DOTALL)
+# The drop-ins: of the gateway's socket, and of a device that sleeps.
+SOCKET, WAKE_ALARM = re.findall(r"```ini\n(.*?)```", TEXT, re.DOTALL)
 # Enough for the devices that the page promises, with what `DescriptorLimit` keeps for others.
 DESCRIPTORS = 65_536
 DROP_IN = "/etc/systemd/system/ringwaked-production.socket.d/override.conf"
@@ -34,6 +35,8 @@ table inet filter {
 }
 END
 """
+# capability.h
+CAP_WAKE_ALARM = 35
 HOOK = "/usr/libexec/ringwake/acme-deploy-hook"
 CONFIGURATION = "/etc/ringwake/ringwaked.toml"
 
@@ -126,6 +129,7 @@ def test_the_guide_makes_a_gateway_whose_device_rings_whatever_restarts(site: Ga
     reported = f"reported() {{ {BLOCKS['push'].strip()} | grep -q 'state *ended'; }}\neventually reported\n"
     said = site.gateway.run(f"set +x\nid={push_id}\n" + reported + BLOCKS["status"] + BLOCKS["devices"])
     assert re.search(r"devices +1 paired, 1 online", said) and re.search(r"device +\w{8} +online", said), said
+    operate(site)
     revoke_and_return(site)
 
 
@@ -149,6 +153,33 @@ LEGO_CERT_PATH=/srv/issued/fullchain.pem LEGO_CERT_KEY_PATH=/srv/issued/privkey.
 {HOOK} 2>&1 | grep 'an ACME client runs this'
 """)
     assert site.certificate() != before
+
+
+def operate(site: GatewaySite) -> None:
+    """Metrics, a drain, and a move to a gateway that isn't there, from which the device comes back."""
+    said = site.gateway.run(f"""
+mkdir -p /var/lib/prometheus/node-exporter
+{BLOCKS["textfile"]}
+grep 'ringwake_gateway_devices{{state="online"}} 1' /var/lib/prometheus/node-exporter/ringwake.prom
+set +x
+{BLOCKS["metrics"]}""")
+    assert "ringwake_gateway_push_acknowledgement_seconds_bucket" in said, said
+    alone = "alone() { ringwake gateway devices | grep -q offline; }\neventually alone\n"
+    site.gateway.run(BLOCKS["drain"] + alone + BLOCKS["reopen"])
+    site.device.root.write("/etc/systemd/system/ringwaked.service.d/override.conf", WAKE_ALARM)
+    site.device.run(f"""
+systemctl daemon-reload
+systemctl restart ringwaked
+eventually paired
+grep -E '^CapAmb:\\s*{1 << CAP_WAKE_ALARM:016x}$' /proc/$(main_pid)/status
+""")
+    site.ring()
+    site.gateway.run(BLOCKS["move"].replace("door-station", "device"))
+    went = "went() { ringwake link status | grep -q 'not followed.*push2'; }\neventually went\n"
+    site.device.run(went)
+    site.gateway.run("ringwake gateway move --all --off\n")
+    site.device.run("eventually paired\n")
+    site.ring()
 
 
 def links_made(site: GatewaySite) -> int:
