@@ -69,17 +69,25 @@ def test_a_push_for_an_app_of_the_daemon_itself_is_posted_too_and_again_after_a_
     daemon: Daemon, receive, tmp_path: Path
 ) -> None:
     team = Team(daemon, receive(), tmp_path, "HOOKTEAM01")
-    call = str(uuid.uuid4())
+    ended, call = str(uuid.uuid4()), str(uuid.uuid4())
+    team.send(daemon.device_token(), ended)
+    ring(daemon, ended)
+    assert daemon.ringwake("call", "decline", ended).returncode == 0
+    assert team.wait(ended, "ended")["reason"] == "declined"
     team.send(daemon.device_token(), call)
     ring(daemon, call)
     team.wait(call, "rang")
     assert daemon.ringwake("call", "answer", call).returncode == 0
     answered = team.wait(call, "answered")
-    before = len(team.receipts(call))
+    before = {one: len(team.receipts(one)) for one in (ended, call)}
     daemon.kill()
     daemon.start()
-    until(lambda: len(team.receipts(call)) > before, 60, lambda: f"the receipt after the kill: {daemon.log}")
+    until(
+        lambda: all(len(team.receipts(one)) > count for one, count in before.items()), 60,
+        lambda: f"the receipts after the kill: {daemon.log}",
+    )  # fmt: skip
     # What was said before the kill still counts.
+    assert team.receipts(ended)[-1] == team.receipts(ended)[before[ended] - 1]
     assert team.receipts(call)[-1]["timeline"][: len(answered["timeline"])] == answered["timeline"]
 
 
@@ -128,14 +136,17 @@ def test_a_server_that_never_answers_delays_no_other_team_and_no_push(linked, re
     token, calls = device.device_token(), [str(uuid.uuid4()) for _ in range(8)]
     dead.send(token, calls[0])
     until(lambda: dead.receiver.requests, 60, lambda: gateway.log)
-    for call in calls[1:]:
+    well.send(token, calls[1])
+    well.wait(calls[1], "woke")
+    assert dead.status["failed"] == 0, "the dead server's request ended before the other team's was made"
+    for call in calls[2:]:
         # Each at the team that has a good server, and at the other.
         well.send(token, call)
         dead.send(token, str(uuid.uuid4()))
     for call in calls[1:]:
         well.wait(call, "woke")
     # One request at a time, and it is still the first.
-    assert len(dead.receiver.requests) == 1 and dead.status["waiting"] >= 8
+    assert len(dead.receiver.requests) == 1 and dead.status["waiting"] >= 7
     release.set()
     dead.wait(calls[0], "woke")
 
