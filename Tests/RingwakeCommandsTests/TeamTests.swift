@@ -132,7 +132,7 @@ struct TeamTests {
     @Test("A device has no teams of its own, and none is to be added")
     func noTeamOfDevice() {
         func text(_ isDevice: Bool) -> String {
-            let message = TeamListMessage(teams: [], setAside: [], isDevice: isDevice)
+            let message = TeamListMessage(teams: [], setAside: [], webhooks: [], isDevice: isDevice)
             return TeamText.text(of: message, style: TextStyle(isEnabled: false))
         }
         #expect(text(true) == "no teams: this device takes pushes from its gateway, whose teams may send\n")
