@@ -63,6 +63,11 @@ extension Configuration {
         .init("admission", .word, \.admission),
         .init("hold", .duration(upTo: .seconds(5)), \.hold),
         .init("recovery", .boolean, \.allowsRecovery),
+        .init("keepalive", .keepAlive, \.keepAliveStart, standard: "4m"),
+        .init("keepalive_shortest", .keepAlive, \.keepAliveShortest, standard: "45s"),
+        .init(
+            "keepalive_longest", .keepAlive, \.keepAliveLongest,
+            standard: "`28m` on cellular networks, `15m` on others"),
     ]
 
     private static let link: [Setting<LinkSettings>] = [

@@ -31,6 +31,12 @@ package struct GatewaySettings: Sendable, Equatable {
     /// How long a push waits for the acknowledgement of its device before it is written.
     package var hold: Duration = .milliseconds(50)
 
+    /// The time between two keep-alives on a network about which nothing is known, and the shortest and longest that may
+    /// be learned. Nil: what fits most networks.
+    package var keepAliveStart: Duration?
+    package var keepAliveShortest: Duration?
+    package var keepAliveLongest: Duration?
+
     /// Whether devices may keep what only they have, if they and this gateway disagree.
     package var allowsRecovery = true
 

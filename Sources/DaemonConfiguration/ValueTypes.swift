@@ -39,6 +39,9 @@ extension ValueType where Value == Duration {
         return duration(ends, "from \"\(ends[0])\" to \"\(ends[1])\", such as \"500ms\"") { $0 <= most }
     }
 
+    /// The time between two keep-alives of an idle connection.
+    static let keepAlive = duration(["5s", "1h"], "from \"5s\" to \"1h\"") { $0 >= .seconds(5) && $0 <= .seconds(3600) }
+
     private static func duration(
         _ ends: [String], _ expected: String, _ isAllowed: @escaping @Sendable (Duration) -> Bool
     ) -> ValueType {

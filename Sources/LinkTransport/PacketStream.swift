@@ -1,5 +1,6 @@
 internal import CRingwakeLinux
 internal import Cryptography
+internal import DeviceLink
 internal import Glibc
 internal import HTTPServer
 internal import MQTT5
@@ -118,8 +119,18 @@ final class PacketStream {
         set(SOL_SOCKET, SO_KEEPALIVE, seconds > 0 ? 1 : 0)
         guard seconds > 0 else { return }
         set(Int32(IPPROTO_TCP), TCP_KEEPIDLE, seconds)
-        set(Int32(IPPROTO_TCP), TCP_KEEPINTVL, max(1, min(seconds, 20)))
-        set(Int32(IPPROTO_TCP), TCP_KEEPCNT, 3)
+        let repetition = KeepaliveRules.repetition(of: .seconds(Int64(seconds)))
+        set(Int32(IPPROTO_TCP), TCP_KEEPINTVL, Int32(clamping: repetition.components.seconds))
+        set(Int32(IPPROTO_TCP), TCP_KEEPCNT, KeepaliveRules.repetitions)
+    }
+
+    /// How long ago the peer's kernel acknowledged something; nil if the socket is gone.
+    var silence: Duration? {
+        guard !isClosed else { return nil }
+        var info = tcp_info()
+        var length = socklen_t(MemoryLayout<tcp_info>.size)
+        guard getsockopt(descriptor, Int32(IPPROTO_TCP), TCP_INFO, &info, &length) == 0 else { return nil }
+        return .milliseconds(Int64(info.tcpi_last_ack_recv))
     }
 
     /// Whether bytes of the peer wait for a turn of ours.

@@ -20,8 +20,9 @@ extension Daemon {
             var limits = ConnectionLimits.provider(available: descriptors.connections(forEachOf: 2))
             limits.maximumConnections = descriptors.connections(forEachOf: 2)
             links = try GatewayLinks(
-                settings: configuration.gateway, contents: contents, journal: journal, runLoop: runLoop, limits: limits,
-                logger: logger, onReceipt: { [webhooks] key, device in webhooks.note(.linked(device, key)) }
+                directory: configuration.stateDirectory, settings: configuration.gateway, contents: contents,
+                journal: journal, runLoop: runLoop, limits: limits, logger: logger,
+                onReceipt: { [webhooks] key, device in webhooks.note(.linked(device, key)) }
             ) { [unowned self] topic in
                 credentials.gateway.teams.values.contains { $0.topics?.contains(topic.rawValue) ?? true }
             }

@@ -95,6 +95,9 @@ enum LinkSamples {
         message.device = device
         message.linkedMs = 3_600_000
         message.keepAliveSeconds = 240
+        message.keepAliveTriedSeconds = 300
+        message.keepAliveLongestSeconds = 900
+        message.keepAliveFailedSeconds = 340
         message.received = 12
         message.revision = 7
         message.gatewayRevision = 7

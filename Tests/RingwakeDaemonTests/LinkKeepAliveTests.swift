@@ -6,60 +6,209 @@ import Testing
 
 @MainActor @Suite("How often links are kept alive") struct LinkKeepAliveTests {
     let device: DeviceID
+    let neighbour: DeviceID
     let start = BootInstant(nanoseconds: 0)
+    var keepAlive = LinkKeepAlive()
 
     init() throws {
         device = try #require(DeviceID(String(repeating: "a", count: 52)))
+        neighbour = try #require(DeviceID(String(repeating: "b", count: 51) + "a"))
     }
 
     private func after(_ minutes: Int64) -> BootInstant { start.advanced(by: .seconds(minutes * 60)) }
 
+    @discardableResult
+    private mutating func link(
+        _ number: UInt64, _ device: DeviceID? = nil, label: String = "wifi:1", address: String = "192.0.2.7:1000",
+        at now: BootInstant
+    ) -> Duration? {
+        let link = LinkID(rawValue: number)
+        keepAlive.linked(link, device ?? self.device, label: label, address: address, at: now)
+        return keepAlive.interval(of: link)
+    }
+
+    private mutating func probe(
+        _ number: UInt64, _ device: DeviceID? = nil, label: String = "wifi:1", at now: BootInstant
+    ) -> Duration? {
+        keepAlive.beginProbe(
+            LinkID(rawValue: number), device ?? self.device, label: label, address: "192.0.2.7:2000", at: now)
+    }
+
+    // MARK: - Deaths
+
     @Test("A link that was found dead shortens the interval of its network, once its device is back on it")
-    func death() {
-        var keepAlive = LinkKeepAlive()
-        let (first, second) = (LinkID(rawValue: 1), LinkID(rawValue: 2))
-        #expect(
-            keepAlive.linked(first, device, label: "wifi:1", address: "192.0.2.7:1000", at: start) == .seconds(240))
-        keepAlive.ended(first, isDead: true, at: after(30))
+    mutating func death() {
+        #expect(link(1, at: start) == .seconds(240))
+        keepAlive.ended(LinkID(rawValue: 1), isDead: true, at: after(30))
         // Two failures: one may be a coincidence.
-        _ = keepAlive.linked(second, device, label: "wifi:1", address: "192.0.2.9:1001", at: after(31))
-        keepAlive.ended(second, isDead: true, at: after(60))
-        let interval = keepAlive.linked(
-            LinkID(rawValue: 3), device, label: "wifi:1", address: "192.0.2.7:1002", at: after(61))
-        #expect(interval == .seconds(220))
-        #expect(keepAlive.interval(label: "wifi:1", address: "192.0.2.200:5") == .seconds(220))
+        link(2, address: "192.0.2.9:1001", at: after(31))
+        keepAlive.ended(LinkID(rawValue: 2), isDead: true, at: after(60))
+        #expect(link(3, at: after(61)) == .seconds(220))
+        #expect(link(4, neighbour, address: "192.0.2.200:5", at: after(61)) == .seconds(220))
+    }
+
+    @Test("A push that gets no answer after a silence shorter than the interval counts with that silence")
+    mutating func deadPush() {
+        for round in [0, 10] as [Int64] {
+            let id = LinkID(rawValue: UInt64(round))
+            link(id.rawValue, at: after(round))
+            keepAlive.sent(id, at: after(round + 2))
+            keepAlive.sent(id, at: after(round + 2).advanced(by: .seconds(5)))
+            keepAlive.ended(id, isDead: true, at: after(round + 2).advanced(by: .seconds(10)))
+        }
+        #expect(link(3, at: after(20)) == .seconds(100))
+    }
+
+    @Test("A shorter interval is set on all links of the network at once")
+    mutating func shorter() {
+        link(9, neighbour, at: start)
+        _ = keepAlive.takeChanges()
+        for number in [0, 1] as [UInt64] {
+            link(number, at: after(Int64(number) * 30))
+            keepAlive.ended(LinkID(rawValue: number), isDead: true, at: after(Int64(number) * 30 + 20))
+        }
+        link(2, at: after(60))
+        #expect(keepAlive.takeChanges()[LinkID(rawValue: 9)] == .seconds(220))
+        #expect(keepAlive.interval(of: LinkID(rawValue: 9)) == .seconds(220))
     }
 
     @Test("A device that comes back in another network, or that left in order, changes nothing")
-    func otherNetwork() {
-        var keepAlive = LinkKeepAlive()
+    mutating func otherNetwork() {
         for number in UInt64(0)..<4 {
-            let link = LinkID(rawValue: number)
             // Each time another place, and so another router.
-            _ = keepAlive.linked(
-                link, device, label: "wifi:\(number)", address: "192.0.2.7:1000", at: after(Int64(number) * 60))
-            keepAlive.ended(link, isDead: true, at: after(Int64(number) * 60 + 30))
+            link(number, label: "wifi:\(number)", at: after(Int64(number) * 60))
+            keepAlive.ended(LinkID(rawValue: number), isDead: true, at: after(Int64(number) * 60 + 30))
         }
         for number in UInt64(10)..<14 {
-            let link = LinkID(rawValue: number)
-            _ = keepAlive.linked(
-                link, device, label: "wifi:0", address: "192.0.2.7:1000", at: after(Int64(number) * 60))
-            keepAlive.ended(link, isDead: false, at: after(Int64(number) * 60 + 30))
+            link(number, label: "wifi:0", at: after(Int64(number) * 60))
+            keepAlive.ended(LinkID(rawValue: number), isDead: false, at: after(Int64(number) * 60 + 30))
         }
-        #expect(keepAlive.interval(label: "wifi:0", address: "192.0.2.7:1") == .seconds(240))
+        #expect(link(20, label: "wifi:0", at: after(900)) == .seconds(240))
     }
 
     @Test("An address of IPv4 counts by its first three numbers, with what the device calls its network")
-    func networks() {
-        var keepAlive = LinkKeepAlive()
+    mutating func networks() {
         for number in UInt64(0)..<3 {
-            _ = keepAlive.linked(
-                LinkID(rawValue: number), device, label: "wifi:1", address: "192.0.2.7:1000",
-                at: after(Int64(number) * 60))
+            link(number, at: after(Int64(number) * 60))
             keepAlive.ended(LinkID(rawValue: number), isDead: true, at: after(Int64(number) * 60 + 30))
         }
-        #expect(keepAlive.interval(label: "wifi:1", address: "192.0.2.99:7") < .seconds(240))
-        #expect(keepAlive.interval(label: "wifi:2", address: "192.0.2.99:7") == .seconds(240))
-        #expect(keepAlive.interval(label: "wifi:1", address: "192.0.3.99:7") == .seconds(240))
+        #expect(link(10, address: "192.0.2.99:7", at: after(200)).map { $0 < .seconds(240) } == true)
+        #expect(link(11, label: "wifi:2", address: "192.0.2.99:7", at: after(200)) == .seconds(240))
+        #expect(link(12, address: "192.0.3.99:7", at: after(200)) == .seconds(240))
     }
+
+    // MARK: - Probes
+
+    @Test("After five silent periods a probe is due, and when it survives its device's link gets its interval")
+    mutating func growth() {
+        link(1, at: start)
+        #expect(
+            keepAlive.timing(of: device, at: start)
+                == LinkTiming(keepAlive: 240, longest: 900, probeAfter: 6 * 240 + 60))
+        #expect(probe(5, at: after(20)) == nil, "the fifth keep-alive may be unanswered yet")
+        #expect(probe(5, at: after(21)) == .minutes(5))
+        #expect(keepAlive.tried(for: LinkID(rawValue: 1)) == .minutes(5))
+        _ = keepAlive.takeChanges()
+        keepAlive.probeSurvived(LinkID(rawValue: 5), at: after(27))
+        #expect(keepAlive.takeChanges() == [LinkID(rawValue: 1): .minutes(5)])
+        #expect(
+            keepAlive.timing(of: device, at: after(27))
+                == LinkTiming(keepAlive: 300, longest: 900, probeAfter: 6 * 300 + 60))
+        #expect(keepAlive.tried(for: LinkID(rawValue: 1)) == nil)
+        // Only what was silent for the new interval counts.
+        #expect(probe(6, at: after(27 + 25)) == nil)
+        #expect(probe(7, at: after(27 + 26)) == .minutes(6))
+    }
+
+    @Test("What the device sends ends a period, and proves those before")
+    mutating func traffic() {
+        link(1, at: start)
+        keepAlive.received(LinkID(rawValue: 1), at: after(7))
+        #expect(probe(5, at: after(7 + 17 - 1)) == nil)
+        #expect(
+            keepAlive.timing(of: device, at: after(23))
+                == LinkTiming(keepAlive: 240, longest: 900, probeAfter: 240 + 240 + 60))
+        #expect(probe(6, at: after(7 + 17)) == .minutes(5), "one period before, four after")
+    }
+
+    @Test("An acknowledged push proves the periods before it")
+    mutating func pushes() {
+        let id = LinkID(rawValue: 1)
+        link(1, at: start)
+        for minute in [13, 26] as [Int64] {
+            keepAlive.sent(id, at: after(minute))
+            keepAlive.acknowledged(device, at: after(minute))
+        }
+        #expect(probe(5, at: after(26)) == .minutes(5))
+    }
+
+    @Test("Another device of the network learns the longer interval when it asks, and not before")
+    mutating func neighbours() {
+        link(1, at: start)
+        link(2, neighbour, at: start)
+        _ = probe(5, at: after(21))
+        #expect(probe(6, neighbour, at: after(22)) == nil, "one probe a network")
+        keepAlive.probeSurvived(LinkID(rawValue: 5), at: after(27))
+        #expect(keepAlive.interval(of: LinkID(rawValue: 2)) == .minutes(4))
+        _ = keepAlive.takeChanges()
+        #expect(probe(7, neighbour, at: after(28)) == nil)
+        #expect(keepAlive.takeChanges() == [LinkID(rawValue: 2): .minutes(5)])
+        #expect(keepAlive.timing(of: neighbour, at: after(28)).keepAlive == 300)
+    }
+
+    @Test("A probe that breaks is the network's fault only if its device answers on its link")
+    mutating func brokenProbes() {
+        link(1, at: start)
+        for (day, answers) in [false, true].enumerated() {
+            let begin = after(21 + Int64(day) * 1440)
+            #expect(probe(UInt64(5 + day), at: begin) == .minutes(5))
+            let id = LinkID(rawValue: UInt64(5 + day))
+            #expect(keepAlive.probeBroke(id, at: begin.advanced(by: .minutes(6))) == LinkID(rawValue: 1))
+            keepAlive.probeJudged(id, deviceAnswers: answers, at: begin.advanced(by: .minutes(6)))
+            #expect(keepAlive.timing(of: device, at: begin.advanced(by: .minutes(6))).failed == (answers ? 300 : nil))
+            #expect(keepAlive.interval(of: LinkID(rawValue: 1)) == .minutes(4))
+        }
+    }
+
+    @Test("A probe that breaks before its time, with its link, or after it was ended shows nothing")
+    mutating func voidProbes() {
+        link(1, at: start)
+        let day = Int64(1440)
+        _ = probe(5, at: after(21))
+        #expect(keepAlive.probeBroke(LinkID(rawValue: 5), at: after(25)) == nil)
+        _ = probe(6, at: after(day))
+        keepAlive.probeLeft(LinkID(rawValue: 6), at: after(day + 6))
+        #expect(keepAlive.probeBroke(LinkID(rawValue: 6), at: after(day + 6)) == nil)
+        #expect(probe(7, at: after(3 * day)) == .minutes(5))
+        keepAlive.ended(LinkID(rawValue: 1), isDead: false, at: after(3 * day + 1))
+        #expect(keepAlive.probeBroke(LinkID(rawValue: 7), at: after(3 * day + 6)) == nil)
+        link(8, at: after(3 * day + 7))
+        keepAlive.probeJudged(LinkID(rawValue: 7), deviceAnswers: true, at: after(3 * day + 7))
+        let timing = keepAlive.timing(of: device, at: after(3 * day + 7))
+        #expect(timing.failed == nil && timing.keepAlive == 240)
+    }
+
+    @Test("A device without a link, or in another network than its link, does not probe")
+    mutating func strangers() {
+        #expect(probe(5, at: start) == nil)
+        link(1, at: start)
+        #expect(probe(5, label: "cellular:1", at: after(60)) == nil)
+        #expect(probe(5, neighbour, at: after(60)) == nil)
+        #expect(probe(5, at: after(60)) == .minutes(5))
+    }
+
+    @Test("Probes that are not due are asked for ever more seldom")
+    mutating func needless() {
+        link(1, at: start)
+        var waits: [UInt32?] = []
+        for _ in 0..<8 {
+            _ = probe(5, at: start)
+            waits.append(keepAlive.timing(of: device, at: start).probeAfter)
+        }
+        #expect(waits == [1500, 3600, 7200, 14400, 28800, 57600, 86400, 86400])
+    }
+}
+
+extension Duration {
+    fileprivate static func minutes(_ minutes: Int64) -> Duration { .seconds(minutes * 60) }
 }

@@ -18,6 +18,12 @@ package struct LinkMessage: Codable, Equatable, Sendable {
     package var linkedMs: Int64?
     /// Seconds between two keep-alives of the gateway.
     package var keepAliveSeconds: Int64?
+    /// The interval that a second connection is trying now.
+    package var keepAliveTriedSeconds: Int64?
+    /// The interval that this network may get at most.
+    package var keepAliveLongestSeconds: Int64?
+    /// The shortest interval that is known to fail on this network.
+    package var keepAliveFailedSeconds: Int64?
     /// When the next attempt is.
     package var retryInMs: Int64?
     /// How the last link, or the last attempt, ended.

@@ -175,7 +175,8 @@ package struct DeviceSession: Sendable {
                     LinkEnd(
                         .disconnected(packet.reason), packet.reasonString,
                         retryAfter: LinkEnd.retryAfter(packet.userProperties),
-                        serverReference: packet.serverReference))
+                        serverReference: packet.serverReference,
+                        timing: LinkTiming(LinkProperties(packet.userProperties))))
             ]
         case (.greeting, .connack(let packet)): return welcomed(packet, at: now)
         case (.subscribing, .suback(let packet)):
@@ -339,14 +340,18 @@ package struct LinkEnd: Hashable, Sendable {
     package let retryAfter: Duration?
     /// Another gateway.
     package let serverReference: String?
+    /// What follows of a probe.
+    package let timing: LinkTiming?
 
     package init(
-        _ cause: Cause, _ text: String?, retryAfter: Duration? = nil, serverReference: String? = nil
+        _ cause: Cause, _ text: String?, retryAfter: Duration? = nil, serverReference: String? = nil,
+        timing: LinkTiming? = nil
     ) {
         self.cause = cause
         self.text = text.map { shortText($0, bytes: 300) }
         self.retryAfter = retryAfter
         self.serverReference = serverReference
+        self.timing = timing
     }
 
     /// At most an hour: the gateway might be somebody else's.

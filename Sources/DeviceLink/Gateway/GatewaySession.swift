@@ -29,6 +29,8 @@ package struct GatewaySession: Sendable {
         case acknowledged(MailKey, MQTTReason)
         /// The device has published on its topic: answer with ``acknowledge(_:_:text:)``.
         case published(packetID: UInt16, [UInt8])
+        /// A probe was silent for as long as it had to be, and lives.
+        case survived
         /// Send what is to be sent, and close. With the cause, for the log.
         case end(String)
     }
@@ -37,14 +39,15 @@ package struct GatewaySession: Sendable {
     package static let helloTime: Duration = .seconds(5)
     /// How long a pairing may take.
     package static let pairingTime: Duration = .seconds(10)
-    /// How long a probe may last at most: beyond the longest keep-alive, twice.
-    package static let probeTime: Duration = .seconds(3600)
+    /// A kernel needs this long at most to report that a connection is dead.
+    private static let reportTime: Duration = .seconds(5)
 
     private enum State: Sendable {
         case new(deadline: BootInstant)
         case linked(Linked)
         case pairing(LinkHello, deadline: BootInstant, hasPublished: Bool)
-        case probing(LinkHello, deadline: BootInstant)
+        /// Without a deadline it has survived, and is about to end.
+        case probing(LinkHello, deadline: BootInstant?)
         case ended
     }
 
@@ -86,7 +89,8 @@ package struct GatewaySession: Sendable {
     /// When ``deadlineReached(at:)`` has to be called.
     package var deadline: BootInstant? {
         switch state {
-        case .new(let deadline), .pairing(_, let deadline, _), .probing(_, let deadline): deadline
+        case .new(let deadline), .pairing(_, let deadline, _): deadline
+        case .probing(_, let deadline): deadline
         case .linked(let linked): linked.silence.map { linked.silentSince.advanced(by: $0) }
         case .ended: nil
         }
@@ -163,17 +167,34 @@ package struct GatewaySession: Sendable {
             return [.end("no CONNECT came in time")]
         case .linked: return end(.keepAliveTimeout, "nothing came for one and a half times its keep-alive")
         case .pairing: return end(.notAuthorized, "the pairing took too long")
-        case .probing: return end(.success, "the probe is over")
+        case .probing(let hello, _):
+            state = .probing(hello, deadline: nil)
+            return [.survived]
         case .ended: return []
         }
     }
 
     /// Accepts the device whose hello came last.
-    package mutating func accept(_ hello: LinkHello, _ welcome: LinkWelcome, at now: BootInstant) -> [Output] {
+    ///
+    /// - Parameter tried: for how many seconds a probe has to be silent; nil: it is not needed, and ends.
+    package mutating func accept(
+        _ hello: LinkHello, _ welcome: LinkWelcome, tried: UInt16? = nil, at now: BootInstant
+    ) -> [Output] {
+        var welcome = welcome
         switch hello.purpose {
         case .link: state = .linked(Linked(hello: hello, silentSince: now))
         case .pair: state = .pairing(hello, deadline: now.advanced(by: Self.pairingTime), hasPublished: false)
-        case .probe: state = .probing(hello, deadline: now.advanced(by: Self.probeTime))
+        case .probe:
+            guard let tried else {
+                state = .probing(hello, deadline: nil)
+                let packet = welcome.packet(for: hello)
+                return [.send(.connack(packet))] + end(.success, "no probe is due", timing: welcome.timing)
+            }
+            welcome.timing.keepAlive = tried
+            let silence = Duration.seconds(Int64(tried))
+            // The kernel's keep-alive follows on the silence, and until its last repetition the outcome is open.
+            let time = silence + KeepaliveRules.patience(of: silence) + Self.reportTime
+            state = .probing(hello, deadline: now.advanced(by: time))
         }
         return [.send(.connack(welcome.packet(for: hello)))]
     }
@@ -223,7 +244,8 @@ package struct GatewaySession: Sendable {
 
     /// Ends the connection with a reason for the device.
     package mutating func end(
-        _ reason: MQTTReason, _ text: String, retryAfter: Duration? = nil, serverReference: String? = nil
+        _ reason: MQTTReason, _ text: String, retryAfter: Duration? = nil, serverReference: String? = nil,
+        timing: LinkTiming? = nil
     ) -> [Output] {
         switch state {
         case .ended: return []
@@ -235,6 +257,7 @@ package struct GatewaySession: Sendable {
             var packet = MQTTDisconnect(reason, reasonString: text)
             packet.serverReference = serverReference
             packet.userProperties = retryAfter.map { [MQTTUserProperty("retry-after", $0)] } ?? []
+            packet.userProperties += timing?.userProperties ?? []
             return [.send(.disconnect(packet)), .end(text)]
         }
     }

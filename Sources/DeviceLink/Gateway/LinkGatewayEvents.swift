@@ -35,6 +35,8 @@ package enum LinkGatewayEvent: Sendable {
     case disagree(DeviceID)
     /// An administrator ends registrations of a device.
     case unregister(DeviceID, [LinkSlot])
+    /// A probe has its result: the device gets what follows of it.
+    case endProbe(LinkID, LinkTiming)
     /// An administrator moves devices to another gateway for good; nil: they stay. Their tokens end when they are there.
     case move([DeviceID], to: ServerReference?)
     /// An administrator lets devices that are linked use another gateway for now.
@@ -112,8 +114,19 @@ package enum LinkNote: Hashable, Sendable {
     case dropped(DeviceID, MailKey, Mailbox.Drop)
     /// `arrived` is when the push came, on the boot clock in ms; nil if it was settled before.
     case acknowledged(DeviceID, MailKey, MQTTReason, arrived: Int64?)
+    case probeEnded(LinkID, ProbeEnd)
     /// A device has another gateway now.
     case moved(DeviceID)
+}
+
+/// How a probe that was begun has ended, or was silent for as long as it had to be.
+package enum ProbeEnd: Hashable, Sendable {
+    /// It still lives. Answer with ``LinkGatewayEvent/endProbe(_:_:)``.
+    case survived
+    /// It broke without a word.
+    case broken
+    /// One of the two has ended it.
+    case left
 }
 
 /// What a gateway asks while it handles an event.
@@ -132,8 +145,11 @@ package struct LinkGatewayHost {
     package var allowsRecovery = true
     /// Whether there is a place for one more link of a device.
     package var hasRoom: (DeviceID) -> Bool = { _ in true }
-    /// Seconds between the kernel's keep-alives on a link, as CONNACK tells the device; 0: none.
-    package var keepAlive: (_ hello: LinkHello, _ link: LinkID) -> UInt16 = { _, _ in 0 }
+    /// Learns that a device was accepted. Answers what it is told about keep-alives, and for how many seconds a probe has
+    /// to be silent; nil if none is due. The end of a probe is ``LinkNote/probeEnded(_:_:)``.
+    package var accepted: (_ hello: LinkHello, _ link: LinkID) -> (timing: LinkTiming, tried: UInt16?) = { _, _ in
+        (LinkTiming(keepAlive: 0), nil)
+    }
 
     package init(
         wall: @escaping () -> Int64, isServed: @escaping (Topic) -> Bool,

@@ -87,8 +87,7 @@ package struct LinkGatewayStateMachine {
     package mutating func handle(
         _ event: LinkGatewayEvent, at now: BootInstant, asking host: LinkGatewayHost
     ) -> [LinkGatewayEffect] {
-        effects = []
-        self.now = now
+        (effects, self.now) = ([], now)
         wall = host.wall()
         switch event {
         case .opened(let link, let network): links.open(link, network: network, at: now)
@@ -97,7 +96,7 @@ package struct LinkGatewayStateMachine {
         case .failed(let link, let reason, let text): withSession(of: link, .none, host) { $0.fail(reason, text) }
         case .linkDeadlineReached(let link): withSession(of: link, .none, host) { $0.deadlineReached(at: now) }
         case .closed(let link):
-            left(link, "the connection broke")
+            left(link, "the connection broke", probe: .broken)
             links.remove(link)
         case .push(let push, let device, let slot, let ticket): accept(push, device, slot, ticket)
         case .committed(let device, let key, let isDurable):
@@ -111,6 +110,8 @@ package struct LinkGatewayStateMachine {
             effects.append(.store(device, .administrative(device)))
             end(links.link(of: device), .success, "the registrations are to be compared", host)
         case .unregister(let device, let slots): end(slots, of: device, isUnknownToDevice: true)
+        case .endProbe(let link, let timing):
+            withSession(of: link, .none, host) { $0.end(.success, "the probe is over", timing: timing) }
         case .move(let devices, let reference):
             let changed = moves.begin(devices, to: reference, links, in: &directory, at: now)
             effects += changed.map { .store($0, .administrative($0)) }
@@ -139,6 +140,7 @@ package struct LinkGatewayStateMachine {
             case .end(let cause):
                 effects.append(.close(id, cause))
                 left(id, cause)
+            case .survived: effects.append(.note(.probeEnded(id, .survived)))
             case .hello(let hello): greet(hello, on: id, proof, host)
             case .subscribed:
                 guard let device = links[id]?.device else { continue }
@@ -166,15 +168,13 @@ package struct LinkGatewayStateMachine {
             effects.append(.note(.refused(id, network: network, refusal.reason, refusal.text)))
             return withSession(of: id, proof, host) { $0.refuse(refusal) }
         }
-        if hello.purpose == .link {
-            end(links.link(of: device), .sessionTakenOver, "a newer connection of the device took over", host)
-        }
-        if hello.purpose == .probe { end(links.probe(of: device), .sessionTakenOver, "a newer probe", host) }
+        end(links.rival(of: hello), .sessionTakenOver, "a newer connection of the device took over", host)
+        let (timing, tried) = host.accepted(hello, id)
         let welcome = LinkWelcome(
             run: run, now: now.nanoseconds / 1_000_000, revision: directory.revision(for: hello), epoch: epoch,
-            keepAlive: host.keepAlive(hello, id), allowsRecovery: host.allowsRecovery)
+            timing: timing, allowsRecovery: host.allowsRecovery)
         let now = now
-        let outputs = links.change(id) { $0.session.accept(hello, welcome, at: now) } ?? []
+        let outputs = links.change(id) { $0.session.accept(hello, welcome, tried: tried, at: now) } ?? []
         links.accepted(id, hello, epoch: epoch)
         if hello.purpose == .link {
             effects.append(.allow(id, packetBytes: LinkLimits.packetBytes))
@@ -189,8 +189,7 @@ package struct LinkGatewayStateMachine {
 
     /// Ends a connection, if there is one.
     private mutating func end(_ id: LinkID?, _ reason: MQTTReason, _ text: String, _ host: LinkGatewayHost) {
-        guard let id else { return }
-        withSession(of: id, .none, host) { $0.end(reason, text) }
+        if let id { withSession(of: id, .none, host) { $0.end(reason, text) } }
     }
 
     private mutating func objection(to hello: LinkHello, _ host: LinkGatewayHost) -> LinkHello.Refusal? {
@@ -204,7 +203,8 @@ package struct LinkGatewayStateMachine {
     private var drainTime: Duration { LinkSlices.time(for: directory.devices.count) }
 
     /// A connection sends no more: its pushes go back to the mailbox. Late acknowledgements still count.
-    private mutating func left(_ id: LinkID, _ cause: String) {
+    private mutating func left(_ id: LinkID, _ cause: String, probe end: ProbeEnd = .left) {
+        if let device = links[id]?.device, links.probe(of: device) == id { effects.append(.note(.probeEnded(id, end))) }
         guard let device = links.left(id) else { return }
         moves.stays(device)
         effects.append(.note(.unlinked(id, device, cause: cause)))

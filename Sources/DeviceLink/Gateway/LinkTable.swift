@@ -27,6 +27,14 @@ struct LinkTable {
     func link(of device: DeviceID) -> LinkID? { online[device] }
     /// The connection of a device that only probes.
     func probe(of device: DeviceID) -> LinkID? { probes[device] }
+    /// The connection whose place a newer one takes.
+    func rival(of hello: LinkHello) -> LinkID? {
+        switch hello.purpose {
+        case .link: online[hello.device]
+        case .probe: probes[hello.device]
+        case .pair: nil
+        }
+    }
 
     /// How many pushes a device can take now; nil without a link.
     func room(of device: DeviceID) -> Int? { online[device].flatMap { links[$0]?.session.room } }

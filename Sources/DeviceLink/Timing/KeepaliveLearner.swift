@@ -6,8 +6,8 @@ package import RingwakeCore
 /// A table of networks. ``NetworkKeepalive`` is what happens in one of its rows. The table is bounded: the network that
 /// was used longest ago is forgotten for a new one, and each is forgotten after 7 days without a link.
 ///
-/// There is no timer: the result of every input says which interval to set and whether to start a probe. A *probe* is
-/// a second connection of the same device that may die without harm.
+/// There is no timer: the result of every input says which interval to set. A *probe* is a second connection of the same
+/// device that may die without harm; ``nextProbe(on:at:)`` says when one is worth it.
 ///
 /// Idle times are those before a packet *of the side that sends the keep-alives*. A packet of the other side may open
 /// the NAT again and proves nothing.
@@ -15,12 +15,14 @@ package struct KeepaliveLearner: Hashable, Sendable {
     private var rows: [NetworkKey: Row] = [:]
     private var uses: UInt64 = 0
     private let capacity: Int
+    private let bounds: KeepaliveBounds
 
     /// The default number of networks.
     package static let defaultCapacity = 4096
 
-    package init(capacity: Int = KeepaliveLearner.defaultCapacity) {
+    package init(bounds: KeepaliveBounds = KeepaliveBounds(), capacity: Int = KeepaliveLearner.defaultCapacity) {
         self.capacity = max(capacity, 1)
+        self.bounds = bounds
     }
 
     /// The number of networks in the table.
@@ -32,6 +34,17 @@ package struct KeepaliveLearner: Hashable, Sendable {
     /// The interval for links on a network; nil if it is not in the table.
     package func interval(on network: NetworkKey) -> Duration? { rows[network]?.keepalive.interval }
 
+    /// The shortest idle time that is known to fail on a network; nil if none is.
+    package func failure(on network: NetworkKey) -> Duration? { rows[network]?.keepalive.limit }
+
+    /// The interval that a network may grow to; nil if it is not in the table.
+    package func longest(on network: NetworkKey) -> Duration? { rows[network]?.keepalive.longest }
+
+    /// When a probe is due on a network.
+    package func nextProbe(on network: NetworkKey, at now: BootInstant) -> NextProbe {
+        rows[network]?.keepalive.nextProbe(at: now) ?? .never
+    }
+
     // MARK: - Inputs
 
     /// A link was established. Returns the interval to set on it.
@@ -40,18 +53,19 @@ package struct KeepaliveLearner: Hashable, Sendable {
     ) -> Duration {
         var row = takeRow(network, at: now)
         if row == nil { makeRoom() }
-        row = row ?? Row(keepalive: NetworkKeepalive(kind: kind, holdUntil: now))
+        row = row ?? Row(keepalive: NetworkKeepalive(kind: kind, bounds: bounds, holdUntil: now))
         row?.keepalive.used(as: kind)
         put(row, network, at: now)
-        return row?.keepalive.interval ?? KeepaliveRules.start
+        return row?.keepalive.interval ?? bounds.start
     }
 
     /// A link was idle for `idle`, and then the peer acknowledged a keep-alive or a push.
     ///
-    /// Returns nil, as the other inputs do, if the network is not in the table: nothing is to be changed.
+    /// Returns the interval to set, as the other inputs do; nil if the network is not in the table: nothing is to be
+    /// changed.
     package mutating func provenAlive(
         on network: NetworkKey, afterIdle idle: Duration, at now: BootInstant
-    ) -> Advice? {
+    ) -> Duration? {
         change(network, at: now) { $0.survived(idle: idle, at: now) }
     }
 
@@ -67,15 +81,24 @@ package struct KeepaliveLearner: Hashable, Sendable {
     ///   - time: when the link was found dead, which may be before now.
     package mutating func foundDead(
         on network: NetworkKey, afterIdle idle: Duration, interval: Duration, pathChanged: Bool, at time: BootInstant
-    ) -> Advice? {
+    ) -> Duration? {
         change(network, at: time) { if !pathChanged { $0.died(idle: idle, linkInterval: interval, at: time) } }
+    }
+
+    /// A device can start a probe now.
+    ///
+    /// - Returns: how long it has to be idle; report how it ended. Nil: none is due, see ``nextProbe(on:at:)``.
+    package mutating func startProbe(on network: NetworkKey, at now: BootInstant) -> Duration? {
+        var started: Duration?
+        _ = change(network, at: now) { started = $0.startProbe(at: now) }
+        return started
     }
 
     /// The probe on a network ended. Changes nothing if none is in progress.
     package mutating func probeEnded(
         on network: NetworkKey, _ outcome: ProbeOutcome, at now: BootInstant
-    ) -> Advice? {
-        change(network, at: now, mayProbe: false) { $0.probeEnded(outcome, at: now) }
+    ) -> Duration? {
+        change(network, at: now) { $0.probeEnded(outcome, at: now) }
     }
 
     // MARK: - The table
@@ -88,13 +111,12 @@ package struct KeepaliveLearner: Hashable, Sendable {
     }
 
     private mutating func change(
-        _ network: NetworkKey, at now: BootInstant, mayProbe: Bool = true, _ body: (inout NetworkKeepalive) -> Void
-    ) -> Advice? {
+        _ network: NetworkKey, at now: BootInstant, _ body: (inout NetworkKeepalive) -> Void
+    ) -> Duration? {
         guard var row = takeRow(network, at: now) else { return nil }
         body(&row.keepalive)
-        let probe = mayProbe ? row.keepalive.startProbe(at: now) : nil
         put(row, network, at: now)
-        return Advice(interval: row.keepalive.interval, probe: probe)
+        return row.keepalive.interval
     }
 
     /// The row of a network, unless it is too old.
@@ -122,17 +144,14 @@ package struct KeepaliveLearner: Hashable, Sendable {
 }
 
 extension KeepaliveLearner {
-    /// What to do on a network now.
-    package struct Advice: Hashable, Sendable {
-        /// Set this interval on every link of the network.
-        package var interval: Duration
-        /// Start a probe that is idle for this long, and report how it ended; ``ProbeOutcome/void`` if it cannot start.
-        package var probe: Duration?
-
-        package init(interval: Duration, probe: Duration? = nil) {
-            self.interval = interval
-            self.probe = probe
-        }
+    /// When a probe is due.
+    package enum NextProbe: Hashable, Sendable {
+        /// It would try this idle time.
+        case now(Duration)
+        /// After this time at the earliest.
+        case after(Duration)
+        /// The longest interval is in use, or no shorter one fails less.
+        case never
     }
 
     package enum ProbeOutcome: Hashable, Sendable {
@@ -171,13 +190,13 @@ extension KeepaliveLearner {
     /// - Parameter elapsed: the time since the snapshot, as far as a clock that runs through it knows. Without one the
     ///   ages stand still while the machine is off.
     package init?(
-        _ snapshot: KeepaliveSnapshot, elapsed: Duration = .zero, capacity: Int = KeepaliveLearner.defaultCapacity,
-        at now: BootInstant
+        _ snapshot: KeepaliveSnapshot, elapsed: Duration = .zero, bounds: KeepaliveBounds = KeepaliveBounds(),
+        capacity: Int = KeepaliveLearner.defaultCapacity, at now: BootInstant
     ) {
         guard snapshot.version == KeepaliveSnapshot.currentVersion else { return nil }
-        self.init(capacity: capacity)
+        self.init(bounds: bounds, capacity: capacity)
         for entry in snapshot.entries.prefix(self.capacity).reversed() {
-            guard let restored = entry.restored(elapsed: max(elapsed, .zero), at: now) else { continue }
+            guard let restored = entry.restored(elapsed: max(elapsed, .zero), bounds: bounds, at: now) else { continue }
             uses += 1
             rows[restored.network] = Row(keepalive: restored.keepalive, usedAt: restored.usedAt, use: uses)
         }

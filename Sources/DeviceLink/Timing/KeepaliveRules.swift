@@ -1,9 +1,9 @@
 /// The numbers of the search for a keep-alive interval. Seen in the field: NATs that forget an idle connection after
 /// 45 s to 60 min, most of them after 4 min or later.
 package enum KeepaliveRules {
-    /// The interval on a network about which nothing is known.
-    package static let start = Duration.seconds(4 * 60)
-    /// The shortest interval. Below, the radio would never sleep.
+    /// See ``KeepaliveBounds/start``.
+    static let start = Duration.seconds(4 * 60)
+    /// See ``KeepaliveBounds/shortest``.
     static let floor = Duration.seconds(45)
     /// How much longer than the interval a probe tries.
     static let growth = Duration.seconds(60)
@@ -31,10 +31,45 @@ package enum KeepaliveRules {
     /// The error of a measured idle time.
     static let tolerance = Duration.seconds(2)
 
+    /// The kernel repeats a keep-alive that got no answer this often, at the distance of ``repetition(of:)``, and then
+    /// gives the connection up.
+    package static let repetitions: Int32 = 3
+
+    /// See ``repetitions``.
+    package static func repetition(of interval: Duration) -> Duration { min(max(interval, .seconds(1)), .seconds(20)) }
+
+    /// How long after a keep-alive the kernel has given up a connection on which nothing answers.
+    package static func patience(of interval: Duration) -> Duration { repetition(of: interval) * Int(repetitions) }
+
+    /// How long a device waits at least whose last `needless` probes were not due. A call may be the cause once.
+    package static func pause(after needless: Int) -> Duration {
+        needless > 1 ? doubled(firstPause, needless - 2, atMost: longestPause) : .zero
+    }
+
     /// `first` doubled `times` times, at most `longest`.
     static func doubled(_ first: Duration, _ times: Int, atMost longest: Duration) -> Duration {
         min(first * (1 << min(max(times, 0), 20)), longest)
     }
+}
+
+/// The intervals that a gateway may use.
+package struct KeepaliveBounds: Hashable, Sendable {
+    /// The interval on a network about which nothing is known.
+    package let start: Duration
+    /// The shortest interval. Below, the radio would never sleep.
+    package let shortest: Duration
+    /// The longest interval; nil: by the kind of the network.
+    private let longest: Duration?
+
+    /// What contradicts the shortest interval gives way to it.
+    package init(start: Duration? = nil, shortest: Duration? = nil, longest: Duration? = nil) {
+        self.shortest = shortest ?? KeepaliveRules.floor
+        self.longest = longest.map { [shortest = self.shortest] in max($0, shortest) }
+        self.start = max(start ?? KeepaliveRules.start, self.shortest)
+    }
+
+    /// The longest interval on a network of this kind.
+    func longest(_ kind: NetworkKind) -> Duration { max(longest ?? kind.longestKeepalive, shortest) }
 }
 
 /// The kind of the network that a device uses.

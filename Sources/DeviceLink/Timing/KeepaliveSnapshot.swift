@@ -65,7 +65,7 @@ extension KeepaliveSnapshot.Entry {
 
     /// The row of this entry; nil if it is too old or makes no sense.
     func restored(
-        elapsed: Duration, at now: BootInstant
+        elapsed: Duration, bounds: KeepaliveBounds, at now: BootInstant
     ) -> (network: NetworkKey, keepalive: NetworkKeepalive, usedAt: BootInstant)? {
         let age = Duration.seconds(max(self.age, 0)) + elapsed
         guard age < KeepaliveRules.retention, let kind = NetworkKind(rawValue: kind),
@@ -73,7 +73,7 @@ extension KeepaliveSnapshot.Entry {
         else { return nil }
         let hold = min(Duration.seconds(max(hold, 0)), KeepaliveRules.longestHold) - elapsed
         let keepalive = NetworkKeepalive(
-            kind: kind, interval: .seconds(interval), limit: limit.map { .seconds($0) },
+            kind: kind, bounds: bounds, interval: .seconds(interval), limit: limit.map { .seconds($0) },
             failedRetries: min(max(failedRetries, 0), KeepaliveRules.maximumDoublings),
             holdUntil: now.advanced(by: hold))
         return (NetworkKey(key), keepalive, now.advanced(by: .zero - age))

@@ -19,6 +19,7 @@ import RingwakeCore
 /// for a hundred devices, and a hundred good devices cannot outvote the one that fails each time.
 struct NetworkKeepalive: Hashable, Sendable {
     private(set) var kind: NetworkKind
+    private let bounds: KeepaliveBounds
     private(set) var interval: Duration
     /// The shortest idle time that is known to fail.
     private(set) var limit: Duration?
@@ -39,15 +40,16 @@ struct NetworkKeepalive: Hashable, Sendable {
 
     /// A network about which nothing is known, or what was saved about it.
     init(
-        kind: NetworkKind, interval: Duration = KeepaliveRules.start, limit: Duration? = nil,
+        kind: NetworkKind, bounds: KeepaliveBounds, interval: Duration? = nil, limit: Duration? = nil,
         failedRetries: Int = 0, holdUntil: BootInstant
     ) {
         self.kind = kind
-        let interval = min(max(interval, KeepaliveRules.floor), kind.longestKeepalive)
+        self.bounds = bounds
+        let interval = min(max(interval ?? bounds.start, bounds.shortest), bounds.longest(kind))
         self.interval = interval
         self.limit = limit.flatMap { limit in
             if limit > interval { return limit }
-            return interval == KeepaliveRules.floor ? interval : nil
+            return interval == bounds.shortest ? interval : nil
         }
         self.failedRetries = failedRetries
         self.holdUntil = holdUntil
@@ -55,16 +57,19 @@ struct NetworkKeepalive: Hashable, Sendable {
 
     var status: KeepaliveLearner.Status {
         if let limit, limit <= interval { return .belowFloor }
-        if interval >= kind.longestKeepalive { return .atCeiling }
+        if interval >= longest { return .atCeiling }
         return stepUp == nil ? .settled : .searching
     }
+
+    /// The longest interval that this network may get.
+    var longest: Duration { bounds.longest(kind) }
 
     // MARK: - Inputs
 
     /// A device uses the network; the same network may be of another kind than before.
     mutating func used(as kind: NetworkKind) {
         self.kind = kind
-        interval = min(interval, kind.longestKeepalive)
+        interval = min(interval, longest)
     }
 
     /// A link was idle for `idle`, and then the peer acknowledged a packet at `now`.
@@ -84,7 +89,7 @@ struct NetworkKeepalive: Hashable, Sendable {
         let gap = min(idle, linkInterval)
         // A longer gap says nothing about the interval of today. A shorter one than the floor has another cause, or one
         // that no interval cures.
-        guard gap + KeepaliveRules.tolerance >= KeepaliveRules.floor, gap <= interval + KeepaliveRules.tolerance,
+        guard gap + KeepaliveRules.tolerance >= bounds.shortest, gap <= interval + KeepaliveRules.tolerance,
             isNew(idle, at: now, since: failure?.foundAt)
         else { return }
         goodRun = 0
@@ -101,7 +106,7 @@ struct NetworkKeepalive: Hashable, Sendable {
         guard case .running(let tried, _) = probing else { return }
         switch outcome {
         case .survived(let idle) where idle + KeepaliveRules.tolerance >= tried:
-            interval = min(tried, kind.longestKeepalive)
+            interval = min(tried, longest)
             if let limit, limit <= tried { forgetLimit() }
             probeHasResult()
         case .died(let idle) where idle + KeepaliveRules.tolerance >= tried:
@@ -117,15 +122,19 @@ struct NetworkKeepalive: Hashable, Sendable {
         }
     }
 
+    /// What a probe would try now, or when one may be due.
+    func nextProbe(at now: BootInstant) -> KeepaliveLearner.NextProbe {
+        guard let next = stepUp ?? retry else { return .never }
+        let earliest = max(
+            now.advanced(by: interval * (KeepaliveRules.goodRun - goodRun)), stepUp == nil ? holdUntil : now,
+            probing.isAllowedFrom(now))
+        return earliest <= now ? .now(next) : .after(now.duration(to: earliest))
+    }
+
     /// Starts a probe if one is due, and returns its interval.
     mutating func startProbe(at now: BootInstant) -> Duration? {
-        if case .running(let tried, let since) = probing,
-            since.advanced(by: tried * 2 + KeepaliveRules.probeGrace) <= now
-        {
-            pauseProbes(at: now)
-        }
-        guard goodRun == KeepaliveRules.goodRun, probing.isAllowed(at: now) else { return nil }
-        guard let next = stepUp ?? retry(at: now) else { return nil }
+        if case .running = probing, probing.isAllowedFrom(now) <= now { pauseProbes(at: now) }
+        guard case .now(let next) = nextProbe(at: now) else { return nil }
         probing = .running(next, since: now)
         return next
     }
@@ -134,16 +143,15 @@ struct NetworkKeepalive: Hashable, Sendable {
 
     /// The next longer interval that is not known to fail.
     private var stepUp: Duration? {
-        let next = min(interval + KeepaliveRules.growth, kind.longestKeepalive)
+        let next = min(interval + KeepaliveRules.growth, longest)
         guard let limit else { return next > interval ? next : nil }
         let below = min(next, limit - KeepaliveRules.margin)
         return below - interval >= KeepaliveRules.smallestGain ? below : nil
     }
 
-    /// The limit, if it is time to try it again.
-    private func retry(at now: BootInstant) -> Duration? {
-        guard let limit, holdUntil <= now else { return nil }
-        let next = min(limit, kind.longestKeepalive)
+    /// The limit, which is tried again when the hold is over.
+    private var retry: Duration? {
+        let next = limit.map { min($0, longest) } ?? interval
         return next > interval ? next : nil
     }
 
@@ -152,7 +160,7 @@ struct NetworkKeepalive: Hashable, Sendable {
     private mutating func fall(below gap: Duration, at now: BootInstant) {
         let step = KeepaliveRules.margin * (1 << min(fallsInARow, KeepaliveRules.maximumDoublings))
         fallsInARow += 1
-        interval = max(gap - step, KeepaliveRules.floor)
+        interval = max(gap - step, bounds.shortest)
         limit = max(gap, interval)
         holdUntil = now.advanced(by: KeepaliveRules.firstHold)
         failedRetries = 0
@@ -194,11 +202,12 @@ struct NetworkKeepalive: Hashable, Sendable {
         case paused(until: BootInstant)
         case running(Duration, since: BootInstant)
 
-        func isAllowed(at now: BootInstant) -> Bool {
+        /// When the next probe may start. One that is in progress for too long is lost.
+        func isAllowedFrom(_ now: BootInstant) -> BootInstant {
             switch self {
-            case .allowed: true
-            case .paused(let until): until <= now
-            case .running: false
+            case .allowed: now
+            case .paused(let until): until
+            case .running(let tried, let since): since.advanced(by: tried * 2 + KeepaliveRules.probeGrace)
             }
         }
     }

@@ -153,20 +153,20 @@ package struct LinkWelcome: Hashable, Sendable {
     package let revision: UInt64?
     /// The store that they are in.
     package let epoch: String
-    /// The keep-alive of the connection in seconds; 0: none.
-    package let keepAlive: UInt16
+    /// About keep-alives. For a probe its ``LinkTiming/keepAlive`` is the idle time that it tries.
+    package var timing: LinkTiming
     /// Whether the device may keep what only it has, if the two disagree.
     package let allowsRecovery: Bool
 
     package init(
-        run: UInt64, now: Int64, revision: UInt64?, epoch: String, keepAlive: UInt16, allowsRecovery: Bool = true
+        run: UInt64, now: Int64, revision: UInt64?, epoch: String, timing: LinkTiming, allowsRecovery: Bool = true
     ) {
         self.allowsRecovery = allowsRecovery
         self.run = run
         self.now = now
         self.revision = revision
         self.epoch = epoch
-        self.keepAlive = keepAlive
+        self.timing = timing
     }
 
     /// 2^53 ms: no clock of a machine shows more, and calculations with it don't overflow.
@@ -177,7 +177,6 @@ package struct LinkWelcome: Hashable, Sendable {
         static let now = "now"
         static let revision = "revision"
         static let epoch = "epoch"
-        static let keepAlive = "keepalive"
         static let recovery = "recovery"
     }
 
@@ -203,9 +202,7 @@ package struct LinkWelcome: Hashable, Sendable {
             MQTTUserProperty(Name.run, hexText(run)), MQTTUserProperty(Name.now, String(now)),
         ]
         if let revision { packet.userProperties.append(MQTTUserProperty(Name.revision, String(revision))) }
-        packet.userProperties += [
-            MQTTUserProperty(Name.epoch, epoch), MQTTUserProperty(Name.keepAlive, String(keepAlive)),
-        ]
+        packet.userProperties += [MQTTUserProperty(Name.epoch, epoch)] + timing.userProperties
         if !allowsRecovery { packet.userProperties.append(MQTTUserProperty(Name.recovery, Self.forbidden)) }
         return packet
     }
@@ -221,7 +218,7 @@ package struct LinkWelcome: Hashable, Sendable {
         else { return nil }
         self.init(
             run: run, now: now, revision: values[Name.revision].flatMap { UInt64($0) }, epoch: epoch,
-            keepAlive: values[Name.keepAlive].flatMap { UInt16($0) } ?? 0,
+            timing: LinkTiming(values) ?? LinkTiming(keepAlive: 0),
             allowsRecovery: values[Name.recovery] != Self.forbidden)
     }
 }

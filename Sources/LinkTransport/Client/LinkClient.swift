@@ -19,6 +19,8 @@ package final class LinkClient {
         package var push: (LinkPush, _ age: Duration, @escaping (DeviceSession.Settlement) -> Void) -> Void
         /// The gateway has accepted the device.
         package var welcomed: (LinkWelcome) -> Void
+        /// The gateway has changed its keep-alives.
+        package var retimed: (LinkTiming) -> Void
         /// The link is there: pushes come.
         package var linked: () -> Void
         /// The gateway has taken what was published, or has refused it.
@@ -33,7 +35,8 @@ package final class LinkClient {
         package init(
             greeting: @escaping () -> DeviceSession.Greeting, addresses: @escaping () -> [SocketAddress],
             push: @escaping (LinkPush, _ age: Duration, @escaping (DeviceSession.Settlement) -> Void) -> Void,
-            welcomed: @escaping (LinkWelcome) -> Void, linked: @escaping () -> Void,
+            welcomed: @escaping (LinkWelcome) -> Void, retimed: @escaping (LinkTiming) -> Void,
+            linked: @escaping () -> Void,
             published: @escaping (MQTTReason, String?) -> Void,
             registrations: @escaping (GatewayRegistrations) -> Void, ended: @escaping (LinkEnd) -> Void,
             problem: @escaping (ReconnectBackoff.Problem) -> Void
@@ -42,6 +45,7 @@ package final class LinkClient {
             self.addresses = addresses
             self.push = push
             self.welcomed = welcomed
+            self.retimed = retimed
             self.linked = linked
             self.published = published
             self.registrations = registrations
@@ -64,6 +68,8 @@ package final class LinkClient {
     private var random = SystemRandomNumberGenerator()
     private var connector: LinkConnector?
     private var connection: LinkClientConnection?
+    /// Of the held link, with its first wait in seconds.
+    private var probe: (probe: LinkProbe, firstAfter: UInt32?)?
     private var timer: (timer: Timer, deadline: BootInstant)?
     private var isStopped = false
     /// What waits until the link is known to live.
@@ -103,6 +109,8 @@ package final class LinkClient {
     /// What the link does now.
     package var state: ReconnectBackoff.State { backoff.state }
     package var isLinked: Bool { connection?.isLinked ?? false }
+    /// The idle time that is being tried, in seconds.
+    package var triedKeepAlive: UInt16? { probe?.probe.tried }
 
     /// Connects to another gateway from now on. What is known of the path to the former one is forgotten.
     ///
@@ -121,7 +129,7 @@ package final class LinkClient {
     package func stop() {
         isStopped = true
         cancelTimer()
-        cancelPing()
+        linkIsGone()
         connector?.cancel()
         connector = nil
         connection?.leave()
@@ -135,6 +143,7 @@ package final class LinkClient {
     package func pathChanged(hasPath: Bool) {
         guard !isStopped else { return }
         run(backoff.pathChanged(hasPath: hasPath, at: now, using: &random))
+        probe?.probe.abandon()
         // Whether a link survives a change of the path only the gateway knows.
         if hasPath { connection?.ping() }
     }
@@ -146,6 +155,8 @@ package final class LinkClient {
     ///   - completion: called once: when the gateway has answered, when there is another link, or when none is to be
     ///     expected within the limit.
     package func check(within limit: Duration, completion: @escaping () -> Void) {
+        // What asks for it is a suspend, in which this machine answers nothing.
+        probe?.probe.abandon()
         checks.append(completion)
         checkLimit = limit
         guard let connection, connection.isLinked else { return giveUpChecks() }
@@ -181,7 +192,7 @@ package final class LinkClient {
             case .abandon:
                 connector?.cancel()
                 connector = nil
-                cancelPing()
+                linkIsGone()
                 connection?.close()
                 connection = nil
             case .report(let problem): owner.problem(problem)
@@ -220,7 +231,7 @@ package final class LinkClient {
             guard let self else { return }
             self.connector = nil
             switch result {
-            case .success(let made): begin(made.tls, made.descriptor)
+            case .success(let made): begin(made)
             case .failure(let error): attemptFailed(LinkEnd(.broken, error.message))
             }
         }
@@ -228,22 +239,51 @@ package final class LinkClient {
         connector.start()
     }
 
-    private func begin(_ tls: TLSConnection, _ descriptor: Int32) {
-        let connection = LinkClientConnection(
-            runLoop: runLoop, tls: tls, descriptor: descriptor, device: device, purpose: .link)
-        connection.onOutput = { [weak self, weak connection] output in
-            guard let self, let connection, connection === self.connection else { return }
-            handle(output, of: connection)
-        }
-        self.connection = connection
+    private func begin(_ made: LinkConnector.Made) {
         do throws(RingwakeError) {
-            let proof = try DeviceKey.authenticationData(of: key, on: tls, time: wallClock())
-            try connection.begin(owner.greeting(), authentication: proof)
+            let connection = try connection(over: made, for: .link)
+            self.connection = connection
+            connection.onOutput = { [weak self, weak connection] output in
+                guard let self, let connection, connection === self.connection else { return }
+                handle(output, of: connection)
+            }
+            probe = (makeProbe(to: made.address), nil)
         } catch {
-            self.connection = nil
-            connection.close()
             attemptFailed(LinkEnd(.broken, error.message))
         }
+    }
+
+    /// Introduces the device. What comes of it comes later, from the loop.
+    private func connection(
+        over made: LinkConnector.Made, for purpose: DeviceSession.Purpose
+    ) throws(RingwakeError) -> LinkClientConnection {
+        let connection = LinkClientConnection(
+            runLoop: runLoop, tls: made.tls, descriptor: made.descriptor, device: device, purpose: purpose)
+        do throws(RingwakeError) {
+            let proof = try DeviceKey.authenticationData(of: key, on: made.tls, time: wallClock())
+            try connection.begin(owner.greeting(), authentication: proof)
+        } catch {
+            connection.close()
+            throw error
+        }
+        return connection
+    }
+
+    /// A probe takes the way of the link, from any port.
+    private func makeProbe(to address: SocketAddress) -> LinkProbe {
+        let probe = LinkProbe(
+            runLoop: runLoop,
+            way: LinkProbe.Way(
+                connect: { [context, runLoop] in
+                    LinkConnector(
+                        addresses: [address], context: context, localPort: 0, runLoop: runLoop, completion: $0)
+                },
+                begin: { [unowned self] (made) throws(RingwakeError) in try connection(over: made, for: .probe) }))
+        probe.onTiming = { [weak self] timing in
+            self?.connection?.setKeepAlive(timing.keepAlive)
+            self?.owner.retimed(timing)
+        }
+        return probe
     }
 
     private func attemptFailed(_ end: LinkEnd) {
@@ -255,8 +295,11 @@ package final class LinkClient {
     private func handle(_ output: DeviceSession.Output, of connection: LinkClientConnection) {
         switch output {
         case .send: break
-        case .welcomed(let welcome): owner.welcomed(welcome)
+        case .welcomed(let welcome):
+            probe?.firstAfter = welcome.timing.probeAfter
+            owner.welcomed(welcome)
         case .linked:
+            if let probe { probe.probe.schedule(after: probe.firstAfter) }
             backoff.established(at: now)
             pingLater()
             owner.linked()
@@ -271,7 +314,7 @@ package final class LinkClient {
         case .alive: checked()
         case .end(let end):
             self.connection = nil
-            cancelPing()
+            linkIsGone()
             ended(end)
         }
     }
@@ -285,6 +328,13 @@ package final class LinkClient {
             self?.connection?.ping()
             self?.pingLater()
         }
+    }
+
+    /// What is done for a held link ends with it.
+    private func linkIsGone() {
+        cancelPing()
+        probe?.probe.cancel()
+        probe = nil
     }
 
     private func cancelPing() {

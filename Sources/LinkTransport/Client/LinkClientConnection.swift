@@ -62,6 +62,9 @@ final class LinkClientConnection: PacketStreamOwner {
     func ping(within limit: Duration = DeviceSession.answerTime) { run(session.ping(at: now, within: limit)) }
     func leave() { run(session.leave()) }
 
+    /// Sets the device's own keep-alive by that of the gateway, in seconds.
+    func setKeepAlive(_ gateways: UInt16) { stream.keepAlive(idle: Self.keepAlive(gateways)) }
+
     /// Closes the connection at once.
     func close() {
         cancelTimer()
@@ -94,7 +97,7 @@ final class LinkClientConnection: PacketStreamOwner {
                 continue
             case .welcomed(let welcome):
                 // As of CONNECT: a push may look a little older than it is, but never younger.
-                stream.keepAlive(idle: Self.keepAlive(welcome.keepAlive))
+                setKeepAlive(welcome.timing.keepAlive)
                 clockOffset = welcome.now - connectedAt.nanoseconds / 1_000_000
             case .end:
                 cancelTimer()

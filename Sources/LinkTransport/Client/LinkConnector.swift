@@ -9,7 +9,9 @@ internal import RunLoop
 /// One attempt to reach a gateway: connects to its addresses in a race (``ConnectionRace``), until one TLS handshake is
 /// done.
 final class LinkConnector {
-    typealias Completion = (Result<(tls: TLSConnection, descriptor: Int32), RingwakeError>) -> Void
+    /// A connection whose TLS handshake is done.
+    typealias Made = (tls: TLSConnection, descriptor: Int32, address: SocketAddress)
+    typealias Completion = (Result<Made, RingwakeError>) -> Void
 
     private struct Attempt {
         let descriptor: Int32
@@ -69,14 +71,14 @@ final class LinkConnector {
             case .won(let index):
                 guard let attempt = attempts.removeValue(forKey: index), let tls = attempt.tls else { continue }
                 attempt.source?.cancel()
-                finish(.success((tls, attempt.descriptor)))
+                finish(.success((tls, attempt.descriptor, addresses[index])))
             case .failed(let outcomes): finish(.failure(error(outcomes)))
             }
         }
         setTimer()
     }
 
-    private func finish(_ result: Result<(tls: TLSConnection, descriptor: Int32), RingwakeError>) {
+    private func finish(_ result: Result<Made, RingwakeError>) {
         let completion = completion
         self.completion = nil
         completion?(result)

@@ -83,11 +83,19 @@ package final class LinkServer {
 
     private static let deadAfterMilliseconds: Int32 = 10_000
 
-    /// Sets how often the kernel sends a keep-alive.
+    /// Sets after how long a silence the kernel sends a keep-alive.
+    package func keepAlive(_ id: LinkID, _ silence: Duration) {
+        links[id]?.stream.keepAlive(idle: Int32(clamping: silence.components.seconds))
+    }
+
+    /// Lets the kernel send keep-alives now. Set the usual ones after it.
     ///
-    /// - Parameter seconds: of silence before each; 0: none.
-    package func keepAlive(_ id: LinkID, seconds: Int32) {
-        links[id]?.stream.keepAlive(idle: seconds)
+    /// - Parameter completion: called once, after `time`: whether the peer's kernel has answered.
+    package func ask(_ id: LinkID, within time: Duration, completion: @escaping (Bool) -> Void) {
+        links[id]?.stream.keepAlive(idle: 1)
+        runLoop.schedule(at: runLoop.now.advanced(by: time), tolerance: .zero) { [weak self] in
+            completion((self?.links[id]?.stream.silence).map { $0 < time } ?? false)
+        }
     }
 
     /// Whether the peer has stopped answering, without an end.

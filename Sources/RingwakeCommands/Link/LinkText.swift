@@ -78,7 +78,14 @@ enum LinkText {
         if let time = link.retryInMs, link.state == "waiting" {
             table.add(["next attempt", "in " + DurationText.long(milliseconds: time)])
         }
-        if let seconds = link.keepAliveSeconds { table.add(["keep-alive", "every \(seconds) s, by the gateway"]) }
+        if let seconds = link.keepAliveSeconds {
+            let parts = [
+                "every \(seconds) s, by the gateway", link.keepAliveTriedSeconds.map { "\($0) s is being tried" },
+                link.keepAliveFailedSeconds.map { "\($0) s failed" },
+                link.keepAliveLongestSeconds.map { "\($0) s at most" },
+            ]
+            table.add(["keep-alive", parts.compactMap { $0 }.joined(separator: "; ")])
+        }
         if let received = link.received { table.add(["pushes", "\(received)"]) }
         if let here = link.revision {
             let there = link.gatewayRevision.map { "\($0)" } ?? "none"

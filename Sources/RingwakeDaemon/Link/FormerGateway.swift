@@ -53,7 +53,7 @@ final class FormerGateway {
                     greeting.hasMoved = true
                     return greeting
                 }, addresses: { [unowned self] in addresses.sockets(port: gateway.port) }, push: push,
-                welcomed: { _ in }, linked: {}, published: { _, _ in }, registrations: { _ in },
+                welcomed: { _ in }, retimed: { _ in }, linked: {}, published: { _, _ in }, registrations: { _ in },
                 ended: { [unowned self] in ended($0) }, problem: { _ in }))
         watch = try network.requireWatch(target) { [weak self] reachability in
             guard let self else { return }

@@ -28,7 +28,7 @@ final class GatewayLinks {
     private var answers: [PushTicket: (DeliveryOutcome) -> Void] = [:]
     private var lastTicket: UInt64 = 0
     private(set) var counters = LinkCounters()
-    private(set) var keepAlive = LinkKeepAlive()
+    let keepAlives: GatewayKeepAlives
     private var receipts = ReceiptBook()
     private let onReceipt: (ReceiptKey, DeviceID) -> Void
     /// The names of waiting pushes, for what becomes of them.
@@ -51,15 +51,16 @@ final class GatewayLinks {
     private static let tolerance = Duration.milliseconds(5)
 
     /// - Parameters:
+    ///   - directory: the state directory.
     ///   - contents: what the last run left.
     ///   - limits: the places for connections.
     ///   - onReceipt: called when something new is known of a push.
     ///   - isServed: whether a team may send to a topic.
     /// - Throws: `failed` if there are no random numbers.
     init(
-        settings: GatewaySettings, contents: JournalContents, journal: PushJournal, runLoop: RunLoop,
-        limits: ConnectionLimits, logger: Logger, onReceipt: @escaping (ReceiptKey, DeviceID) -> Void,
-        isServed: @escaping (Topic) -> Bool
+        directory: String, settings: GatewaySettings, contents: JournalContents, journal: PushJournal,
+        runLoop: RunLoop, limits: ConnectionLimits, logger: Logger,
+        onReceipt: @escaping (ReceiptKey, DeviceID) -> Void, isServed: @escaping (Topic) -> Bool
     ) throws(RingwakeError) {
         self.settings = settings
         self.journal = journal
@@ -73,8 +74,14 @@ final class GatewayLinks {
         let run = try SecureRandom.bytes(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         machine = LinkGatewayStateMachine(run: run, epoch: contents.epoch, limits: rules)
         server = LinkServer(runLoop: runLoop, limits: limits, logger: logger)
+        keepAlives = GatewayKeepAlives(
+            directory: directory, settings: settings, server: server, runLoop: runLoop, logger: logger)
         restore(contents)
-        server.onEvent = { [unowned self] in driver.submit($0) }
+        server.onEvent = { [unowned self] event in
+            if case .received(let link, let packet, _) = event { keepAlives.received(packet, on: link) }
+            driver.submit(event)
+        }
+        keepAlives.endProbe = { [unowned self] in driver.submit(.endProbe($0, $1)) }
         server.deadline = { [unowned self] link in
             machine.deadline(of: link).map { BootClock.Instant(nanoseconds: $0.nanoseconds) }
         }
@@ -191,10 +198,7 @@ final class GatewayLinks {
             isOpen: settings.admission == .open)
         host.hasRoom = { [unowned self] in server.hasRoom(for: $0.rawValue) }
         host.allowsRecovery = settings.allowsRecovery
-        host.keepAlive = { [unowned self] hello, link in
-            let interval = keepAlive.interval(label: hello.network, address: server.address(of: link) ?? "")
-            return UInt16(clamping: interval.components.seconds)
-        }
+        host.accepted = { [keepAlives] in keepAlives.accepted($0, $1) }
         return host
     }
 
@@ -219,15 +223,18 @@ final class GatewayLinks {
     /// Tells all devices to come back later, and accepts none any more.
     func stop() { driver.submit(.stop) }
 
-    /// Closes all links at once.
-    func close() { server.closeNow() }
+    /// Closes all links at once, for the end of the daemon.
+    func close() {
+        server.closeNow()
+        keepAlives.save()
+    }
 
     // MARK: - Effects
 
     private func run(_ effect: LinkGatewayEffect) {
         switch effect {
         case .send(let link, let packet):
-            if case .publish = packet { keepAlive.sent(link, at: now) }
+            if case .publish = packet { keepAlives.sentPush(on: link) }
             server.send(packet, to: link)
         case .close(let link, let cause):
             logger.debug("a link ends", metadata: ["peer": "\(server.address(of: link) ?? "")", "cause": "\(cause)"])
@@ -256,25 +263,7 @@ final class GatewayLinks {
                 self.note(.dropped(why), name, of: device)
             }
             log.note(note, at: runLoop.now, address: server.address)
-            keepAlive(note)
-        }
-    }
-
-    private func keepAlive(_ note: LinkNote) {
-        switch note {
-        case .linked(let link, let device, _):
-            let interval = keepAlive.linked(
-                link, device, label: machine.hello(of: link)?.network, address: server.address(of: link) ?? "", at: now)
-            server.keepAlive(link, seconds: Int32(clamping: interval.components.seconds))
-        case .acknowledged(let device, _, _, _):
-            guard let link = machine.link(of: device),
-                let change = keepAlive.acknowledged(link, at: now)
-            else { return }
-            for link in change.links {
-                server.keepAlive(link, seconds: Int32(clamping: change.interval.components.seconds))
-            }
-        case .unlinked(let link, _, _): keepAlive.ended(link, isDead: server.isDead(link), at: now)
-        default: break
+            keepAlives.note(note)
         }
     }
 

@@ -1,10 +1,15 @@
+internal import Cryptography
 internal import DeviceLink
 internal import HTTPServer
 internal import LinkTransport
 internal import RingwakeCore
 
 /// Sets how often the kernel sends a keep-alive on each link, by what is learned of the network that the device is in
-/// (``KeepaliveLearner``), and gathers the evidence: what was acknowledged after an idle time, and which links died.
+/// (``KeepaliveLearner``), and gathers the evidence: what was acknowledged after an idle time, which links died, and how
+/// probes ended.
+///
+/// A shorter interval is set on all links of a network at once. A longer one is set on a link when its device is told, in
+/// CONNACK or at the end of a probe: a device that does not know it would send keep-alives of its own before.
 struct LinkKeepAlive {
     private struct Link {
         let device: DeviceID
@@ -12,8 +17,12 @@ struct LinkKeepAlive {
         var interval: Duration
         /// When the last packet was sent or received.
         var lastTraffic: BootInstant
-        /// How long it was idle before the push whose acknowledgement is awaited.
-        var idleBeforePush: Duration?
+        /// The kernel has sent keep-alives at this interval since.
+        var regularSince: BootInstant
+        /// The push whose acknowledgement is awaited: when it was sent, and how long the link was idle before.
+        var push: (sentAt: BootInstant, idle: Duration)?
+        /// Probes that were not due, in a row.
+        var needlessProbes = 0
     }
 
     private struct Death {
@@ -23,94 +32,228 @@ struct LinkKeepAlive {
         let at: BootInstant
     }
 
-    private(set) var learner = KeepaliveLearner()
+    private struct Probe {
+        let device: DeviceID
+        let link: LinkID
+        let network: NetworkKey
+        let tried: Duration
+        let began: BootInstant
+    }
+
+    private(set) var learner: KeepaliveLearner
     private var links: [LinkID: Link] = [:]
+    private var newest: [DeviceID: LinkID] = [:]
     /// Links that were found dead, until their device is back and its network is known.
     private var deaths: [DeviceID: Death] = [:]
+    private var probes: [LinkID: Probe] = [:]
+    private var changes: [LinkID: Duration] = [:]
 
     private static let maximumDeaths = 10_000
     /// Periods of one idle time that count as evidence: more make no difference.
     private static let maximumPeriods = 8
+    private static let keyBytes = 16
+
+    init(learner: KeepaliveLearner = KeepaliveLearner()) {
+        self.learner = learner
+    }
+
+    /// The intervals that are to be set on links since the last call.
+    mutating func takeChanges() -> [LinkID: Duration] {
+        defer { changes = [:] }
+        return changes
+    }
+
+    // MARK: - Links
 
     /// A device has linked.
     ///
     /// - Parameters:
     ///   - label: what it calls its network: `KIND:HASH`.
     ///   - address: the peer's address and port.
-    /// - Returns: the interval to set.
-    mutating func linked(
-        _ link: LinkID, _ device: DeviceID, label: String?, address: String, at now: BootInstant
-    ) -> Duration {
+    mutating func linked(_ link: LinkID, _ device: DeviceID, label: String?, address: String, at now: BootInstant) {
         let network = Self.key(address, label)
         let kind = label.flatMap { NetworkKind(rawValue: String($0.prefix { $0 != ":" })) } ?? .wiFi
         if let death = deaths.removeValue(forKey: device) {
+            let former = learner.interval(on: death.network)
             // In another network the NAT of the former one has done nothing wrong.
-            _ = learner.foundDead(
+            let interval = learner.foundDead(
                 on: death.network, afterIdle: death.idle, interval: death.interval,
                 pathChanged: death.network != network, at: death.at)
+            if interval != former { shorten(death.network, at: now) }
         }
         let interval = learner.linkEstablished(on: network, kind: kind, at: now)
-        links[link] = Link(device: device, network: network, interval: interval, lastTraffic: now)
-        return interval
+        links[link] = Link(device: device, network: network, interval: interval, lastTraffic: now, regularSince: now)
+        newest[device] = link
+        changes[link] = interval
     }
-
-    /// The interval for a device's network: what is learned of it, or what it begins with.
-    func interval(label: String?, address: String) -> Duration {
-        learner.interval(on: Self.key(address, label)) ?? KeepaliveRules.start
-    }
-
-    /// What is known of a link's network.
-    func status(of link: LinkID) -> KeepaliveLearner.Status? { links[link].flatMap { learner.status(of: $0.network) } }
 
     /// A push was sent.
     mutating func sent(_ link: LinkID, at now: BootInstant) {
         guard var state = links[link] else { return }
-        let idle = state.lastTraffic.duration(to: now)
-        if idle >= state.interval { state.idleBeforePush = idle }
+        state.push = state.push ?? (now, state.lastTraffic.duration(to: now))
         state.lastTraffic = now
         links[link] = state
     }
 
     /// A push was acknowledged.
-    ///
-    /// - Returns: another interval for the links of the same network, if it has changed.
-    mutating func acknowledged(_ link: LinkID, at now: BootInstant) -> (links: [LinkID], interval: Duration)? {
-        guard var state = links[link] else { return nil }
-        state.lastTraffic = now
-        let idle = state.idleBeforePush
-        state.idleBeforePush = nil
-        links[link] = state
-        guard let idle else { return nil }
-        // Each keep-alive in that time was answered, or the link would have died.
-        let periods = min(Self.maximumPeriods, Int(idle / state.interval))
-        var advice: KeepaliveLearner.Advice?
-        for period in 1...max(1, periods) {
-            let end = now.advanced(by: .zero - state.interval * (max(1, periods) - period))
-            advice = learner.provenAlive(on: state.network, afterIdle: state.interval, at: end)
-        }
-        guard let advice, advice.interval != state.interval else { return nil }
-        let same = links.filter { $0.value.network == state.network }.map(\.key)
-        for id in same { links[id]?.interval = advice.interval }
-        return (same, advice.interval)
+    mutating func acknowledged(_ device: DeviceID, at now: BootInstant) {
+        guard let link = newest[device], let state = links[link] else { return }
+        // Before the push the way was open, too.
+        traffic(on: link, provenUntil: state.push?.sentAt ?? now, at: now)
+    }
+
+    /// The device has sent something else, which opens the way again and so proves nothing.
+    mutating func received(_ link: LinkID, at now: BootInstant) {
+        guard let state = links[link] else { return }
+        traffic(on: link, provenUntil: now.advanced(by: .zero - KeepaliveRules.patience(of: state.interval)), at: now)
     }
 
     /// A link has ended.
     ///
     /// - Parameter isDead: the peer did not answer any more, and sent no end.
     mutating func ended(_ link: LinkID, isDead: Bool, at now: BootInstant) {
-        guard let state = links.removeValue(forKey: link), isDead else { return }
+        guard let state = links.removeValue(forKey: link) else { return }
+        if newest[state.device] == link { newest[state.device] = nil }
+        guard isDead else { return }
         if deaths.count >= Self.maximumDeaths, let oldest = deaths.min(by: { $0.value.at < $1.value.at }) {
             deaths[oldest.key] = nil
         }
         deaths[state.device] = Death(
-            network: state.network, idle: state.idleBeforePush ?? state.lastTraffic.duration(to: now),
+            network: state.network, idle: state.push?.idle ?? state.lastTraffic.duration(to: now),
             interval: state.interval, at: now)
     }
 
     /// What is set on a link.
     func interval(of link: LinkID) -> Duration? { links[link]?.interval }
 
-    /// Devices behind one NAT have one source network; the label tells apart what is behind the same one.
+    /// What is known of a link's network.
+    func status(of link: LinkID) -> KeepaliveLearner.Status? { links[link].flatMap { learner.status(of: $0.network) } }
+
+    /// What a device is told of its link.
+    func timing(of device: DeviceID, at now: BootInstant) -> LinkTiming {
+        guard let state = newest[device].flatMap({ links[$0] }) else { return LinkTiming(keepAlive: 0) }
+        return LinkTiming(
+            keepAlive: Self.seconds(state.interval), longest: learner.longest(on: state.network).map(Self.seconds),
+            failed: learner.failure(on: state.network).map(Self.seconds), probeAfter: probeAfter(state, at: now))
+    }
+
+    // MARK: - Probes
+
+    /// A device is ready to probe.
+    ///
+    /// - Returns: how long the probe has to be idle; nil if none is due, or if it is not in the network of the link.
+    mutating func beginProbe(
+        _ probe: LinkID, _ device: DeviceID, label: String?, address: String, at now: BootInstant
+    ) -> Duration? {
+        guard let link = newest[device], let state = links[link], state.network == Self.key(address, label) else {
+            return nil
+        }
+        prove(link, until: now.advanced(by: .zero - KeepaliveRules.patience(of: state.interval)))
+        guard let tried = learner.startProbe(on: state.network, at: now) else {
+            links[link]?.needlessProbes += 1
+            set(link, learner.interval(on: state.network), at: now)
+            return nil
+        }
+        links[link]?.needlessProbes = 0
+        probes[probe] = Probe(
+            device: device, link: link, network: state.network, tried: tried, began: now)
+        return tried
+    }
+
+    /// Whose probe it is; nil if it was not due, or has been judged.
+    func device(ofProbe id: LinkID) -> DeviceID? { probes[id]?.device }
+
+    /// What is being tried for a link.
+    func tried(for link: LinkID) -> Duration? { probes.values.first { $0.link == link }?.tried }
+
+    /// A probe lives after its idle time.
+    mutating func probeSurvived(_ id: LinkID, at now: BootInstant) {
+        guard let probe = probes.removeValue(forKey: id) else { return }
+        let interval = learner.probeEnded(on: probe.network, .survived(probe.tried), at: now)
+        set(probe.link, interval, at: now)
+    }
+
+    /// A probe has ended without a word.
+    ///
+    /// - Returns: the link of its device, if this may be the NAT: ask there whether the device answers, and report it by
+    ///   ``probeJudged(_:deviceAnswers:at:)``. A device that is asleep or out of range answers nowhere.
+    mutating func probeBroke(_ id: LinkID, at now: BootInstant) -> LinkID? {
+        guard let probe = probes[id] else { return nil }
+        guard probe.began.advanced(by: probe.tried) <= now, links[probe.link] != nil else {
+            probeLeft(id, at: now)
+            return nil
+        }
+        return probe.link
+    }
+
+    /// See ``probeBroke(_:at:)``.
+    mutating func probeJudged(_ id: LinkID, deviceAnswers: Bool, at now: BootInstant) {
+        guard let probe = probes.removeValue(forKey: id) else { return }
+        let isNAT = deviceAnswers && links[probe.link] != nil
+        _ = learner.probeEnded(on: probe.network, isNAT ? .died(probe.tried) : .void, at: now)
+        // The question was a keep-alive out of turn.
+        links[probe.link]?.regularSince = now
+    }
+
+    /// A probe was ended, and shows nothing.
+    mutating func probeLeft(_ id: LinkID, at now: BootInstant) {
+        guard let probe = probes.removeValue(forKey: id) else { return }
+        _ = learner.probeEnded(on: probe.network, .void, at: now)
+    }
+
+    /// Seconds until the device of a link is to probe. One keep-alive more than is needed: what is sent after the link was
+    /// made moves them.
+    private func probeAfter(_ link: Link, at now: BootInstant) -> UInt32? {
+        let wait: Duration
+        switch learner.nextProbe(on: link.network, at: now) {
+        case .never: return nil
+        case .now: wait = .zero
+        case .after(let time): wait = time
+        }
+        let needed = wait + link.interval + KeepaliveRules.patience(of: link.interval)
+        return UInt32(clamping: max(needed, KeepaliveRules.pause(after: link.needlessProbes)).components.seconds)
+    }
+
+    // MARK: - Evidence
+
+    private mutating func traffic(on link: LinkID, provenUntil end: BootInstant, at now: BootInstant) {
+        prove(link, until: end)
+        links[link]?.lastTraffic = now
+        links[link]?.regularSince = now
+        links[link]?.push = nil
+    }
+
+    /// Each keep-alive that was sent until then was answered, or the link would have died.
+    private mutating func prove(_ link: LinkID, until end: BootInstant) {
+        guard let state = links[link], state.regularSince < end else { return }
+        let periods = Int(state.regularSince.duration(to: end) / state.interval)
+        guard periods > 0 else { return }
+        for period in max(1, periods - Self.maximumPeriods + 1)...periods {
+            _ = learner.provenAlive(
+                on: state.network, afterIdle: state.interval,
+                at: state.regularSince.advanced(by: state.interval * period))
+        }
+        links[link]?.regularSince = state.regularSince.advanced(by: state.interval * periods)
+    }
+
+    private mutating func shorten(_ network: NetworkKey, at now: BootInstant) {
+        guard let interval = learner.interval(on: network) else { return }
+        for (id, link) in links where link.network == network && link.interval > interval {
+            set(id, interval, at: now)
+        }
+    }
+
+    private mutating func set(_ link: LinkID, _ interval: Duration?, at now: BootInstant) {
+        guard let interval, let state = links[link], state.interval != interval else { return }
+        links[link]?.interval = interval
+        links[link]?.regularSince = now
+        changes[link] = interval
+    }
+
+    private static func seconds(_ time: Duration) -> UInt16 { UInt16(clamping: time.components.seconds) }
+
+    /// Devices behind one NAT have one source network; the label tells apart what is behind the same one. A digest,
+    /// because it is stored.
     private static func key(_ address: String, _ label: String?) -> NetworkKey {
         let source: String
         if let parsed = try? SocketAddress(parsing: address), !parsed.isIPv6 {
@@ -118,6 +261,6 @@ struct LinkKeepAlive {
         } else {
             source = "\(PeerNetwork(of: address))"
         }
-        return NetworkKey("\(source)|\(label ?? "")".utf8)
+        return NetworkKey(SHA256.digest(Array("\(source)|\(label ?? "")".utf8)).prefix(keyBytes))
     }
 }

@@ -39,7 +39,7 @@ struct LinkCounters {
             guard reason == .success, let arrived else { return }
             acknowledgementTimes.add(milliseconds: now.nanoseconds / 1_000_000 - arrived)
         case .dropped: dropped += 1
-        case .paired, .registered, .messageRefused, .divergence, .unregistered, .moved: break
+        case .paired, .registered, .messageRefused, .divergence, .unregistered, .moved, .probeEnded: break
         }
     }
 }
@@ -99,6 +99,8 @@ struct LinkLog {
             logger.notice(
                 "a push ended without reaching its app",
                 metadata: ["device": "\(device.short)", "push": "\(key.text)", "why": "\(why.rawValue)"])
+        // GatewayKeepAlives logs it, with what was learned.
+        case .probeEnded: break
         case .acknowledged(let device, let key, let reason, _):
             logger.debug(
                 "push settled by its device",

@@ -133,8 +133,8 @@ final class LinkRequests {
             apps: record.registrations.map {
                 .init(app: $0.app.rawValue, environment: $0.environment.rawValue, slot: $0.slot.description)
             })
-        message.keepAliveSeconds = link.flatMap { links.keepAlive.interval(of: $0)?.components.seconds }
-        message.network = link.flatMap { links.keepAlive.status(of: $0)?.word }
+        message.keepAliveSeconds = link.flatMap { links.keepAlives.state.interval(of: $0)?.components.seconds }
+        message.network = link.flatMap { links.keepAlives.state.status(of: $0)?.word }
         message.movesTo = record.movesTo
         return message
     }
@@ -275,7 +275,12 @@ final class LinkRequests {
         message.trust = gateway.trust.rawValue
         message.device = outbound.keys?.device.rawValue
         message.linkedMs = outbound.linkedAt.map { $0.duration(to: now).milliseconds }
-        message.keepAliveSeconds = outbound.isLinked ? outbound.keepAlive.map { Int64($0) } : nil
+        if outbound.isLinked, let timing = outbound.timing, timing.keepAlive > 0 {
+            message.keepAliveSeconds = Int64(timing.keepAlive)
+            message.keepAliveTriedSeconds = outbound.triedKeepAlive.map { Int64($0) }
+            message.keepAliveLongestSeconds = timing.longest.map { Int64($0) }
+            message.keepAliveFailedSeconds = timing.failed.map { Int64($0) }
+        }
         message.retryInMs = outbound.retryAt.map { max(0, now.duration(to: $0).milliseconds) }
         message.lastEnd = outbound.lastEnding.map {
             .init(why: $0.end.text ?? $0.end.cause.text, agoMs: $0.at.duration(to: now).milliseconds)

@@ -29,8 +29,8 @@ final class OutboundLink {
     var onPaired: () -> Void = {}
     private(set) var paired: PairedGateway?
     private(set) var keys: DeviceKeys?
-    /// Seconds between two keep-alives of the gateway, as it says.
-    private(set) var keepAlive: UInt16?
+    /// The gateway's keep-alives, as it says.
+    private(set) var timing: LinkTiming?
     private(set) var linkedAt: BootInstant?
     private(set) var lastEnding: Ending?
     private(set) var problem: ReconnectBackoff.Problem?
@@ -105,6 +105,8 @@ final class OutboundLink {
     private var now: BootInstant { BootInstant(nanoseconds: BootClock.now().nanoseconds) }
 
     var isLinked: Bool { client?.isLinked ?? false }
+    /// The interval that is being tried, in seconds.
+    var triedKeepAlive: UInt16? { client?.triedKeepAlive }
 
     /// What the link does, for a message.
     func messageState(at now: BootInstant) -> LinkMessage.State {
@@ -164,7 +166,7 @@ final class OutboundLink {
             greeting: { [unowned self] in greeting },
             addresses: { [unowned self] in addresses.sockets(port: route?.target.port ?? 0) },
             push: { [unowned self] push, age, settle in receive(push, age, settle) },
-            welcomed: { [unowned self] in welcomed($0) },
+            welcomed: { [unowned self] in welcomed($0) }, retimed: { [unowned self] in timing = $0 },
             linked: { [unowned self] in linked() },
             published: { [synchronizer] reason, text in synchronizer.published(reason, text) },
             registrations: { [unowned self] in synchronizer.compared(with: $0, apps: apps()) },
@@ -189,7 +191,7 @@ final class OutboundLink {
 
     private func welcomed(_ welcome: LinkWelcome) {
         problem = nil
-        keepAlive = welcome.keepAlive == 0 ? nil : welcome.keepAlive
+        timing = welcome.timing
         synchronizer.welcomed(welcome, known: knownEpoch)
     }
 

@@ -134,7 +134,9 @@ import Testing
 
     @Test("A probe stays, and the device leaves it")
     func probe() throws {
-        var pair = Pair(TestGateway(), device, .probe)
+        var gateway = TestGateway()
+        gateway.tried = 300
+        var pair = Pair(gateway, device, .probe)
         try pair.begin()
         #expect(!pair.session.isEnded && !pair.gateway.machine.isOnline(device))
         try pair.fromDevice(pair.session.leave())

@@ -17,7 +17,9 @@ struct TestGateway {
     var isSigned = true
     var isKey = true
     var hasRoom = true
-    var keepAlive: UInt16 = 0
+    var timing = LinkTiming(keepAlive: 0)
+    /// What a probe tries; nil: none is due.
+    var tried: UInt16?
     private var lastLink: UInt64 = 0
     private var lastTicket: UInt64 = 0
 
@@ -32,12 +34,13 @@ struct TestGateway {
 
     @discardableResult
     mutating func handle(_ event: LinkGatewayEvent) -> [LinkGatewayEffect] {
-        let (isServed, isSigned, keepAlive, isKey, hasRoom) = (isServed, isSigned, keepAlive, isKey, hasRoom)
+        let (isServed, isSigned, isKey, hasRoom) = (isServed, isSigned, isKey, hasRoom)
+        let (timing, tried) = (timing, tried)
         var host = LinkGatewayHost(
             wall: { Self.wall }, isServed: isServed, isSigned: { _, _, _ in isSigned }, isKey: { _ in isKey },
             isOpen: isOpen)
         host.hasRoom = { _ in hasRoom }
-        host.keepAlive = { _, _ in keepAlive }
+        host.accepted = { _, _ in (timing, tried) }
         return machine.handle(event, at: now, asking: host)
     }
 

@@ -13,18 +13,22 @@ struct KeepaliveLearnerTests {
         learner.linkEstablished(on: network ?? home, kind: kind, at: now)
     }
 
-    private mutating func goodPeriods(_ count: Int, idle: Duration) -> KeepaliveLearner.Advice? {
-        var advice: KeepaliveLearner.Advice?
+    /// Good periods, in each of which a device asks whether it is to probe.
+    ///
+    /// - Returns: the probe that the last one starts.
+    private mutating func goodPeriods(_ count: Int, idle: Duration) -> Duration? {
+        var probe: Duration?
         for _ in 0..<count {
             now = now.advanced(by: idle)
-            advice = learner.provenAlive(on: home, afterIdle: idle, at: now)
+            _ = learner.provenAlive(on: home, afterIdle: idle, at: now)
+            probe = learner.startProbe(on: home, at: now)
         }
-        return advice
+        return probe
     }
 
     private mutating func die(
         idle: Duration, interval: Duration, pathChanged: Bool = false
-    ) -> KeepaliveLearner.Advice? {
+    ) -> Duration? {
         now = now.advanced(by: idle)
         return learner.foundDead(
             on: home, afterIdle: idle, interval: interval, pathChanged: pathChanged, at: now)
@@ -33,17 +37,21 @@ struct KeepaliveLearnerTests {
     @Test("An unknown network starts at 4 min, and the fifth good period starts a probe of 5 min")
     mutating func growth() {
         #expect(connect() == .minutes(4))
-        #expect(goodPeriods(4, idle: .minutes(4)) == .init(interval: .minutes(4), probe: nil))
-        #expect(goodPeriods(1, idle: .minutes(4)) == .init(interval: .minutes(4), probe: .minutes(5)))
-        #expect(goodPeriods(1, idle: .minutes(4)) == .init(interval: .minutes(4), probe: nil))
-        #expect(
-            learner.probeEnded(on: home, .survived(.minutes(5)), at: now) == .init(interval: .minutes(5), probe: nil))
+        #expect(learner.nextProbe(on: home, at: now) == .after(.minutes(20)))
+        #expect(goodPeriods(4, idle: .minutes(4)) == nil)
+        #expect(learner.nextProbe(on: home, at: now) == .after(.minutes(4)))
+        #expect(goodPeriods(1, idle: .minutes(4)) == .minutes(5))
+        #expect(learner.nextProbe(on: home, at: now) == .after(.minutes(11)), "another device asks")
+        #expect(goodPeriods(1, idle: .minutes(4)) == nil)
+        #expect(learner.interval(on: home) == .minutes(4))
+        #expect(learner.probeEnded(on: home, .survived(.minutes(5)), at: now) == .minutes(5))
+        #expect(learner.nextProbe(on: home, at: now) == .after(.minutes(25)))
     }
 
     @Test("Idle times shorter than the interval are no good periods")
     mutating func shortPeriods() {
         _ = connect()
-        #expect(goodPeriods(20, idle: .minutes(3))?.probe == nil)
+        #expect(goodPeriods(20, idle: .minutes(3)) == nil)
     }
 
     @Test("Good periods of several devices that overlap count once")
@@ -52,9 +60,9 @@ struct KeepaliveLearnerTests {
         for _ in 0..<4 {
             now = now.advanced(by: .minutes(4))
             for second in 0..<10 {
-                let advice = learner.provenAlive(
-                    on: home, afterIdle: .minutes(4), at: now.advanced(by: .seconds(second * 20)))
-                #expect(advice?.probe == nil)
+                let time = now.advanced(by: .seconds(second * 20))
+                _ = learner.provenAlive(on: home, afterIdle: .minutes(4), at: time)
+                #expect(learner.startProbe(on: home, at: time) == nil)
             }
         }
     }
@@ -62,15 +70,15 @@ struct KeepaliveLearnerTests {
     @Test("One failure changes nothing; the second one lowers the interval to 20 s below it")
     mutating func twoFailures() {
         _ = connect()
-        #expect(die(idle: .seconds(250), interval: .minutes(4))?.interval == .minutes(4))
-        #expect(die(idle: .seconds(250), interval: .minutes(4))?.interval == .seconds(220))
+        #expect(die(idle: .seconds(250), interval: .minutes(4)) == .minutes(4))
+        #expect(die(idle: .seconds(250), interval: .minutes(4)) == .seconds(220))
     }
 
     @Test("A failure while the path changed does not count")
     mutating func pathChanged() {
         _ = connect()
         for _ in 0..<10 {
-            #expect(die(idle: .seconds(250), interval: .minutes(4), pathChanged: true)?.interval == .minutes(4))
+            #expect(die(idle: .seconds(250), interval: .minutes(4), pathChanged: true) == .minutes(4))
         }
     }
 
@@ -79,10 +87,10 @@ struct KeepaliveLearnerTests {
         _ = connect()
         now = now.advanced(by: .minutes(10))
         for second in 0..<100 {
-            let advice = learner.foundDead(
+            let interval = learner.foundDead(
                 on: home, afterIdle: .seconds(250), interval: .minutes(4), pathChanged: false,
                 at: now.advanced(by: .seconds(second)))
-            #expect(advice?.interval == .minutes(4))
+            #expect(interval == .minutes(4))
         }
     }
 
@@ -103,9 +111,9 @@ struct KeepaliveLearnerTests {
         _ = connect()
         _ = die(idle: .minutes(4), interval: .minutes(4))
         _ = goodPeriods(5, idle: .minutes(4))
-        #expect(die(idle: .minutes(4), interval: .minutes(4))?.interval == .minutes(4))
+        #expect(die(idle: .minutes(4), interval: .minutes(4)) == .minutes(4))
         _ = goodPeriods(4, idle: .minutes(4))
-        #expect(die(idle: .minutes(4), interval: .minutes(4))?.interval == .seconds(220))
+        #expect(die(idle: .minutes(4), interval: .minutes(4)) == .seconds(220))
     }
 
     @Test("A link of an earlier, longer interval that dies does not lower the interval again")
@@ -113,14 +121,14 @@ struct KeepaliveLearnerTests {
         _ = connect()
         for _ in 0..<2 { _ = die(idle: .minutes(4), interval: .minutes(4)) }
         for _ in 0..<4 {
-            #expect(die(idle: .minutes(4), interval: .minutes(4))?.interval == .seconds(220))
+            #expect(die(idle: .minutes(4), interval: .minutes(4)) == .seconds(220))
         }
     }
 
     @Test("Links that die within the floor's time have another cause than the interval")
     mutating func shortDeaths() {
         _ = connect()
-        for _ in 0..<10 { #expect(die(idle: .seconds(30), interval: .minutes(4))?.interval == .minutes(4)) }
+        for _ in 0..<10 { #expect(die(idle: .seconds(30), interval: .minutes(4)) == .minutes(4)) }
     }
 
     @Test("Falls without a good period between them are 20, 40, 80 and 160 s; a good period starts again at 20 s")
@@ -143,15 +151,15 @@ struct KeepaliveLearnerTests {
     @Test("After a probe died, only less is tried for a day; then the limit once, and a survivor lifts it")
     mutating func hold() {
         _ = connect()
-        #expect(goodPeriods(5, idle: .minutes(4))?.probe == .seconds(300))
+        #expect(goodPeriods(5, idle: .minutes(4)) == .seconds(300))
         _ = learner.probeEnded(on: home, .died(.seconds(300)), at: now)
-        #expect(goodPeriods(5, idle: .minutes(4))?.probe == .seconds(280))
+        #expect(goodPeriods(5, idle: .minutes(4)) == .seconds(280))
         _ = learner.probeEnded(on: home, .survived(.seconds(280)), at: now)
         #expect(learner.status(of: home) == .settled)
-        #expect(goodPeriods(250, idle: .seconds(280))?.probe == nil)
+        #expect(goodPeriods(250, idle: .seconds(280)) == nil)
         now = now.advanced(by: .hours(6))
-        #expect(goodPeriods(1, idle: .seconds(280))?.probe == .seconds(300))
-        #expect(learner.probeEnded(on: home, .survived(.seconds(300)), at: now)?.interval == .seconds(300))
+        #expect(goodPeriods(1, idle: .seconds(280)) == .seconds(300))
+        #expect(learner.probeEnded(on: home, .survived(.seconds(300)), at: now) == .seconds(300))
         #expect(learner.status(of: home) == .searching)
     }
 
@@ -161,9 +169,9 @@ struct KeepaliveLearnerTests {
         _ = goodPeriods(4, idle: .minutes(4))
         for outcome in [KeepaliveLearner.ProbeOutcome.died(.seconds(200)), .survived(.seconds(200)), .void] {
             now = now.advanced(by: .days(1))
-            #expect(goodPeriods(1, idle: .minutes(4))?.probe == .seconds(300))
-            #expect(learner.probeEnded(on: home, outcome, at: now)?.interval == .minutes(4))
-            #expect(goodPeriods(14, idle: .minutes(4))?.probe == nil)
+            #expect(goodPeriods(1, idle: .minutes(4)) == .seconds(300))
+            #expect(learner.probeEnded(on: home, outcome, at: now) == .minutes(4))
+            #expect(goodPeriods(14, idle: .minutes(4)) == nil)
             #expect(learner.status(of: home) == .searching)
         }
     }
@@ -171,9 +179,9 @@ struct KeepaliveLearnerTests {
     @Test("A probe that is never reported does not block the next one")
     mutating func lostProbe() {
         _ = connect()
-        #expect(goodPeriods(5, idle: .minutes(4))?.probe == .seconds(300))
+        #expect(goodPeriods(5, idle: .minutes(4)) == .seconds(300))
         var probes = 0
-        for _ in 0..<30 where goodPeriods(1, idle: .minutes(4))?.probe != nil { probes += 1 }
+        for _ in 0..<30 where goodPeriods(1, idle: .minutes(4)) != nil { probes += 1 }
         #expect(probes == 1)
     }
 
@@ -182,6 +190,49 @@ struct KeepaliveLearnerTests {
         learner = KeepaliveLearner(.init(entries: [entry(interval: 1600)]), at: now) ?? KeepaliveLearner()
         #expect(connect(kind: .cellular) == .seconds(1600))
         #expect(connect(kind: .wiFi) == .minutes(15))
+    }
+
+    @Test("After a probe without a result the next one is due in an hour, with all periods good")
+    mutating func pause() {
+        _ = connect()
+        _ = goodPeriods(5, idle: .minutes(4))
+        _ = learner.probeEnded(on: home, .void, at: now)
+        #expect(learner.nextProbe(on: home, at: now) == .after(.hours(1)))
+        now = now.advanced(by: .hours(1))
+        #expect(learner.nextProbe(on: home, at: now) == .now(.minutes(5)))
+    }
+
+    @Test("No probe is due at the ceiling, on a network that cannot be held, or on an unknown one; limits have holds")
+    mutating func noProbe() throws {
+        #expect(learner.nextProbe(on: home, at: now) == .never)
+        let hold = 1000
+        for (interval, limit, next) in [
+            (900, nil, .never), (45, 45, .never), (280, 300, .after(.minutes(24) - .seconds(40))),
+        ] as [(Int64, Int64?, KeepaliveLearner.NextProbe)] {
+            let entry = entry(kind: "wifi", interval: interval, limit: limit, hold: Int64(hold))
+            var learner = try #require(KeepaliveLearner(.init(entries: [entry]), at: now))
+            _ = learner.linkEstablished(on: home, kind: .wiFi, at: now)
+            #expect(learner.nextProbe(on: home, at: now) == next, "\(interval)")
+            #expect(learner.startProbe(on: home, at: now) == nil)
+            #expect(learner.failure(on: home) == limit.map { .seconds($0) })
+            #expect(learner.longest(on: home) == .minutes(15))
+        }
+    }
+
+    @Test("A gateway may have other bounds; what contradicts the shortest interval gives way")
+    mutating func otherBounds() {
+        let bounds = KeepaliveBounds(start: .seconds(6), shortest: .seconds(5), longest: .seconds(12))
+        learner = KeepaliveLearner(bounds: bounds)
+        #expect(connect(kind: .cellular) == .seconds(6))
+        #expect(goodPeriods(5, idle: .seconds(6)) == .seconds(12))
+        _ = learner.probeEnded(on: home, .died(.seconds(12)), at: now)
+        #expect(learner.interval(on: home) == .seconds(6) && learner.status(of: home) == .settled)
+        for _ in 0..<2 { _ = die(idle: .seconds(6), interval: .seconds(6)) }
+        #expect(learner.interval(on: home) == .seconds(5))
+        let odd = KeepaliveBounds(start: .seconds(6), shortest: .seconds(50), longest: .seconds(12))
+        learner = KeepaliveLearner(bounds: odd)
+        #expect(connect(kind: .cellular) == .seconds(50))
+        #expect(learner.longest(on: home) == .seconds(50))
     }
 
     // MARK: - The table

@@ -110,18 +110,18 @@ struct SimulatedNAT {
         let idle = links[index].idleSince.duration(to: now)
         let isAccident = Double.random(in: 0..<1, using: &random) < accidents
         if survives(idle), !isAccident {
-            let advice = learner.provenAlive(on: network, afterIdle: idle, at: now)
+            let interval = learner.provenAlive(on: network, afterIdle: idle, at: now)
             continueLink(index)
-            follow(advice)
+            follow(interval)
         } else {
             failures += 1
             let found = now.advanced(by: Self.detection)
             lossWindows.append(idle - min(timeout ?? idle, idle) + Self.detection)
-            let advice = learner.foundDead(
+            let interval = learner.foundDead(
                 on: network, afterIdle: idle + Self.detection, interval: links[index].interval, pathChanged: false,
                 at: found)
             connect(index, at: found)
-            follow(advice)
+            follow(interval)
         }
     }
 
@@ -144,17 +144,16 @@ struct SimulatedNAT {
         links[index].nextPacketAt = time.advanced(by: wait)
     }
 
-    private mutating func follow(_ advice: KeepaliveLearner.Advice?) {
-        guard let advice else { return }
-        for index in links.indices where links[index].interval != advice.interval {
+    private mutating func follow(_ interval: Duration?) {
+        guard let interval else { return }
+        for index in links.indices where links[index].interval != interval {
             // The kernel takes the new time for the next idle period of this link at the latest.
-            links[index].interval = advice.interval
-            let due = links[index].idleSince.advanced(by: advice.interval)
+            links[index].interval = interval
+            let due = links[index].idleSince.advanced(by: interval)
             if due < links[index].nextPacketAt { links[index].nextPacketAt = max(due, now) }
         }
-        if let interval = advice.probe {
-            probes.append(interval)
-            probe = (interval, now.advanced(by: interval))
-        }
+        guard probe == nil, let tried = learner.startProbe(on: network, at: now) else { return }
+        probes.append(tried)
+        probe = (tried, now.advanced(by: tried))
     }
 }

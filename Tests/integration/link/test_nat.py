@@ -13,26 +13,9 @@ from support.waiting import until
 
 # How long a process that sleeps is watched; seconds.
 IDLE = 5
-# A timer that is due later says nothing about those that are looked at here; seconds.
-SOON = 300
 # Of a link that nobody uses, tcp(7).
 OPTIONS = {"TCP_KEEPIDLE": 240, "TCP_KEEPINTVL": 20, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 0}
 FAILED = "the gateway cannot be reached"
-
-
-def settled_switches(pid: int) -> int:
-    """The count of voluntary switches once it has not changed for a second, and no timer will change it soon."""
-    count, since = 0, time.monotonic()
-
-    def settled() -> bool:
-        nonlocal count, since
-        now = processes.voluntary_switches(pid)
-        if now != count or any(int(left[1:].split(",")[0]) < SOON for left in processes.armed_timers(pid)):
-            count, since = now, time.monotonic()
-        return time.monotonic() - since > 1
-
-    until(settled, 60, lambda: f"the daemon to settle: {count} switches, {processes.armed_timers(pid)}")
-    return count
 
 
 # What the router keeps
@@ -59,7 +42,7 @@ def test_the_kernels_keep_alives_hold_the_link_and_wake_nobody(linked: Pair) -> 
         for name in (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL):
             link.setsockopt(socket.IPPROTO_TCP, name, keep_alive)
     peer = linked.peer
-    before = settled_switches(linked.device.pid)
+    before = processes.settled_switches(linked.device.pid)
     sent = linked.nat.traffic()["from_gateway"][0]
     time.sleep(2 * forget + 1)
     assert processes.voluntary_switches(linked.device.pid) == before
@@ -142,7 +125,7 @@ def test_without_a_path_nothing_is_tried(linked: Pair) -> None:
     linked.nat.unplug()
     call = linked.push()
     linked.wait_until_offline()
-    before = settled_switches(linked.device.pid)
+    before = processes.settled_switches(linked.device.pid)
     time.sleep(IDLE)
     assert processes.voluntary_switches(linked.device.pid) == before
     assert FAILED not in linked.device.log
@@ -159,7 +142,7 @@ def test_nor_by_a_device_that_starts_without_one(linked: Pair) -> None:
     call = linked.push()
     linked.device.start()
     until(lambda: linked.device.link["state"] == "unreachable", 10, lambda: f"{linked.device.link}")
-    before = settled_switches(linked.device.pid)
+    before = processes.settled_switches(linked.device.pid)
     time.sleep(IDLE)
     assert processes.voluntary_switches(linked.device.pid) == before
     assert FAILED not in linked.device.log and "retryInMs" not in linked.device.link

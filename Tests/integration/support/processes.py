@@ -2,11 +2,15 @@
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from .waiting import until
+
+# A timer that is due later says nothing about the next minutes; seconds.
+SOON = 300
 
 
 def state(pid: int) -> str | None:
@@ -130,6 +134,21 @@ def voluntary_switches(pid: int) -> int:
         for line in status.read_text().splitlines()
         if line.startswith("voluntary_ctxt_switches")
     )
+
+
+def settled_switches(pid: int) -> int:
+    """The count of voluntary switches once it has not changed for a second, and no timer will change it soon."""
+    count, since = 0, time.monotonic()
+
+    def settled() -> bool:
+        nonlocal count, since
+        now = voluntary_switches(pid)
+        if now != count or any(int(left[1:].split(",")[0]) < SOON for left in armed_timers(pid)):
+            count, since = now, time.monotonic()
+        return time.monotonic() - since > 1
+
+    until(settled, 60, lambda: f"the daemon to settle: {count} switches, {armed_timers(pid)}")
+    return count
 
 
 def threads(pid: int) -> int:
