@@ -1,4 +1,4 @@
-"""A site for all tests of a file: what one leaves behind, the next one sees. And pairs of a gateway and a device behind NAT."""
+"""A site for all tests of a file: what one leaves behind, the next one sees; and pairs of gateway and device behind NAT."""
 
 from collections.abc import Callable, Iterator
 
