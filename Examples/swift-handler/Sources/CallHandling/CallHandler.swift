@@ -85,6 +85,7 @@ public final class CallHandler: Sendable {
         case .incomingPush(let push):
             log("push: \(push.kind) \(push.call)")
             give(push.call, .push(push))
+        case .linkReset(let reset): log("link: reset \(reset.stage.rawValue)")
         @unknown default: break
         }
     }
