@@ -89,9 +89,17 @@ final class ReceiptSender {
     private func add(_ receipt: LinkReceipt) {
         let key = ReceiptKey(slot: receipt.slot, sender: receipt.sender, id: receipt.id)
         if pending.updateValue(receipt, forKey: key) == nil { order.append(key) }
-        while order.count > Self.maximumPending { pending[order.removeFirst()] = nil }
+        if order.count > Self.maximumPending { dropOldest() }
         sendLater()
     }
+
+    /// After a start the newest are the first in the order, so the order does not say which is the oldest.
+    private func dropOldest() {
+        guard let index = order.indices.min(by: { time(of: order[$0]) < time(of: order[$1]) }) else { return }
+        pending[order.remove(at: index)] = nil
+    }
+
+    private func time(of key: ReceiptKey) -> Int64 { pending[key]?.at ?? .min }
 
     private func sendLater() {
         guard timer == nil, inFlight.isEmpty, !order.isEmpty || !changed.isEmpty else { return }
