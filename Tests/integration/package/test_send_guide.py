@@ -62,6 +62,7 @@ by_certificate '{"ringwake":{"call":"c-4713","caller":"sip:carol@example.org"}}'
 is c-4713 cancelled
 is c-4713 ended
 """,
+    "webhook": "ringwake team show OPERATOR01 | grep https://pbx.example.com/receipts\n",
     "elsewhere": "eventually is c-4712 answeredElsewhere\nis c-4712 ended\n",
     "sender": f"""
 for n in $(seq 0 {CALLS - 1}); do eventually is "c-$n" ringing; done
